@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checker: says of any schedule whether it is complete and executable, and if not, why. */
+#ifndef PPSCHED_CHECK_H
+#define PPSCHED_CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ppsched/export_macro.h>
+#include <ppsched/op.h>
+#include <ppsched/schedule.h>
+#include <ppsched/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ppsched_finding_kind {
+    PPSCHED_FINDING_MISSING = 1,   /* `op` is on no device; `device` is where it belongs */
+    PPSCHED_FINDING_DUPLICATE = 2, /* `op` stood before already, or repeats work that B, or I and W, did before */
+    PPSCHED_FINDING_MISPLACED = 3, /* `op` is on `device`, but belongs to `other_device` */
+    PPSCHED_FINDING_CYCLE = 4,     /* `op` waits for `other`, which is the next finding of the cycle; the last waits for the first */
+    PPSCHED_FINDING_BLOCKED = 5    /* `op` waits for `other`, which is missing or misplaced */
+};
+
+/* One thing that is wrong. Plain data. */
+typedef struct ppsched_finding {
+    int32_t kind;          /* enum ppsched_finding_kind */
+    uint32_t device;       /* where */
+    uint32_t position;     /* index in the device's queue; PPSCHED_NONE for a missing op */
+    uint32_t other_device; /* where `other` is; PPSCHED_NONE where there is none */
+    uint32_t other_position;
+    ppsched_op op;
+    ppsched_op other;      /* kind 0 where there is none */
+} ppsched_finding;
+
+/* Checks that every stage pass has one F and either one B or one I with one W, on the device that holds the stage, and
+ * that the queues can be run to their end. Up to `capacity` findings are written to `findings` (NULL with 0 is fine),
+ * `*count` (may be NULL) gets the number of all.
+ * Returns OK for a valid schedule, INVALID_SCHEDULE with the first finding in `error`, or NO_MEMORY.
+ * Linear in the ops. */
+PPSCHED_API ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *findings, size_t capacity,
+                                         size_t *count, ppsched_error *error);
+
+/* A finding in words, one line. Sizes and errors as in ppsched_op_token. */
+PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity,
+                                                size_t *needed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

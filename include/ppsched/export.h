@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Schedules and timelines as text that other programs read. */
+#ifndef PPSCHED_EXPORT_H
+#define PPSCHED_EXPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ppsched/evaluate.h>
+#include <ppsched/export_macro.h>
+#include <ppsched/schedule.h>
+#include <ppsched/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ppsched_format {
+    PPSCHED_FORMAT_TEXT = 1,        /* a grid for terminals: a row a device, time to the right */
+    PPSCHED_FORMAT_CSV = 2,         /* PyTorch's compute_only CSV: a row a device, a cell an op */
+    PPSCHED_FORMAT_JSON = 3,        /* one object: sizes, queues with tokens, starts and ends, metrics */
+    PPSCHED_FORMAT_CHROME_TRACE = 4 /* Trace Event JSON for Perfetto or chrome://tracing: a track a device, memory counters */
+};
+
+/* Sized struct: set `size`, zero means default. */
+typedef struct ppsched_export_options {
+    uint32_t size;
+    uint32_t text_columns; /* TEXT: most columns of a line; 0 means as many as whole labels need */
+    double time_scale;     /* CHROME_TRACE: microseconds per unit of time; 0 means 1 */
+} ppsched_export_options;
+
+/* Takes the next `size` bytes. Returns 0 to go on, anything else to stop. */
+typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
+
+/* Writes a schedule in a format (enum ppsched_format). `timeline` must be of that schedule; NULL is accepted for CSV, and
+ * for JSON, which then has no times and no metrics. `options` may be NULL. The text is ASCII, or UTF-8 where a name is.
+ * Errors: ARGUMENT, STRUCT_SIZE, RANGE, WRITER, NO_MEMORY; REFUSED where the format cannot hold the schedule. Nothing is
+ * written unless the arguments are good. */
+PPSCHED_API ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
+                                          const ppsched_export_options *options, ppsched_write_function write, void *user,
+                                          ppsched_error *error);
+
+/* The same into the caller's buffer, without a terminating NUL. `*needed` gets the size of the text; with `buffer` NULL and
+ * `capacity` 0 it only asks. BUFFER where it does not fit; what `buffer` then holds is unspecified. */
+PPSCHED_API ppsched_status ppsched_export_to_buffer(const ppsched_schedule *schedule, const ppsched_timeline *timeline,
+                                                    int32_t format, const ppsched_export_options *options, char *buffer,
+                                                    size_t capacity, size_t *needed, ppsched_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ppsched: pipeline-parallel schedules as data. This header includes all stable ones.
+ *
+ * Conventions. Every function is `ppsched_<object>_<verb>`. A call that can fail returns a ppsched_status; what it makes goes
+ * out through its first argument, written on success only, and belongs to the caller. What is returned by pointer is borrowed
+ * from the object it was asked of. The last argument is an optional record for the details of an error.
+ * Units: times and memory are doubles in units of the caller's choice. */
+#ifndef PPSCHED_PPSCHED_H
+#define PPSCHED_PPSCHED_H
+
+#include <ppsched/check.h>
+#include <ppsched/config.h>
+#include <ppsched/environment.h>
+#include <ppsched/evaluate.h>
+#include <ppsched/export.h>
+#include <ppsched/op.h>
+#include <ppsched/schedule.h>
+#include <ppsched/status.h>
+#include <ppsched/strategy.h>
+#include <ppsched/version.h>
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/builder.h"
+
+#include "api/null.h"
+#include "check/check.h"
+
+ppsched_status ppsched_builder_create(ppsched_builder **out, const ppsched_config *config, ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    ppsched_status status = ppi_builder_create(out, config, PPSCHED_PLACEMENT_DEFAULT, "custom", error);
+    if (status == PPSCHED_OK && config->weight_versions != 0)
+        (*out)->weight_versions = config->weight_versions;
+    return status;
+}
+
+void ppsched_builder_destroy(ppsched_builder *builder)
+{
+    ppi_builder_destroy(builder);
+}
+
+static bool leads_pair(const ppsched_op *op)
+{
+    return (op->flags & PPSCHED_OP_OVERLAPPED) != 0;
+}
+
+/* The values of one op; `leader` is the op before it if that is overlapped with it, else NULL. */
+static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, size_t position, const ppsched_op *op,
+                               const ppsched_op *leader, ppsched_error *error)
+{
+    struct ppi_place place = {device, op->stage, op->microbatch, (uint32_t)position};
+    uint32_t microbatches = ppi_total_microbatches(&builder->shape);
+    if (!ppi_kind_known(op->kind))
+        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place, "device %u, position %zu: there is no kind %u", device,
+                           position, (unsigned)op->kind);
+    if ((op->flags & ~PPSCHED_OP_OVERLAPPED) != 0 || op->slice != 0 || op->reserved != 0)
+        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
+                           "device %u, position %zu: unknown flags, or slice or reserved is not 0", device, position);
+    if (op->stage >= builder->shape.stages)
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u, position %zu: stage is %u; it must be 0 to %u",
+                           device, position, (unsigned)op->stage, builder->shape.stages - 1);
+    if (ppi_kind_has_microbatch(op->kind) && op->microbatch >= microbatches)
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                           "device %u, position %zu: microbatch is %u; it must be 0 to %u", device, position, op->microbatch,
+                           microbatches - 1);
+    if (leads_pair(op) && op->kind != PPSCHED_KIND_F)
+        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
+                           "device %u, position %zu: %s cannot lead an overlapped pair; only F can", device, position,
+                           ppi_kind_token(op->kind));
+    if (leader != NULL && !ppi_is_backward(op->kind))
+        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
+                           "device %u, position %zu: %s cannot end an overlapped pair; B or I can", device, position,
+                           ppi_kind_token(op->kind));
+    return PPSCHED_OK;
+}
+
+ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device, const ppsched_op *ops, size_t count,
+                                      ppsched_error *error)
+{
+    PPI_REQUIRE(builder);
+    if (count > 0)
+        PPI_REQUIRE(ops);
+    if (device >= builder->shape.devices)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "device is %u; it must be 0 to %u", device, builder->shape.devices - 1);
+    const struct ppi_segment *segment = &builder->segments[device];
+    if (count > PPI_ELSEWHERE - 1 - segment->count)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "device %u: too many ops", device);
+    const ppsched_op *before = segment->count > 0 ? &segment->ops[segment->count - 1] : NULL;
+    for (size_t i = 0; i < count; i++) {
+        const ppsched_op *leader = before != NULL && leads_pair(before) ? before : NULL;
+        ppsched_status status = check_op(builder, device, segment->count + i, &ops[i], leader, error);
+        if (status != PPSCHED_OK)
+            return status;
+        before = &ops[i];
+    }
+    return ppi_builder_append(builder, device, ops, count, error);
+}
+
+ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name, ppsched_error *error)
+{
+    PPI_REQUIRE(builder);
+    PPI_REQUIRE(name);
+    char *copy = ppi_copy_text(&builder->host, name);
+    if (copy == NULL)
+        return ppi_fail_memory(error, "the name");
+    ppi_release(&builder->host, builder->name);
+    builder->name = copy;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes, ppsched_error *error)
+{
+    PPI_REQUIRE(builder);
+    builder->flushes = flushes != 0;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder, uint32_t versions, ppsched_error *error)
+{
+    PPI_REQUIRE(builder);
+    if (versions < 1 || versions > 1024)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "weight_versions is %u; it must be 1 to 1024", versions);
+    builder->weight_versions = versions;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder, ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(builder);
+    for (uint32_t d = 0; d < builder->shape.devices; d++) {
+        const struct ppi_segment *segment = &builder->segments[d];
+        if (segment->count > 0 && leads_pair(&segment->ops[segment->count - 1]))
+            return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE,
+                               (struct ppi_place){d, PPSCHED_NONE, PPSCHED_NONE, (uint32_t)segment->count - 1},
+                               "device %u: the last op is overlapped with a next one that does not come", d);
+    }
+    return ppi_builder_finish(out, builder, error);
+}
+
+static ppsched_status check_custom(ppsched_schedule *schedule, ppsched_error *error)
+{
+    struct ppi_findings findings = {0};
+    return ppi_check(schedule, &findings, error);
+}
+
+ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out, const ppsched_config *config, const char *name,
+                                              ppsched_generate_function generate, void *user, ppsched_error *error)
+{
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    PPI_REQUIRE(generate);
+    ppsched_status status = ppsched_builder_create(&builder, config, error);
+    if (status == PPSCHED_OK && name != NULL)
+        status = ppsched_builder_set_name(builder, name, error);
+    if (status == PPSCHED_OK) {
+        ppsched_status result = generate(user, config, builder);
+        if (result != PPSCHED_OK)
+            status = ppi_fail(error, PPSCHED_ERROR_CALLBACK, "the generator failed with status %d (%s)", result,
+                              ppsched_status_text(result));
+    }
+    if (status == PPSCHED_OK)
+        status = ppsched_builder_finish(&schedule, builder, error);
+    ppsched_builder_destroy(builder);
+    if (status == PPSCHED_OK)
+        status = check_custom(schedule, error);
+    if (status == PPSCHED_OK)
+        *out = schedule;
+    else
+        ppi_schedule_release(schedule);
+    return status;
+}

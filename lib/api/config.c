@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/config.h"
+#include "api/null.h"
+#include "model/costs.h"
+
+enum { MOST_VERSIONS = 1024 };
+
+ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices, int64_t stages, int64_t microbatches,
+                                     const ppsched_environment *environment, ppsched_error *error)
+{
+    struct ppi_host host;
+    struct ppi_shape shape;
+    PPI_REQUIRE(out);
+    ppsched_status status = ppi_host_take(&host, environment, error);
+    if (status == PPSCHED_OK)
+        status = ppi_shape_make(&shape, devices, stages, microbatches, 1, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_create(out, &shape, &host, error);
+    return status;
+}
+
+ppsched_status ppsched_config_copy(ppsched_config **out, const ppsched_config *config, ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    return ppi_config_copy(out, config, error);
+}
+
+void ppsched_config_destroy(ppsched_config *config)
+{
+    ppi_config_destroy(config);
+}
+
+uint32_t ppsched_config_devices(const ppsched_config *config)
+{
+    return config != NULL ? config->shape.devices : 0;
+}
+
+uint32_t ppsched_config_stages(const ppsched_config *config)
+{
+    return config != NULL ? config->shape.stages : 0;
+}
+
+uint32_t ppsched_config_microbatches(const ppsched_config *config)
+{
+    return config != NULL ? config->shape.microbatches : 0;
+}
+
+uint32_t ppsched_config_iterations(const ppsched_config *config)
+{
+    return config != NULL ? config->shape.iterations : 0;
+}
+
+ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations, ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    const struct ppi_shape *shape = &config->shape;
+    return ppi_shape_make(&config->shape, shape->devices, shape->stages, shape->microbatches, iterations, error);
+}
+
+ppsched_status ppsched_config_set_placement(ppsched_config *config, int32_t placement, const uint32_t *map, size_t count,
+                                            ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    return ppi_config_set_placement(config, placement, map, count, error);
+}
+
+int32_t ppsched_config_placement(const ppsched_config *config)
+{
+    return config != NULL ? config->placement : PPSCHED_PLACEMENT_DEFAULT;
+}
+
+ppsched_status ppsched_config_set_weight_versions(ppsched_config *config, int64_t versions, ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    if (versions < 0 || versions > MOST_VERSIONS)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "weight_versions is %lld; it must be 0 to %d", (long long)versions,
+                        MOST_VERSIONS);
+    config->weight_versions = (uint32_t)versions;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity, const double *values, size_t count,
+                                         ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    if (count > 0)
+        PPI_REQUIRE(values);
+    if (!ppi_quantity_known(quantity))
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no quantity %d", quantity);
+    return ppi_config_set_values(config, quantity, values, count, error);
+}
+
+const double *ppsched_config_values(const ppsched_config *config, int32_t quantity, size_t *count)
+{
+    const struct ppi_values none = {NULL, 0};
+    bool known = config != NULL && ppi_quantity_known(quantity);
+    const struct ppi_values *list = known ? &config->values[quantity] : &none;
+    if (count != NULL)
+        *count = list->count;
+    return list->values;
+}
+
+const char *ppsched_quantity_name(int32_t quantity)
+{
+    return ppi_quantity_name(quantity);
+}
+
+ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    PPI_REQUIRE(name);
+    return ppi_config_set_option(config, name, value, error);
+}
+
+ppsched_status ppsched_config_validate(const ppsched_config *config, ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    struct ppi_lane lane;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t s = 0; s < config->shape.stages && status == PPSCHED_OK; s++)
+        status = ppi_resolve_stage(config, s, &lane, error);
+    return status;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/null.h"
+#include "base/sized.h"
+#include "check/check.h"
+#include "eval/timeline.h"
+
+/* The evaluator found that the schedule cannot be run; the checker knows why. */
+static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *error)
+{
+    struct ppi_findings findings = {0};
+    ppsched_status status = ppi_check(schedule, &findings, error);
+    if (status != PPSCHED_OK)
+        return status;
+    return ppi_fail(error, PPSCHED_ERROR_INTERNAL, "evaluator and checker disagree on a schedule of %s", schedule->name);
+}
+
+ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                uint32_t flags, ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(schedule);
+    PPI_REQUIRE(config);
+    if ((flags & ~(uint32_t)PPSCHED_EVALUATE_EARLIEST_ONLY) != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "ppsched_evaluate: unknown flags %u", flags);
+    /* Only the reference count is written to, which is atomic. */
+    ppsched_schedule *shared = ppsched_schedule_retain((ppsched_schedule *)(uintptr_t)schedule);
+    ppsched_status status = ppi_evaluate(out, shared, config, flags, error);
+    if (status == PPSCHED_ERROR_INVALID_SCHEDULE)
+        status = explain(schedule, error);
+    ppsched_schedule_release(shared);
+    return status;
+}
+
+void ppsched_timeline_destroy(ppsched_timeline *timeline)
+{
+    ppi_timeline_destroy(timeline);
+}
+
+const ppsched_schedule *ppsched_timeline_schedule(const ppsched_timeline *timeline)
+{
+    return timeline != NULL ? timeline->schedule : NULL;
+}
+
+static const ppsched_queue *queue_of(const ppsched_timeline *timeline, uint32_t device, size_t *count)
+{
+    const ppsched_queue *queue = timeline != NULL ? ppsched_schedule_queue(timeline->schedule, device) : NULL;
+    if (count != NULL)
+        *count = queue != NULL ? queue->count : 0;
+    return queue;
+}
+
+const ppsched_span *ppsched_timeline_spans(const ppsched_timeline *timeline, uint32_t device, size_t *count)
+{
+    const ppsched_queue *queue = queue_of(timeline, device, count);
+    return queue != NULL ? timeline->spans + ppi_queue_offset(timeline->schedule, queue) : NULL;
+}
+
+const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline, uint32_t device, size_t *count)
+{
+    const ppsched_queue *queue = timeline != NULL && timeline->latest != NULL ? queue_of(timeline, device, count) : NULL;
+    if (queue == NULL && count != NULL)
+        *count = 0;
+    return queue != NULL ? timeline->latest + ppi_queue_offset(timeline->schedule, queue) : NULL;
+}
+
+ppsched_status ppsched_timeline_metrics(const ppsched_timeline *timeline, ppsched_metrics *metrics)
+{
+    if (timeline == NULL)
+        return PPSCHED_ERROR_ARGUMENT;
+    return ppi_give_sized(metrics, &timeline->metrics, sizeof timeline->metrics);
+}
+
+ppsched_status ppsched_timeline_device_metrics(const ppsched_timeline *timeline, uint32_t device,
+                                               ppsched_device_metrics *metrics)
+{
+    if (queue_of(timeline, device, NULL) == NULL)
+        return PPSCHED_ERROR_ARGUMENT;
+    return ppi_give_sized(metrics, &timeline->devices[device], sizeof timeline->devices[device]);
+}
+
+ppsched_status ppsched_timeline_memory(const ppsched_timeline *timeline, uint32_t device, ppsched_memory_point *points,
+                                       size_t capacity, size_t *count)
+{
+    ppsched_memory_point point;
+    size_t needed = 0;
+    if (queue_of(timeline, device, NULL) == NULL || (points == NULL && capacity > 0))
+        return PPSCHED_ERROR_ARGUMENT;
+    struct ppi_memory_walk walk = ppi_memory_walk_start(timeline, device), again = walk;
+    while (ppi_memory_walk_next(&walk, &point))
+        needed++;
+    if (count != NULL)
+        *count = needed;
+    if (points == NULL)
+        return PPSCHED_OK;
+    if (needed > capacity)
+        return PPSCHED_ERROR_BUFFER;
+    while (ppi_memory_walk_next(&again, points))
+        points++;
+    return PPSCHED_OK;
+}

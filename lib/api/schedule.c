@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/schedule.h"
+
+#include "api/null.h"
+#include "strategy/strategy.h"
+
+ppsched_status ppsched_schedule_generate(ppsched_schedule **out, const ppsched_config *config, const char *strategy,
+                                         ppsched_error *error)
+{
+    uint32_t index = 0;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    PPI_REQUIRE(strategy);
+    ppsched_status status = ppi_strategy_find(strategy, &index, error);
+    return status == PPSCHED_OK ? ppi_generate(out, ppi_strategy_at(index), config, error) : status;
+}
+
+ppsched_schedule *ppsched_schedule_retain(ppsched_schedule *schedule)
+{
+    if (schedule != NULL)
+        ppi_schedule_retain(schedule);
+    return schedule;
+}
+
+void ppsched_schedule_release(ppsched_schedule *schedule)
+{
+    ppi_schedule_release(schedule);
+}
+
+const char *ppsched_schedule_name(const ppsched_schedule *schedule)
+{
+    return schedule != NULL ? schedule->name : NULL;
+}
+
+uint32_t ppsched_schedule_devices(const ppsched_schedule *schedule)
+{
+    return schedule != NULL ? schedule->shape.devices : 0;
+}
+
+uint32_t ppsched_schedule_stages(const ppsched_schedule *schedule)
+{
+    return schedule != NULL ? schedule->shape.stages : 0;
+}
+
+uint32_t ppsched_schedule_microbatches(const ppsched_schedule *schedule)
+{
+    return schedule != NULL ? schedule->shape.microbatches : 0;
+}
+
+uint32_t ppsched_schedule_iterations(const ppsched_schedule *schedule)
+{
+    return schedule != NULL ? schedule->shape.iterations : 0;
+}
+
+int32_t ppsched_schedule_placement(const ppsched_schedule *schedule)
+{
+    return schedule != NULL ? schedule->placement.kind : PPSCHED_PLACEMENT_DEFAULT;
+}
+
+uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage, uint32_t microbatch)
+{
+    if (schedule == NULL || stage >= schedule->shape.stages || microbatch >= ppi_total_microbatches(&schedule->shape))
+        return PPSCHED_NONE;
+    return ppi_device_of(&schedule->placement, &schedule->shape, stage, microbatch);
+}
+
+uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule)
+{
+    return schedule != NULL && schedule->flushes;
+}
+
+uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule)
+{
+    return schedule != NULL ? schedule->weight_versions : 0;
+}
+
+uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule)
+{
+    return schedule != NULL ? schedule->op_count : 0;
+}
+
+const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule, uint32_t device)
+{
+    return schedule != NULL && device < schedule->shape.devices ? &schedule->queues[device] : NULL;
+}
+
+const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count)
+{
+    if (count != NULL)
+        *count = queue != NULL ? queue->count : 0;
+    return queue != NULL ? queue->ops : NULL;
+}
+
+uint32_t ppsched_queue_device(const ppsched_queue *queue)
+{
+    return queue != NULL ? queue->device : PPSCHED_NONE;
+}

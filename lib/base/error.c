@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/format.h"
+
+static void fill(ppsched_error *error, ppsched_status status, struct ppi_place place, const char *format, va_list arguments)
+{
+    char message[sizeof error->message];
+    ppi_format(message, sizeof message, format, arguments);
+    memset(error, 0, sizeof *error);
+    error->status = status;
+    error->device = place.device;
+    error->stage = place.stage;
+    error->microbatch = place.microbatch;
+    error->position = place.position;
+    memcpy(error->message, message, strlen(message) + 1);
+}
+
+ppsched_status ppi_fail(ppsched_error *error, ppsched_status status, const char *format, ...)
+{
+    va_list arguments;
+    if (error == NULL)
+        return status;
+    va_start(arguments, format);
+    fill(error, status, PPI_NOWHERE, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+ppsched_status ppi_fail_at(ppsched_error *error, ppsched_status status, struct ppi_place place, const char *format, ...)
+{
+    va_list arguments;
+    if (error == NULL)
+        return status;
+    va_start(arguments, format);
+    fill(error, status, place, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+ppsched_status ppi_fail_memory(ppsched_error *error, const char *purpose)
+{
+    return ppi_fail(error, PPSCHED_ERROR_NO_MEMORY, "out of memory for %s", purpose);
+}

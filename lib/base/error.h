@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filling the caller's error record. */
+#ifndef PPSCHED_BASE_ERROR_H
+#define PPSCHED_BASE_ERROR_H
+
+#include <ppsched/status.h>
+
+/* Where an error is; PPSCHED_NONE in fields that do not apply. */
+struct ppi_place {
+    uint32_t device, stage, microbatch, position;
+};
+
+#define PPI_NOWHERE ((struct ppi_place){PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE})
+
+/* Fills `error` (NULL is fine) with a formatted message (see ppi_format) and returns `status`. */
+ppsched_status ppi_fail(ppsched_error *error, ppsched_status status, const char *format, ...);
+
+/* The same, with a place. */
+ppsched_status ppi_fail_at(ppsched_error *error, ppsched_status status, struct ppi_place place, const char *format, ...);
+
+/* "out of memory", for a purpose. */
+ppsched_status ppi_fail_memory(ppsched_error *error, const char *purpose);
+
+#endif

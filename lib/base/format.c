@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/format.h"
+
+#include <string.h>
+
+#include "base/number.h"
+
+struct sink {
+    char *buffer;
+    size_t capacity, length;
+};
+
+static void put(struct sink *sink, const char *text, size_t size)
+{
+    size_t room = sink->capacity - 1 - sink->length;
+    size_t taken = size <= room ? size : room;
+    if (taken < size) /* do not cut a UTF-8 character in two */
+        while (taken > 0 && ((unsigned char)text[taken] & 0xC0u) == 0x80u)
+            taken--;
+    memcpy(sink->buffer + sink->length, text, taken);
+    sink->length += taken;
+    if (taken < size)
+        sink->capacity = sink->length + 1;
+}
+
+static void put_signed(struct sink *sink, long long value)
+{
+    char digits[PPI_INTEGER_SIZE];
+    put(sink, digits, ppi_integer_to_text(digits, value));
+}
+
+/* Handles one conversion, `format` behind its '%'; returns what follows it. */
+static const char *convert(struct sink *sink, const char *format, va_list *arguments)
+{
+    char digits[PPI_NUMBER_SIZE];
+    const char *text;
+    switch (*format) {
+    case 's':
+        text = va_arg(*arguments, const char *);
+        text = text != NULL ? text : "(null)";
+        put(sink, text, strlen(text));
+        return format + 1;
+    case 'u':
+        put_signed(sink, va_arg(*arguments, unsigned));
+        return format + 1;
+    case 'd':
+        put_signed(sink, va_arg(*arguments, int));
+        return format + 1;
+    case 'g':
+        put(sink, digits, ppi_number_to_text(digits, va_arg(*arguments, double)));
+        return format + 1;
+    case 'z':
+        put_signed(sink, (long long)va_arg(*arguments, size_t));
+        return format + 2;
+    case 'l':
+        put_signed(sink, va_arg(*arguments, long long));
+        return format + 3;
+    default:
+        put(sink, "%", 1);
+        return format + 1;
+    }
+}
+
+void ppi_format(char *buffer, size_t capacity, const char *format, va_list arguments)
+{
+    struct sink sink = {buffer, capacity, 0};
+    va_list copy;
+    if (capacity == 0)
+        return;
+    va_copy(copy, arguments);
+    while (*format != '\0') {
+        size_t plain = strcspn(format, "%");
+        put(&sink, format, plain);
+        format += plain;
+        if (*format == '%')
+            format = convert(&sink, format + 1, &copy);
+    }
+    va_end(copy);
+    buffer[sink.length] = '\0';
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The few conversions that messages need, without stdio and without locale. */
+#ifndef PPSCHED_BASE_FORMAT_H
+#define PPSCHED_BASE_FORMAT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* Writes `format` to `buffer` and ends it with a NUL; what does not fit is cut off at a whole UTF-8 character. Conversions:
+ * %s text (NULL: "(null)"), %u unsigned, %d int, %zu size_t, %lld long long, %g double (shortest form that reads back), %%. */
+void ppi_format(char *buffer, size_t capacity, const char *format, va_list arguments);
+
+#endif

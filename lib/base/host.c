@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/format.h"
+#include "base/sized.h"
+
+static void *default_allocate(void *user, size_t size)
+{
+    (void)user;
+    return malloc(size);
+}
+
+static void default_release(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+ppsched_status ppi_host_take(struct ppi_host *host, const ppsched_environment *environment, ppsched_error *error)
+{
+    ppsched_environment taken;
+    ppsched_status status = ppi_take_sized(&taken, sizeof taken, environment, "ppsched_environment", error);
+    if (status != PPSCHED_OK)
+        return status;
+    if ((taken.allocate == NULL) != (taken.release == NULL))
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "environment: allocate and release must be given together");
+    host->user = taken.user;
+    host->allocate = taken.allocate != NULL ? taken.allocate : default_allocate;
+    host->release = taken.release != NULL ? taken.release : default_release;
+    host->log = taken.log;
+    host->log_level = taken.log_level != 0 ? taken.log_level : PPSCHED_LOG_WARNING;
+    return PPSCHED_OK;
+}
+
+void *ppi_allocate(const struct ppi_host *host, size_t count, size_t size)
+{
+    size_t bytes = 0;
+    if (!ppi_mul_size(&bytes, count, size))
+        return NULL;
+    return host->allocate(host->user, bytes != 0 ? bytes : 1);
+}
+
+void *ppi_allocate_zeroed(const struct ppi_host *host, size_t count, size_t size)
+{
+    void *memory = ppi_allocate(host, count, size);
+    if (memory != NULL)
+        memset(memory, 0, count * size);
+    return memory;
+}
+
+void ppi_release(const struct ppi_host *host, void *memory)
+{
+    if (memory != NULL)
+        host->release(host->user, memory);
+}
+
+char *ppi_copy_text(const struct ppi_host *host, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = ppi_allocate(host, size, 1);
+    if (copy != NULL)
+        memcpy(copy, text, size);
+    return copy;
+}
+
+void ppi_log(const struct ppi_host *host, int32_t level, const char *format, ...)
+{
+    char line[480];
+    va_list arguments;
+    if (host->log == NULL || level > host->log_level)
+        return;
+    va_start(arguments, format);
+    ppi_format(line, sizeof line, format, arguments);
+    va_end(arguments);
+    host->log(host->user, level, line);
+}

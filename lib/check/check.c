@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check/check.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/format.h"
+
+void ppi_findings_add(struct ppi_findings *findings, const ppsched_finding *finding)
+{
+    if (findings->count < PPI_FINDINGS_IN_MESSAGE)
+        findings->first[findings->count] = *finding;
+    if (findings->count < findings->capacity)
+        findings->out[findings->count] = *finding;
+    findings->count++;
+}
+
+/* The first findings in one line: a cycle of a few devices whole. */
+static ppsched_status report(const struct ppi_findings *findings, ppsched_error *error)
+{
+    const ppsched_finding *first = &findings->first[0];
+    struct ppi_place place = {first->device, first->op.stage, first->op.microbatch, first->position};
+    char text[440];
+    size_t length = 0;
+    for (size_t i = 0; i < findings->count && i < PPI_FINDINGS_IN_MESSAGE && length + 3 < sizeof text; i++) {
+        if (i > 0) {
+            memcpy(text + length, "; ", 3);
+            length += 2;
+        }
+        ppi_finding_text(&findings->first[i], text + length, sizeof text - length);
+        length += strlen(text + length);
+    }
+    if (findings->count <= PPI_FINDINGS_IN_MESSAGE)
+        return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, place, "%s", text);
+    return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, place, "%s; %zu findings in all", text, findings->count);
+}
+
+ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error)
+{
+    struct ppi_op_index index = {0};
+    ppsched_status status = ppi_index_ops(&index, schedule, findings, error);
+    if (status == PPSCHED_OK)
+        status = ppi_check_progress(schedule, &index, findings, error);
+    ppi_op_index_clear(&index, schedule);
+    if (status == PPSCHED_OK && findings->count > 0)
+        status = report(findings, error);
+    return status;
+}
+
+static void print(char *text, size_t capacity, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    ppi_format(text, capacity, format, arguments);
+    va_end(arguments);
+}
+
+static void token_of(char token[PPI_TOKEN_SIZE], const ppsched_op *op)
+{
+    token[0] = '\0';
+    if (ppi_kind_known(op->kind))
+        ppi_op_token(token, op);
+}
+
+void ppi_finding_text(const ppsched_finding *f, char *text, size_t capacity)
+{
+    char op[PPI_TOKEN_SIZE], other[PPI_TOKEN_SIZE];
+    token_of(op, &f->op);
+    token_of(other, &f->other);
+    switch (f->kind) {
+    case PPSCHED_FINDING_MISSING:
+        print(text, capacity, "device %u: %s is missing", f->device, op);
+        return;
+    case PPSCHED_FINDING_DUPLICATE:
+        print(text, capacity, "device %u, position %u: %s repeats %s of position %u", f->device, f->position, op, other,
+              f->other_position);
+        return;
+    case PPSCHED_FINDING_MISPLACED:
+        print(text, capacity, "device %u, position %u: %s belongs to device %u", f->device, f->position, op, f->other_device);
+        return;
+    case PPSCHED_FINDING_CYCLE:
+        print(text, capacity, "deadlock: device %u waits at position %u (%s) for %s, which is at position %u of device %u",
+              f->device, f->position, op, other, f->other_position, f->other_device);
+        return;
+    case PPSCHED_FINDING_BLOCKED:
+        print(text, capacity, "device %u waits at position %u (%s) for %s, which device %u never runs", f->device, f->position,
+              op, other, f->other_device);
+        return;
+    default:
+        print(text, capacity, "unknown finding %d", f->kind);
+        return;
+    }
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where each op is: finds what is missing, double or misplaced. */
+#include <string.h>
+
+#include "base/error.h"
+#include "check/check.h"
+
+static uint32_t *allocate_positions(const ppsched_schedule *schedule)
+{
+    size_t cells = ppi_cell_count(schedule);
+    uint32_t *positions = ppi_allocate(&schedule->host, cells, sizeof *positions);
+    if (positions != NULL)
+        memset(positions, 0xFF, cells * sizeof *positions); /* PPI_ABSENT */
+    return positions;
+}
+
+void ppi_op_index_clear(struct ppi_op_index *index, const ppsched_schedule *schedule)
+{
+    ppi_release(&schedule->host, index->forward);
+    ppi_release(&schedule->host, index->backward);
+    ppi_release(&schedule->host, index->weight);
+}
+
+static bool is_present(uint32_t position)
+{
+    return position < PPI_ELSEWHERE;
+}
+
+static ppsched_finding finding_at(int32_t kind, const ppsched_queue *queue, uint32_t position)
+{
+    return (ppsched_finding){.kind = kind, .device = queue->device, .position = position, .other_device = PPSCHED_NONE,
+                             .other_position = PPSCHED_NONE, .op = queue->ops[position]};
+}
+
+static void add_duplicate(struct ppi_findings *findings, const ppsched_queue *queue, uint32_t position, uint32_t earlier)
+{
+    ppsched_finding finding = finding_at(PPSCHED_FINDING_DUPLICATE, queue, position);
+    finding.other_device = queue->device;
+    finding.other_position = earlier;
+    finding.other = queue->ops[earlier];
+    ppi_findings_add(findings, &finding);
+}
+
+static void index_op(struct ppi_op_index *index, const ppsched_schedule *schedule, const ppsched_queue *queue,
+                     uint32_t position, struct ppi_findings *findings)
+{
+    const ppsched_op *op = &queue->ops[position];
+    size_t cell = (size_t)op->stage * ppi_total_microbatches(&schedule->shape) + op->microbatch;
+    uint32_t *slots = op->kind == PPSCHED_KIND_F ? index->forward : op->kind == PPSCHED_KIND_W ? index->weight : index->backward;
+    uint32_t home = ppi_schedule_device_of(schedule, op);
+    if (home != queue->device) {
+        ppsched_finding finding = finding_at(PPSCHED_FINDING_MISPLACED, queue, position);
+        finding.other_device = home;
+        ppi_findings_add(findings, &finding);
+        if (slots[cell] == PPI_ABSENT)
+            slots[cell] = PPI_ELSEWHERE;
+    } else if (is_present(slots[cell])) {
+        add_duplicate(findings, queue, position, slots[cell]);
+    } else {
+        slots[cell] = position;
+    }
+}
+
+static void add_missing(struct ppi_findings *findings, const ppsched_schedule *schedule, uint8_t kind, uint32_t stage,
+                        uint32_t microbatch)
+{
+    ppsched_finding finding = {.kind = PPSCHED_FINDING_MISSING, .position = PPSCHED_NONE, .other_device = PPSCHED_NONE,
+                               .other_position = PPSCHED_NONE};
+    finding.op = (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)stage, .kind = kind};
+    finding.device = ppi_schedule_device_of(schedule, &finding.op);
+    ppi_findings_add(findings, &finding);
+}
+
+/* One stage pass: one F, and one B or one I with one W. */
+static void check_pass(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage,
+                       uint32_t microbatch, struct ppi_findings *findings)
+{
+    size_t cell = (size_t)stage * ppi_total_microbatches(&schedule->shape) + microbatch;
+    uint32_t backward = index->backward[cell], weight = index->weight[cell];
+    const ppsched_queue *queue =
+        &schedule->queues[ppi_device_of(&schedule->placement, &schedule->shape, stage, microbatch)];
+    if (index->forward[cell] == PPI_ABSENT)
+        add_missing(findings, schedule, PPSCHED_KIND_F, stage, microbatch);
+    if (backward == PPI_ABSENT)
+        add_missing(findings, schedule, weight == PPI_ABSENT ? PPSCHED_KIND_B : PPSCHED_KIND_I, stage, microbatch);
+    if (!is_present(backward))
+        return;
+    bool full = queue->ops[backward].kind == PPSCHED_KIND_B;
+    if (!full && weight == PPI_ABSENT)
+        add_missing(findings, schedule, PPSCHED_KIND_W, stage, microbatch);
+    if (full && is_present(weight))
+        add_duplicate(findings, queue, weight, backward);
+}
+
+ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings,
+                             ppsched_error *error)
+{
+    index->forward = allocate_positions(schedule);
+    index->backward = allocate_positions(schedule);
+    index->weight = allocate_positions(schedule);
+    if (index->forward == NULL || index->backward == NULL || index->weight == NULL)
+        return ppi_fail_memory(error, "the check");
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        for (size_t i = 0; i < schedule->queues[d].count; i++)
+            if (ppi_is_compute(schedule->queues[d].ops[i].kind))
+                index_op(index, schedule, &schedule->queues[d], (uint32_t)i, findings);
+    for (uint32_t s = 0; s < schedule->shape.stages; s++)
+        for (uint32_t m = 0; m < ppi_total_microbatches(&schedule->shape); m++)
+            check_pass(index, schedule, s, m, findings);
+    return PPSCHED_OK;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the queues can be run to their end, and if not, who waits for whom.
+ *
+ * Devices run as in the evaluator, but without times: an input is there when its device is past its position. A device that
+ * waits marks the op it waits for; whoever runs a marked op wakes the one device that can be waiting for it. Linear. */
+#include <string.h>
+
+#include "base/error.h"
+#include "check/check.h"
+
+/* What an op needs; `kind` 0 for nothing (more). */
+struct need {
+    uint8_t kind; /* F, I (for B or I) */
+    uint32_t stage, microbatch;
+};
+
+/* Why a device stands still. */
+struct wait {
+    uint32_t position;       /* the op that waits */
+    uint32_t other_device;   /* where the other op is, or belongs */
+    uint32_t other_position; /* PPI_ABSENT or PPI_ELSEWHERE where it is not there */
+    ppsched_op other;
+};
+
+struct progress {
+    const ppsched_schedule *schedule;
+    const struct ppi_op_index *index;
+    uint32_t microbatches;
+    uint32_t iteration_end; /* first microbatch that may not run yet */
+    size_t ops_left;        /* compute ops of the present iteration and those before it */
+    size_t *position;       /* per device */
+    uint8_t *awaited;       /* per stage pass: 1 its forward, 2 its backward */
+    uint32_t *ready, ready_count;
+};
+
+static size_t cell_of(const struct progress *p, uint32_t stage, uint32_t microbatch)
+{
+    return (size_t)stage * p->microbatches + microbatch;
+}
+
+/* The needs of an op: at most two. */
+static void needs_of(const struct progress *p, const ppsched_op *op, struct need needs[2])
+{
+    uint32_t stage = op->stage, m = op->microbatch;
+    needs[0] = needs[1] = (struct need){0, stage, m};
+    if (op->kind == PPSCHED_KIND_F) {
+        if (stage > 0)
+            needs[0] = (struct need){PPSCHED_KIND_F, stage - 1, m};
+    } else if (op->kind == PPSCHED_KIND_W) {
+        needs[0].kind = PPSCHED_KIND_I;
+    } else {
+        needs[0].kind = PPSCHED_KIND_F;
+        if (stage + 1 < p->schedule->shape.stages)
+            needs[1] = (struct need){PPSCHED_KIND_I, stage + 1, m};
+    }
+}
+
+static uint32_t position_of(const struct progress *p, const struct need *need)
+{
+    size_t cell = cell_of(p, need->stage, need->microbatch);
+    return need->kind == PPSCHED_KIND_F ? p->index->forward[cell] : p->index->backward[cell];
+}
+
+static uint32_t home_of(const struct progress *p, const struct need *need)
+{
+    return ppi_device_of(&p->schedule->placement, &p->schedule->shape, need->stage, need->microbatch);
+}
+
+/* Whether an op's inputs are there; if not, `*wait` says what is missing. */
+static bool inputs_ready(const struct progress *p, uint32_t device, uint32_t position, struct wait *wait)
+{
+    const ppsched_op *op = &p->schedule->queues[device].ops[position];
+    struct need needs[2];
+    needs_of(p, op, needs);
+    for (int i = 0; i < 2; i++) {
+        if (needs[i].kind == 0)
+            continue;
+        uint32_t home = home_of(p, &needs[i]), at = position_of(p, &needs[i]);
+        if (at < p->position[home])
+            continue;
+        wait->position = position;
+        wait->other_device = home;
+        wait->other_position = at;
+        wait->other = (ppsched_op){.microbatch = needs[i].microbatch, .stage = (uint16_t)needs[i].stage, .kind = needs[i].kind};
+        if (at < PPI_ELSEWHERE)
+            wait->other = p->schedule->queues[home].ops[at];
+        return false;
+    }
+    return true;
+}
+
+/* Whether the unit at a position can run now; if not, `*wait` says why. A flush leaves `wait->other.kind` 0. Misplaced ops are
+ * passed over: they do no one's work. */
+static bool unit_ready(const struct progress *p, uint32_t device, size_t position, struct wait *wait)
+{
+    const ppsched_op *unit = &p->schedule->queues[device].ops[position];
+    for (size_t i = 0; i < ppi_unit_length(unit); i++) {
+        if (!ppi_is_compute(unit[i].kind) || ppi_schedule_device_of(p->schedule, &unit[i]) != device)
+            continue;
+        if (unit[i].microbatch >= p->iteration_end) {
+            *wait = (struct wait){.position = (uint32_t)(position + i)};
+            return false;
+        }
+        if (!inputs_ready(p, device, (uint32_t)(position + i), wait))
+            return false;
+    }
+    return true;
+}
+
+/* Marks what a device waits for, so that it is woken. */
+static void await(struct progress *p, const struct wait *wait)
+{
+    if (wait->other.kind == 0 || wait->other_position >= PPI_ELSEWHERE)
+        return;
+    p->awaited[cell_of(p, wait->other.stage, wait->other.microbatch)] |= wait->other.kind == PPSCHED_KIND_F ? 1 : 2;
+}
+
+/* An op ran: wakes the device that waits for it. Its only reader on another device is the next stage's F, or the backward of the
+ * stage before. */
+static void wake_reader(struct progress *p, const ppsched_op *op)
+{
+    uint8_t *awaited = &p->awaited[cell_of(p, op->stage, op->microbatch)];
+    uint8_t mark = op->kind == PPSCHED_KIND_F ? 1 : 2;
+    if ((*awaited & mark) == 0 || op->kind == PPSCHED_KIND_W)
+        return;
+    *awaited &= (uint8_t)~mark;
+    uint32_t reader = op->kind == PPSCHED_KIND_F ? op->stage + 1u : op->stage - 1u;
+    p->ready[p->ready_count++] = ppi_device_of(&p->schedule->placement, &p->schedule->shape, reader, op->microbatch);
+}
+
+static void run_device(struct progress *p, uint32_t device)
+{
+    const ppsched_queue *queue = &p->schedule->queues[device];
+    struct wait wait = {0};
+    while (p->position[device] < queue->count) {
+        const ppsched_op *unit = &queue->ops[p->position[device]];
+        if (!unit_ready(p, device, p->position[device], &wait)) {
+            if (wait.other_device != device)
+                await(p, &wait);
+            return;
+        }
+        p->position[device] += ppi_unit_length(unit);
+        for (size_t i = 0; i < ppi_unit_length(unit); i++)
+            if (ppi_is_compute(unit[i].kind) && ppi_schedule_device_of(p->schedule, &unit[i]) == device) {
+                p->ops_left--;
+                wake_reader(p, &unit[i]);
+            }
+    }
+}
+
+static void run_all(struct progress *p)
+{
+    for (uint32_t d = p->schedule->shape.devices; d-- > 0;)
+        p->ready[p->ready_count++] = d;
+    while (p->ready_count > 0)
+        run_device(p, p->ready[--p->ready_count]);
+}
+
+/* Number of an iteration's compute ops that are where they belong. */
+static void count_ops(const struct progress *p, size_t *per_iteration)
+{
+    const ppsched_schedule *schedule = p->schedule;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        for (size_t i = 0; i < schedule->queues[d].count; i++) {
+            const ppsched_op *op = &schedule->queues[d].ops[i];
+            if (ppi_is_compute(op->kind) && ppi_schedule_device_of(schedule, op) == d)
+                per_iteration[schedule->flushes ? op->microbatch / schedule->shape.microbatches : 0]++;
+        }
+}
+
+/* The first op of the present iteration that has not run: what a flush waits for. */
+static void find_unflushed(const struct progress *p, struct wait *wait)
+{
+    for (uint32_t d = 0; d < p->schedule->shape.devices; d++) {
+        const ppsched_queue *queue = &p->schedule->queues[d];
+        for (size_t i = p->position[d]; i < queue->count; i++)
+            if (ppi_is_compute(queue->ops[i].kind) && queue->ops[i].microbatch < p->iteration_end) {
+                wait->other_device = d;
+                wait->other_position = (uint32_t)i;
+                wait->other = queue->ops[i];
+                return;
+            }
+    }
+}
+
+static ppsched_finding finding_of(const struct progress *p, uint32_t device, const struct wait *wait, int32_t kind)
+{
+    return (ppsched_finding){.kind = kind, .device = device, .position = wait->position, .other_device = wait->other_device,
+                             .other_position = wait->other_position < PPI_ELSEWHERE ? wait->other_position : PPSCHED_NONE,
+                             .op = p->schedule->queues[device].ops[wait->position], .other = wait->other};
+}
+
+/* Follows who waits for whom from each device that stands still. Each waits for one other, so the walks end in a missing op or
+ * in a cycle; each cycle is reported once. `walk` holds the number of the walk that came by, or 0. */
+static void report_waits(const struct progress *p, uint32_t *walk, struct ppi_findings *findings)
+{
+    const ppsched_schedule *schedule = p->schedule;
+    struct wait wait, flush = {0};
+    find_unflushed(p, &flush);
+    for (uint32_t start = 0; start < schedule->shape.devices; start++) {
+        uint32_t d = start;
+        bool cycle = false;
+        while (p->position[d] < schedule->queues[d].count && (walk[d] == 0 || cycle)) {
+            if (walk[d] == PPSCHED_NONE)
+                break; /* round once */
+            walk[d] = cycle ? PPSCHED_NONE : start + 1;
+            if (unit_ready(p, d, p->position[d], &wait))
+                break;
+            if (wait.other.kind == 0) {
+                flush.position = wait.position;
+                wait = flush;
+            }
+            bool absent = wait.other_position >= PPI_ELSEWHERE;
+            if (absent || cycle) {
+                ppsched_finding finding = finding_of(p, d, &wait, absent ? PPSCHED_FINDING_BLOCKED : PPSCHED_FINDING_CYCLE);
+                ppi_findings_add(findings, &finding);
+            }
+            if (absent)
+                break;
+            d = wait.other_device;
+            cycle = cycle || walk[d] == start + 1;
+        }
+    }
+}
+
+static ppsched_status allocate(struct progress *p, size_t **per_iteration, uint32_t **walk, ppsched_error *error)
+{
+    const struct ppi_host *host = &p->schedule->host;
+    uint32_t devices = p->schedule->shape.devices;
+    p->position = ppi_allocate_zeroed(host, devices, sizeof *p->position);
+    p->awaited = ppi_allocate_zeroed(host, ppi_cell_count(p->schedule), sizeof *p->awaited);
+    p->ready = ppi_allocate(host, devices, sizeof *p->ready);
+    *per_iteration = ppi_allocate_zeroed(host, p->schedule->shape.iterations, sizeof **per_iteration);
+    *walk = ppi_allocate_zeroed(host, devices, sizeof **walk);
+    if (p->position == NULL || p->awaited == NULL || p->ready == NULL || *per_iteration == NULL || *walk == NULL)
+        return ppi_fail_memory(error, "the check");
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_check_progress(const ppsched_schedule *schedule, const struct ppi_op_index *index,
+                                  struct ppi_findings *findings, ppsched_error *error)
+{
+    struct progress p = {.schedule = schedule, .index = index, .microbatches = ppi_total_microbatches(&schedule->shape)};
+    size_t *per_iteration = NULL;
+    uint32_t *walk = NULL, runs = schedule->flushes ? schedule->shape.iterations : 1;
+    ppsched_status status = allocate(&p, &per_iteration, &walk, error);
+    if (status == PPSCHED_OK) {
+        count_ops(&p, per_iteration);
+        for (uint32_t i = 0; i < runs && p.ops_left == 0; i++) {
+            p.iteration_end = (i + 1) * (p.microbatches / runs);
+            p.ops_left = per_iteration[i];
+            run_all(&p);
+        }
+        report_waits(&p, walk, findings);
+    }
+    ppi_release(&schedule->host, p.position);
+    ppi_release(&schedule->host, p.awaited);
+    ppi_release(&schedule->host, p.ready);
+    ppi_release(&schedule->host, per_iteration);
+    ppi_release(&schedule->host, walk);
+    return status;
+}

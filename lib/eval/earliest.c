@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Earliest starts: the forward sweep. It also finds out whether the schedule is complete and can be run at all. */
+#include "base/checked.h"
+#include "base/error.h"
+#include "eval/event_loop.h"
+#include "eval/timeline.h"
+
+/* Further states of a forward slot: once the backward of its stage pass ran, its time is of no more use. */
+#define SLOT_WEIGHT_PENDING (-3.0) /* I is done, W is not */
+#define SLOT_DONE (-4.0)           /* the stage pass is done */
+
+struct sweep {
+    struct ppi_event_loop loop;
+    const struct ppi_costs *costs;
+    ppsched_span *spans;
+    uint32_t iteration_end; /* first microbatch that may not start yet */
+    size_t done;            /* stage passes that are done */
+};
+
+/* Raises `*start` to when the slot's time plus delay has passed. False where it is not known: then the device waits. */
+static inline bool after(double *slot, double delay, double *start)
+{
+    if (*slot < 0) {
+        if (*slot == PPI_SLOT_UNKNOWN)
+            *slot = PPI_SLOT_AWAITED;
+        return false;
+    }
+    double ready = *slot + delay;
+    if (ready > *start)
+        *start = ready;
+    return true;
+}
+
+/* Raises `*start` to when the op's inputs are there. False where the op cannot run (yet, or ever). */
+static inline bool inputs_ready(struct sweep *sweep, uint32_t device, const ppsched_op *op, const struct ppi_lane *lane,
+                                double *start)
+{
+    struct ppi_event_loop *loop = &sweep->loop;
+    size_t slot = ppi_slot_of(loop, op);
+    if (lane->device != device)
+        return false;
+    switch (op->kind) {
+    case PPSCHED_KIND_F:
+        if (loop->forward[slot] != PPI_SLOT_UNKNOWN && loop->forward[slot] != PPI_SLOT_AWAITED)
+            return false; /* ran before */
+        return op->stage == 0 || after(&loop->forward[slot - loop->microbatches], lane->forward_delay, start);
+    case PPSCHED_KIND_W:
+        return loop->forward[slot] == SLOT_WEIGHT_PENDING;
+    default:
+        if (loop->forward[slot] < 0)
+            return false; /* its own forward has not run, or a backward has */
+        return op->stage + 1u == loop->stages || after(&loop->backward[slot + loop->microbatches], lane->backward_delay, start);
+    }
+}
+
+static inline void note_end(struct sweep *sweep, const ppsched_op *op, const struct ppi_lane *lane, double end)
+{
+    struct ppi_event_loop *loop = &sweep->loop;
+    size_t slot = ppi_slot_of(loop, op);
+    switch (op->kind) {
+    case PPSCHED_KIND_F:
+        ppi_slot_fill(loop, &loop->forward[slot], end, op->stage + 1u < loop->stages ? lane[1].device : 0);
+        return;
+    case PPSCHED_KIND_W:
+        loop->forward[slot] = SLOT_DONE;
+        sweep->done++;
+        return;
+    default:
+        ppi_slot_fill(loop, &loop->backward[slot], end, op->stage > 0 ? lane[-1].device : 0);
+        loop->forward[slot] = op->kind == PPSCHED_KIND_B ? SLOT_DONE : SLOT_WEIGHT_PENDING;
+        sweep->done += op->kind == PPSCHED_KIND_B;
+        return;
+    }
+}
+
+static bool run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *ops, ppsched_span *span, double *clock)
+{
+    const struct ppi_lane *forward = ppi_lane_of(&sweep->loop, &ops[0]), *backward = ppi_lane_of(&sweep->loop, &ops[1]);
+    double start = *clock;
+    if (!inputs_ready(sweep, device, &ops[0], forward, &start) || !inputs_ready(sweep, device, &ops[1], backward, &start))
+        return false;
+    double end =
+        start + ppi_overlapped_duration(sweep->costs, forward, ops[0].stage, backward, ops[1].stage, ops[1].kind);
+    note_end(sweep, &ops[0], forward, end);
+    note_end(sweep, &ops[1], backward, end);
+    span[0] = span[1] = (ppsched_span){start, end};
+    *clock = end;
+    return true;
+}
+
+static inline bool run_op(struct sweep *sweep, uint32_t device, const ppsched_op *op, ppsched_span *span, double *clock)
+{
+    const struct ppi_lane *lane = ppi_lane_of(&sweep->loop, op);
+    double start = *clock;
+    if (!inputs_ready(sweep, device, op, lane, &start))
+        return false;
+    double end = start + lane->duration[op->kind];
+    note_end(sweep, op, lane, end);
+    *span = (ppsched_span){start, end};
+    *clock = end;
+    return true;
+}
+
+/* Runs a device until it waits, or its queue ends. */
+static void run_device(struct sweep *sweep, uint32_t device)
+{
+    const ppsched_queue *queue = &sweep->loop.schedule->queues[device];
+    ppsched_span *spans = sweep->spans + ppi_queue_offset(sweep->loop.schedule, queue);
+    double clock = sweep->loop.clock[device];
+    size_t i = sweep->loop.position[device];
+    for (; i < queue->count; i++) {
+        const ppsched_op *op = &queue->ops[i];
+        if (!ppi_is_compute(op->kind)) {
+            spans[i] = (ppsched_span){clock, clock};
+            continue;
+        }
+        if (op->microbatch >= sweep->iteration_end)
+            break;
+        if (ppi_unit_length(op) == 1) {
+            if (!run_op(sweep, device, op, &spans[i], &clock))
+                break;
+        } else {
+            if (op[1].microbatch >= sweep->iteration_end || !run_pair(sweep, device, op, &spans[i], &clock))
+                break;
+            i++;
+        }
+    }
+    sweep->loop.clock[device] = clock;
+    sweep->loop.position[device] = i;
+}
+
+/* All of an iteration is done: the next may start everywhere at once. */
+static double flush(struct sweep *sweep)
+{
+    const struct ppi_shape *shape = &sweep->loop.schedule->shape;
+    double time = 0;
+    for (uint32_t d = 0; d < shape->devices; d++)
+        if (sweep->loop.clock[d] > time)
+            time = sweep->loop.clock[d];
+    for (uint32_t d = 0; d < shape->devices; d++)
+        sweep->loop.clock[d] = time;
+    sweep->iteration_end += shape->microbatches;
+    ppi_event_loop_ready_all(&sweep->loop);
+    return time;
+}
+
+static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
+{
+    const ppsched_schedule *schedule = sweep->loop.schedule;
+    size_t passes_per_iteration = (size_t)schedule->shape.stages * schedule->shape.microbatches;
+    ppi_event_loop_ready_all(&sweep->loop);
+    for (size_t flushed = 0;; flushed++) {
+        while (sweep->loop.ready_count > 0)
+            run_device(sweep, sweep->loop.ready[--sweep->loop.ready_count]);
+        if (flushed == timeline->flush_count || sweep->done != (flushed + 1) * passes_per_iteration)
+            break;
+        timeline->flush_times[flushed] = flush(sweep);
+    }
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        if (sweep->loop.position[d] != schedule->queues[d].count)
+            return false;
+    return sweep->done == ppi_cell_count(schedule);
+}
+
+static bool ends_are_finite(const struct sweep *sweep)
+{
+    for (uint32_t d = 0; d < sweep->loop.schedule->shape.devices; d++)
+        if (!ppi_is_finite(sweep->loop.clock[d]))
+            return false;
+    return true;
+}
+
+ppsched_status ppi_earliest_starts(ppsched_timeline *timeline, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    struct sweep sweep = {.costs = &timeline->costs, .spans = timeline->spans};
+    ppsched_status status = ppi_event_loop_make(&sweep.loop, schedule, &timeline->costs, error);
+    if (status != PPSCHED_OK)
+        return status;
+    sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : sweep.loop.microbatches;
+    if (!sweep_all(&sweep, timeline))
+        status = PPSCHED_ERROR_INVALID_SCHEDULE;
+    else if (!ends_are_finite(&sweep))
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    ppi_event_loop_clear(&sweep.loop);
+    return status;
+}

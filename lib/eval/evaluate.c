@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The evaluator: times, figures of each device, figures of the whole. */
+#include "base/error.h"
+#include "eval/timeline.h"
+
+static ppsched_status check_shapes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
+{
+    const struct ppi_shape *s = &schedule->shape, *c = &config->shape;
+    if (s->devices == c->devices && s->stages == c->stages)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
+                    "the schedule has %u devices and %u stages, the config %u and %u; they must be equal", s->devices,
+                    s->stages, c->devices, c->stages);
+}
+
+static ppsched_status allocate(ppsched_timeline **out, ppsched_schedule *schedule, uint32_t flags, ppsched_error *error)
+{
+    const struct ppi_host *host = &schedule->host;
+    size_t ops = (size_t)schedule->op_count;
+    bool wants_latest = (flags & PPSCHED_EVALUATE_EARLIEST_ONLY) == 0;
+    ppsched_timeline *timeline = ppi_allocate_zeroed(host, 1, sizeof *timeline);
+    if (timeline == NULL)
+        return ppi_fail_memory(error, "the timeline");
+    timeline->host = *host;
+    timeline->costs.host = *host;
+    timeline->flush_count = schedule->flushes ? schedule->shape.iterations - 1 : 0;
+    timeline->spans = ppi_allocate(host, ops, sizeof *timeline->spans);
+    timeline->latest = wants_latest ? ppi_allocate(host, ops, sizeof *timeline->latest) : NULL;
+    timeline->flush_times = ppi_allocate(host, timeline->flush_count, sizeof *timeline->flush_times);
+    timeline->devices = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *timeline->devices);
+    timeline->schedule = schedule;
+    ppi_schedule_retain(schedule);
+    if (timeline->spans == NULL || (wants_latest && timeline->latest == NULL) || timeline->flush_times == NULL ||
+        timeline->devices == NULL) {
+        ppi_timeline_destroy(timeline);
+        return ppi_fail_memory(error, "the timeline");
+    }
+    *out = timeline;
+    return PPSCHED_OK;
+}
+
+void ppi_timeline_destroy(ppsched_timeline *timeline)
+{
+    if (timeline == NULL)
+        return;
+    struct ppi_host host = timeline->host;
+    ppi_costs_clear(&timeline->costs);
+    ppi_release(&host, timeline->spans);
+    ppi_release(&host, timeline->latest);
+    ppi_release(&host, timeline->flush_times);
+    ppi_release(&host, timeline->devices);
+    ppi_schedule_release(timeline->schedule);
+    ppi_release(&host, timeline);
+}
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+/* The longest span, the largest peak and the first device over its limit. */
+static void pick_extremes(ppsched_timeline *timeline)
+{
+    ppsched_metrics *metrics = &timeline->metrics;
+    metrics->limit_device = PPSCHED_NONE;
+    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
+        const ppsched_device_metrics *device = &timeline->devices[d];
+        double span = device->last_end - device->first_start;
+        if (span > metrics->span) {
+            metrics->span = span;
+            metrics->span_device = d;
+        }
+        if (device->peak_memory > metrics->peak_memory) {
+            metrics->peak_memory = device->peak_memory;
+            metrics->peak_device = d;
+        }
+        if (device->peak_memory > device->memory_limit && metrics->limit_device == PPSCHED_NONE)
+            metrics->limit_device = d;
+        if (device->last_end > metrics->makespan)
+            metrics->makespan = device->last_end;
+    }
+}
+
+static void sum_up(ppsched_timeline *timeline)
+{
+    ppsched_metrics *metrics = &timeline->metrics;
+    uint32_t devices = timeline->schedule->shape.devices;
+    double busy = 0, idle = 0;
+    metrics->size = sizeof *metrics;
+    pick_extremes(timeline);
+    for (uint32_t d = 0; d < devices; d++) {
+        timeline->devices[d].idle = metrics->makespan - timeline->devices[d].busy;
+        busy += timeline->devices[d].busy;
+        idle += timeline->devices[d].idle;
+    }
+    metrics->bubble_of_total = ratio(idle, devices * metrics->makespan);
+    metrics->bubble_of_ideal = ratio(idle, busy);
+    metrics->bubble_of_span = metrics->span > 0 ? 1 - busy / devices / metrics->span : 0;
+}
+
+static void warn_of_limit(const ppsched_timeline *timeline)
+{
+    uint32_t d = timeline->metrics.limit_device;
+    if (d != PPSCHED_NONE)
+        ppi_log(&timeline->host, PPSCHED_LOG_WARNING, "%s: device %u needs %g memory, over its limit %g",
+                timeline->schedule->name, d, timeline->devices[d].peak_memory, timeline->devices[d].memory_limit);
+}
+
+static ppsched_status fill(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_status status = ppi_costs_make(&timeline->costs, config, &timeline->schedule->placement, error);
+    if (status == PPSCHED_OK)
+        status = ppi_earliest_starts(timeline, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_static_memory(timeline, config);
+    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++)
+        ppi_device_figures(timeline, d, config);
+    sum_up(timeline);
+    if (timeline->latest != NULL)
+        status = ppi_latest_starts(timeline, error);
+    timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
+    return status;
+}
+
+ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config, uint32_t flags,
+                            ppsched_error *error)
+{
+    ppsched_timeline *timeline = NULL;
+    ppsched_status status = check_shapes(schedule, config, error);
+    if (status == PPSCHED_OK)
+        status = allocate(&timeline, schedule, flags, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = fill(timeline, config, error);
+    if (status != PPSCHED_OK) {
+        ppi_timeline_destroy(timeline);
+        return status;
+    }
+    warn_of_limit(timeline);
+    *out = timeline;
+    return PPSCHED_OK;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "eval/event_loop.h"
+
+#include "base/error.h"
+
+ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_schedule *schedule,
+                                   const struct ppi_costs *costs, ppsched_error *error)
+{
+    const struct ppi_host *host = &schedule->host;
+    size_t cells = ppi_cell_count(schedule), devices = schedule->shape.devices;
+    struct ppi_event_loop loop = {.schedule = schedule, .lanes = costs->lanes, .stages = schedule->shape.stages};
+    loop.microbatches = ppi_total_microbatches(&schedule->shape);
+    loop.forward = ppi_allocate(host, cells, sizeof *loop.forward);
+    loop.backward = ppi_allocate(host, cells, sizeof *loop.backward);
+    loop.clock = ppi_allocate_zeroed(host, devices, sizeof *loop.clock);
+    loop.position = ppi_allocate_zeroed(host, devices, sizeof *loop.position);
+    loop.ready = ppi_allocate(host, devices, sizeof *loop.ready);
+    if (loop.forward == NULL || loop.backward == NULL || loop.clock == NULL || loop.position == NULL || loop.ready == NULL) {
+        ppi_event_loop_clear(&loop);
+        return ppi_fail_memory(error, "the evaluation");
+    }
+    for (size_t i = 0; i < cells; i++)
+        loop.forward[i] = loop.backward[i] = PPI_SLOT_UNKNOWN;
+    *out = loop;
+    return PPSCHED_OK;
+}
+
+void ppi_event_loop_clear(struct ppi_event_loop *loop)
+{
+    const struct ppi_host *host = &loop->schedule->host;
+    ppi_release(host, loop->forward);
+    ppi_release(host, loop->backward);
+    ppi_release(host, loop->clock);
+    ppi_release(host, loop->position);
+    ppi_release(host, loop->ready);
+}
+
+void ppi_event_loop_ready_all(struct ppi_event_loop *loop)
+{
+    uint32_t devices = loop->schedule->shape.devices;
+    for (uint32_t i = 0; i < devices; i++)
+        loop->ready[i] = devices - 1 - i;
+    loop->ready_count = devices;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the forward and the backward sweep over the dependency graph share: per stage pass a slot that holds a time once it is
+ * known, per device how far it is, and the devices that can go on.
+ *
+ * A device runs until it needs a slot that is not known yet; it marks the slot and stops. Whoever fills a marked slot makes the
+ * waiting device ready again. A slot has at most one reader on another device, so the mark need not say whom to wake: it is the
+ * reader's home. Each op is thus touched once, and each wait costs one push and one pop. */
+#ifndef PPSCHED_EVAL_EVENT_LOOP_H
+#define PPSCHED_EVAL_EVENT_LOOP_H
+
+#include "model/costs.h"
+#include "model/schedule.h"
+
+/* What a slot holds instead of a time, which is never negative. */
+#define PPI_SLOT_UNKNOWN (-1.0)
+#define PPI_SLOT_AWAITED (-2.0)
+
+struct ppi_event_loop {
+    const ppsched_schedule *schedule;
+    const struct ppi_lane *lanes;
+    uint32_t stages, microbatches; /* microbatches: over all iterations */
+    double *forward, *backward;    /* a slot for each stage pass, stage by stage */
+    double *clock;                 /* per device: where it stands in time */
+    size_t *position;              /* per device: ops left behind (forward sweep) or ahead (backward sweep) */
+    uint32_t *ready;               /* stack of devices that can go on */
+    uint32_t ready_count;
+};
+
+ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_schedule *schedule,
+                                   const struct ppi_costs *costs, ppsched_error *error);
+void ppi_event_loop_clear(struct ppi_event_loop *loop);
+
+/* Makes all devices ready, device 0 on top. */
+void ppi_event_loop_ready_all(struct ppi_event_loop *loop);
+
+static inline const struct ppi_lane *ppi_lane_of(const struct ppi_event_loop *loop, const ppsched_op *op)
+{
+    const struct ppi_placement *placement = &loop->schedule->placement;
+    if (placement->copies == 1)
+        return &loop->lanes[op->stage];
+    return &loop->lanes[ppi_copy_of(placement, &loop->schedule->shape, op->microbatch) * loop->stages + op->stage];
+}
+
+static inline size_t ppi_slot_of(const struct ppi_event_loop *loop, const ppsched_op *op)
+{
+    return (size_t)op->stage * loop->microbatches + op->microbatch;
+}
+
+/* Puts a time into a slot and wakes the device that waits for it, if one does. */
+static inline void ppi_slot_fill(struct ppi_event_loop *loop, double *slot, double time, uint32_t reader)
+{
+    bool awaited = *slot == PPI_SLOT_AWAITED;
+    *slot = time;
+    if (awaited)
+        loop->ready[loop->ready_count++] = reader;
+}
+
+#endif

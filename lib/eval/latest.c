@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Latest starts that leave the makespan as it is: the backward sweep over an executable schedule.
+ *
+ * The slack of an op is the least room to what comes after it: the next op of its device, its consumer on another device, the
+ * flush. The room to a successor that starts right away is exactly 0, so on the critical path slack is 0 to the last bit. */
+#include "eval/event_loop.h"
+#include "eval/timeline.h"
+
+struct sweep {
+    struct ppi_event_loop loop; /* slots: latest start of the F, of the backward; clock: latest end of the device's next op */
+    const ppsched_timeline *timeline;
+    uint32_t iteration_start; /* first microbatch of the iteration that is being swept */
+};
+
+/* Lowers `*slack` to the room between `end` plus delay and the consumer's latest start; false where that is not known yet. */
+static inline bool before(double *slot, double end, double delay, double *slack)
+{
+    if (*slot < 0) {
+        *slot = PPI_SLOT_AWAITED;
+        return false;
+    }
+    double room = *slot - (end + delay);
+    if (room < *slack)
+        *slack = room;
+    return true;
+}
+
+static inline bool consumers_known(struct sweep *sweep, const ppsched_op *op, double end, double *slack)
+{
+    struct ppi_event_loop *loop = &sweep->loop;
+    const struct ppi_lane *lane = ppi_lane_of(loop, op);
+    size_t slot = ppi_slot_of(loop, op);
+    if (op->kind == PPSCHED_KIND_F && op->stage + 1u < loop->stages)
+        return before(&loop->forward[slot + loop->microbatches], end, lane[1].forward_delay, slack);
+    if (ppi_is_backward(op->kind) && op->stage > 0)
+        return before(&loop->backward[slot - loop->microbatches], end, lane[-1].backward_delay, slack);
+    return true;
+}
+
+static inline void note_latest(struct sweep *sweep, const ppsched_op *op, double latest)
+{
+    struct ppi_event_loop *loop = &sweep->loop;
+    const struct ppi_lane *lane = ppi_lane_of(loop, op);
+    size_t slot = ppi_slot_of(loop, op);
+    if (op->kind == PPSCHED_KIND_F)
+        ppi_slot_fill(loop, &loop->forward[slot], latest, op->stage > 0 ? lane[-1].device : 0);
+    else if (ppi_is_backward(op->kind))
+        ppi_slot_fill(loop, &loop->backward[slot], latest, op->stage + 1u < loop->stages ? lane[1].device : 0);
+}
+
+/* Sweeps a device backwards until it waits, or its queue is done. */
+static void run_device(struct sweep *sweep, uint32_t device)
+{
+    const ppsched_queue *queue = &sweep->loop.schedule->queues[device];
+    size_t offset = ppi_queue_offset(sweep->loop.schedule, queue);
+    const ppsched_span *spans = sweep->timeline->spans + offset;
+    double *latest = sweep->timeline->latest + offset;
+    double clock = sweep->loop.clock[device];
+    size_t left = sweep->loop.position[device];
+    while (left > 0) {
+        const ppsched_op *last = &queue->ops[left - 1];
+        size_t length = left > 1 ? ppi_unit_length(last - 1) : 1;
+        const ppsched_op *unit = last + 1 - length;
+        bool compute = ppi_is_compute(unit->kind), known = true;
+        double slack = clock - spans[left - 1].end;
+        if (compute && unit->microbatch < sweep->iteration_start)
+            break;
+        for (size_t i = 0; i < length && compute && known; i++)
+            known = consumers_known(sweep, &unit[i], spans[left - 1].end, &slack);
+        if (!known)
+            break;
+        left -= length;
+        clock = spans[left].start + slack;
+        for (size_t i = 0; i < length; i++) {
+            latest[left + i] = clock;
+            if (compute)
+                note_latest(sweep, &unit[i], clock);
+        }
+    }
+    sweep->loop.clock[device] = clock;
+    sweep->loop.position[device] = left;
+}
+
+/* An iteration is swept: the one before must end, everywhere, before the first device must start this one. */
+static void flush(struct sweep *sweep)
+{
+    const struct ppi_shape *shape = &sweep->loop.schedule->shape;
+    double time = sweep->timeline->metrics.makespan;
+    for (uint32_t d = 0; d < shape->devices; d++)
+        if (sweep->loop.clock[d] < time)
+            time = sweep->loop.clock[d];
+    for (uint32_t d = 0; d < shape->devices; d++)
+        sweep->loop.clock[d] = time;
+    sweep->iteration_start -= shape->microbatches;
+    ppi_event_loop_ready_all(&sweep->loop);
+}
+
+ppsched_status ppi_latest_starts(ppsched_timeline *timeline, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    struct sweep sweep = {.timeline = timeline};
+    ppsched_status status = ppi_event_loop_make(&sweep.loop, schedule, &timeline->costs, error);
+    if (status != PPSCHED_OK)
+        return status;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        sweep.loop.clock[d] = timeline->metrics.makespan;
+        sweep.loop.position[d] = schedule->queues[d].count;
+    }
+    sweep.iteration_start = (uint32_t)timeline->flush_count * schedule->shape.microbatches;
+    ppi_event_loop_ready_all(&sweep.loop);
+    for (size_t flushes = timeline->flush_count;; flushes--) {
+        while (sweep.loop.ready_count > 0)
+            run_device(&sweep, sweep.loop.ready[--sweep.loop.ready_count]);
+        if (flushes == 0)
+            break;
+        flush(&sweep);
+    }
+    ppi_event_loop_clear(&sweep.loop);
+    return PPSCHED_OK;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The evaluator's result and its steps: earliest starts, latest starts, figures. */
+#ifndef PPSCHED_EVAL_TIMELINE_H
+#define PPSCHED_EVAL_TIMELINE_H
+
+#include <ppsched/evaluate.h>
+
+#include "model/costs.h"
+#include "model/schedule.h"
+
+struct ppsched_timeline {
+    struct ppi_host host;
+    ppsched_schedule *schedule; /* a reference of its own */
+    struct ppi_costs costs;     /* lanes only; for the memory curve */
+    ppsched_span *spans;        /* one an op, as the schedule's ops */
+    double *latest;             /* likewise; NULL where it was not asked for */
+    double *flush_times;        /* when iteration k + 1 may start; `flush_count` of them */
+    size_t flush_count;
+    ppsched_device_metrics *devices;
+    ppsched_metrics metrics;
+};
+
+/* Evaluates. INVALID_SCHEDULE comes without the reason: the checker knows it. */
+ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config, uint32_t flags,
+                            ppsched_error *error);
+void ppi_timeline_destroy(ppsched_timeline *timeline);
+
+/* Fills spans and flush_times; INVALID_SCHEDULE where the schedule is not complete or cannot be run. */
+ppsched_status ppi_earliest_starts(ppsched_timeline *timeline, ppsched_error *error);
+
+/* Fills `latest`, from spans and the makespan. */
+ppsched_status ppi_latest_starts(ppsched_timeline *timeline, ppsched_error *error);
+
+/* Fills the static memory of all devices: that of their stages, and all versions of their weights. */
+void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config);
+
+/* Fills a device's figures but `idle`; its static memory must be known. */
+void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsched_config *config);
+
+/* Goes along a device's memory curve, point by point. */
+struct ppi_memory_walk {
+    const ppsched_timeline *timeline;
+    const ppsched_queue *queue;
+    size_t position;
+    double memory;
+    bool started;
+};
+
+struct ppi_memory_walk ppi_memory_walk_start(const ppsched_timeline *timeline, uint32_t device);
+
+/* The next point; false at the end. */
+bool ppi_memory_walk_next(struct ppi_memory_walk *walk, ppsched_memory_point *out);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formats. Each writes a schedule with its timeline, which may be NULL where the format allows it. */
+#ifndef PPSCHED_FORMAT_FORMATS_H
+#define PPSCHED_FORMAT_FORMATS_H
+
+#include <stdbool.h>
+
+#include "eval/timeline.h"
+#include "format/writer.h"
+
+struct ppi_format {
+    const char *name;
+    bool needs_timeline;
+    /* OK, or REFUSED where the format cannot hold the schedule. May be NULL. */
+    ppsched_status (*fits)(const ppsched_schedule *schedule, ppsched_error *error);
+    void (*write)(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
+                  const ppsched_export_options *options);
+};
+
+extern const struct ppi_format ppi_text_format;
+extern const struct ppi_format ppi_csv_format;
+extern const struct ppi_format ppi_json_format;
+extern const struct ppi_format ppi_chrome_trace_format;
+
+/* The format's row, or NULL. */
+const struct ppi_format *ppi_format_of(int32_t format);
+
+/* Start and end of each op of a queue. */
+static inline const ppsched_span *ppi_spans_of(const ppsched_timeline *timeline, const ppsched_queue *queue)
+{
+    return timeline->spans + ppi_queue_offset(timeline->schedule, queue);
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One JSON object: sizes, a queue a device with tokens, starts and ends, and the metrics. */
+#include "format/formats.h"
+
+static void write_field(struct ppi_writer *writer, const char *name, uint32_t value)
+{
+    ppi_write_text(writer, name);
+    ppi_write_integer(writer, value);
+}
+
+static void write_tokens(struct ppi_writer *writer, const ppsched_queue *queue)
+{
+    char token[PPI_UNIT_TOKEN_SIZE];
+    ppi_write_text(writer, ", \"ops\": [");
+    for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
+        ppi_write_text(writer, i > 0 ? ", \"" : "\"");
+        ppi_write(writer, token, ppi_unit_token(token, &queue->ops[i]));
+        ppi_write(writer, "\"", 1);
+    }
+    ppi_write(writer, "]", 1);
+}
+
+static void write_times(struct ppi_writer *writer, const ppsched_queue *queue, const ppsched_span *spans, bool ends)
+{
+    ppi_write_text(writer, ends ? ", \"end\": [" : ", \"start\": [");
+    for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
+        if (i > 0)
+            ppi_write_text(writer, ", ");
+        ppi_write_json_number(writer, ends ? spans[i].end : spans[i].start);
+    }
+    ppi_write(writer, "]", 1);
+}
+
+static void write_queues(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline)
+{
+    ppi_write_text(writer, ",\n \"queues\": [");
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        const ppsched_queue *queue = &schedule->queues[d];
+        write_field(writer, d > 0 ? ",\n  {\"device\": " : "\n  {\"device\": ", d);
+        write_tokens(writer, queue);
+        if (timeline != NULL) {
+            write_times(writer, queue, ppi_spans_of(timeline, queue), false);
+            write_times(writer, queue, ppi_spans_of(timeline, queue), true);
+        }
+        ppi_write(writer, "}", 1);
+    }
+    ppi_write(writer, "]", 1);
+}
+
+static void write_figure(struct ppi_writer *writer, const char *name, double value)
+{
+    ppi_write_text(writer, name);
+    ppi_write_json_number(writer, value);
+}
+
+enum figure { BUSY, IDLE, PEAK };
+
+static double figure_of(const ppsched_device_metrics *device, enum figure figure)
+{
+    return figure == BUSY ? device->busy : figure == IDLE ? device->idle : device->peak_memory;
+}
+
+static void write_devices(struct ppi_writer *writer, const ppsched_timeline *timeline, const char *name, enum figure figure)
+{
+    ppi_write_text(writer, name);
+    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
+        if (d > 0)
+            ppi_write_text(writer, ", ");
+        ppi_write_json_number(writer, figure_of(&timeline->devices[d], figure));
+    }
+    ppi_write(writer, "]", 1);
+}
+
+static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *timeline)
+{
+    const ppsched_metrics *metrics = &timeline->metrics;
+    write_figure(writer, ",\n \"metrics\": {\"makespan\": ", metrics->makespan);
+    write_figure(writer, ", \"span\": ", metrics->span);
+    write_figure(writer, ",\n  \"bubble\": {\"of_total\": ", metrics->bubble_of_total);
+    write_figure(writer, ", \"of_ideal\": ", metrics->bubble_of_ideal);
+    write_figure(writer, ", \"of_span\": ", metrics->bubble_of_span);
+    write_devices(writer, timeline, "},\n  \"busy\": [", BUSY);
+    write_devices(writer, timeline, ",\n  \"idle\": [", IDLE);
+    write_devices(writer, timeline, ",\n  \"peak_memory\": [", PEAK);
+    ppi_write(writer, "}", 1);
+}
+
+static void write_json(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
+                       const ppsched_export_options *options)
+{
+    (void)options;
+    ppi_write_text(writer, "{\"strategy\": ");
+    ppi_write_json_string(writer, schedule->name);
+    ppi_write_text(writer, ", \"placement\": ");
+    ppi_write_json_string(writer, ppi_placement_name(schedule->placement.kind));
+    write_field(writer, ",\n \"devices\": ", schedule->shape.devices);
+    write_field(writer, ", \"stages\": ", schedule->shape.stages);
+    write_field(writer, ", \"microbatches\": ", schedule->shape.microbatches);
+    write_field(writer, ", \"iterations\": ", schedule->shape.iterations);
+    write_queues(writer, schedule, timeline);
+    if (timeline != NULL)
+        write_metrics(writer, timeline);
+    ppi_write_text(writer, "}\n");
+}
+
+const struct ppi_format ppi_json_format = {.name = "json", .write = write_json};

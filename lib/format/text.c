@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A grid for terminals: a row a device, time to the right, idle time dotted.
+ *
+ * A cell begins with the op's label, is filled up with dashes and ends in a blank; where it is too narrow for its label, the
+ * kind's letter stands alone. With one stage a device a label leaves the stage out. */
+#include <string.h>
+
+#include "base/number.h"
+#include "format/formats.h"
+
+enum { MOST_COLUMNS = 20000, LABEL_SIZE = 2 * PPI_TOKEN_SIZE + 1, LEAST_TICK = 10 };
+
+struct grid {
+    const ppsched_schedule *schedule;
+    const ppsched_timeline *timeline;
+    struct ppi_writer *writer;
+    bool names_stage;
+    size_t margin;  /* columns of the row headers */
+    size_t columns; /* columns of the grid itself */
+    double scale;   /* columns per unit of time */
+};
+
+static size_t put_op_label(char *text, const struct grid *grid, const ppsched_op *op)
+{
+    char token[PPI_TOKEN_SIZE];
+    size_t length = ppi_op_token(token, op), skipped = 0;
+    while (!grid->names_stage && token[skipped] >= '0' && token[skipped] <= '9')
+        skipped++;
+    memcpy(text, token + skipped, length - skipped);
+    return length - skipped;
+}
+
+static size_t put_label(char text[LABEL_SIZE], const struct grid *grid, const ppsched_op *unit)
+{
+    size_t length = put_op_label(text, grid, unit);
+    if (ppi_unit_length(unit) == 2) {
+        text[length++] = '+';
+        length += put_op_label(text + length, grid, unit + 1);
+    }
+    return length;
+}
+
+static size_t column_of(const struct grid *grid, double time)
+{
+    return (size_t)(time * grid->scale + 0.5);
+}
+
+static size_t digits_of(uint32_t number)
+{
+    char text[PPI_INTEGER_SIZE];
+    return ppi_integer_to_text(text, number);
+}
+
+/* The scale at which every label is whole, as far as the columns allow. */
+static double choose_scale(const struct grid *grid, size_t most_columns)
+{
+    double scale = 0, makespan = grid->timeline->metrics.makespan;
+    char label[LABEL_SIZE];
+    for (uint32_t d = 0; d < grid->schedule->shape.devices; d++) {
+        const ppsched_queue *queue = &grid->schedule->queues[d];
+        const ppsched_span *spans = ppi_spans_of(grid->timeline, queue);
+        for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
+            double duration = spans[i].end - spans[i].start;
+            double wanted = (double)(put_label(label, grid, &queue->ops[i]) + 1);
+            if (duration > 0 && wanted > scale * duration)
+                scale = wanted / duration;
+        }
+    }
+    if (scale * makespan > (double)most_columns)
+        scale = (double)most_columns / makespan;
+    return scale;
+}
+
+static void write_summary(const struct grid *grid)
+{
+    const ppsched_metrics *metrics = &grid->timeline->metrics;
+    struct ppi_writer *writer = grid->writer;
+    ppi_write_text(writer, grid->schedule->name);
+    ppi_write_text(writer, ": makespan ");
+    ppi_write_number(writer, metrics->makespan);
+    ppi_write_text(writer, ", span ");
+    ppi_write_number(writer, metrics->span);
+    ppi_write_text(writer, "; bubble ");
+    ppi_write_number(writer, metrics->bubble_of_total);
+    ppi_write_text(writer, " of total, ");
+    ppi_write_number(writer, metrics->bubble_of_ideal);
+    ppi_write_text(writer, " of ideal, ");
+    ppi_write_number(writer, metrics->bubble_of_span);
+    ppi_write_text(writer, " of span\n");
+}
+
+/* A round number: 1, 2 or 5 times a power of ten. */
+static double tick_step(const struct grid *grid)
+{
+    static const double factors[] = {2, 2.5, 2};
+    double step = 1;
+    if (!(grid->scale > 0))
+        return 0;
+    while (step * grid->scale > 10 * LEAST_TICK)
+        step /= 10;
+    for (int i = 0; step * grid->scale < LEAST_TICK; i++)
+        step *= factors[i % 3];
+    return step;
+}
+
+static void write_axis(const struct grid *grid)
+{
+    struct ppi_writer *writer = grid->writer;
+    double step = tick_step(grid);
+    size_t column = 0;
+    ppi_write_text(writer, "time");
+    ppi_write_repeated(writer, ' ', grid->margin - 4);
+    for (uint32_t k = 0; step > 0 && column_of(grid, k * step) < grid->columns; k++) {
+        char text[PPI_NUMBER_SIZE];
+        size_t at = column_of(grid, k * step), length = ppi_number_to_text(text, k * step);
+        if (at < column || at + length > grid->columns)
+            continue;
+        ppi_write_repeated(writer, ' ', at - column);
+        ppi_write(writer, text, length);
+        column = at + length + 1 <= grid->columns ? at + length : grid->columns;
+    }
+    ppi_write_text(writer, "\n");
+}
+
+static void write_cell(const struct grid *grid, const ppsched_op *unit, size_t width)
+{
+    char label[LABEL_SIZE];
+    size_t length = put_label(label, grid, unit);
+    if (width == 0)
+        return;
+    if (length > width - (width > 1)) {
+        label[0] = ppi_kind_token(unit->kind)[0];
+        length = 1;
+    }
+    ppi_write(grid->writer, label, length);
+    if (width > length) {
+        ppi_write_repeated(grid->writer, '-', width - length - 1);
+        ppi_write(grid->writer, " ", 1);
+    }
+}
+
+static void write_row(const struct grid *grid, uint32_t device)
+{
+    const ppsched_queue *queue = &grid->schedule->queues[device];
+    const ppsched_span *spans = ppi_spans_of(grid->timeline, queue);
+    struct ppi_writer *writer = grid->writer;
+    size_t column = 0;
+    ppi_write_text(writer, "device ");
+    ppi_write_integer(writer, device);
+    ppi_write_repeated(writer, ' ', grid->margin - 7 - digits_of(device));
+    for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
+        size_t start = column_of(grid, spans[i].start), end = column_of(grid, spans[i].end);
+        ppi_write_repeated(writer, '.', start - column);
+        write_cell(grid, &queue->ops[i], end - start);
+        column = end;
+    }
+    ppi_write_repeated(writer, '.', grid->columns - column);
+    ppi_write_text(writer, "  peak ");
+    ppi_write_number(writer, grid->timeline->devices[device].peak_memory);
+    ppi_write_text(writer, "\n");
+}
+
+static void write_grid(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
+                       const ppsched_export_options *options)
+{
+    struct grid grid = {.schedule = schedule, .timeline = timeline, .writer = writer};
+    size_t most = options->text_columns != 0 ? options->text_columns : MOST_COLUMNS, tail = 12;
+    grid.names_stage = schedule->shape.stages != schedule->shape.devices || schedule->placement.copies > 1;
+    grid.margin = 9 + digits_of(schedule->shape.devices - 1) - 1;
+    most = most > grid.margin + tail + 20 ? most - grid.margin - tail : 20;
+    grid.scale = choose_scale(&grid, most);
+    grid.columns = column_of(&grid, timeline->metrics.makespan);
+    write_summary(&grid);
+    write_axis(&grid);
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        write_row(&grid, d);
+}
+
+const struct ppi_format ppi_text_format = {.name = "text", .needs_timeline = true, .write = write_grid};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text on its way to the caller, gathered into pieces of some size. */
+#ifndef PPSCHED_FORMAT_WRITER_H
+#define PPSCHED_FORMAT_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ppsched/export.h>
+
+enum { PPI_WRITER_SIZE = 8192 };
+
+struct ppi_writer {
+    ppsched_write_function write;
+    void *user;
+    bool stopped; /* the caller wants no more */
+    size_t filled;
+    char buffer[PPI_WRITER_SIZE];
+};
+
+void ppi_writer_start(struct ppi_writer *writer, ppsched_write_function write, void *user);
+
+/* Sends what is left; WRITER where the caller stopped on the way. */
+ppsched_status ppi_writer_finish(struct ppi_writer *writer, ppsched_error *error);
+
+void ppi_write(struct ppi_writer *writer, const char *text, size_t size);
+void ppi_write_text(struct ppi_writer *writer, const char *text);
+void ppi_write_repeated(struct ppi_writer *writer, char c, size_t count);
+void ppi_write_integer(struct ppi_writer *writer, int64_t value);
+void ppi_write_number(struct ppi_writer *writer, double value);
+
+/* A JSON string, quotes included. */
+void ppi_write_json_string(struct ppi_writer *writer, const char *text);
+
+/* A JSON number; null for what JSON has no number for. */
+void ppi_write_json_number(struct ppi_writer *writer, double value);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects the ops of each device and makes the schedule. */
+#ifndef PPSCHED_MODEL_BUILDER_H
+#define PPSCHED_MODEL_BUILDER_H
+
+#include "model/schedule.h"
+
+/* One device's ops so far. */
+struct ppi_segment {
+    ppsched_op *ops;
+    size_t count, capacity;
+};
+
+struct ppsched_builder {
+    struct ppi_host host;
+    struct ppi_shape shape;
+    struct ppi_placement placement;
+    bool flushes;
+    uint32_t weight_versions;
+    char *name;
+    struct ppi_segment *segments;
+    ppsched_op *block; /* where it was reserved, all segments lie in it one behind the other */
+};
+
+/* `placement` as in ppi_config_place. */
+ppsched_status ppi_builder_create(ppsched_builder **out, const ppsched_config *config, int32_t placement, const char *name,
+                                  ppsched_error *error);
+void ppi_builder_destroy(ppsched_builder *builder);
+
+/* Room for `count` ops on each device, in one block that becomes the schedule's own. For an empty builder. */
+ppsched_status ppi_builder_reserve(ppsched_builder *builder, size_t count, ppsched_error *error);
+
+/* Appends ops whose values have been checked. */
+ppsched_status ppi_builder_append(ppsched_builder *builder, uint32_t device, const ppsched_op *ops, size_t count,
+                                  ppsched_error *error);
+
+ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *builder, ppsched_error *error);
+
+/* Writes one device's ops into what was reserved for it: the fast way for generators. */
+struct ppi_pen {
+    ppsched_op *next, *end;
+    uint32_t first_microbatch; /* added to each microbatch */
+};
+
+static inline void ppi_put_flagged(struct ppi_pen *pen, uint8_t kind, uint32_t stage, uint32_t microbatch, uint8_t flags)
+{
+    if (pen->next == pen->end)
+        return;
+    *pen->next++ = (ppsched_op){.microbatch = pen->first_microbatch + microbatch, .stage = (uint16_t)stage, .kind = kind,
+                                .flags = flags};
+}
+
+static inline void ppi_put(struct ppi_pen *pen, uint8_t kind, uint32_t stage, uint32_t microbatch)
+{
+    ppi_put_flagged(pen, kind, stage, microbatch, 0);
+}
+
+/* A pen behind what the device has, and back: ops between are the device's. */
+struct ppi_pen ppi_pen_open(const ppsched_builder *builder, uint32_t device);
+void ppi_pen_close(ppsched_builder *builder, uint32_t device, const struct ppi_pen *pen);
+
+#endif

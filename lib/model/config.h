@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The problem, as the caller stated it. */
+#ifndef PPSCHED_MODEL_CONFIG_H
+#define PPSCHED_MODEL_CONFIG_H
+
+#include <ppsched/config.h>
+
+#include "base/host.h"
+#include "model/quantity.h"
+#include "model/shape.h"
+
+struct ppi_named_text {
+    char *name, *value;
+};
+
+struct ppsched_config {
+    struct ppi_host host;
+    struct ppi_shape shape;
+    int32_t placement;        /* PPSCHED_PLACEMENT_DEFAULT where the strategy decides */
+    uint32_t *map;            /* for PPSCHED_PLACEMENT_MAP, else NULL */
+    uint32_t weight_versions; /* 0 where the strategy decides */
+    struct ppi_values values[PPI_LAST_QUANTITY + 1];
+    struct ppi_named_text *options;
+    size_t option_count, option_capacity;
+};
+
+ppsched_status ppi_config_create(ppsched_config **out, const struct ppi_shape *shape, const struct ppi_host *host,
+                                 ppsched_error *error);
+ppsched_status ppi_config_copy(ppsched_config **out, const ppsched_config *config, ppsched_error *error);
+void ppi_config_destroy(ppsched_config *config);
+
+ppsched_status ppi_config_set_placement(ppsched_config *config, int32_t placement, const uint32_t *map, size_t count,
+                                        ppsched_error *error);
+ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, const double *values, size_t count,
+                                     ppsched_error *error);
+ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error);
+
+/* The placement that a schedule of this problem has where `wanted` is the strategy's: the caller's choice must agree with it. */
+ppsched_status ppi_config_place(struct ppi_placement *out, const ppsched_config *config, int32_t wanted, ppsched_error *error);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/costs.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+static const struct ppi_values *list_of(const ppsched_config *config, int32_t quantity)
+{
+    const struct ppi_values *list = &config->values[quantity];
+    return list->values != NULL ? list : NULL;
+}
+
+static double value_or(const ppsched_config *config, int32_t quantity, uint32_t stage, double fallback)
+{
+    const struct ppi_values *list = list_of(config, quantity);
+    return list != NULL ? ppi_value_at(list, stage) : fallback;
+}
+
+static ppsched_status fail_times(uint32_t stage, const char *part, double whole_time, double part_time, ppsched_error *error)
+{
+    struct ppi_place place = PPI_NOWHERE;
+    place.stage = stage;
+    return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                       "stage %u: %s (%g) is longer than backward_times (%g); give both backward_input_times and "
+                       "backward_weight_times, or a shorter one",
+                       stage, part, part_time, whole_time);
+}
+
+/* F, B, I and W from what was given: see enum ppsched_quantity. */
+static ppsched_status resolve_durations(const ppsched_config *config, uint32_t stage, double *duration, ppsched_error *error)
+{
+    bool has_b = list_of(config, PPSCHED_BACKWARD_TIMES) != NULL;
+    bool has_i = list_of(config, PPSCHED_BACKWARD_INPUT_TIMES) != NULL;
+    bool has_w = list_of(config, PPSCHED_BACKWARD_WEIGHT_TIMES) != NULL;
+    double i = value_or(config, PPSCHED_BACKWARD_INPUT_TIMES, stage, 0);
+    double w = value_or(config, PPSCHED_BACKWARD_WEIGHT_TIMES, stage, 0);
+    double b = value_or(config, PPSCHED_BACKWARD_TIMES, stage, has_i && has_w ? i + w : 2);
+    if (!has_b && has_i != has_w)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is given alone; give %s or backward_times too",
+                        has_i ? "backward_input_times" : "backward_weight_times",
+                        has_i ? "backward_weight_times" : "backward_input_times");
+    if (!has_i)
+        i = has_w ? b - w : value_or(config, PPSCHED_BACKWARD_INPUT_SHARE, 0, 0.5) * b;
+    if (!has_w)
+        w = b - i;
+    if (i < 0)
+        return fail_times(stage, "backward_weight_times", b, w, error);
+    if (w < 0)
+        return fail_times(stage, "backward_input_times", b, i, error);
+    duration[PPSCHED_KIND_F] = value_or(config, PPSCHED_FORWARD_TIMES, stage, 1);
+    duration[PPSCHED_KIND_B] = b;
+    duration[PPSCHED_KIND_I] = i;
+    duration[PPSCHED_KIND_W] = w;
+    return PPSCHED_OK;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Sums to zero but for rounding. */
+static bool balances(double f, double i, double w)
+{
+    double sum = f + i + w, scale = larger(f, larger(-i, -w));
+    return (sum < 0 ? -sum : sum) <= 1e-9 * scale;
+}
+
+/* Memory of a stage pass from what was given; what is not given makes the sum 0. */
+static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stage, double *memory, ppsched_error *error)
+{
+    bool has_f = list_of(config, PPSCHED_MEM_FORWARD) != NULL;
+    bool has_i = list_of(config, PPSCHED_MEM_BACKWARD_INPUT) != NULL;
+    bool has_w = list_of(config, PPSCHED_MEM_BACKWARD_WEIGHT) != NULL;
+    double i = value_or(config, PPSCHED_MEM_BACKWARD_INPUT, stage, 0);
+    double w = value_or(config, PPSCHED_MEM_BACKWARD_WEIGHT, stage, 0);
+    double f = value_or(config, PPSCHED_MEM_FORWARD, stage, has_i && has_w ? -(i + w) : 1);
+    struct ppi_place place = PPI_NOWHERE;
+    place.stage = stage;
+    if (!has_w)
+        w = -(f + i);
+    else if (!has_i)
+        i = -(f + w);
+    if (i > 0 || w > 0)
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                           "stage %u: %s releases more than mem_forward (%g) adds; the three must sum to 0", stage,
+                           i > 0 ? "mem_backward_weight" : "mem_backward_input", f);
+    if (has_f && has_i && has_w && !balances(f, i, w))
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                           "stage %u: mem_forward (%g), mem_backward_input (%g) and mem_backward_weight (%g) must sum to 0",
+                           stage, f, i, w);
+    memory[PPSCHED_KIND_F] = f;
+    memory[PPSCHED_KIND_B] = i + w;
+    memory[PPSCHED_KIND_I] = i;
+    memory[PPSCHED_KIND_W] = w;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error)
+{
+    ppsched_status status = resolve_durations(config, stage, out->duration, error);
+    if (status == PPSCHED_OK)
+        status = resolve_memory(config, stage, out->memory, error);
+    return status;
+}
+
+static double delay_between(const ppsched_config *config, uint32_t from, uint32_t to)
+{
+    if (from == to)
+        return 0;
+    const struct ppi_values *delay = list_of(config, PPSCHED_P2P_TIMES);
+    return delay != NULL ? ppi_value_at(delay, (size_t)from * config->shape.devices + to) : 0;
+}
+
+ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *config, const struct ppi_placement *placement,
+                              ppsched_error *error)
+{
+    uint32_t stages = config->shape.stages;
+    struct ppi_lane *lanes = ppi_allocate_zeroed(&config->host, (size_t)placement->copies * stages, sizeof *lanes);
+    if (lanes == NULL)
+        return ppi_fail_memory(error, "the costs");
+    for (uint32_t c = 0; c < placement->copies; c++) {
+        const uint32_t *device = placement->device_of + (size_t)c * stages;
+        for (uint32_t s = 0; s < stages; s++) {
+            struct ppi_lane *lane = &lanes[(size_t)c * stages + s];
+            ppsched_status status = ppi_resolve_stage(config, s, lane, error);
+            if (status != PPSCHED_OK) {
+                ppi_release(&config->host, lanes);
+                return status;
+            }
+            lane->device = device[s];
+            lane->forward_delay = s > 0 ? delay_between(config, device[s - 1], device[s]) : 0;
+            lane->backward_delay = s + 1 < stages ? delay_between(config, device[s + 1], device[s]) : 0;
+        }
+    }
+    out->host = config->host;
+    out->overlapped = config->values[PPSCHED_OVERLAPPED_TIMES];
+    out->stages = stages;
+    out->lanes = lanes;
+    return PPSCHED_OK;
+}
+
+void ppi_costs_clear(struct ppi_costs *costs)
+{
+    ppi_release(&costs->host, costs->lanes);
+}
+
+double ppi_overlapped_duration(const struct ppi_costs *costs, const struct ppi_lane *forward, uint32_t forward_stage,
+                               const struct ppi_lane *backward, uint32_t backward_stage, uint8_t backward_kind)
+{
+    const struct ppi_values *given = &costs->overlapped;
+    if (given->values == NULL)
+        return forward->duration[PPSCHED_KIND_F] + backward->duration[backward_kind];
+    if (given->count == 1)
+        return given->values[0];
+    if (given->count == costs->stages)
+        return given->values[forward_stage];
+    return given->values[(size_t)forward_stage * costs->stages + backward_stage];
+}

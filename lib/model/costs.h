@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The problem's numbers with all defaults resolved, laid out as the evaluator reads them. */
+#ifndef PPSCHED_MODEL_COSTS_H
+#define PPSCHED_MODEL_COSTS_H
+
+#include "model/config.h"
+#include "model/op.h"
+
+/* A stage of one model copy: where it runs, and what its ops cost, by kind. */
+struct ppi_lane {
+    uint32_t device;
+    double duration[PPI_COMPUTE_KINDS];
+    double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
+    double forward_delay;             /* from the device of the stage before */
+    double backward_delay;            /* from the device of the next stage */
+};
+
+struct ppi_costs {
+    struct ppi_host host;
+    struct ppi_values overlapped; /* borrowed from the config */
+    uint32_t stages;
+    struct ppi_lane *lanes; /* copies x stages, as ppi_placement */
+};
+
+/* Durations and memory of a stage; RANGE where the lists contradict each other. */
+ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error);
+
+/* All lanes for a placement. `config` must outlive `out`. */
+ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *config, const struct ppi_placement *placement,
+                              ppsched_error *error);
+void ppi_costs_clear(struct ppi_costs *costs);
+
+/* Duration of an overlapped pair. */
+double ppi_overlapped_duration(const struct ppi_costs *costs, const struct ppi_lane *forward, uint32_t forward_stage,
+                               const struct ppi_lane *backward, uint32_t backward_stage, uint8_t backward_kind);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kinds of op and their text. */
+#ifndef PPSCHED_MODEL_OP_H
+#define PPSCHED_MODEL_OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <ppsched/op.h>
+
+enum {
+    PPI_COMPUTE_KINDS = PPSCHED_KIND_W + 1, /* F, B, I and W index arrays of this size */
+    PPI_LAST_KIND = PPSCHED_KIND_OPTIMIZER_STEP,
+    PPI_TOKEN_SIZE = 48,      /* room for any op's token */
+    PPI_UNIT_TOKEN_SIZE = 120 /* room for any unit's */
+};
+
+static inline bool ppi_is_compute(uint8_t kind)
+{
+    return kind >= PPSCHED_KIND_F && kind <= PPSCHED_KIND_W;
+}
+
+/* B or I: what the stage before waits for. */
+static inline bool ppi_is_backward(uint8_t kind)
+{
+    return kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_I;
+}
+
+bool ppi_kind_known(int32_t kind);
+bool ppi_kind_has_microbatch(int32_t kind);
+const char *ppi_kind_token(int32_t kind);
+const char *ppi_kind_text(int32_t kind);
+
+/* Writes an op's token and a NUL; returns the length. The kind must be known. */
+size_t ppi_op_token(char text[PPI_TOKEN_SIZE], const ppsched_op *op);
+
+/* What runs as one: an op, or an overlapped pair. Number of ops in the unit that starts at `op`. */
+static inline size_t ppi_unit_length(const ppsched_op *op)
+{
+    return (op->flags & PPSCHED_OP_OVERLAPPED) != 0 ? 2 : 1;
+}
+
+/* A unit's token, "3F0" or "(0F1;3B0)OVERLAP_F_B", and a NUL; returns the length. */
+size_t ppi_unit_token(char text[PPI_UNIT_TOKEN_SIZE], const ppsched_op *unit);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/quantity.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+/* What a list has a value for, if not one for all. */
+enum extent { ONE, PER_STAGE, PER_STAGE_PAIR, PER_DEVICE, PER_DEVICE_PAIR };
+
+static const double NO_BOUND = 1.7976931348623157e308;
+
+struct row {
+    const char *name;
+    enum extent extent;
+    double minimum, maximum;
+};
+
+static const struct row rows[PPI_LAST_QUANTITY + 1] = {
+    [PPSCHED_FORWARD_TIMES] = {"forward_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_BACKWARD_TIMES] = {"backward_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_BACKWARD_INPUT_TIMES] = {"backward_input_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_BACKWARD_WEIGHT_TIMES] = {"backward_weight_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_BACKWARD_INPUT_SHARE] = {"backward_input_share", ONE, 0, 1},
+    [PPSCHED_OVERLAPPED_TIMES] = {"overlapped_times", PER_STAGE_PAIR, 0, NO_BOUND},
+    [PPSCHED_P2P_TIMES] = {"p2p_time", PER_DEVICE_PAIR, 0, NO_BOUND},
+    [PPSCHED_MEM_FORWARD] = {"mem_forward", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_MEM_BACKWARD_INPUT] = {"mem_backward_input", PER_STAGE, -NO_BOUND, 0},
+    [PPSCHED_MEM_BACKWARD_WEIGHT] = {"mem_backward_weight", PER_STAGE, -NO_BOUND, 0},
+    [PPSCHED_MEM_STATIC] = {"mem_static", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_MEM_WEIGHTS] = {"mem_weights", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_MEM_LIMIT] = {"mem_limit", PER_DEVICE, 0, NO_BOUND},
+};
+
+bool ppi_quantity_known(int32_t quantity)
+{
+    return quantity >= 1 && quantity <= PPI_LAST_QUANTITY;
+}
+
+const char *ppi_quantity_name(int32_t quantity)
+{
+    return ppi_quantity_known(quantity) ? rows[quantity].name : NULL;
+}
+
+static ppsched_status check_length(const struct row *row, const struct ppi_shape *shape, size_t count, ppsched_error *error)
+{
+    size_t s = shape->stages, d = shape->devices;
+    switch (row->extent) {
+    case ONE:
+        if (count == 1)
+            return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1", row->name, count);
+    case PER_STAGE:
+        if (count == 1 || count == s)
+            return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all stages or %zu, one a stage", row->name,
+                        count, s);
+    case PER_STAGE_PAIR:
+        if (count == 1 || count == s || count == s * s)
+            return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH,
+                        "%s has %zu values; give 1 for all pairs, %zu, one a forward stage, or %zu, one a pair of stages",
+                        row->name, count, s, s * s);
+    case PER_DEVICE:
+        if (count == 1 || count == d)
+            return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all devices or %zu, one a device",
+                        row->name, count, d);
+    default:
+        if (count == 1 || count == d * d)
+            return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH,
+                        "%s has %zu values; give 1 for all or %zu, one for each device (row) to each device (column)",
+                        row->name, count, d * d);
+    }
+}
+
+static struct ppi_place place_of(const struct row *row, size_t count, size_t index)
+{
+    struct ppi_place place = PPI_NOWHERE;
+    place.position = (uint32_t)index;
+    if (row->extent == PER_STAGE && count > 1)
+        place.stage = (uint32_t)index;
+    if (row->extent == PER_DEVICE && count > 1)
+        place.device = (uint32_t)index;
+    return place;
+}
+
+static ppsched_status check_value(const struct row *row, size_t count, size_t index, double value, ppsched_error *error)
+{
+    struct ppi_place place = place_of(row, count, index);
+    if (ppi_is_finite(value) && value >= row->minimum && value <= row->maximum)
+        return PPSCHED_OK;
+    const char *wanted = row->extent == ONE ? "0 to 1" : row->minimum < 0 ? "finite and at most 0" : "finite and at least 0";
+    if (place.stage != PPSCHED_NONE)
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "%s of stage %u is %g; it must be %s", row->name, place.stage,
+                           value, wanted);
+    if (place.device != PPSCHED_NONE)
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "%s of device %u is %g; it must be %s", row->name, place.device,
+                           value, wanted);
+    return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "%s (value %zu) is %g; it must be %s", row->name, index, value,
+                       wanted);
+}
+
+ppsched_status ppi_quantity_check(int32_t quantity, const struct ppi_shape *shape, const double *values, size_t count,
+                                  ppsched_error *error)
+{
+    const struct row *row = &rows[quantity];
+    ppsched_status status = check_length(row, shape, count, error);
+    for (size_t i = 0; i < count && status == PPSCHED_OK; i++)
+        status = check_value(row, count, i, values[i], error);
+    return status;
+}

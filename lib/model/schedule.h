@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The immutable schedule and its queues. */
+#ifndef PPSCHED_MODEL_SCHEDULE_H
+#define PPSCHED_MODEL_SCHEDULE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <ppsched/schedule.h>
+
+#include "model/config.h"
+#include "model/op.h"
+
+struct ppsched_queue {
+    const ppsched_op *ops;
+    size_t count;
+    uint32_t device;
+};
+
+struct ppsched_schedule {
+    struct ppi_host host;
+    atomic_uint references;
+    struct ppi_shape shape;
+    struct ppi_placement placement;
+    bool flushes;
+    uint32_t weight_versions;
+    char *name;
+    ppsched_op *ops; /* all queues, device by device */
+    uint64_t op_count;
+    struct ppsched_queue *queues;
+};
+
+void ppi_schedule_retain(ppsched_schedule *schedule);
+void ppi_schedule_release(ppsched_schedule *schedule);
+
+static inline uint32_t ppi_schedule_device_of(const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return ppi_device_of(&schedule->placement, &schedule->shape, op->stage, op->microbatch);
+}
+
+/* Index of the first op of a queue among all ops. */
+static inline size_t ppi_queue_offset(const ppsched_schedule *schedule, const ppsched_queue *queue)
+{
+    return (size_t)(queue->ops - schedule->ops);
+}
+
+/* Stage passes: one F and one backward each. */
+static inline size_t ppi_cell_count(const ppsched_schedule *schedule)
+{
+    return (size_t)schedule->shape.stages * ppi_total_microbatches(&schedule->shape);
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a strategy and a problem to a schedule: what all strategies share. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/format.h"
+#include "base/nearest.h"
+#include "base/number.h"
+#include "strategy/strategy.h"
+
+ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_strategy *strategy, const char *format, ...)
+{
+    char reason[400];
+    va_list arguments;
+    va_start(arguments, format);
+    ppi_format(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: %s", strategy->name, reason);
+}
+
+static ppsched_status unknown_option(const struct ppi_strategy *strategy, const char *name, ppsched_error *error)
+{
+    struct ppi_nearest best = ppi_nearest_start(name);
+    for (uint32_t i = 0; i < strategy->option_count; i++)
+        ppi_nearest_offer(&best, strategy->options[i].name, strategy->options[i].name);
+    if (best.answer == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_OPTION, "%s has no option \"%s\"; it has none at all", strategy->name,
+                        name);
+    return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_OPTION, "%s has no option \"%s\"; did you mean %s?", strategy->name, name,
+                    best.answer);
+}
+
+static ppsched_status read_option(int64_t *out, const struct ppi_strategy *strategy, const struct ppi_option_row *row,
+                                  const char *value, ppsched_error *error)
+{
+    if (ppi_text_to_integer(value, out) && *out >= row->minimum && *out <= row->maximum)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is \"%s\"; it must be an integer from %lld to %lld",
+                    strategy->name, row->name, value, (long long)row->minimum, (long long)row->maximum);
+}
+
+static ppsched_status read_options(struct ppi_task *task, const struct ppi_strategy *strategy, const ppsched_config *config,
+                                   ppsched_error *error)
+{
+    for (uint32_t i = 0; i < strategy->option_count; i++)
+        task->option[i] = strategy->options[i].fallback(&config->shape);
+    for (size_t o = 0; o < config->option_count; o++) {
+        uint32_t i = 0;
+        while (i < strategy->option_count && !ppi_same_name(strategy->options[i].name, config->options[o].name))
+            i++;
+        if (i == strategy->option_count)
+            return unknown_option(strategy, config->options[o].name, error);
+        ppsched_status status =
+            read_option(&task->option[i], strategy, &strategy->options[i], config->options[o].value, error);
+        if (status != PPSCHED_OK)
+            return status;
+    }
+    return PPSCHED_OK;
+}
+
+/* Placement and stages per device. */
+static ppsched_status check_shape(const struct ppi_strategy *strategy, const ppsched_config *config, ppsched_error *error)
+{
+    const struct ppi_shape *shape = &config->shape;
+    ppsched_error detail;
+    struct ppi_placement place = {0};
+    ppsched_status status = ppi_config_place(&place, config, strategy->placement, &detail);
+    ppi_release(&config->host, place.device_of);
+    if (status == PPSCHED_ERROR_REFUSED)
+        return ppi_refuse(error, strategy, "%s", detail.message);
+    if (status != PPSCHED_OK)
+        return ppi_fail(error, status, "%s", detail.message);
+    if (strategy->chunks != 0 && shape->stages != strategy->chunks * shape->devices)
+        return ppi_refuse(error, strategy, "needs %u stages per device, not %u stages on %u devices; nearest: %u stages",
+                          strategy->chunks, shape->stages, shape->devices, strategy->chunks * shape->devices);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *strategy, const ppsched_config *config,
+                             ppsched_error *error)
+{
+    struct ppi_task task = {.shape = config->shape};
+    ppsched_status status = check_shape(strategy, config, error);
+    if (status == PPSCHED_OK)
+        status = read_options(&task, strategy, config, error);
+    if (status != PPSCHED_OK)
+        return status;
+    task.chunks = task.shape.stages / task.shape.devices;
+    task.run = strategy->flushes ? task.shape.microbatches : ppi_total_microbatches(&task.shape);
+    if (strategy->fits != NULL)
+        status = strategy->fits(&task, error);
+    if (status == PPSCHED_OK)
+        *out = task;
+    return status;
+}
+
+static void put_ops(ppsched_builder *builder, const struct ppi_strategy *strategy, const struct ppi_task *task)
+{
+    for (uint32_t d = 0; d < task->shape.devices; d++) {
+        struct ppi_pen pen = ppi_pen_open(builder, d);
+        for (; pen.first_microbatch < ppi_total_microbatches(&task->shape); pen.first_microbatch += task->run)
+            strategy->order(task, d, &pen);
+        ppi_pen_close(builder, d, &pen);
+    }
+}
+
+ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
+                            ppsched_error *error)
+{
+    struct ppi_task task;
+    ppsched_builder *builder = NULL;
+    ppsched_status status = ppi_task_make(&task, strategy, config, error);
+    if (status == PPSCHED_OK)
+        status = ppi_builder_create(&builder, config, strategy->placement, strategy->name, error);
+    if (status != PPSCHED_OK)
+        return status;
+    size_t kinds = strategy->splits_backward ? 3 : 2;
+    builder->flushes = strategy->flushes;
+    builder->weight_versions = config->weight_versions != 0 ? config->weight_versions : strategy->weight_versions;
+    status = ppi_builder_reserve(builder, kinds * task.chunks * ppi_total_microbatches(&task.shape), error);
+    if (status == PPSCHED_OK) {
+        put_ops(builder, strategy, &task);
+        status = ppi_builder_finish(out, builder, error);
+    }
+    ppi_builder_destroy(builder);
+    if (status == PPSCHED_OK)
+        ppi_log(&config->host, PPSCHED_LOG_INFO, "generated %s: %u devices, %u stages, %u microbatches, %u iterations",
+                strategy->name, task.shape.devices, task.shape.stages, task.shape.microbatches, task.shape.iterations);
+    return status;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 1F1B on one stage a device, and its variants: they differ in the number of warm-up forwards and in whether iterations flush.
+ *
+ * A device runs w warm-up forwards, then forward and backward in turn while forwards remain, then the other backwards. */
+#include "strategy/table.h"
+
+static uint32_t at_most(uint32_t value, uint32_t limit)
+{
+    return value < limit ? value : limit;
+}
+
+static void put_run(const struct ppi_task *task, uint32_t device, uint32_t warmup, struct ppi_pen *pen)
+{
+    for (uint32_t m = 0; m < warmup; m++)
+        ppi_put(pen, PPSCHED_KIND_F, device, m);
+    for (uint32_t m = warmup; m < task->run; m++) {
+        ppi_put(pen, PPSCHED_KIND_F, device, m);
+        ppi_put(pen, PPSCHED_KIND_B, device, m - warmup);
+    }
+    for (uint32_t m = task->run - warmup; m < task->run; m++)
+        ppi_put(pen, PPSCHED_KIND_B, device, m);
+}
+
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    put_run(task, device, at_most(task->shape.devices - 1 - device, task->shape.microbatches), pen);
+}
+
+static void order_eager(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    put_run(task, device, at_most(2 * (task->shape.devices - 1 - device), task->shape.microbatches), pen);
+}
+
+static ppsched_status fits_no_flush(const struct ppi_task *task, ppsched_error *error)
+{
+    if (task->shape.microbatches >= task->shape.devices)
+        return PPSCHED_OK;
+    return ppi_refuse(error, &ppi_1f1b_no_flush,
+                      "needs at least as many microbatches as devices, not %u on %u; nearest: %u microbatches",
+                      task->shape.microbatches, task->shape.devices, task->shape.devices);
+}
+
+static ppsched_status fits_eager_no_flush(const struct ppi_task *task, ppsched_error *error)
+{
+    if (task->shape.microbatches > task->shape.devices)
+        return PPSCHED_OK;
+    return ppi_refuse(error, &ppi_eager_1f1b_no_flush,
+                      "needs more microbatches than devices, not %u on %u; nearest: %u microbatches", task->shape.microbatches,
+                      task->shape.devices, task->shape.devices + 1);
+}
+
+static const char *const aliases_1f1b[] = {"one_f_one_b", "pipedream_flush", "dapple"};
+static const char *const aliases_no_flush[] = {"pipedream_2bw"};
+
+const struct ppi_strategy ppi_1f1b = {
+    .name = "1f1b",
+    .summary = "one forward, one backward in turn; the baseline, keeps at most D microbatches' activations",
+    .source = "PipeDream-Flush (Narayanan et al. 2021, arXiv 2006.09503), Megatron-LM, PyTorch",
+    .aliases = aliases_1f1b,
+    .alias_count = 3,
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .flushes = true,
+    .order = order,
+};
+
+const struct ppi_strategy ppi_eager_1f1b = {
+    .name = "eager_1f1b",
+    .summary = "1F1B with twice the warm-up forwards, which hides one hop of delay each way for more memory",
+    .source = "eager 1F1B (Zhuang et al. 2023, arXiv 2211.05322)",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .flushes = true,
+    .order = order_eager,
+};
+
+const struct ppi_strategy ppi_1f1b_no_flush = {
+    .name = "1f1b_no_flush",
+    .summary = "1F1B that runs on over iterations without a flush, with two versions of the weights",
+    .source = "PipeDream-2BW (Narayanan et al. 2021, arXiv 2006.09503)",
+    .aliases = aliases_no_flush,
+    .alias_count = 1,
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 2,
+    .flushes = false,
+    .fits = fits_no_flush,
+    .order = order,
+};
+
+const struct ppi_strategy ppi_eager_1f1b_no_flush = {
+    .name = "eager_1f1b_no_flush",
+    .summary = "eager 1F1B that runs on over iterations without a flush, with two versions of the weights",
+    .source = "eager 1F1B (arXiv 2211.05322) with PipeDream-2BW's weights (arXiv 2006.09503)",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 2,
+    .flushes = false,
+    .fits = fits_eager_no_flush,
+    .order = order_eager,
+};

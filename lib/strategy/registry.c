@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one table of strategies, and how a name finds its row. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "strategy/table.h"
+
+static const struct ppi_strategy *const table[] = {
+    &ppi_gpipe,
+    &ppi_1f1b,
+    &ppi_eager_1f1b,
+    &ppi_1f1b_no_flush,
+    &ppi_eager_1f1b_no_flush,
+    &ppi_interleaved_1f1b,
+    &ppi_zb_h1,
+};
+
+enum { COUNT = sizeof table / sizeof table[0] };
+
+const struct ppi_strategy *ppi_strategy_at(uint32_t index)
+{
+    return index < COUNT ? table[index] : NULL;
+}
+
+uint32_t ppi_strategy_count(void)
+{
+    return COUNT;
+}
+
+static bool has_name(const struct ppi_strategy *strategy, const char *name)
+{
+    if (ppi_same_name(strategy->name, name))
+        return true;
+    for (uint32_t a = 0; a < strategy->alias_count; a++)
+        if (ppi_same_name(strategy->aliases[a], name))
+            return true;
+    return false;
+}
+
+static const char *nearest(const char *name)
+{
+    struct ppi_nearest best = ppi_nearest_start(name);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        ppi_nearest_offer(&best, table[i]->name, table[i]->name);
+        for (uint32_t a = 0; a < table[i]->alias_count; a++)
+            ppi_nearest_offer(&best, table[i]->aliases[a], table[i]->name);
+    }
+    return best.answer;
+}
+
+ppsched_status ppi_strategy_find(const char *name, uint32_t *out, ppsched_error *error)
+{
+    for (uint32_t i = 0; i < COUNT; i++)
+        if (has_name(table[i], name)) {
+            *out = i;
+            return PPSCHED_OK;
+        }
+    return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_STRATEGY, "there is no strategy \"%s\"; did you mean %s?", name,
+                    nearest(name));
+}

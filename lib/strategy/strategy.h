@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a strategy is to the library: a descriptor with a rule for who it can serve and a rule for the order of ops. It knows
+ * neither times nor formats. */
+#ifndef PPSCHED_STRATEGY_STRATEGY_H
+#define PPSCHED_STRATEGY_STRATEGY_H
+
+#include "model/builder.h"
+
+enum { PPI_MOST_OPTIONS = 4 };
+
+struct ppi_option_row {
+    const char *name, *default_text, *text;
+    int64_t minimum, maximum;
+    int64_t (*fallback)(const struct ppi_shape *shape); /* the value where none is set */
+};
+
+/* What a strategy is asked for: one run of it. */
+struct ppi_task {
+    struct ppi_shape shape;
+    uint32_t chunks; /* V, stages per device */
+    uint32_t run;    /* microbatches of one run: M, or all of them where iterations do not flush */
+    int64_t option[PPI_MOST_OPTIONS];
+};
+
+struct ppi_strategy {
+    const char *name, *summary, *source;
+    const char *const *aliases;
+    uint32_t alias_count;
+    int32_t placement;
+    uint32_t chunks; /* stages per device that it needs; 0 for any number */
+    uint32_t weight_versions;
+    bool splits_backward, flushes;
+    const struct ppi_option_row *options;
+    uint32_t option_count;
+
+    /* OK, or REFUSED with the broken rule and the nearest sizes that work. NULL: serves all that suits its placement. */
+    ppsched_status (*fits)(const struct ppi_task *task, ppsched_error *error);
+
+    /* Puts one device's ops of one run, microbatches 0 to run - 1. */
+    void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen);
+};
+
+/* All strategies, in the order in which lists show them; NULL past the last. */
+const struct ppi_strategy *ppi_strategy_at(uint32_t index);
+uint32_t ppi_strategy_count(void);
+
+/* By name or alias. UNKNOWN_STRATEGY names the nearest. */
+ppsched_status ppi_strategy_find(const char *name, uint32_t *out, ppsched_error *error);
+
+/* Reads the config's options for a strategy and asks whether it fits. */
+ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *strategy, const ppsched_config *config,
+                             ppsched_error *error);
+
+/* Builds the schedule. */
+ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
+                            ppsched_error *error);
+
+/* For `fits`: REFUSED, "<name>: <message>". */
+ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_strategy *strategy, const char *format, ...);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The descriptors that the table lists; each is defined in its family's file. */
+#ifndef PPSCHED_STRATEGY_TABLE_H
+#define PPSCHED_STRATEGY_TABLE_H
+
+#include "strategy/strategy.h"
+
+extern const struct ppi_strategy ppi_gpipe;
+extern const struct ppi_strategy ppi_1f1b;
+extern const struct ppi_strategy ppi_eager_1f1b;
+extern const struct ppi_strategy ppi_1f1b_no_flush;
+extern const struct ppi_strategy ppi_eager_1f1b_no_flush;
+extern const struct ppi_strategy ppi_interleaved_1f1b;
+extern const struct ppi_strategy ppi_zb_h1;
+
+#endif
