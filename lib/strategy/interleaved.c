@@ -3,6 +3,7 @@
  *
  * The table goes over groups of g microbatches (the last may be short), inside a group chunk by chunk, inside a chunk
  * microbatch by microbatch. Forwards walk it as it stands, backwards with chunk c replaced by V-1-c. */
+#include "base/number.h"
 #include "strategy/table.h"
 
 /* A position in the table. */
@@ -104,14 +105,17 @@ static void nearest_runs(const struct ppi_task *task, int64_t *below, int64_t *a
 static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
 {
     int64_t below = 0, above = 0, group = task->option[0];
+    char above_text[PPI_INTEGER_SIZE + 1] = "";
     if (can_run(task, task->run, group))
         return PPSCHED_OK;
     nearest_runs(task, &below, &above);
+    if (above != below)
+        above_text[ppi_integer_to_text(above_text, above)] = '\0';
     return ppi_refuse(error, &ppi_interleaved_1f1b,
                       "%u microbatches in groups of %lld would deadlock on %u devices: a group and the next together must "
-                      "reach 2(D-1) = %u; nearest: %lld or %lld microbatches, or group_size %lld",
+                      "reach 2(D-1) = %u; nearest: %lld microbatches%s%s, or group_size %lld",
                       task->run, (long long)group, task->shape.devices, 2 * (task->shape.devices - 1), (long long)below,
-                      (long long)above, (long long)nearest_group(task));
+                      above != below ? " or " : "", above_text, (long long)nearest_group(task));
 }
 
 static int64_t devices(const struct ppi_shape *shape)

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What well-known schedulers really produce (golden/cases), compared with ours: orders token by token, times, makespan, span and
+ * peak where they are given. One cmocka test a file.
+ *
+ * Only cases with `match order` of strategies that the library has are compared; each test says how many it expects, so that
+ * none is lost. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DEVICES = 64, MOST_STAGES = 128, LINE = 1 << 18 };
+
+struct golden {
+    char name[128], strategy[64], match[16], placement[24];
+    int devices, stages, microbatches, iterations, foreign_memory;
+    char group_size[16];
+    double costs[5][MOST_STAGES], overlapped[MOST_STAGES];
+    int cost_count[5], overlapped_count;
+    double p2p, makespan, span;
+    double memory[3]; /* F, I, W per stage pass; all 0 where not given */
+    char *order[MOST_DEVICES], *start[MOST_DEVICES], *end[MOST_DEVICES];
+    double peak[MOST_DEVICES];
+};
+
+static void clear(struct golden *g)
+{
+    for (int d = 0; d < MOST_DEVICES; d++) {
+        free(g->order[d]);
+        free(g->start[d]);
+        free(g->end[d]);
+    }
+    memset(g, 0, sizeof *g);
+    g->iterations = 1;
+    g->makespan = g->span = -1;
+    for (int d = 0; d < MOST_DEVICES; d++)
+        g->peak[d] = -1;
+}
+
+static int numbers(const char *text, double *out, int most)
+{
+    int count = 0;
+    char *end = NULL;
+    for (double x = strtod(text, &end); end != text && count < most; x = strtod(text, &end)) {
+        out[count++] = x;
+        text = end;
+    }
+    return count;
+}
+
+static void read_cost(struct golden *g, const char *rest)
+{
+    const char *kinds = "?FBIW";
+    int kind = (int)(strchr(kinds, rest[0]) - kinds);
+    g->cost_count[kind] = numbers(rest + 1, g->costs[kind], MOST_STAGES);
+}
+
+static void read_setting(struct golden *g, const char *rest)
+{
+    char key[64];
+    int used = 0;
+    assert_int_equal(sscanf(rest, "%63s %n", key, &used), 1);
+    const char *value = rest + used;
+    if (strcmp(key, "iterations") == 0)
+        g->iterations = atoi(value);
+    else if (strcmp(key, "group_size") == 0)
+        snprintf(g->group_size, sizeof g->group_size, "%s", value);
+    else if (strncmp(key, "overlapped_forward_backward", 27) == 0)
+        g->overlapped_count = numbers(value, g->overlapped, MOST_STAGES);
+    else if (strncmp(key, "mem_", 4) == 0 && strchr("fiw", key[4]) != NULL && key[5] == '\0')
+        g->memory[strchr("fiw", key[4]) - "fiw"] = atof(value);
+}
+
+static void read_row(char **rows, const char *rest)
+{
+    char *tokens = NULL;
+    long device = strtol(rest, &tokens, 10);
+    assert_in_range(device, 0, MOST_DEVICES - 1);
+    rows[device] = strdup(*tokens == ' ' ? tokens + 1 : tokens);
+}
+
+static void read_line(struct golden *g, const char *line)
+{
+    char word[32];
+    int used = 0;
+    if (line[0] == '#' || sscanf(line, "%31s %n", word, &used) != 1)
+        return;
+    const char *rest = line + used;
+    if (strcmp(word, "case") == 0)
+        clear(g), snprintf(g->name, sizeof g->name, "%s", rest);
+    else if (strcmp(word, "strategy") == 0)
+        snprintf(g->strategy, sizeof g->strategy, "%s", rest);
+    else if (strcmp(word, "match") == 0)
+        snprintf(g->match, sizeof g->match, "%s", rest);
+    else if (strcmp(word, "placement") == 0)
+        snprintf(g->placement, sizeof g->placement, "%s", rest);
+    else if (strcmp(word, "devices") == 0)
+        g->devices = atoi(rest);
+    else if (strcmp(word, "stages") == 0)
+        g->stages = atoi(rest);
+    else if (strcmp(word, "microbatches") == 0)
+        g->microbatches = atoi(rest);
+    else if (strcmp(word, "set") == 0)
+        read_setting(g, rest);
+    else if (strcmp(word, "cost") == 0)
+        read_cost(g, rest);
+    else if (strcmp(word, "p2p") == 0)
+        g->p2p = atof(rest);
+    else if (strcmp(word, "makespan") == 0)
+        g->makespan = atof(rest);
+    else if (strcmp(word, "span") == 0)
+        g->span = atof(rest);
+    else if (strcmp(word, "order") == 0)
+        read_row(g->order, rest);
+    else if (strcmp(word, "start") == 0)
+        read_row(g->start, rest);
+    else if (strcmp(word, "end") == 0)
+        read_row(g->end, rest);
+    else if (strcmp(word, "peak") == 0)
+        g->peak[atoi(rest)] = atof(strchr(rest, ' '));
+}
+
+static ppsched_config *config_of(const struct golden *g)
+{
+    static const int32_t quantities[] = {0, PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES,
+                                         PPSCHED_BACKWARD_WEIGHT_TIMES};
+    ppsched_config *config = make_config(g->devices, g->stages, g->microbatches);
+    ppsched_error error;
+    expect_ok(ppsched_config_set_iterations(config, g->iterations, &error), &error);
+    for (int k = 1; k <= 4; k++)
+        expect_ok(ppsched_config_set_values(config, quantities[k], g->costs[k], (size_t)g->cost_count[k], &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_OVERLAPPED_TIMES, g->overlapped, (size_t)g->overlapped_count, &error),
+              &error);
+    set_number(config, PPSCHED_P2P_TIMES, g->p2p);
+    if (g->memory[0] != 0)
+        for (int i = 0; i < 3; i++)
+            set_number(config, PPSCHED_MEM_FORWARD + i, g->memory[i]);
+    if (g->group_size[0] != '\0')
+        expect_ok(ppsched_config_set_option(config, "group_size", g->group_size, &error), &error);
+    return config;
+}
+
+static void expect_near(const char *name, const char *what, double ours, double theirs)
+{
+    if (fabs(ours - theirs) > 1e-9 * fmax(1, fabs(theirs)))
+        fail_msg("%s: %s is %.17g, expected %.17g", name, what, ours, theirs);
+}
+
+/* The golden files give one time an op or pair. */
+static void compare_times(const struct golden *g, const ppsched_schedule *schedule, const ppsched_timeline *timeline, uint32_t d,
+                          const char *text, int ends)
+{
+    size_t count = 0;
+    const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), NULL);
+    const ppsched_span *spans = ppsched_timeline_spans(timeline, d, &count);
+    for (size_t i = 0; i < count; i += (ops[i].flags & PPSCHED_OP_OVERLAPPED) != 0 ? 2 : 1) {
+        char *end = NULL;
+        double theirs = strtod(text, &end);
+        assert_true(end != text);
+        expect_near(g->name, ends ? "an end" : "a start", ends ? spans[i].end : spans[i].start, theirs);
+        text = end;
+    }
+}
+
+static void compare(const struct golden *g)
+{
+    ppsched_config *config = config_of(g);
+    ppsched_schedule *schedule = make_schedule(config, g->strategy);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    for (uint32_t d = 0; d < (uint32_t)g->devices; d++) {
+        char *ours = queue_text(schedule, d);
+        if (strcmp(ours, g->order[d]) != 0)
+            fail_msg("%s, device %u:\n  ours   %s\n  theirs %s", g->name, d, ours, g->order[d]);
+        free(ours);
+        if (g->start[d] != NULL)
+            compare_times(g, schedule, timeline, d, g->start[d], 0);
+        if (g->end[d] != NULL)
+            compare_times(g, schedule, timeline, d, g->end[d], 1);
+        if (g->peak[d] >= 0)
+            expect_near(g->name, "peak", device_metrics_of(timeline, d).peak_memory, g->peak[d]);
+    }
+    if (g->makespan >= 0)
+        expect_near(g->name, "makespan", metrics_of(timeline).makespan, g->makespan);
+    if (g->span >= 0)
+        expect_near(g->name, "span", metrics_of(timeline).span, g->span);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+static void run_file(const char *name, int expected)
+{
+    static char line[LINE];
+    static struct golden golden;
+    char path[1024];
+    int compared = 0;
+    uint32_t strategy = 0;
+    snprintf(path, sizeof path, "%s/%s.txt", GOLDEN_CASES, name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        read_line(&golden, line);
+        if (strcmp(line, "done") == 0 && strcmp(golden.match, "order") == 0 &&
+            ppsched_strategy_find(golden.strategy, &strategy, NULL) == PPSCHED_OK) {
+            compare(&golden);
+            compared++;
+        }
+    }
+    fclose(file);
+    clear(&golden);
+    assert_int_equal(compared, expected);
+}
+
+static void test_seed000(void **state)
+{
+    (void)state;
+    run_file("seed000", 60);
+}
+
+static void test_pytorch(void **state)
+{
+    (void)state;
+    run_file("pytorch", 29);
+}
+
+static void test_victarry(void **state)
+{
+    (void)state;
+    run_file("victarry", 26);
+}
+
+static void test_sail(void **state)
+{
+    (void)state;
+    run_file("sail", 14);
+}
+
+static void test_zeropipe(void **state)
+{
+    (void)state;
+    run_file("zeropipe", 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_seed000), cmocka_unit_test(test_pytorch),  cmocka_unit_test(test_victarry),
+        cmocka_unit_test(test_sail),    cmocka_unit_test(test_zeropipe),
+    };
+    return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/brute.h"
+
+#include <stdlib.h>
+
+void brute_load(struct brute *brute, const ppsched_schedule *schedule)
+{
+    brute->count = 0;
+    brute->ops = calloc((size_t)ppsched_schedule_op_count(schedule) + 1, sizeof *brute->ops);
+    for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++) {
+        size_t count = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), &count);
+        for (size_t i = 0; i < count; i++) {
+            int paired = i > 0 && (ops[i - 1].flags & PPSCHED_OP_OVERLAPPED) != 0;
+            struct brute_op *b = &brute->ops[brute->count];
+            b->op = ops[i];
+            b->device = d;
+            b->leader = paired ? brute->count - 1 : brute->count;
+            brute->count++;
+        }
+    }
+}
+
+void brute_free(struct brute *brute)
+{
+    free(brute->ops);
+}
+
+/* The op of that kind, or for 'I' a B or an I; NULL where there is none. */
+static const struct brute_op *find(const struct brute *brute, int kind, uint32_t stage, uint32_t microbatch)
+{
+    for (int i = 0; i < brute->count; i++) {
+        const ppsched_op *op = &brute->ops[i].op;
+        int same = op->kind == kind || (kind == PPSCHED_KIND_I && op->kind == PPSCHED_KIND_B);
+        if (same && op->stage == stage && op->microbatch == microbatch)
+            return &brute->ops[i];
+    }
+    return NULL;
+}
+
+/* Time from which an input is there, or -1 where it is not yet. */
+static double available(const struct brute *brute, const struct brute_costs *costs, const struct brute_op *reader, int kind,
+                        uint32_t stage)
+{
+    const struct brute_op *writer = find(brute, kind, stage, reader->op.microbatch);
+    if (writer == NULL || !writer->done)
+        return -1;
+    return writer->end + (writer->device != reader->device ? costs->delay[writer->device][reader->device] : 0);
+}
+
+static int raise_start(double *start, double time)
+{
+    if (time < 0)
+        return 0;
+    if (time > *start)
+        *start = time;
+    return 1;
+}
+
+static int inputs(const struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs,
+                  const struct brute_op *b, double *start)
+{
+    uint32_t stage = b->op.stage, stages = ppsched_schedule_stages(schedule);
+    switch (b->op.kind) {
+    case PPSCHED_KIND_F:
+        return stage == 0 || raise_start(start, available(brute, costs, b, PPSCHED_KIND_F, stage - 1));
+    case PPSCHED_KIND_W:
+        return raise_start(start, available(brute, costs, b, PPSCHED_KIND_I, stage));
+    default:
+        if (!raise_start(start, available(brute, costs, b, PPSCHED_KIND_F, stage)))
+            return 0;
+        return stage + 1 == stages || raise_start(start, available(brute, costs, b, PPSCHED_KIND_I, stage + 1));
+    }
+}
+
+/* The flush: all ops of earlier iterations must have ended. */
+static int flushed(const struct brute *brute, const ppsched_schedule *schedule, const struct brute_op *b, double *start)
+{
+    uint32_t m = ppsched_schedule_microbatches(schedule), iteration = b->op.microbatch / m;
+    if (!ppsched_schedule_flushes(schedule))
+        return 1;
+    for (int i = 0; i < brute->count; i++)
+        if (brute->ops[i].op.microbatch / m < iteration && !raise_start(start, brute->ops[i].done ? brute->ops[i].end : -1))
+            return 0;
+    return 1;
+}
+
+static double unit_duration(const struct brute_costs *costs, const struct brute_op *first, const struct brute_op *second)
+{
+    double single = costs->duration[first->op.kind][first->op.stage];
+    if (second == NULL)
+        return single;
+    double given = costs->overlapped[first->op.stage][second->op.stage];
+    return given >= 0 ? given : single + costs->duration[second->op.kind][second->op.stage];
+}
+
+/* Tries to run the unit whose first op is at `index`; 1 where it ran. */
+static int try_unit(struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs, int index)
+{
+    struct brute_op *first = &brute->ops[index];
+    struct brute_op *second = index + 1 < brute->count && first[1].leader == index ? first + 1 : NULL;
+    const struct brute_op *before = index > 0 && first[-1].device == first->device ? first - 1 : NULL;
+    double start = first->not_before;
+    if (before != NULL && !raise_start(&start, before->done ? before->end : -1))
+        return 0;
+    if (!inputs(brute, schedule, costs, first, &start) || !flushed(brute, schedule, first, &start))
+        return 0;
+    if (second != NULL && (!inputs(brute, schedule, costs, second, &start) || !flushed(brute, schedule, second, &start)))
+        return 0;
+    first->start = start;
+    first->end = start + unit_duration(costs, first, second);
+    first->done = 1;
+    if (second != NULL) {
+        second->start = first->start;
+        second->end = first->end;
+        second->done = 1;
+    }
+    return 1;
+}
+
+int brute_run(struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs)
+{
+    int left = brute->count, progress = 1;
+    brute->makespan = 0;
+    for (int i = 0; i < brute->count; i++)
+        brute->ops[i].done = 0;
+    while (progress) {
+        progress = 0;
+        for (int i = 0; i < brute->count; i++)
+            if (!brute->ops[i].done && brute->ops[i].leader == i)
+                progress += try_unit(brute, schedule, costs, i);
+    }
+    for (int i = 0; i < brute->count; i++) {
+        left -= brute->ops[i].done;
+        if (brute->ops[i].end > brute->makespan)
+            brute->makespan = brute->ops[i].end;
+    }
+    return left == 0;
+}
+
+static int count_of(const struct brute *brute, int kind, uint32_t stage, uint32_t microbatch)
+{
+    int count = 0;
+    for (int i = 0; i < brute->count; i++) {
+        const ppsched_op *op = &brute->ops[i].op;
+        count += op->kind == kind && op->stage == stage && op->microbatch == microbatch;
+    }
+    return count;
+}
+
+int brute_complete(const struct brute *brute, const ppsched_schedule *schedule)
+{
+    uint32_t total = ppsched_schedule_microbatches(schedule) * ppsched_schedule_iterations(schedule);
+    for (int i = 0; i < brute->count; i++)
+        if (ppsched_schedule_device_of(schedule, brute->ops[i].op.stage, brute->ops[i].op.microbatch) != brute->ops[i].device)
+            return 0;
+    for (uint32_t s = 0; s < ppsched_schedule_stages(schedule); s++)
+        for (uint32_t m = 0; m < total; m++) {
+            int b = count_of(brute, PPSCHED_KIND_B, s, m), i = count_of(brute, PPSCHED_KIND_I, s, m);
+            int w = count_of(brute, PPSCHED_KIND_W, s, m);
+            if (count_of(brute, PPSCHED_KIND_F, s, m) != 1 || b + i != 1 || w != i)
+                return 0;
+        }
+    return 1;
+}

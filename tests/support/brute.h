@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An evaluator that shares nothing with the library's but the rules: plain lists, linear searches, no cleverness. */
+#ifndef PPSCHED_TESTS_BRUTE_H
+#define PPSCHED_TESTS_BRUTE_H
+
+#include <ppsched/ppsched.h>
+
+enum { BRUTE_STAGES = 32, BRUTE_DEVICES = 16 };
+
+/* The problem in plain numbers. */
+struct brute_costs {
+    double duration[5][BRUTE_STAGES];                  /* by kind */
+    double overlapped[BRUTE_STAGES][BRUTE_STAGES];     /* negative: the sum */
+    double delay[BRUTE_DEVICES][BRUTE_DEVICES];
+    double memory[5][BRUTE_STAGES];
+};
+
+struct brute_op {
+    ppsched_op op;
+    uint32_t device;
+    int leader;        /* index of the op that leads its overlapped pair, or its own index */
+    int done;
+    double start, end;
+    double not_before; /* set by the caller after brute_load: an op may be held back */
+};
+
+struct brute {
+    struct brute_op *ops;
+    int count;
+    double makespan;
+};
+
+void brute_load(struct brute *brute, const ppsched_schedule *schedule);
+void brute_free(struct brute *brute);
+
+/* Runs everything at its earliest; 0 where that is impossible. */
+int brute_run(struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs);
+
+/* 1 where every stage pass is there exactly once and on its device. */
+int brute_complete(const struct brute *brute, const ppsched_schedule *schedule);
+
+#endif
