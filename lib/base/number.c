@@ -30,7 +30,7 @@ static const double power_of_ten[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e
 static bool short_decimal(double value, uint64_t *digits, int *decimals)
 {
     const double largest = 9007199254740992.0; /* 2^53 */
-    if (value >= largest / 2)
+    if (value >= largest / 2 || (value > 0 && value < 1e-5))
         return false;
     for (int k = 0; k < (int)(sizeof power_of_ten / sizeof power_of_ten[0]); k++) {
         double scaled = value * power_of_ten[k] + 0.5;

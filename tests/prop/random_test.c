@@ -107,7 +107,7 @@ static void compare_figures(const ppsched_timeline *timeline, const ppsched_sche
         assert_true(device.idle == whole.makespan - busy);
         assert_true(device.peak_memory == peak);
         assert_true(device.first_start == fmax(first, 0) && device.last_end == last);
-        longest = fmax(longest, last - first);
+        longest = fmax(longest, last - fmax(first, 0));
         all_busy += busy;
     }
     assert_true(whole.span == longest);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caller's own schedules: builder, generator callback, and what the checker says of them. */
+#include "support/problem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static ppsched_status append(ppsched_builder *builder, uint32_t device, const char *tokens, ppsched_error *error)
+{
+    char copy[512];
+    ppsched_status status = PPSCHED_OK;
+    strncpy(copy, tokens, sizeof copy - 1);
+    copy[sizeof copy - 1] = '\0';
+    for (char *token = strtok(copy, " "); token != NULL && status == PPSCHED_OK; token = strtok(NULL, " ")) {
+        ppsched_op op = op_from_token(token[0] == '+' ? token + 1 : token); /* '+': overlapped with the next */
+        op.flags = token[0] == '+' ? PPSCHED_OP_OVERLAPPED : 0;
+        status = ppsched_builder_append(builder, device, &op, 1, error);
+    }
+    return status;
+}
+
+static ppsched_schedule *build(const ppsched_config *config, const char *const *rows)
+{
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    for (uint32_t d = 0; d < ppsched_config_devices(config); d++)
+        expect_ok(append(builder, d, rows[d], &error), &error);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_builder_destroy(builder);
+    return schedule;
+}
+
+/* Checks rows for two devices and two microbatches; the first finding's text must be `wanted`, NULL for none. */
+static void expect_finding(const char *const *rows, uint32_t iterations, size_t wanted_count, int32_t kind, const char *wanted)
+{
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_finding findings[8];
+    size_t count = 99;
+    char text[256];
+    ppsched_error error;
+    expect_ok(ppsched_config_set_iterations(config, iterations, &error), &error);
+    ppsched_schedule *schedule = build(config, rows);
+    ppsched_status status = ppsched_check(schedule, findings, 8, &count, &error);
+    assert_int_equal(status, wanted == NULL ? PPSCHED_OK : PPSCHED_ERROR_INVALID_SCHEDULE);
+    if (count != wanted_count)
+        fail_msg("%zu findings, first: %s", count, error.message);
+    if (wanted != NULL) {
+        assert_int_equal(ppsched_finding_text(&findings[0], text, sizeof text, NULL), PPSCHED_OK);
+        assert_string_equal(text, wanted);
+        assert_int_equal(findings[0].kind, kind);
+        assert_int_equal(strncmp(error.message, wanted, strlen(wanted)), 0);
+        assert_int_equal(error.device, findings[0].device);
+        ppsched_timeline *timeline = NULL;
+        assert_int_equal(ppsched_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+        assert_null(timeline);
+        assert_int_equal(strncmp(error.message, wanted, strlen(wanted)), 0);
+    }
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+static void test_valid(void **state)
+{
+    (void)state;
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1I1 1W1"}, 1, 0, 0, NULL);
+    expect_finding((const char *const[]){"0F0 0F1 0SEND_F1 0B0 0B1 0REDUCE_GRAD", "1F0 +1F1 1B0 1B1"}, 1, 0, 0, NULL);
+}
+
+static void test_missing(void **state)
+{
+    (void)state;
+    expect_finding((const char *const[]){"0F0 0F1 0B0", "1F0 1B0 1F1 1B1"}, 1, 1, PPSCHED_FINDING_MISSING,
+                   "device 0: 0B1 is missing");
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1I1"}, 1, 1, PPSCHED_FINDING_MISSING,
+                   "device 1: 1W1 is missing");
+    expect_finding((const char *const[]){"0F0 0B0 0B1", "1F0 1B0 1F1 1B1"}, 1, 3, PPSCHED_FINDING_MISSING,
+                   "device 0: 0F1 is missing"); /* and both devices are blocked */
+}
+
+static void test_blocked(void **state)
+{
+    (void)state;
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F1 1B1"}, 1, 3, PPSCHED_FINDING_MISSING,
+                   "device 1: 1F0 is missing");
+}
+
+static void test_duplicate(void **state)
+{
+    (void)state;
+    expect_finding((const char *const[]){"0F0 0F1 0F0 0B0 0B1", "1F0 1B0 1F1 1B1"}, 1, 1, PPSCHED_FINDING_DUPLICATE,
+                   "device 0, position 2: 0F0 repeats 0F0 of position 0");
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0I0 0W0 0B1", "1F0 1B0 1F1 1B1"}, 1, 2, PPSCHED_FINDING_DUPLICATE,
+                   "device 0, position 3: 0I0 repeats 0B0 of position 2");
+}
+
+static void test_misplaced(void **state)
+{
+    (void)state;
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1 1B1", "1F0 1B0 1F1"}, 1, 2, PPSCHED_FINDING_MISPLACED,
+                   "device 0, position 4: 1B1 belongs to device 1");
+}
+
+static void test_cycle(void **state)
+{
+    (void)state;
+    expect_finding((const char *const[]){"0F0 0B0 0F1 0B1", "1F0 1F1 1B0 1B1"}, 1, 2, PPSCHED_FINDING_CYCLE,
+                   "deadlock: device 0 waits at position 1 (0B0) for 1B0, which is at position 2 of device 1");
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 1B1 1F1 1B0"}, 1, 1, PPSCHED_FINDING_CYCLE,
+                   "deadlock: device 1 waits at position 1 (1B1) for 1F1, which is at position 2 of device 1");
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 +1F1 1B1 1B0"}, 1, 1, PPSCHED_FINDING_CYCLE,
+                   "deadlock: device 1 waits at position 2 (1B1) for 1F1, which is at position 1 of device 1");
+}
+
+static void test_flush(void **state)
+{
+    (void)state;
+    expect_finding((const char *const[]){"0F0 0F1 0F2 0B0 0B1 0F3 0B2 0B3", "1F0 1B0 1F1 1B1 1F2 1B2 1F3 1B3"}, 2, 1,
+                   PPSCHED_FINDING_CYCLE,
+                   "deadlock: device 0 waits at position 2 (0F2) for 0B0, which is at position 3 of device 0");
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1 0F2 0F3 0B2 0B3", "1F0 1B0 1F1 1B1 1F2 1B2 1F3 1B3"}, 2, 0, 0, NULL);
+}
+
+static void expect_append_error(const char *token, uint8_t flags, uint32_t device, ppsched_status wanted, const char *part)
+{
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_builder *builder = NULL;
+    ppsched_error error;
+    ppsched_op op = op_from_token(token);
+    op.flags = flags;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    assert_int_equal(ppsched_builder_append(builder, device, &op, 1, &error), wanted);
+    if (strstr(error.message, part) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
+static void test_append_checks_values(void **state)
+{
+    (void)state;
+    expect_append_error("2F0", 0, 0, PPSCHED_ERROR_RANGE, "stage is 2; it must be 0 to 1");
+    expect_append_error("0F2", 0, 0, PPSCHED_ERROR_RANGE, "microbatch is 2; it must be 0 to 1");
+    expect_append_error("0F0", 0, 2, PPSCHED_ERROR_RANGE, "device is 2; it must be 0 to 1");
+    expect_append_error("0F0", 2, 0, PPSCHED_ERROR_ARGUMENT, "unknown flags");
+    expect_append_error("0B0", PPSCHED_OP_OVERLAPPED, 0, PPSCHED_ERROR_ARGUMENT, "B cannot lead an overlapped pair");
+}
+
+static void test_pairs_are_checked(void **state)
+{
+    ppsched_config *config = make_config(1, 1, 2);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    assert_int_equal(append(builder, 0, "0F0 +0F1 0W0", &error), PPSCHED_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "W cannot end an overlapped pair"));
+    assert_int_equal(ppsched_builder_finish(&schedule, builder, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+    expect_ok(append(builder, 0, "0B0 0B1", &error), &error); /* the builder goes on where it was */
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    expect_ok(ppsched_check(schedule, NULL, 0, NULL, &error), &error);
+    char *text = queue_text(schedule, 0);
+    assert_string_equal(text, "0F0 (0F1;0B0)OVERLAP_F_B 0B1");
+    free(text);
+    ppsched_schedule_release(schedule);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
+/* GPipe as a caller would write it. */
+static ppsched_status my_gpipe(void *user, const ppsched_config *config, ppsched_builder *builder)
+{
+    uint32_t microbatches = ppsched_config_microbatches(config);
+    (void)user;
+    for (uint32_t d = 0; d < ppsched_config_devices(config); d++)
+        for (uint32_t i = 0; i < 2 * microbatches; i++) {
+            ppsched_op op = {.microbatch = i % microbatches, .stage = (uint16_t)d,
+                             .kind = i < microbatches ? PPSCHED_KIND_F : PPSCHED_KIND_B};
+            ppsched_status status = ppsched_builder_append(builder, d, &op, 1, NULL);
+            if (status != PPSCHED_OK)
+                return status;
+        }
+    return PPSCHED_OK;
+}
+
+static ppsched_status my_failure(void *user, const ppsched_config *config, ppsched_builder *builder)
+{
+    (void)config, (void)builder;
+    return *(ppsched_status *)user;
+}
+
+static void test_generator_callback(void **state)
+{
+    ppsched_config *config = make_config(3, 3, 4);
+    ppsched_schedule *mine = NULL, *theirs = make_schedule(config, "gpipe");
+    ppsched_error error;
+    ppsched_status failure = 77;
+    (void)state;
+    expect_ok(ppsched_schedule_generate_with(&mine, config, "my_gpipe", my_gpipe, NULL, &error), &error);
+    assert_string_equal(ppsched_schedule_name(mine), "my_gpipe");
+    for (uint32_t d = 0; d < 3; d++) {
+        char *a = queue_text(mine, d), *b = queue_text(theirs, d);
+        assert_string_equal(a, b);
+        free(a);
+        free(b);
+    }
+    ppsched_timeline *timeline = make_timeline(mine, config), *other = make_timeline(theirs, config);
+    assert_true(metrics_of(timeline).makespan == metrics_of(other).makespan);
+    ppsched_timeline_destroy(timeline);
+    ppsched_timeline_destroy(other);
+    ppsched_schedule_release(mine);
+    ppsched_schedule_release(theirs);
+    mine = NULL;
+    assert_int_equal(ppsched_schedule_generate_with(&mine, config, NULL, my_failure, &failure, &error), PPSCHED_ERROR_CALLBACK);
+    assert_non_null(strstr(error.message, "status 77"));
+    failure = PPSCHED_OK; /* and appends nothing */
+    assert_int_equal(ppsched_schedule_generate_with(&mine, config, NULL, my_failure, &failure, &error),
+                     PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_null(mine);
+    ppsched_config_destroy(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_valid),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_blocked),
+        cmocka_unit_test(test_duplicate),
+        cmocka_unit_test(test_misplaced),
+        cmocka_unit_test(test_cycle),
+        cmocka_unit_test(test_flush),
+        cmocka_unit_test(test_append_checks_values),
+        cmocka_unit_test(test_pairs_are_checked),
+        cmocka_unit_test(test_generator_callback),
+    };
+    return cmocka_run_group_tests_name("check", tests, NULL, NULL);
+}

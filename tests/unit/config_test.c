@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The problem: what is accepted, what is turned down and with which words, and how defaults fill in. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void expect_message(ppsched_status status, ppsched_status wanted, const ppsched_error *error, const char *part)
+{
+    assert_int_equal(status, wanted);
+    assert_int_equal(error->status, wanted);
+    if (strstr(error->message, part) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", error->message, part);
+}
+
+static void expect_bad_sizes(int64_t devices, int64_t stages, int64_t microbatches, const char *part)
+{
+    ppsched_config *config = NULL;
+    ppsched_error error;
+    expect_message(ppsched_config_create(&config, devices, stages, microbatches, NULL, &error), PPSCHED_ERROR_RANGE, &error,
+                   part);
+    assert_null(config);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    expect_bad_sizes(0, 1, 1, "number of devices is 0; it must be 1 to 65535");
+    expect_bad_sizes(-4, 1, 1, "number of devices is -4");
+    expect_bad_sizes(1, 0, 1, "number of stages is 0");
+    expect_bad_sizes(1, 2147483648, 1, "number of stages is 2147483648");
+    expect_bad_sizes(1, 1, 0, "number of microbatches is 0");
+    expect_bad_sizes(1, 1, INT64_MAX, "number of microbatches is 9223372036854775807");
+    expect_bad_sizes(65535, 65535, 65535, "65535 stages times 65535 microbatches times 1 iterations is above");
+}
+
+static void test_iterations(void **state)
+{
+    ppsched_error error;
+    ppsched_config *config = make_config(4, 4, 1 << 20);
+    (void)state;
+    expect_message(ppsched_config_set_iterations(config, 0, &error), PPSCHED_ERROR_RANGE, &error, "iterations is 0");
+    expect_message(ppsched_config_set_iterations(config, 1 << 20, &error), PPSCHED_ERROR_RANGE, &error, "is above");
+    assert_int_equal(ppsched_config_iterations(config), 1);
+    expect_ok(ppsched_config_set_iterations(config, 3, &error), &error);
+    assert_int_equal(ppsched_config_iterations(config), 3);
+    ppsched_config_destroy(config);
+}
+
+static void expect_bad_list(int32_t quantity, const double *values, size_t count, ppsched_status wanted, const char *part)
+{
+    ppsched_error error;
+    ppsched_config *config = make_config(2, 4, 3);
+    size_t kept = 1;
+    expect_message(ppsched_config_set_values(config, quantity, values, count, &error), wanted, &error, part);
+    assert_null(ppsched_config_values(config, quantity, &kept));
+    assert_int_equal(kept, 0);
+    ppsched_config_destroy(config);
+}
+
+static void test_lists(void **state)
+{
+    const double nan_at_2[] = {1, 1, NAN, 1}, infinite[] = {INFINITY}, negative[] = {1, -1, 1, 1}, three[] = {1, 2, 3};
+    const double positive[] = {1};
+    (void)state;
+    expect_bad_list(PPSCHED_FORWARD_TIMES, nan_at_2, 4, PPSCHED_ERROR_RANGE,
+                    "forward_times of stage 2 is NaN; it must be finite and at least 0");
+    expect_bad_list(PPSCHED_BACKWARD_TIMES, infinite, 1, PPSCHED_ERROR_RANGE, "backward_times (value 0) is Infinity");
+    expect_bad_list(PPSCHED_BACKWARD_WEIGHT_TIMES, negative, 4, PPSCHED_ERROR_RANGE, "backward_weight_times of stage 1 is -1");
+    expect_bad_list(PPSCHED_FORWARD_TIMES, three, 3, PPSCHED_ERROR_LENGTH,
+                    "forward_times has 3 values; give 1 for all stages or 4, one a stage");
+    expect_bad_list(PPSCHED_P2P_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "4, one for each device (row)");
+    expect_bad_list(PPSCHED_OVERLAPPED_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "16, one a pair of stages");
+    expect_bad_list(PPSCHED_MEM_LIMIT, three, 3, PPSCHED_ERROR_LENGTH, "2, one a device");
+    expect_bad_list(PPSCHED_MEM_LIMIT, negative, 2, PPSCHED_ERROR_RANGE, "mem_limit of device 1 is -1");
+    expect_bad_list(PPSCHED_MEM_BACKWARD_INPUT, positive, 1, PPSCHED_ERROR_RANGE, "finite and at most 0");
+    expect_bad_list(PPSCHED_BACKWARD_INPUT_SHARE, three, 3, PPSCHED_ERROR_LENGTH, "give 1");
+    expect_bad_list(PPSCHED_BACKWARD_INPUT_SHARE, three + 1, 1, PPSCHED_ERROR_RANGE, "it must be 0 to 1");
+}
+
+static void test_failed_list_keeps_the_old_one(void **state)
+{
+    const double good[] = {1, 2, 3, 4}, bad[] = {1, NAN, 3, 4};
+    ppsched_error error;
+    ppsched_config *config = make_config(4, 4, 3);
+    size_t count = 0;
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, good, 4, &error), &error);
+    assert_int_equal(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, bad, 4, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(error.stage, 1);
+    assert_int_equal(error.position, 1);
+    assert_true(ppsched_config_values(config, PPSCHED_FORWARD_TIMES, &count)[3] == 4);
+    assert_int_equal(count, 4);
+    ppsched_config_destroy(config);
+}
+
+/* Busy time of the only device tells the durations, as gpipe has one F and one B; zb_h1 one F, one I, one W. */
+static double busy(const ppsched_config *config, const char *strategy)
+{
+    ppsched_schedule *schedule = make_schedule(config, strategy);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    double result = device_metrics_of(timeline, 0).busy;
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    return result;
+}
+
+static void test_backward_defaults(void **state)
+{
+    ppsched_config *config = make_config(1, 1, 1);
+    (void)state;
+    assert_true(busy(config, "gpipe") == 3 && busy(config, "zb_h1") == 3);
+    set_number(config, PPSCHED_BACKWARD_TIMES, 5);
+    assert_true(busy(config, "gpipe") == 6 && busy(config, "zb_h1") == 6);
+    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 2);
+    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 4);
+    assert_true(busy(config, "gpipe") == 6 && busy(config, "zb_h1") == 7);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_BACKWARD_TIMES, NULL, 0, NULL), NULL);
+    assert_true(busy(config, "gpipe") == 7 && busy(config, "zb_h1") == 7);
+    ppsched_config_destroy(config);
+}
+
+static void expect_contradiction(int32_t first, double a, int32_t second, double b, const char *part)
+{
+    ppsched_error error;
+    ppsched_config *config = make_config(1, 1, 1);
+    set_number(config, first, a);
+    if (second != 0)
+        set_number(config, second, b);
+    expect_message(ppsched_config_validate(config, &error), PPSCHED_ERROR_RANGE, &error, part);
+    ppsched_config_destroy(config);
+}
+
+static void test_contradictions(void **state)
+{
+    (void)state;
+    expect_contradiction(PPSCHED_BACKWARD_INPUT_TIMES, 1, 0, 0, "backward_input_times is given alone");
+    expect_contradiction(PPSCHED_BACKWARD_WEIGHT_TIMES, 1, 0, 0, "backward_weight_times is given alone");
+    expect_contradiction(PPSCHED_BACKWARD_TIMES, 1, PPSCHED_BACKWARD_INPUT_TIMES, 2, "is longer than backward_times");
+    expect_contradiction(PPSCHED_MEM_BACKWARD_INPUT, -2, 0, 0, "releases more than mem_forward (1) adds");
+    expect_contradiction(PPSCHED_MEM_FORWARD, 3, PPSCHED_MEM_BACKWARD_WEIGHT, -4, "mem_backward_weight releases more");
+}
+
+static void test_memory_must_sum_to_zero(void **state)
+{
+    ppsched_error error;
+    ppsched_config *config = make_config(1, 1, 1);
+    (void)state;
+    set_number(config, PPSCHED_MEM_FORWARD, 0.3);
+    set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -0.1);
+    set_number(config, PPSCHED_MEM_BACKWARD_WEIGHT, -0.2);
+    expect_ok(ppsched_config_validate(config, &error), &error);
+    set_number(config, PPSCHED_MEM_BACKWARD_WEIGHT, -0.3);
+    expect_message(ppsched_config_validate(config, &error), PPSCHED_ERROR_RANGE, &error, "must sum to 0");
+    ppsched_config_destroy(config);
+}
+
+static void test_placements(void **state)
+{
+    const uint32_t map[] = {1, 0, 1, 5};
+    ppsched_error error;
+    ppsched_config *config = make_config(2, 4, 3);
+    (void)state;
+    expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_LINEAR, NULL, 0, &error), PPSCHED_ERROR_REFUSED,
+                   &error, "nearest: 2 stages");
+    expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), PPSCHED_ERROR_RANGE, &error,
+                   "puts stage 3 on device 5; devices are 0 to 1");
+    expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 3, &error), PPSCHED_ERROR_LENGTH, &error,
+                   "give 4, one a stage");
+    expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, NULL, 4, &error), PPSCHED_ERROR_ARGUMENT,
+                   &error, "list of devices");
+    expect_message(ppsched_config_set_placement(config, 9, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT, &error, "no placement 9");
+    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, &error), &error);
+    assert_int_equal(ppsched_config_placement(config), PPSCHED_PLACEMENT_V);
+    ppsched_config_destroy(config);
+    config = make_config(4, 6, 3);
+    expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_LOOP, NULL, 0, &error), PPSCHED_ERROR_REFUSED, &error,
+                   "nearest: 4 or 8 stages");
+    ppsched_config_destroy(config);
+}
+
+static void test_copy_is_independent(void **state)
+{
+    const uint32_t map[] = {1, 0, 1, 0};
+    ppsched_error error;
+    ppsched_config *config = make_config(2, 4, 3), *copy = NULL;
+    size_t count = 0;
+    (void)state;
+    set_number(config, PPSCHED_FORWARD_TIMES, 4);
+    expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
+    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
+    expect_ok(ppsched_config_set_option(config, "group_size", "3", &error), &error);
+    expect_ok(ppsched_config_copy(&copy, config, &error), &error);
+    ppsched_config_destroy(config);
+    assert_true(ppsched_config_values(copy, PPSCHED_FORWARD_TIMES, &count)[0] == 4);
+    assert_int_equal(ppsched_config_iterations(copy), 2);
+    assert_int_equal(ppsched_config_placement(copy), PPSCHED_PLACEMENT_MAP);
+    ppsched_config_destroy(copy);
+}
+
+static void test_null_arguments(void **state)
+{
+    ppsched_error error;
+    (void)state;
+    expect_message(ppsched_config_create(NULL, 1, 1, 1, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error, "out is NULL");
+    expect_message(ppsched_config_set_values(NULL, 1, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT, &error, "config is NULL");
+    assert_int_equal(ppsched_config_set_iterations(NULL, 1, NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_config_devices(NULL), 0);
+    ppsched_config_destroy(NULL);
+}
+
+static void test_quantity_names(void **state)
+{
+    (void)state;
+    assert_string_equal(ppsched_quantity_name(PPSCHED_FORWARD_TIMES), "forward_times");
+    assert_string_equal(ppsched_quantity_name(PPSCHED_MEM_LIMIT), "mem_limit");
+    assert_null(ppsched_quantity_name(0));
+    assert_null(ppsched_quantity_name(PPSCHED_MEM_LIMIT + 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_iterations),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_failed_list_keeps_the_old_one),
+        cmocka_unit_test(test_backward_defaults),
+        cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_memory_must_sum_to_zero),
+        cmocka_unit_test(test_placements),
+        cmocka_unit_test(test_copy_is_independent),
+        cmocka_unit_test(test_null_arguments),
+        cmocka_unit_test(test_quantity_names),
+    };
+    return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures that can be told by hand or from a paper. */
+#include "support/problem.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "Zero Bubble Pipeline Parallelism" (arXiv 2401.10241), tables 5 and 9: the profile of the 28.3B model on 32 devices with 96
+ * microbatches, in milliseconds. */
+static ppsched_config *profile_28b(void)
+{
+    ppsched_config *config = make_config(32, 32, 96);
+    set_number(config, PPSCHED_FORWARD_TIMES, 10.419);
+    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 10.207);
+    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 7.715);
+    set_number(config, PPSCHED_P2P_TIMES, 0.408);
+    return config;
+}
+
+static double four_digits(double x)
+{
+    return floor(x * 10000 + 0.5) / 10000;
+}
+
+static void test_published_profile(void **state)
+{
+    static const struct {
+        const char *strategy;
+        double bubble;
+    } rows[] = {{"1f1b", 0.2646}, {"zb_h1", 0.1421}};
+    ppsched_config *config = profile_28b();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ppsched_schedule *schedule = make_schedule(config, rows[i].strategy);
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        assert_true(four_digits(metrics_of(timeline).bubble_of_span) == rows[i].bubble);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+    }
+    ppsched_config_destroy(config);
+}
+
+static ppsched_timeline *evaluate(const ppsched_config *config, const char *strategy)
+{
+    ppsched_schedule *schedule = make_schedule(config, strategy);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    ppsched_schedule_release(schedule); /* the timeline keeps it */
+    return timeline;
+}
+
+static void test_figures(void **state)
+{
+    ppsched_config *config = make_config(4, 4, 8);
+    ppsched_timeline *timeline = evaluate(config, "1f1b");
+    ppsched_metrics metrics = metrics_of(timeline);
+    (void)state;
+    assert_true(metrics.makespan == 33 && metrics.span == 33 && metrics.span_device == 0);
+    assert_true(metrics.bubble_of_total == 9.0 / 33 && metrics.bubble_of_ideal == 9.0 / 24);
+    assert_true(fabs(metrics.bubble_of_span - 9.0 / 33) < 1e-15);
+    assert_true(metrics.peak_memory == 4 && metrics.peak_device == 0);
+    assert_int_equal(metrics.limit_device, PPSCHED_NONE);
+    for (uint32_t d = 0; d < 4; d++) {
+        ppsched_device_metrics device = device_metrics_of(timeline, d);
+        assert_true(device.busy == 24 && device.idle == 9);
+        assert_true(device.peak_memory == 4 - d && device.first_start == d);
+        assert_int_equal(device.peak_position, 3 - d);
+        assert_true(device.peak_time == 3 && isinf(device.memory_limit));
+    }
+    ppsched_timeline_destroy(timeline);
+    ppsched_config_destroy(config);
+}
+
+static void test_memory_curve(void **state)
+{
+    static const ppsched_memory_point wanted[] = {{0, 10}, {1, 13}, {2, 12}, {3, 10}, {3, 13}, {4, 12}, {5, 10}};
+    ppsched_memory_point points[8];
+    size_t count = 0;
+    ppsched_config *config = make_config(2, 2, 2);
+    (void)state;
+    set_number(config, PPSCHED_MEM_FORWARD, 3);
+    set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -1);
+    set_number(config, PPSCHED_MEM_STATIC, 10);
+    ppsched_timeline *timeline = evaluate(config, "zb_h1");
+    assert_int_equal(ppsched_timeline_memory(timeline, 1, NULL, 0, &count), PPSCHED_OK);
+    assert_int_equal(count, 7);
+    assert_int_equal(ppsched_timeline_memory(timeline, 1, points, 6, &count), PPSCHED_ERROR_BUFFER);
+    assert_int_equal(ppsched_timeline_memory(timeline, 2, points, 6, &count), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_memory(timeline, 1, points, 8, &count), PPSCHED_OK);
+    char *text = queue_text(ppsched_timeline_schedule(timeline), 1);
+    assert_string_equal(text, "1F0 1I0 1F1 1I1 1W0 1W1");
+    free(text);
+    assert_true(points[0].memory == wanted[0].memory && points[1].time == 1 && points[1].memory == 13);
+    assert_true(points[2].time == 3 && points[2].memory == 12 && points[3].time == 3 && points[3].memory == 15);
+    assert_true(points[6].memory == 10);
+    assert_true(device_metrics_of(timeline, 1).peak_memory == 15);
+    ppsched_timeline_destroy(timeline);
+    ppsched_config_destroy(config);
+}
+
+static void test_weight_versions(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 4);
+    ppsched_error error;
+    (void)state;
+    set_number(config, PPSCHED_MEM_STATIC, 10);
+    set_number(config, PPSCHED_MEM_WEIGHTS, 100);
+    ppsched_timeline *flush = evaluate(config, "1f1b"), *no_flush = evaluate(config, "1f1b_no_flush");
+    assert_true(device_metrics_of(flush, 0).static_memory == 110);
+    assert_true(device_metrics_of(no_flush, 0).static_memory == 210);
+    assert_true(device_metrics_of(no_flush, 0).peak_memory == 212);
+    expect_ok(ppsched_config_set_weight_versions(config, 3, &error), &error);
+    ppsched_timeline *three = evaluate(config, "1f1b");
+    assert_true(device_metrics_of(three, 0).static_memory == 310);
+    assert_int_equal(ppsched_schedule_weight_versions(ppsched_timeline_schedule(three)), 3);
+    assert_int_equal(ppsched_config_set_weight_versions(config, -1, &error), PPSCHED_ERROR_RANGE);
+    ppsched_timeline_destroy(flush);
+    ppsched_timeline_destroy(no_flush);
+    ppsched_timeline_destroy(three);
+    ppsched_config_destroy(config);
+}
+
+static void test_iterations_flush(void **state)
+{
+    ppsched_config *config = make_config(3, 3, 4);
+    ppsched_error error;
+    (void)state;
+    ppsched_timeline *one = evaluate(config, "zb_h1");
+    expect_ok(ppsched_config_set_iterations(config, 3, &error), &error);
+    ppsched_timeline *three = evaluate(config, "zb_h1"), *no_flush = evaluate(config, "1f1b_no_flush");
+    assert_true(metrics_of(three).makespan == 3 * metrics_of(one).makespan);
+    assert_true(metrics_of(no_flush).makespan == (12 + 2) * 3);
+    for (uint32_t d = 0; d < 3; d++) {
+        const ppsched_span *spans = ppsched_timeline_spans(three, d, NULL);
+        assert_true(spans[12].start >= metrics_of(one).makespan && spans[11].end <= metrics_of(one).makespan);
+    }
+    ppsched_timeline_destroy(one);
+    ppsched_timeline_destroy(three);
+    ppsched_timeline_destroy(no_flush);
+    ppsched_config_destroy(config);
+}
+
+static void test_slack_is_zero_on_the_critical_path(void **state)
+{
+    ppsched_config *config = profile_28b();
+    ppsched_timeline *timeline = evaluate(config, "1f1b");
+    size_t count = 0, critical = 0;
+    (void)state;
+    for (uint32_t d = 0; d < 32; d++) {
+        const double *latest = ppsched_timeline_latest_starts(timeline, d, &count);
+        const ppsched_span *spans = ppsched_timeline_spans(timeline, d, NULL);
+        for (size_t i = 0; i < count; i++) {
+            assert_true(latest[i] >= spans[i].start);
+            critical += latest[i] == spans[i].start;
+        }
+    }
+    assert_true(critical >= 2 * 32 + 2 * 95); /* down, up, and device 31 or 0 in between */
+    ppsched_timeline_destroy(timeline);
+    ppsched_config_destroy(config);
+}
+
+static void test_earliest_only(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_schedule *schedule = make_schedule(config, "gpipe");
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error;
+    size_t count = 7;
+    (void)state;
+    expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), &error);
+    assert_null(ppsched_timeline_latest_starts(timeline, 0, &count));
+    assert_int_equal(count, 0);
+    assert_null(ppsched_timeline_spans(timeline, 2, &count));
+    ppsched_timeline_destroy(timeline);
+    assert_int_equal(ppsched_evaluate(&timeline, schedule, config, 8, &error), PPSCHED_ERROR_ARGUMENT);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+static void test_mismatch_and_overflow(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 2), *other = make_config(4, 4, 2);
+    ppsched_schedule *schedule = make_schedule(config, "gpipe");
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error;
+    (void)state;
+    assert_int_equal(ppsched_evaluate(&timeline, schedule, other, 0, &error), PPSCHED_ERROR_MISMATCH);
+    set_number(config, PPSCHED_FORWARD_TIMES, DBL_MAX);
+    assert_int_equal(ppsched_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_non_null(strstr(error.message, "too large"));
+    assert_null(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    ppsched_config_destroy(other);
+}
+
+static void test_delay_per_pair(void **state)
+{
+    const double delay[] = {0, 5, 7, 0}; /* 0 to 1: 5, 1 to 0: 7 */
+    ppsched_config *config = make_config(2, 2, 1);
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_P2P_TIMES, delay, 4, &error), &error);
+    ppsched_timeline *timeline = evaluate(config, "gpipe");
+    assert_true(metrics_of(timeline).makespan == 1 + 5 + 1 + 2 + 7 + 2);
+    ppsched_timeline_destroy(timeline);
+    ppsched_config_destroy(config);
+}
+
+static void test_zero_times(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 2);
+    (void)state;
+    set_number(config, PPSCHED_FORWARD_TIMES, 0);
+    set_number(config, PPSCHED_BACKWARD_TIMES, 0);
+    ppsched_timeline *timeline = evaluate(config, "1f1b");
+    ppsched_metrics metrics = metrics_of(timeline);
+    assert_true(metrics.makespan == 0 && metrics.bubble_of_total == 0 && metrics.bubble_of_ideal == 0);
+    ppsched_timeline_destroy(timeline);
+    ppsched_config_destroy(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_published_profile),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_memory_curve),
+        cmocka_unit_test(test_weight_versions),
+        cmocka_unit_test(test_iterations_flush),
+        cmocka_unit_test(test_slack_is_zero_on_the_critical_path),
+        cmocka_unit_test(test_earliest_only),
+        cmocka_unit_test(test_mismatch_and_overflow),
+        cmocka_unit_test(test_delay_per_pair),
+        cmocka_unit_test(test_zero_times),
+    };
+    return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
+}

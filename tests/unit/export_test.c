@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formats, through the writer and into buffers. What other programs read of them is tested from Python. */
+#include "support/problem.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct example {
+    ppsched_config *config;
+    ppsched_schedule *schedule;
+    ppsched_timeline *timeline;
+};
+
+static struct example make_example(void)
+{
+    struct example e = {.config = make_config(2, 2, 2)};
+    e.schedule = make_schedule(e.config, "1f1b");
+    e.timeline = make_timeline(e.schedule, e.config);
+    return e;
+}
+
+static void free_example(struct example *e)
+{
+    ppsched_timeline_destroy(e->timeline);
+    ppsched_schedule_release(e->schedule);
+    ppsched_config_destroy(e->config);
+}
+
+static char *export_text(const struct example *e, int32_t format, const ppsched_export_options *options)
+{
+    size_t needed = 0, again = 0;
+    ppsched_error error;
+    expect_ok(ppsched_export_to_buffer(e->schedule, e->timeline, format, options, NULL, 0, &needed, &error), &error);
+    char *text = malloc(needed + 1);
+    assert_non_null(text);
+    text[needed] = '\0';
+    expect_ok(ppsched_export_to_buffer(e->schedule, e->timeline, format, options, text, needed, &again, &error), &error);
+    assert_int_equal(needed, again);
+    assert_int_equal(strlen(text), needed);
+    return text;
+}
+
+static void test_csv(void **state)
+{
+    struct example e = make_example();
+    (void)state;
+    char *text = export_text(&e, PPSCHED_FORMAT_CSV, NULL);
+    assert_string_equal(text, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+    free(text);
+    free_example(&e);
+}
+
+static void test_text(void **state)
+{
+    struct example e = make_example();
+    (void)state;
+    char *text = export_text(&e, PPSCHED_FORMAT_TEXT, NULL);
+    assert_string_equal(text, "1f1b: makespan 9, span 9; bubble 0.3333333333333333 of total, 0.5 of ideal, "
+                              "0.33333333333333337 of span\n"
+                              "time     0              5\n"
+                              "device 0 F0 F1 ......B0--- ...B1---   peak 2\n"
+                              "device 1 ...F0 B0--- F1 B1--- ......  peak 1\n");
+    free(text);
+    ppsched_export_options narrow = {.size = sizeof narrow, .text_columns = 41};
+    text = export_text(&e, PPSCHED_FORMAT_TEXT, &narrow);
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        if (strncmp(line, "device", 6) == 0)
+            assert_in_range(strlen(line), 30, 41);
+    free(text);
+    free_example(&e);
+}
+
+static void test_json(void **state)
+{
+    struct example e = make_example();
+    (void)state;
+    char *text = export_text(&e, PPSCHED_FORMAT_JSON, NULL);
+    assert_non_null(strstr(text, "\"queues\": [\n  {\"device\": 0, \"ops\": [\"0F0\", \"0F1\", \"0B0\", \"0B1\"], "
+                                 "\"start\": [0, 1, 4, 7], \"end\": [1, 2, 6, 9]}"));
+    assert_non_null(strstr(text, "\"bubble\": {\"of_total\": 0.3333333333333333"));
+    free(text);
+    free_example(&e);
+}
+
+static void test_chrome_trace(void **state)
+{
+    struct example e = make_example();
+    ppsched_export_options scaled = {.size = sizeof scaled, .time_scale = 1000};
+    (void)state;
+    char *text = export_text(&e, PPSCHED_FORMAT_CHROME_TRACE, &scaled);
+    assert_non_null(strstr(text, "{\"name\": \"0B1\", \"cat\": \"compute\", \"ph\": \"X\", \"pid\": 0, \"tid\": 0, "
+                                 "\"ts\": 7000, \"dur\": 2000"));
+    free(text);
+    free_example(&e);
+}
+
+static void test_bad_arguments(void **state)
+{
+    struct example e = make_example(), other = make_example();
+    ppsched_error error;
+    ppsched_export_options options = {.size = sizeof options, .time_scale = -1};
+    char buffer[4];
+    size_t needed = 0;
+    (void)state;
+    assert_int_equal(ppsched_export_to_buffer(e.schedule, NULL, PPSCHED_FORMAT_TEXT, NULL, NULL, 0, &needed, &error),
+                     PPSCHED_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "needs a timeline"));
+    assert_int_equal(ppsched_export_to_buffer(e.schedule, other.timeline, PPSCHED_FORMAT_JSON, NULL, NULL, 0, &needed, &error),
+                     PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_export_to_buffer(e.schedule, e.timeline, 99, NULL, NULL, 0, &needed, &error),
+                     PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_export_to_buffer(e.schedule, e.timeline, PPSCHED_FORMAT_CHROME_TRACE, &options, NULL, 0, &needed,
+                                              &error),
+                     PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_export_to_buffer(e.schedule, e.timeline, PPSCHED_FORMAT_CSV, NULL, buffer, sizeof buffer, &needed,
+                                              &error),
+                     PPSCHED_ERROR_BUFFER);
+    assert_int_equal(needed, 32);
+    free_example(&e);
+    free_example(&other);
+}
+
+static int32_t stop_at_once(void *user, const char *data, size_t size)
+{
+    (void)data, (void)size;
+    ++*(int *)user;
+    return 1;
+}
+
+static void test_writer_may_stop(void **state)
+{
+    ppsched_config *config = make_config(8, 8, 500);
+    struct example e = {config, make_schedule(config, "gpipe"), NULL};
+    ppsched_error error;
+    int calls = 0;
+    (void)state;
+    assert_int_equal(ppsched_export(e.schedule, NULL, PPSCHED_FORMAT_CSV, NULL, stop_at_once, &calls, &error),
+                     PPSCHED_ERROR_WRITER);
+    assert_int_equal(calls, 1);
+    free_example(&e);
+}
+
+static void test_names_are_escaped(void **state)
+{
+    ppsched_config *config = make_config(1, 1, 1);
+    ppsched_builder *builder = NULL;
+    struct example e = {.config = config};
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    expect_ok(ppsched_builder_set_name(builder, "a\"b\\c\n\xc3\xa4", &error), &error);
+    expect_ok(ppsched_builder_finish(&e.schedule, builder, &error), &error);
+    ppsched_builder_destroy(builder);
+    char *text = export_text(&e, PPSCHED_FORMAT_JSON, NULL);
+    assert_non_null(strstr(text, "{\"strategy\": \"a\\\"b\\\\c\\u000a\xc3\xa4\""));
+    free(text);
+    free_example(&e);
+}
+
+static void test_csv_holds_compute_only(void **state)
+{
+    ppsched_config *config = make_config(1, 1, 1);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_op op = op_from_token("0REDUCE_GRAD");
+    ppsched_error error;
+    size_t needed = 0;
+    (void)state;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    expect_ok(ppsched_builder_append(builder, 0, &op, 1, &error), &error);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    assert_int_equal(ppsched_export_to_buffer(schedule, NULL, PPSCHED_FORMAT_CSV, NULL, NULL, 0, &needed, &error),
+                     PPSCHED_ERROR_REFUSED);
+    assert_non_null(strstr(error.message, "REDUCE_GRAD at position 0"));
+    ppsched_schedule_release(schedule);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_csv),          cmocka_unit_test(test_text),
+        cmocka_unit_test(test_json),         cmocka_unit_test(test_chrome_trace),
+        cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_writer_may_stop),
+        cmocka_unit_test(test_names_are_escaped), cmocka_unit_test(test_csv_holds_compute_only),
+    };
+    return cmocka_run_group_tests_name("export", tests, NULL, NULL);
+}
