@@ -71,21 +71,30 @@ static double choose_scale(const struct grid *grid, size_t most_columns)
     return scale;
 }
 
+/* A figure for people: six significant digits. */
+static void write_rounded(struct ppi_writer *writer, double value)
+{
+    double unit = 1;
+    while (value > 0 && value * unit < 99999.95 && unit < 1e15)
+        unit *= 10;
+    ppi_write_number(writer, value < 1e15 ? (double)(uint64_t)(value * unit + 0.5) / unit : value);
+}
+
 static void write_summary(const struct grid *grid)
 {
     const ppsched_metrics *metrics = &grid->timeline->metrics;
     struct ppi_writer *writer = grid->writer;
     ppi_write_text(writer, grid->schedule->name);
     ppi_write_text(writer, ": makespan ");
-    ppi_write_number(writer, metrics->makespan);
+    write_rounded(writer, metrics->makespan);
     ppi_write_text(writer, ", span ");
-    ppi_write_number(writer, metrics->span);
+    write_rounded(writer, metrics->span);
     ppi_write_text(writer, "; bubble ");
-    ppi_write_number(writer, metrics->bubble_of_total);
+    write_rounded(writer, metrics->bubble_of_total);
     ppi_write_text(writer, " of total, ");
-    ppi_write_number(writer, metrics->bubble_of_ideal);
+    write_rounded(writer, metrics->bubble_of_ideal);
     ppi_write_text(writer, " of ideal, ");
-    ppi_write_number(writer, metrics->bubble_of_span);
+    write_rounded(writer, metrics->bubble_of_span);
     ppi_write_text(writer, " of span\n");
 }
 
@@ -156,7 +165,7 @@ static void write_row(const struct grid *grid, uint32_t device)
     }
     ppi_write_repeated(writer, '.', grid->columns - column);
     ppi_write_text(writer, "  peak ");
-    ppi_write_number(writer, grid->timeline->devices[device].peak_memory);
+    write_rounded(writer, grid->timeline->devices[device].peak_memory);
     ppi_write_text(writer, "\n");
 }
 

@@ -56,8 +56,7 @@ static void test_text(void **state)
     struct example e = make_example();
     (void)state;
     char *text = export_text(&e, PPSCHED_FORMAT_TEXT, NULL);
-    assert_string_equal(text, "1f1b: makespan 9, span 9; bubble 0.3333333333333333 of total, 0.5 of ideal, "
-                              "0.33333333333333337 of span\n"
+    assert_string_equal(text, "1f1b: makespan 9, span 9; bubble 0.333333 of total, 0.5 of ideal, 0.333333 of span\n"
                               "time     0              5\n"
                               "device 0 F0 F1 ......B0--- ...B1---   peak 2\n"
                               "device 1 ...F0 B0--- F1 B1--- ......  peak 1\n");

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes ppsched/_abi.py from the public headers: constants, struct layouts, callbacks and prototypes.
+
+usage: generate_abi.py [--check]     --check: exit 1 where the file in the tree is not what the headers say
+"""
+import argparse
+import difflib
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+HEADERS = HERE.parent.parent / "include" / "ppsched"
+TARGET = HERE / "ppsched" / "_abi.py"
+
+# Python class of each enum, and the prefix that its members lose.
+ENUMS = {
+    "ppsched_status_value": ("Status", "PPSCHED_"),
+    "ppsched_log_level": ("LogLevel", "PPSCHED_LOG_"),
+    "ppsched_kind": ("Kind", "PPSCHED_KIND_"),
+    "ppsched_op_flag": ("OpFlag", "PPSCHED_OP_"),
+    "ppsched_placement": ("Placement", "PPSCHED_PLACEMENT_"),
+    "ppsched_quantity": ("Quantity", "PPSCHED_"),
+    "ppsched_finding_kind": ("FindingKind", "PPSCHED_FINDING_"),
+    "ppsched_evaluate_flag": ("EvaluateFlag", "PPSCHED_EVALUATE_"),
+    "ppsched_format": ("Format", "PPSCHED_FORMAT_"),
+}
+
+SCALARS = {
+    "double": "c_double",
+    "int32_t": "c_int32",
+    "int64_t": "c_int64",
+    "ppsched_status": "c_int32",
+    "size_t": "c_size_t",
+    "uint16_t": "c_uint16",
+    "uint32_t": "c_uint32",
+    "uint64_t": "c_uint64",
+    "uint8_t": "c_uint8",
+}
+
+
+class HeaderError(Exception):
+    """The headers hold something that this script does not know."""
+
+
+def class_name(c_name):
+    return "".join(part.capitalize() for part in c_name.removeprefix("ppsched_").split("_"))
+
+
+def read_headers():
+    """All headers in one text without comments, guards and includes; and the numbers that they define."""
+    text, defines = "", {}
+    for path in sorted(HEADERS.glob("*.h")):
+        source = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
+        defines.update(re.findall(r"^#define (PPSCHED_[A-Z_]+) (\d+)u?$", source, flags=re.M))
+        text += re.sub(r"^#.*$", "", source, flags=re.M)
+    return text, defines
+
+
+class Abi:
+    """What the headers declare."""
+
+    def __init__(self):
+        text, self.defines = read_headers()
+        self.enums = re.findall(r"enum (\w+) \{(.*?)\};", text, flags=re.S)
+        self.structs = dict(re.findall(r"typedef struct (\w+) \{(.*?)\} \1;", text, flags=re.S))
+        self.opaque = set(re.findall(r"typedef struct (\w+) \1;", text))
+        self.callbacks = re.findall(r"typedef (\w+) \(\*(\w+)\)\((.*?)\);", text, flags=re.S)
+        self.functions = re.findall(r"PPSCHED_API (.*?)(ppsched_\w+)\((.*?)\);", text, flags=re.S)
+
+    def type_of(self, c_type):
+        """The ctypes type of a C type."""
+        base = " ".join(c_type.replace("const", " ").replace("*", " ").split())
+        stars = c_type.count("*")
+        if stars == 0 and base == "void":
+            return "None"
+        if stars == 0 and base in SCALARS:
+            return SCALARS[base]
+        if stars == 0 and base in {name for _, name, _ in self.callbacks}:
+            return class_name(base)
+        if base == "char":
+            text = "c_char_p" if "const" in c_type else "c_void_p"
+            return text if stars == 1 else f"POINTER({text})"
+        if base in self.opaque or base == "void":
+            return "c_void_p" if stars == 1 else "POINTER(c_void_p)"
+        if stars == 1 and base in self.structs:
+            return f"POINTER({class_name(base)})"
+        if stars == 1 and base in SCALARS:
+            return f"POINTER({SCALARS[base]})"
+        raise HeaderError(f"unknown type {c_type!r}")
+
+    def parameters(self, text):
+        if text.strip() == "void":
+            return []
+        return [self.type_of(re.sub(r"\w+\s*$", "", part.strip())) for part in text.split(",")]
+
+    def field(self, text):
+        """(name, type) of a struct's field."""
+        pointer = re.fullmatch(r"(.*?)\(\*(\w+)\)\((.*)\)", text, flags=re.S)
+        if pointer:
+            arguments = ", ".join([self.type_of(pointer[1])] + self.parameters(pointer[3]))
+            return pointer[2], f"CFUNCTYPE({arguments})"
+        array = re.fullmatch(r"(\w+) (\w+)\[(\d+)\]", text)
+        if array:
+            element = "c_char" if array[1] == "char" else self.type_of(array[1])
+            return array[2], f"{element} * {array[3]}"
+        plain = re.fullmatch(r"(.*?)(\w+)", text, flags=re.S)
+        base = plain[1].strip()
+        return plain[2], class_name(base) if base in self.structs else self.type_of(base)
+
+    def fields(self, struct):
+        return [self.field(" ".join(part.split())) for part in self.structs[struct].split(";") if part.strip()]
+
+    def structs_in_order(self):
+        """Structs such that those inside others come first."""
+        waiting, done = list(self.structs), []
+        while waiting:
+            ready = [s for s in waiting if not any(class_name(o) == kind for o in waiting if o != s for _, kind in self.fields(s))]
+            done += ready
+            waiting = [s for s in waiting if s not in ready]
+        return done
+
+
+def write_enum(name, body):
+    python_name, prefix = ENUMS[name]
+    yield f"\n\nclass {python_name}(enum.IntEnum):"
+    for member, value in re.findall(r"(PPSCHED_\w+) = (\d+)", body):
+        yield f"    {member.removeprefix(prefix)} = {value}"
+
+
+def generate():
+    abi = Abi()
+    lines = ["# SPDX-License-Identifier: Apache-2.0",
+             "# Written by generate_abi.py from include/ppsched/*.h. Do not edit.",
+             '"""The C ABI: constants, struct layouts and prototypes."""',
+             "import enum",
+             "from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t,",
+             "                    c_uint8, c_uint16, c_uint32, c_uint64, c_void_p)",
+             ""]
+    lines += [f"{name.removeprefix('PPSCHED_')} = {value}" for name, value in sorted(abi.defines.items())]
+    for name, body in abi.enums:
+        lines += write_enum(name, body)
+    for struct in abi.structs_in_order():
+        lines += [f"\n\nclass {class_name(struct)}(Structure):", "    _fields_ = ["]
+        lines += [f'        ("{name}", {kind}),' for name, kind in abi.fields(struct)]
+        lines += ["    ]"]
+    lines.append("\n")
+    for result, name, parameters in abi.callbacks:
+        kinds = [abi.type_of(result)] + abi.parameters(parameters)
+        kinds = ["c_void_p" if kind == "c_char_p" else kind for kind in kinds]  # what comes with a size has no NUL
+        lines.append(f"{class_name(name)} = CFUNCTYPE({', '.join(kinds)})")
+    lines += ["", "# name: (result, arguments)", "FUNCTIONS = {"]
+    for result, name, parameters in abi.functions:
+        lines.append(f'    "{name}": ({abi.type_of(result)}, [{", ".join(abi.parameters(parameters))}]),')
+    return "\n".join(lines + ["}", ""])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare only")
+    check = parser.parse_args().check
+    wanted = generate()
+    present = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
+    if not check:
+        TARGET.write_text(wanted, encoding="utf-8")
+    elif wanted != present:
+        sys.stdout.writelines(difflib.unified_diff(present.splitlines(True), wanted.splitlines(True), "_abi.py", "headers"))
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

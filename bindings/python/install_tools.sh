@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced: installs what is missing with apt-get, as root or through sudo; what is there already is left alone.
+
+apt_install() {
+  [ $# -gt 0 ] || return 0
+  local sudo=
+  if ! command -v apt-get >/dev/null; then
+    echo "please install: $* (this script knows apt-get only)" >&2
+    return 1
+  fi
+  if [ "$(id -u)" != 0 ]; then
+    sudo=sudo
+  fi
+  echo "installing $*" >&2
+  $sudo env DEBIAN_FRONTEND=noninteractive sh -c \
+    'apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"' sh "$@" >/dev/null
+}
+
+# install_tools COMMAND:PACKAGE ...
+install_tools() {
+  local pair missing=()
+  for pair in "$@"; do
+    command -v "${pair%%:*}" >/dev/null || missing+=("${pair#*:}")
+  done
+  apt_install ${missing[@]+"${missing[@]}"}
+}
+
+# install_python_modules MODULE:PACKAGE ...
+install_python_modules() {
+  local pair missing=()
+  for pair in "$@"; do
+    /usr/bin/python3 -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('${pair%%:*}') is None)" ||
+      missing+=("${pair#*:}")
+  done
+  apt_install ${missing[@]+"${missing[@]}"}
+}

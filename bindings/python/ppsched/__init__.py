@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipeline-parallel schedules as data: generate, check, evaluate, export.
+
+    import ppsched
+    config = ppsched.Config(devices=4, microbatches=8, forward_times=1, backward_times=2)
+    timeline = ppsched.generate("1f1b", config).evaluate()
+    print(timeline.metrics.bubble.of_total, timeline.export("text"))
+"""
+from ._abi import FindingKind, Format, Kind, Placement, Status
+from ._library import Error, InvalidSchedule, Refused, lib
+from .config import Config
+from .op import Op
+from .schedule import Builder, Finding, Schedule, generate
+from .strategy import Option, Strategy, find_strategy, strategies
+from .timeline import Bubble, DeviceMetrics, MemoryPoint, Metrics, Span, Timeline
+from .views import View
+
+__version__ = lib.ppsched_version_text().decode()
+
+__all__ = [
+    "Bubble", "Builder", "Config", "DeviceMetrics", "Error", "Finding", "FindingKind", "Format", "InvalidSchedule", "Kind",
+    "MemoryPoint", "Metrics", "Op", "Option", "Placement", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline",
+    "View", "find_strategy", "generate", "strategies",
+]

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by generate_abi.py from include/ppsched/*.h. Do not edit.
+"""The C ABI: constants, struct layouts and prototypes."""
+import enum
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t,
+                    c_uint8, c_uint16, c_uint32, c_uint64, c_void_p)
+
+ABI_VERSION = 0
+MAX_CELLS = 1073741824
+MAX_STAGES = 65535
+NONE = 4294967295
+VERSION_MAJOR = 0
+VERSION_MINOR = 1
+VERSION_PATCH = 0
+
+
+class FindingKind(enum.IntEnum):
+    MISSING = 1
+    DUPLICATE = 2
+    MISPLACED = 3
+    CYCLE = 4
+    BLOCKED = 5
+
+
+class Placement(enum.IntEnum):
+    DEFAULT = 0
+    LINEAR = 1
+    LOOP = 2
+    V = 3
+    BIDIRECTIONAL = 4
+    MAP = 5
+
+
+class Quantity(enum.IntEnum):
+    FORWARD_TIMES = 1
+    BACKWARD_TIMES = 2
+    BACKWARD_INPUT_TIMES = 3
+    BACKWARD_WEIGHT_TIMES = 4
+    BACKWARD_INPUT_SHARE = 5
+    OVERLAPPED_TIMES = 6
+    P2P_TIMES = 7
+    MEM_FORWARD = 8
+    MEM_BACKWARD_INPUT = 9
+    MEM_BACKWARD_WEIGHT = 10
+    MEM_STATIC = 11
+    MEM_WEIGHTS = 12
+    MEM_LIMIT = 13
+
+
+class LogLevel(enum.IntEnum):
+    WARNING = 1
+    INFO = 2
+
+
+class EvaluateFlag(enum.IntEnum):
+    EARLIEST_ONLY = 1
+
+
+class Format(enum.IntEnum):
+    TEXT = 1
+    CSV = 2
+    JSON = 3
+    CHROME_TRACE = 4
+
+
+class Kind(enum.IntEnum):
+    F = 1
+    B = 2
+    I = 3
+    W = 4
+    SEND_F = 5
+    RECV_F = 6
+    SEND_B = 7
+    RECV_B = 8
+    UNSHARD = 9
+    RESHARD = 10
+    REDUCE_GRAD = 11
+    RECOMPUTE = 12
+    OFFLOAD = 13
+    RELOAD = 14
+    OPTIMIZER_STEP = 15
+
+
+class OpFlag(enum.IntEnum):
+    OVERLAPPED = 1
+
+
+class Status(enum.IntEnum):
+    OK = 0
+    ERROR_ARGUMENT = 1
+    ERROR_NO_MEMORY = 2
+    ERROR_RANGE = 3
+    ERROR_LENGTH = 4
+    ERROR_STRUCT_SIZE = 5
+    ERROR_UNKNOWN_STRATEGY = 6
+    ERROR_UNKNOWN_OPTION = 7
+    ERROR_REFUSED = 8
+    ERROR_INVALID_SCHEDULE = 9
+    ERROR_MISMATCH = 10
+    ERROR_BUFFER = 11
+    ERROR_WRITER = 12
+    ERROR_CALLBACK = 13
+    ERROR_INTERNAL = 14
+
+
+class Environment(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("log_level", c_int32),
+        ("user", c_void_p),
+        ("allocate", CFUNCTYPE(c_void_p, c_void_p, c_size_t)),
+        ("release", CFUNCTYPE(None, c_void_p, c_void_p)),
+        ("log", CFUNCTYPE(None, c_void_p, c_int32, c_char_p)),
+    ]
+
+
+class Metrics(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("span_device", c_uint32),
+        ("peak_device", c_uint32),
+        ("limit_device", c_uint32),
+        ("makespan", c_double),
+        ("span", c_double),
+        ("bubble_of_total", c_double),
+        ("bubble_of_ideal", c_double),
+        ("bubble_of_span", c_double),
+        ("peak_memory", c_double),
+    ]
+
+
+class DeviceMetrics(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("peak_position", c_uint32),
+        ("busy", c_double),
+        ("idle", c_double),
+        ("first_start", c_double),
+        ("last_end", c_double),
+        ("static_memory", c_double),
+        ("peak_memory", c_double),
+        ("peak_time", c_double),
+        ("memory_limit", c_double),
+    ]
+
+
+class MemoryPoint(Structure):
+    _fields_ = [
+        ("time", c_double),
+        ("memory", c_double),
+    ]
+
+
+class ExportOptions(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("text_columns", c_uint32),
+        ("time_scale", c_double),
+    ]
+
+
+class Op(Structure):
+    _fields_ = [
+        ("microbatch", c_uint32),
+        ("stage", c_uint16),
+        ("slice", c_uint16),
+        ("kind", c_uint8),
+        ("flags", c_uint8),
+        ("reserved", c_uint16),
+    ]
+
+
+class Span(Structure):
+    _fields_ = [
+        ("start", c_double),
+        ("end", c_double),
+    ]
+
+
+class Error(Structure):
+    _fields_ = [
+        ("status", c_int32),
+        ("device", c_uint32),
+        ("stage", c_uint32),
+        ("microbatch", c_uint32),
+        ("position", c_uint32),
+        ("reserved", c_uint32 * 3),
+        ("message", c_char * 480),
+    ]
+
+
+class StrategyInfo(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("placement", c_int32),
+        ("option_count", c_uint32),
+        ("chunks", c_uint32),
+        ("weight_versions", c_uint32),
+        ("splits_backward", c_uint32),
+        ("flushes", c_uint32),
+        ("alias_count", c_uint32),
+        ("name", c_char_p),
+        ("summary", c_char_p),
+        ("source", c_char_p),
+        ("aliases", POINTER(c_char_p)),
+    ]
+
+
+class OptionInfo(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("minimum", c_int64),
+        ("maximum", c_int64),
+        ("name", c_char_p),
+        ("default_text", c_char_p),
+        ("text", c_char_p),
+    ]
+
+
+class Finding(Structure):
+    _fields_ = [
+        ("kind", c_int32),
+        ("device", c_uint32),
+        ("position", c_uint32),
+        ("other_device", c_uint32),
+        ("other_position", c_uint32),
+        ("op", Op),
+        ("other", Op),
+    ]
+
+
+WriteFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t)
+GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
+
+# name: (result, arguments)
+FUNCTIONS = {
+    "ppsched_check": (c_int32, [c_void_p, POINTER(Finding), c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_finding_text": (c_int32, [POINTER(Finding), c_void_p, c_size_t, POINTER(c_size_t)]),
+    "ppsched_config_create": (c_int32, [POINTER(c_void_p), c_int64, c_int64, c_int64, POINTER(Environment), POINTER(Error)]),
+    "ppsched_config_copy": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
+    "ppsched_config_destroy": (None, [c_void_p]),
+    "ppsched_config_devices": (c_uint32, [c_void_p]),
+    "ppsched_config_stages": (c_uint32, [c_void_p]),
+    "ppsched_config_microbatches": (c_uint32, [c_void_p]),
+    "ppsched_config_iterations": (c_uint32, [c_void_p]),
+    "ppsched_config_set_iterations": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_config_set_placement": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
+    "ppsched_config_placement": (c_int32, [c_void_p]),
+    "ppsched_config_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_config_set_values": (c_int32, [c_void_p, c_int32, POINTER(c_double), c_size_t, POINTER(Error)]),
+    "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
+    "ppsched_quantity_name": (c_char_p, [c_int32]),
+    "ppsched_config_set_option": (c_int32, [c_void_p, c_char_p, c_char_p, POINTER(Error)]),
+    "ppsched_config_validate": (c_int32, [c_void_p, POINTER(Error)]),
+    "ppsched_evaluate": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_destroy": (None, [c_void_p]),
+    "ppsched_timeline_schedule": (c_void_p, [c_void_p]),
+    "ppsched_timeline_spans": (POINTER(Span), [c_void_p, c_uint32, POINTER(c_size_t)]),
+    "ppsched_timeline_latest_starts": (POINTER(c_double), [c_void_p, c_uint32, POINTER(c_size_t)]),
+    "ppsched_timeline_metrics": (c_int32, [c_void_p, POINTER(Metrics)]),
+    "ppsched_timeline_device_metrics": (c_int32, [c_void_p, c_uint32, POINTER(DeviceMetrics)]),
+    "ppsched_timeline_memory": (c_int32, [c_void_p, c_uint32, POINTER(MemoryPoint), c_size_t, POINTER(c_size_t)]),
+    "ppsched_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
+    "ppsched_export_to_buffer": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_kind_token": (c_char_p, [c_int32]),
+    "ppsched_kind_text": (c_char_p, [c_int32]),
+    "ppsched_op_token": (c_int32, [POINTER(Op), c_void_p, c_size_t, POINTER(c_size_t)]),
+    "ppsched_schedule_generate": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
+    "ppsched_schedule_retain": (c_void_p, [c_void_p]),
+    "ppsched_schedule_release": (None, [c_void_p]),
+    "ppsched_schedule_name": (c_char_p, [c_void_p]),
+    "ppsched_schedule_devices": (c_uint32, [c_void_p]),
+    "ppsched_schedule_stages": (c_uint32, [c_void_p]),
+    "ppsched_schedule_microbatches": (c_uint32, [c_void_p]),
+    "ppsched_schedule_iterations": (c_uint32, [c_void_p]),
+    "ppsched_schedule_placement": (c_int32, [c_void_p]),
+    "ppsched_schedule_device_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_flushes": (c_uint32, [c_void_p]),
+    "ppsched_schedule_weight_versions": (c_uint32, [c_void_p]),
+    "ppsched_schedule_op_count": (c_uint64, [c_void_p]),
+    "ppsched_schedule_queue": (c_void_p, [c_void_p, c_uint32]),
+    "ppsched_queue_ops": (POINTER(Op), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_queue_device": (c_uint32, [c_void_p]),
+    "ppsched_builder_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
+    "ppsched_builder_destroy": (None, [c_void_p]),
+    "ppsched_builder_append": (c_int32, [c_void_p, c_uint32, POINTER(Op), c_size_t, POINTER(Error)]),
+    "ppsched_builder_set_name": (c_int32, [c_void_p, c_char_p, POINTER(Error)]),
+    "ppsched_builder_set_flushes": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_builder_set_weight_versions": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_builder_finish": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
+    "ppsched_schedule_generate_with": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, GenerateFunction, c_void_p, POINTER(Error)]),
+    "ppsched_status_name": (c_char_p, [c_int32]),
+    "ppsched_status_text": (c_char_p, [c_int32]),
+    "ppsched_strategy_count": (c_uint32, []),
+    "ppsched_strategy_describe": (c_int32, [c_uint32, POINTER(StrategyInfo)]),
+    "ppsched_strategy_option": (c_int32, [c_uint32, c_uint32, POINTER(OptionInfo)]),
+    "ppsched_strategy_find": (c_int32, [c_char_p, POINTER(c_uint32), POINTER(Error)]),
+    "ppsched_strategy_fits": (c_int32, [c_char_p, c_void_p, POINTER(Error)]),
+    "ppsched_version": (c_uint32, []),
+    "ppsched_version_text": (c_char_p, []),
+    "ppsched_abi_version": (c_uint32, []),
+}

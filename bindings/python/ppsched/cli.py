@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ppsched command."""
+import argparse
+import json
+import os
+import shutil
+import sys
+
+from . import __version__
+from ._library import Error
+from .config import Config
+from .config_file import read_config_file
+from .output import whole_file, write_text
+from .picture import draw
+from .schedule import generate
+from .strategy import find_strategy, strategies
+
+PICTURES = (".png", ".svg", ".pdf")
+FORMATS = {".trace.json": "chrome", ".json": "json", ".csv": "csv", ".txt": "text"}
+
+# Option of the command line, lists of numbers: (option strings, help).
+LISTS = {
+    "forward_times": (("-f", "--forward-times"), "time of a forward pass"),
+    "backward_times": (("-bw", "--backward-times"), "time of a full backward pass"),
+    "backward_input_times": (("--backward-input-times",), "time of a backward pass for the input gradient alone"),
+    "backward_weight_times": (("--backward-weight-times",), "time of a backward pass for the weight gradient alone"),
+    "backward_input_share": (("--backward-input-share",), "share of the backward time that is the input gradient's"),
+    "overlapped_times": (("--overlapped-times",), "time of an overlapped forward and backward"),
+    "p2p_time": (("--p2p-time",), "delay between devices: one number, or devices x devices"),
+    "mem_forward": (("--mem-forward",), "memory that a stage pass takes at its forward"),
+    "mem_backward_input": (("--mem-backward-input",), "memory added (negative) when its input gradient is done"),
+    "mem_backward_weight": (("--mem-backward-weight",), "memory added (negative) when its weight gradient is done"),
+    "mem_static": (("--mem-static",), "memory that a stage always takes"),
+    "mem_weights": (("--mem-weights",), "memory of one version of a stage's weights"),
+    "mem_limit": (("--mem-limit",), "memory of a device: one number, or one a device"),
+}
+
+
+class UsageError(Error):
+    """The words of the command line are off."""
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.",
+                                     allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"ppsched {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_strategies(commands)
+    _add_schedule(commands)
+    return parser
+
+
+def _add_strategies(commands):
+    parser = commands.add_parser("strategies", help="list the strategies and their options", allow_abbrev=False)
+    parser.add_argument("name", nargs="?", help="describe this one alone")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    parser.set_defaults(run=run_strategies)
+
+
+def _add_schedule(commands):
+    parser = commands.add_parser(
+        "schedule", help="build and evaluate one schedule", allow_abbrev=False,
+        description="Builds a strategy's schedule and evaluates it. Times and memory: one number for all stages, or one a stage.")
+    parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
+    add_problem_arguments(parser)
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
+                        help="set an option of the strategy")
+    parser.add_argument("--format", choices=("text", "csv", "json", "chrome"),
+                        help="format of the output (default: by the file's ending, else text); csv is PyTorch's compute_only")
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
+    parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
+    parser.set_defaults(run=run_schedule)
+
+
+def add_problem_arguments(parser):
+    """What states a problem, on every command that needs one."""
+    parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
+    parser.add_argument("-s", "--num-stages", type=int, metavar="S", help="stages of the model; alone: that many devices too")
+    parser.add_argument("-b", "--num-batches", type=int, metavar="M", help="microbatches per iteration")
+    parser.add_argument("--num-devices", type=int, metavar="D", help="devices; alone: that many stages too")
+    parser.add_argument("--iterations", type=int, metavar="N", help="training iterations in the schedule (default: 1)")
+    parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
+    parser.add_argument("--weight-versions", type=int, metavar="N", help="versions of the weights that live at once")
+    for name, (strings, text) in LISTS.items():
+        parser.add_argument(*strings, nargs="+", type=float, metavar="T", dest=name, help=text)
+
+
+def _settings(pairs):
+    settings = {}
+    for pair in pairs:
+        key, separator, value = pair.partition("=")
+        if not separator or not key:
+            raise UsageError(f"--set {pair}: it must be KEY=VALUE")
+        settings[key] = value
+    return settings
+
+
+def _placement(words):
+    """A name, or the device of each stage."""
+    if words is None or len(words) == 1 and not words[0].isdigit():
+        return words[0] if words else None
+    try:
+        return [int(word) for word in words]
+    except ValueError:
+        raise UsageError(f"--placement {' '.join(words)}: it must be a name, or the device of each stage") from None
+
+
+def _merged(arguments):
+    """The config file's values with those of the command line over them."""
+    values = read_config_file(arguments.config) if arguments.config else {}
+    if "output_file" in values:
+        values.setdefault("output", values.pop("output_file"))
+    given = {name: value for name, value in vars(arguments).items()
+             if value is not None and name not in ("command", "run", "config", "settings", "placement")}
+    if arguments.placement is not None:
+        given["placement"] = _placement(arguments.placement)
+    options = {**values.get("options", {}), **_settings(arguments.settings)}
+    return {**values, **given, "options": options}
+
+
+def make_config(values):
+    """The problem of merged values."""
+    devices, stages = values.get("num_devices"), values.get("num_stages")
+    if devices is None and stages is None:
+        raise UsageError("give --num-stages, or --num-devices, or a config file with one of them")
+    if "num_batches" not in values:
+        raise UsageError("give --num-batches, or a config file with num_batches")
+    devices = stages if devices is None else devices
+    stages = devices if stages is None else stages
+    lists = {name: values[name] for name in LISTS if name in values}
+    return Config(devices, values["num_batches"], stages, iterations=values.get("iterations", 1),
+                  placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
+                  options=values["options"], **lists)
+
+
+def _ending(path, endings):
+    return next((ending for ending in endings if path.lower().endswith(ending)), None)
+
+
+def _check_limit(timeline):
+    """A schedule over the caller's memory limit is refused: it could not be run."""
+    device = timeline.metrics.limit_device
+    if device is None:
+        return
+    figures = timeline.device_metrics[device]
+    op = timeline.schedule.queues[device][figures.peak_position] if figures.peak_position is not None else "the start"
+    raise Error(f"{timeline.schedule.name}: device {device} needs {figures.peak_memory:g} memory (at {op}), over its limit "
+                f"{figures.memory_limit:g}")
+
+
+def _text_columns(to_terminal):
+    return shutil.get_terminal_size().columns if to_terminal else 0
+
+
+def _print(text, path=None):
+    if path is None:
+        sys.stdout.write(text)
+    else:
+        write_text(path, text)
+
+
+def run_schedule(arguments):
+    values = _merged(arguments)
+    output = values.get("output")
+    picture = _ending(output, PICTURES) if output else None
+    chosen = values.get("format")
+    if output and not picture and chosen is None:
+        chosen = FORMATS.get(_ending(output, FORMATS))
+        if chosen is None:
+            raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
+    timeline = generate(values.get("strategy", "1f1b"), make_config(values)).evaluate(latest=False)
+    _check_limit(timeline)
+    if picture:
+        if not values.get("no_visualization"):
+            with whole_file(output) as temporary:
+                draw(timeline, temporary, picture[1:])
+        output = None
+    text = timeline.export(chosen or "text", text_columns=_text_columns(output is None and sys.stdout.isatty()))
+    if picture and chosen is None:
+        text = text.splitlines()[0] + "\n"
+    _print(text, output)
+
+
+def _strategy_row(strategy):
+    return {**strategy._asdict(), "options": [option._asdict() for option in strategy.options]}
+
+
+def _strategy_text(strategy):
+    chunks = strategy.chunks or "any number of"
+    lines = [f"{strategy.name}: {strategy.summary}",
+             f"  {strategy.placement} placement, {chunks} stage{'' if strategy.chunks == 1 else 's'} a device; "
+             f"{'F, I, W' if strategy.splits_backward else 'F, B'}; from {strategy.source}"]
+    if strategy.aliases:
+        lines.append(f"  also called {', '.join(strategy.aliases)}")
+    lines += [f"  --set {option.name}=N  {option.text} ({option.minimum} to {option.maximum}, default: {option.default})"
+              for option in strategy.options]
+    return "\n".join(lines)
+
+
+def run_strategies(arguments):
+    chosen = [find_strategy(arguments.name)] if arguments.name else strategies()
+    if arguments.json:
+        text = json.dumps([_strategy_row(strategy) for strategy in chosen], indent=1)
+    else:
+        text = "\n".join(_strategy_text(strategy) for strategy in chosen)
+    _print(text + "\n", arguments.output)
+
+
+def main(words=None):
+    """Runs the command; returns its exit code: 0, 1 (refused or invalid) or 2 (usage)."""
+    arguments = _parser().parse_args(words)
+    try:
+        arguments.run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except UsageError as error:
+        print(f"ppsched {arguments.command}: {error}", file=sys.stderr)
+        return 2
+    except Error as error:
+        print(f"ppsched {arguments.command}: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Config files of the command line: JSON, or YAML where PyYAML is installed."""
+import difflib
+import json
+import pathlib
+
+from .config import QUANTITIES
+from ._library import Error
+
+# Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
+INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_versions")
+TEXTS = ("strategy", "output", "output_file", "format")
+OTHERS = ("placement", "options", "no_visualization")
+KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
+
+
+def _unique_keys(pairs):
+    keys = [key for key, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise Error(f"key {key!r} stands twice")
+    return dict(pairs)
+
+
+def _read_json(path, text):
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys)
+    except json.JSONDecodeError as error:
+        raise Error(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}") from None
+    except Error as error:
+        raise Error(f"{path}: {error}") from None
+    except RecursionError:
+        raise Error(f"{path}: nested too deeply") from None
+
+
+def _read_yaml(path, text):
+    try:
+        import yaml
+    except ImportError:
+        raise Error(f"{path}: YAML files need PyYAML (apt-get install python3-yaml, or pip install pyyaml)") from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise Error(f"{path}{where}: broken YAML: {problem}") from None
+    except RecursionError:
+        raise Error(f"{path}: nested too deeply") from None
+
+
+def _check_value(path, key, value):
+    if key in INTEGERS and (isinstance(value, bool) or not isinstance(value, int)):
+        raise Error(f"{path}: {key} must be an integer, not {value!r}")
+    if key in TEXTS and not isinstance(value, str):
+        raise Error(f"{path}: {key} must be a text, not {value!r}")
+    if key == "options" and not isinstance(value, dict):
+        raise Error(f"{path}: options must be a mapping of names to values, not {value!r}")
+    if key == "no_visualization" and not isinstance(value, bool):
+        raise Error(f"{path}: no_visualization must be true or false, not {value!r}")
+    if key == "placement" and not isinstance(value, (str, list)):
+        raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {value!r}")
+
+
+def read_config_file(path):
+    """The file's keys and values; raises Error with file, line and column, or the nearest known key."""
+    try:
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
+    values = _read_yaml(path, text) if path.lower().endswith((".yaml", ".yml")) else _read_json(path, text)
+    if not isinstance(values, dict):
+        raise Error(f"{path}: the file must hold a mapping of keys to values")
+    for key, value in values.items():
+        if key not in KEYS:
+            near = difflib.get_close_matches(str(key), KEYS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(KEYS)}"
+            raise Error(f"{path}: unknown key {key!r}; {hint}")
+        _check_value(path, key, value)
+    return values

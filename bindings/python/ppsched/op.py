@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One operation of a schedule."""
+import ctypes
+import re
+from typing import NamedTuple, Optional
+
+from . import _abi
+from ._abi import Kind
+from ._library import Error
+
+_TOKENS = {kind: kind.name for kind in Kind}
+_PATTERN = re.compile(r"(\d+)([A-Z_]+?)(\d*)")
+_NO_MICROBATCH = {Kind.UNSHARD, Kind.RESHARD, Kind.REDUCE_GRAD, Kind.OPTIMIZER_STEP}
+
+
+class Op(NamedTuple):
+    """An operation. str(op) is its PyTorch token, such as "3F0"; Op.from_token reads one.
+
+    overlapped: runs as one unit with the next op of its queue.
+    """
+
+    stage: int
+    kind: Kind
+    microbatch: Optional[int]
+    overlapped: bool = False
+
+    @classmethod
+    def from_token(cls, token, overlapped=False):
+        """Reads a token; raises Error where it is none."""
+        match = _PATTERN.fullmatch(token.strip())
+        kind = Kind.__members__.get(match[2]) if match else None
+        if kind is None or (match[3] == "") != (kind in _NO_MICROBATCH):
+            raise Error(f"{token!r} is no op; ops look like 3F0, 3B0, 3I0, 3W0 or 3SEND_F0")
+        return cls(int(match[1]), kind, int(match[3]) if match[3] else None, overlapped)
+
+    def __str__(self):
+        return f"{self.stage}{_TOKENS[self.kind]}{'' if self.microbatch is None else self.microbatch}"
+
+
+def from_record(record):
+    microbatch = None if record.microbatch == _abi.NONE else record.microbatch
+    return Op(record.stage, Kind(record.kind), microbatch, bool(record.flags & _abi.OpFlag.OVERLAPPED))
+
+
+def to_record(op):
+    """The C record; numbers that do not fit are turned down here, as C would wrap them."""
+    microbatch = _abi.NONE if op.microbatch is None else op.microbatch
+    if not 0 <= op.stage <= 0xFFFF or not 0 <= microbatch <= _abi.NONE:
+        raise Error(f"{op}: stage or microbatch is out of range", _abi.Status.ERROR_RANGE)
+    return _abi.Op(microbatch, op.stage, 0, op.kind, _abi.OpFlag.OVERLAPPED if op.overlapped else 0, 0)
+
+
+def to_records(ops):
+    records = [to_record(Op.from_token(op) if isinstance(op, str) else op) for op in ops]
+    return (_abi.Op * len(records))(*records), len(records)
+
+
+def units(ops):
+    """Joins overlapped pairs: yields (token, index of the first op, number of ops)."""
+    index = 0
+    while index < len(ops):
+        if ops[index].overlapped and index + 1 < len(ops):
+            yield f"({ops[index]};{ops[index + 1]})OVERLAP_F_B", index, 2
+            index += 2
+        else:
+            yield str(ops[index]), index, 1
+            index += 1
+
+
+def text_of(function, record):
+    """The text that a two-call function gives for a record."""
+    buffer = ctypes.create_string_buffer(512)
+    function(ctypes.byref(record), buffer, len(buffer), None)
+    return buffer.value.decode("utf-8", "replace")

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are written whole or not at all."""
+import contextlib
+import os
+import stat
+import tempfile
+
+from ._library import Error
+
+
+@contextlib.contextmanager
+def whole_file(path):
+    """Gives the name of a temporary file beside `path` that takes its place at the end, or goes away on an error."""
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
+        yield path  # a device or a pipe cannot be replaced
+        return
+    folder, name = os.path.split(os.path.abspath(path))
+    temporary = None
+    try:
+        if os.path.isdir(path):
+            raise IsADirectoryError(21, "Is a directory")
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=os.path.splitext(name)[1], dir=folder)
+        os.close(handle)
+        yield temporary
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise Error(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path, text):
+    """Writes a text file whole."""
+    with whole_file(path) as temporary:
+        with open(temporary, "w", encoding="utf-8", newline="") as file:
+            file.write(text)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A picture of a timeline, drawn with matplotlib: a row a device, and below it the memory of each device over time."""
+from ._abi import Kind
+from ._library import Error
+
+# Colours that tell forward, full backward, input gradient and weight gradient apart, also for the colour-blind
+# (Okabe and Ito). A device's further chunks are paler.
+COLOURS = {Kind.F: "#4A90D9", Kind.B: "#E8833A", Kind.I: "#2FA88C", Kind.W: "#C9A227"}
+LABELS = {Kind.F: "F  forward", Kind.B: "B  full backward", Kind.I: "I  input gradient", Kind.W: "W  weight gradient"}
+OTHER = "#888888"
+
+_ROW = 0.36         # inches
+_MEMORY = 2.1       # inches, for the memory panel
+_LONGEST = 40.0     # inches, widest picture
+_NUMBER_SIZE = 8.0  # points, microbatch numbers where they have room
+_LEAST_SIZE = 4.0   # points, below which numbers are left out
+
+
+def _matplotlib():
+    try:
+        import matplotlib
+    except ImportError:
+        raise Error("drawing needs matplotlib (apt-get install python3-matplotlib, or pip install matplotlib); "
+                    "-o with .csv, .json or .trace.json needs nothing") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    return pyplot
+
+
+def _paler(colour, chunk, chunks):
+    """The colour, mixed with white for later chunks."""
+    share = 0.55 * chunk / max(1, chunks - 1) if chunks > 1 else 0
+    parts = [int(colour[i:i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(part + (255 - part) * share):02x}" for part in parts)
+
+
+def _rectangles(timeline):
+    """(device, start, duration, op, lower edge, height) of each op; the two of an overlapped pair share the row."""
+    for device, (ops, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
+        follows = False
+        for op, span in zip(ops, spans):
+            half = op.overlapped or follows
+            lower = device - 0.42 if not half or op.overlapped else device
+            yield device, span.start, span.end - span.start, op, lower, 0.42 if half else 0.84
+            follows = op.overlapped
+
+
+def _width(timeline, count):
+    """Inches: enough for the numbers of the busiest device, within reason."""
+    per_device = count / max(1, timeline.schedule.devices)
+    busy_share = max(0.05, 1 - timeline.metrics.bubble.of_total)
+    return min(_LONGEST, max(9.0, 0.2 * per_device / busy_share + 1.5))
+
+
+def _draw_ops(axes, timeline, width):
+    from matplotlib.collections import PolyCollection
+    schedule = timeline.schedule
+    chunks = -(-schedule.stages // schedule.devices)
+    shapes, colours, kinds = [], [], set()
+    inches = (width - 1.5) / (timeline.metrics.makespan or 1)
+    for device, start, duration, op, lower, height in _rectangles(timeline):
+        end, upper = start + duration, lower + height
+        shapes.append([(start, lower), (end, lower), (end, upper), (start, upper)])
+        colour = _paler(COLOURS.get(op.kind, OTHER), op.stage // schedule.devices, chunks)
+        colours.append(colour)
+        kinds.add(op.kind)
+        _draw_number(axes, op, start + duration / 2, lower + height / 2, duration * inches, height, _ink(colour))
+    edge = 0.5 if width < _LONGEST else 0.1
+    axes.add_collection(PolyCollection(shapes, facecolors=colours, edgecolors="white", linewidths=edge))
+    return kinds
+
+
+def _ink(colour):
+    """White on dark colours, dark on light ones."""
+    red, green, blue = (int(colour[i:i + 2], 16) for i in (1, 3, 5))
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 140 else "#222222"
+
+
+def _draw_number(axes, op, x, y, inches, height, ink):
+    """The microbatch number, as large as fits; left out where it could not be read."""
+    if op.microbatch is None:
+        return
+    text = str(op.microbatch)
+    size = min(_NUMBER_SIZE, 72 * inches / (0.68 * len(text)), 72 * _ROW * height / 1.25)
+    if size >= _LEAST_SIZE:
+        axes.text(x, y, text, ha="center", va="center", fontsize=size, color=ink, clip_on=True)
+
+
+def _draw_rows(axes, timeline):
+    devices = timeline.schedule.devices
+    axes.set_ylim(devices - 0.5, -0.5)
+    step = 1 if devices <= 64 else -(-devices // 64)
+    axes.set_yticks(range(0, devices, step), [f"device {device}" for device in range(0, devices, step)])
+    axes.tick_params(axis="y", length=0)
+    axes.set_facecolor("#f1f1f1")
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+
+
+def _draw_legend(pyplot, axes, kinds):
+    handles = [pyplot.Rectangle((0, 0), 1, 1, color=COLOURS.get(kind, OTHER)) for kind in sorted(kinds)]
+    labels = [LABELS.get(kind, kind.name) for kind in sorted(kinds)]
+    axes.legend(handles, labels, ncol=4, loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=8,
+                borderaxespad=0.2, handlelength=1, handleheight=1)
+
+
+def _draw_memory(pyplot, axes, timeline):
+    """A curve a device, told apart by colour, and the memory limit."""
+    devices = timeline.schedule.devices
+    colours = pyplot.get_cmap("viridis")
+    figures = timeline.device_metrics
+    for device in range(devices):
+        points = timeline.memory(device)
+        times = [point.time for point in points] + [timeline.metrics.makespan]
+        levels = [point.memory for point in points] + [points[-1].memory]
+        axes.step(times, levels, where="post", color=colours(device / max(1, devices - 1) * 0.9), linewidth=1.2,
+                  label=f"device {device}: peak {figures[device].peak_memory:g}")
+    limits = sorted({figure.memory_limit for figure in figures if figure.memory_limit != float("inf")})
+    for limit in limits:
+        axes.axhline(limit, color="#C0392B", linestyle="--", linewidth=1)
+        axes.text(0, limit, f" limit {limit:g}", color="#C0392B", va="bottom", fontsize=7)
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("memory")
+    axes.set_xlabel("time")
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if devices <= 16:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=7, borderaxespad=0,
+                    labelspacing=0.25)
+
+
+def _title(timeline):
+    schedule, metrics = timeline.schedule, timeline.metrics
+    sizes = f"{schedule.devices} devices, {schedule.stages} stages, {schedule.microbatches} microbatches"
+    if schedule.iterations > 1:
+        sizes += f", {schedule.iterations} iterations"
+    bubble = metrics.bubble
+    return (f"{schedule.name}: {sizes}\nmakespan {metrics.makespan:g}, span {metrics.span:g};  bubble {bubble.of_total:.2%} of "
+            f"total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span")
+
+
+def draw(timeline, path, file_format):
+    """Draws the timeline into a file of that format ("png", "svg" or "pdf")."""
+    pyplot = _matplotlib()
+    width = _width(timeline, len(timeline.schedule))
+    rows = max(1.2, _ROW * timeline.schedule.devices)
+    figure, (ops, memory) = pyplot.subplots(2, 1, sharex=True, figsize=(width, rows + _MEMORY + 1.2), layout="constrained",
+                                            gridspec_kw={"height_ratios": [rows, _MEMORY]})
+    try:
+        kinds = _draw_ops(ops, timeline, width)
+        _draw_rows(ops, timeline)
+        _draw_legend(pyplot, ops, kinds)
+        _draw_memory(pyplot, memory, timeline)
+        ops.set_xlim(0, timeline.metrics.makespan or 1)
+        ops.set_title(_title(timeline), loc="left", fontsize=10)
+        figure.savefig(path, format=file_format, dpi=150)
+    finally:
+        pyplot.close(figure)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules: built by a strategy, by a generator of yours, or op by op."""
+import ctypes
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from typing import List, NamedTuple, Optional, Union
+
+from . import _abi
+from ._abi import FindingKind, Format, Placement
+from ._library import Error, call, check, lib, new_handle
+from .config import Config
+from .op import Op, from_record, text_of, to_records
+from .timeline import Timeline, export, export_format
+from .views import View, none_if_unset
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong with a schedule; str(finding) says it in words."""
+
+    kind: FindingKind
+    device: int
+    position: Optional[int]
+    op: Op
+    other_device: Optional[int]
+    other_position: Optional[int]
+    other: Optional[Op]
+    text: str
+
+    def __str__(self):
+        return self.text
+
+
+def _finding(record):
+    return Finding(FindingKind(record.kind), record.device, none_if_unset(record.position), from_record(record.op),
+                   none_if_unset(record.other_device), none_if_unset(record.other_position),
+                   from_record(record.other) if record.other.kind else None, text_of(lib.ppsched_finding_text, record))
+
+
+class Schedule:
+    """For each device the queue of its ops. Immutable; may be shared between threads.
+
+    Made by ppsched.generate, Schedule.from_queues or a Builder. `config` is the problem that it was made for.
+    """
+
+    def __init__(self, handle, config: Config):
+        self._handle = handle
+        self.config = config
+        self._release = weakref.finalize(self, lib.ppsched_schedule_release, handle)
+
+    @classmethod
+    def from_queues(cls, config: Config, queues: Union[Mapping[int, Iterable], Iterable[Iterable]], name: str = "custom",
+                    *, flushes: bool = True) -> "Schedule":
+        """Your own order: for each device its ops, as Op or token. It is not checked here; see check."""
+        builder = Builder(config, name, flushes=flushes)
+        for device, ops in queues.items() if isinstance(queues, Mapping) else enumerate(queues):
+            builder.append(device, *ops)
+        return builder.finish()
+
+    @property
+    def name(self) -> str:
+        return lib.ppsched_schedule_name(self._handle).decode("utf-8", "replace")
+
+    @property
+    def devices(self) -> int:
+        return lib.ppsched_schedule_devices(self._handle)
+
+    @property
+    def stages(self) -> int:
+        return lib.ppsched_schedule_stages(self._handle)
+
+    @property
+    def microbatches(self) -> int:
+        return lib.ppsched_schedule_microbatches(self._handle)
+
+    @property
+    def iterations(self) -> int:
+        return lib.ppsched_schedule_iterations(self._handle)
+
+    @property
+    def placement(self) -> Placement:
+        return Placement(lib.ppsched_schedule_placement(self._handle))
+
+    @property
+    def flushes(self) -> bool:
+        return bool(lib.ppsched_schedule_flushes(self._handle))
+
+    @property
+    def weight_versions(self) -> int:
+        return lib.ppsched_schedule_weight_versions(self._handle)
+
+    def __len__(self):
+        """Number of ops on all devices."""
+        return lib.ppsched_schedule_op_count(self._handle)
+
+    def device_of(self, stage: int, microbatch: int = 0) -> Optional[int]:
+        """Device that runs a stage for a microbatch; None out of range."""
+        return none_if_unset(lib.ppsched_schedule_device_of(self._handle, stage, microbatch))
+
+    @property
+    def queues(self) -> List[View]:
+        """For each device a view of its ops."""
+        return [self._queue(device) for device in range(self.devices)]
+
+    def _queue(self, device):
+        count = ctypes.c_size_t()
+        ops = lib.ppsched_queue_ops(lib.ppsched_schedule_queue(self._handle, device), ctypes.byref(count))
+        return View(self, ops, count.value, from_record)
+
+    def check(self) -> List[Finding]:
+        """What is wrong with the schedule; empty where it is complete and can be run."""
+        count = ctypes.c_size_t()
+        lib.ppsched_check(self._handle, None, 0, ctypes.byref(count), None)
+        records = (_abi.Finding * count.value)()
+        status = lib.ppsched_check(self._handle, records, count.value, ctypes.byref(count), None)
+        if status not in (_abi.Status.OK, _abi.Status.ERROR_INVALID_SCHEDULE):
+            check(status)
+        return [_finding(record) for record in records]
+
+    def evaluate(self, config: Optional[Config] = None, *, latest: bool = True) -> Timeline:
+        """Times the schedule with its own config, or another of the same sizes. latest: latest starts too."""
+        config = self.config if config is None else config
+        flags = 0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY
+        return Timeline(new_handle(lib.ppsched_evaluate, self._handle, config._handle, flags), self)
+
+    def export(self, format: Union[Format, str]) -> str:
+        """The schedule without times, as "csv" or "json"."""
+        return export(self._handle, None, export_format(format))
+
+    def __repr__(self):
+        return f"<ppsched.Schedule {self.name}: {len(self)} ops on {self.devices} devices>"
+
+
+class Builder:
+    """Collects the ops of a schedule of your own."""
+
+    def __init__(self, config: Config, name: str = "custom", *, flushes: bool = True, _handle=None):
+        self.config = config
+        self._handle = new_handle(lib.ppsched_builder_create, config._handle) if _handle is None else _handle
+        if _handle is None:
+            self._release = weakref.finalize(self, lib.ppsched_builder_destroy, self._handle)
+            call(lib.ppsched_builder_set_name, self._handle, name.encode())
+            call(lib.ppsched_builder_set_flushes, self._handle, flushes)
+
+    def append(self, device: int, *ops: Union[Op, str]) -> None:
+        """Appends ops, as Op or token, to a device's queue."""
+        if not 0 <= device < 2**32:
+            raise Error(f"device is {device}, which is out of range", _abi.Status.ERROR_RANGE)
+        records, count = to_records(ops)
+        call(lib.ppsched_builder_append, self._handle, device, records, count)
+
+    def finish(self) -> Schedule:
+        """Makes the schedule and empties the builder."""
+        return Schedule(new_handle(lib.ppsched_builder_finish, self._handle), self.config)
+
+
+def generate(strategy: Union[str, Callable[[Config, Builder], None]], config: Config) -> Schedule:
+    """Builds a strategy's schedule; or that of your own function, which appends ops to a builder and whose result is checked."""
+    if callable(strategy):
+        return _generate_with(strategy, config)
+    return Schedule(new_handle(lib.ppsched_schedule_generate, config._handle, strategy.encode()), config)
+
+
+def _generate_with(function, config):
+    raised = []
+
+    def run(_user, _config, builder):
+        try:
+            function(config, Builder(config, _handle=ctypes.c_void_p(builder)))
+        except BaseException as error:  # comes out again behind the C call
+            raised.append(error)
+            return _abi.Status.ERROR_CALLBACK
+        return _abi.Status.OK
+
+    name = getattr(function, "__name__", "custom").encode()
+    try:
+        return Schedule(new_handle(lib.ppsched_schedule_generate_with, config._handle, name, _abi.GenerateFunction(run), None),
+                        config)
+    except Error:
+        if raised:
+            raise raised[0] from None
+        raise

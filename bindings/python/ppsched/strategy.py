@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of built-in strategies."""
+import ctypes
+from typing import List, NamedTuple
+
+from . import _abi
+from ._abi import Placement
+from ._library import call, check, lib
+from .views import sized
+
+
+class Option(NamedTuple):
+    """An option of a strategy: an integer from minimum to maximum."""
+
+    name: str
+    default: str
+    minimum: int
+    maximum: int
+    text: str
+
+
+class Strategy(NamedTuple):
+    """What a strategy is.
+
+    chunks: stages per device that it needs, 0 for any number; weight_versions: versions of the weights that live at once;
+    splits_backward: it uses I and W instead of B; flushes: an iteration starts when the one before has ended.
+    """
+
+    name: str
+    aliases: List[str]
+    placement: str
+    chunks: int
+    weight_versions: int
+    splits_backward: bool
+    flushes: bool
+    summary: str
+    source: str
+    options: List[Option]
+
+
+def _option(strategy, index):
+    info = sized(_abi.OptionInfo)
+    check(lib.ppsched_strategy_option(strategy, index, ctypes.byref(info)))
+    return Option(info.name.decode(), info.default_text.decode(), info.minimum, info.maximum, info.text.decode())
+
+
+def _describe(index):
+    info = sized(_abi.StrategyInfo)
+    check(lib.ppsched_strategy_describe(index, ctypes.byref(info)))
+    return Strategy(
+        name=info.name.decode(),
+        aliases=[info.aliases[i].decode() for i in range(info.alias_count)],
+        placement=Placement(info.placement).name.lower(),
+        chunks=info.chunks,
+        weight_versions=info.weight_versions,
+        splits_backward=bool(info.splits_backward),
+        flushes=bool(info.flushes),
+        summary=info.summary.decode(),
+        source=info.source.decode(),
+        options=[_option(index, i) for i in range(info.option_count)],
+    )
+
+
+def strategies() -> List[Strategy]:
+    """All built-in strategies."""
+    return [_describe(index) for index in range(lib.ppsched_strategy_count())]
+
+
+def find_strategy(name: str) -> Strategy:
+    """The strategy with that name or alias; raises with the nearest name where there is none."""
+    index = ctypes.c_uint32()
+    call(lib.ppsched_strategy_find, name.encode(), ctypes.byref(index))
+    return _describe(index.value)

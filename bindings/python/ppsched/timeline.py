@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The evaluator's result: when each op runs, and what that costs."""
+import ctypes
+import weakref
+from typing import List, NamedTuple, Optional, Union
+
+from . import _abi
+from ._abi import Format
+from ._library import Error, call, check, lib
+from .views import View, none_if_unset, sized
+
+
+class Span(NamedTuple):
+    """Start and end of an op."""
+
+    start: float
+    end: float
+
+
+class MemoryPoint(NamedTuple):
+    """The memory of a device from `time` on."""
+
+    time: float
+    memory: float
+
+
+class Bubble(NamedTuple):
+    """The three figures that are all called bubble rate.
+
+    of_total: idle / (devices * makespan); of_ideal: idle / busy; of_span: 1 - mean busy / span.
+    """
+
+    of_total: float
+    of_ideal: float
+    of_span: float
+
+
+class Metrics(NamedTuple):
+    """Figures of the whole schedule. limit_device: the first device over its memory limit, or None."""
+
+    makespan: float
+    span: float
+    span_device: int
+    bubble: Bubble
+    peak_memory: float
+    peak_device: int
+    limit_device: Optional[int]
+
+
+class DeviceMetrics(NamedTuple):
+    """Figures of one device. peak_position: the op at whose start the peak stands, or None."""
+
+    busy: float
+    idle: float
+    first_start: float
+    last_end: float
+    static_memory: float
+    peak_memory: float
+    peak_time: float
+    peak_position: Optional[int]
+    memory_limit: float
+
+
+_FORMATS = {"text": Format.TEXT, "csv": Format.CSV, "json": Format.JSON, "chrome": Format.CHROME_TRACE}
+
+
+def export_format(name: Union[Format, str]) -> Format:
+    """A format from its name: text, csv, json or chrome."""
+    if isinstance(name, Format):
+        return name
+    if name not in _FORMATS:
+        raise Error(f"there is no format {name!r}; there are {', '.join(_FORMATS)}")
+    return _FORMATS[name]
+
+
+def export(schedule, timeline, format, *, text_columns=0, time_scale=0.0):
+    """The text of an export; both handles are the library's."""
+    pieces = []
+
+    def write(_user, data, size):
+        pieces.append(ctypes.string_at(data, size))
+        return 0
+
+    options = sized(_abi.ExportOptions)
+    options.text_columns, options.time_scale = text_columns, time_scale
+    call(lib.ppsched_export, schedule, timeline, format, ctypes.byref(options), _abi.WriteFunction(write), None)
+    return b"".join(pieces).decode("utf-8")
+
+
+class Timeline:
+    """A schedule with times. Immutable; may be read from several threads."""
+
+    def __init__(self, handle, schedule):
+        self._handle = handle
+        self.schedule = schedule
+        self._release = weakref.finalize(self, lib.ppsched_timeline_destroy, handle)
+
+    @property
+    def spans(self) -> List[View]:
+        """For each device a view of the starts and ends of its ops."""
+        return [self._view(lib.ppsched_timeline_spans, device, lambda record: Span(record.start, record.end))
+                for device in range(self.schedule.devices)]
+
+    @property
+    def latest_starts(self) -> List[View]:
+        """For each device a view of the latest starts that leave the makespan as it is; empty with latest=False."""
+        return [self._view(lib.ppsched_timeline_latest_starts, device, float) for device in range(self.schedule.devices)]
+
+    @property
+    def slack(self) -> List[List[float]]:
+        """For each op how much later it could start; 0 on the critical path."""
+        return [[latest - span.start for latest, span in zip(*rows)] for rows in zip(self.latest_starts, self.spans)]
+
+    def _view(self, function, device, convert):
+        count = ctypes.c_size_t()
+        pointer = function(self._handle, device, ctypes.byref(count))
+        return View(self, pointer, count.value, convert)
+
+    @property
+    def metrics(self) -> Metrics:
+        record = sized(_abi.Metrics)
+        check(lib.ppsched_timeline_metrics(self._handle, ctypes.byref(record)))
+        bubble = Bubble(record.bubble_of_total, record.bubble_of_ideal, record.bubble_of_span)
+        return Metrics(record.makespan, record.span, record.span_device, bubble, record.peak_memory, record.peak_device,
+                       none_if_unset(record.limit_device))
+
+    @property
+    def device_metrics(self) -> List[DeviceMetrics]:
+        return [self._device_metrics(device) for device in range(self.schedule.devices)]
+
+    def _device_metrics(self, device):
+        record = sized(_abi.DeviceMetrics)
+        check(lib.ppsched_timeline_device_metrics(self._handle, device, ctypes.byref(record)))
+        return DeviceMetrics(record.busy, record.idle, record.first_start, record.last_end, record.static_memory,
+                             record.peak_memory, record.peak_time, none_if_unset(record.peak_position), record.memory_limit)
+
+    def memory(self, device: int) -> List[MemoryPoint]:
+        """The memory of a device over time: its static memory at 0, then a point for each change."""
+        count = ctypes.c_size_t()
+        check(lib.ppsched_timeline_memory(self._handle, device, None, 0, ctypes.byref(count)))
+        points = (_abi.MemoryPoint * count.value)()
+        check(lib.ppsched_timeline_memory(self._handle, device, points, count.value, None))
+        return [MemoryPoint(point.time, point.memory) for point in points]
+
+    def export(self, format: Union[Format, str], *, text_columns: int = 0, time_scale: float = 0.0) -> str:
+        """The schedule with its times, as "text", "csv", "json" or "chrome" (trace).
+
+        text_columns: most columns of a line of text; time_scale: microseconds per unit of time in a trace.
+        """
+        return export(self.schedule._handle, self._handle, export_format(format), text_columns=text_columns,
+                      time_scale=time_scale)
+
+    def __repr__(self):
+        return f"<ppsched.Timeline of {self.schedule.name}: makespan {self.metrics.makespan}>"
