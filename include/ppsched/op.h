@@ -40,7 +40,7 @@ enum ppsched_op_flag {
 
 /* One operation. 12 bytes, no padding; arrays of it are the library's own memory. */
 typedef struct ppsched_op {
-    uint32_t microbatch; /* counted over all iterations: iteration * microbatches + index; PPSCHED_NONE where the kind has none */
+    uint32_t microbatch; /* iteration * microbatches + index; PPSCHED_NONE where the kind has none */
     uint16_t stage;      /* virtual stage, 0 holds the first layers */
     uint16_t slice;      /* sequence slice of the microbatch, 0 where it is not sliced */
     uint8_t kind;        /* enum ppsched_kind */

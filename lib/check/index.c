@@ -41,13 +41,17 @@ static void add_duplicate(struct ppi_findings *findings, const ppsched_queue *qu
     ppi_findings_add(findings, &finding);
 }
 
+static uint32_t *slots_for(const struct ppi_op_index *index, uint8_t kind)
+{
+    return kind == PPSCHED_KIND_F ? index->forward : kind == PPSCHED_KIND_W ? index->weight : index->backward;
+}
+
 static void index_op(struct ppi_op_index *index, const ppsched_schedule *schedule, const ppsched_queue *queue,
                      uint32_t position, struct ppi_findings *findings)
 {
     const ppsched_op *op = &queue->ops[position];
     size_t cell = (size_t)op->stage * ppi_total_microbatches(&schedule->shape) + op->microbatch;
-    uint32_t *slots = op->kind == PPSCHED_KIND_F ? index->forward : op->kind == PPSCHED_KIND_W ? index->weight : index->backward;
-    uint32_t home = ppi_schedule_device_of(schedule, op);
+    uint32_t *slots = slots_for(index, op->kind), home = ppi_schedule_device_of(schedule, op);
     if (home != queue->device) {
         ppsched_finding finding = finding_at(PPSCHED_FINDING_MISPLACED, queue, position);
         finding.other_device = home;

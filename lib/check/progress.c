@@ -115,8 +115,8 @@ static void await(struct progress *p, const struct wait *wait)
     p->awaited[cell_of(p, wait->other.stage, wait->other.microbatch)] |= wait->other.kind == PPSCHED_KIND_F ? 1 : 2;
 }
 
-/* An op ran: wakes the device that waits for it. Its only reader on another device is the next stage's F, or the backward of the
- * stage before. */
+/* An op ran: wakes the device that waits for it. Its only reader on another device is the next stage's F, or the backward of
+ * the stage before. */
 static void wake_reader(struct progress *p, const ppsched_op *op)
 {
     uint8_t *awaited = &p->awaited[cell_of(p, op->stage, op->microbatch)];

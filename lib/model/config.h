@@ -35,7 +35,7 @@ ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, c
                                      ppsched_error *error);
 ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error);
 
-/* The placement that a schedule of this problem has where `wanted` is the strategy's: the caller's choice must agree with it. */
+/* The placement of a schedule of this problem, where `wanted` is the strategy's: the caller's choice must agree with it. */
 ppsched_status ppi_config_place(struct ppi_placement *out, const ppsched_config *config, int32_t wanted, ppsched_error *error);
 
 #endif

@@ -54,7 +54,7 @@ static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *
 {
     struct walk forward = start_walk(task), backward = start_walk(task);
     uint64_t passes = (uint64_t)task->chunks * task->run;
-    uint64_t warmup = (uint64_t)(task->chunks - 1) * (uint64_t)task->option[0] + 2 * (uint64_t)(task->shape.devices - 1 - device);
+    uint64_t warmup = (task->chunks - 1) * (uint64_t)task->option[0] + 2 * (uint64_t)(task->shape.devices - 1 - device);
     if (warmup > passes)
         warmup = passes;
     for (uint64_t k = 0; k < warmup; k++)
@@ -90,8 +90,8 @@ static int64_t nearest_group(const struct ppi_task *task)
     return step < group && can_run(task, task->run, group - step) ? group - step : group + step;
 }
 
-/* The numbers of microbatches below and above that work with the group size asked for; where none above does, both are that
- * below. */
+/* The numbers of microbatches below and above that work with the group size asked for; both are that below where none above
+ * does. */
 static void nearest_runs(const struct ppi_task *task, int64_t *below, int64_t *above)
 {
     int64_t group = task->option[0], full = (task->run - 1) / group * group;

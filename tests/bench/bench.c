@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The benchmark: one JSON line a measurement, nanoseconds and bytes per op, each beside the floor of the same run: one pass over
+/* The benchmark: one JSON line a measurement, nanoseconds and bytes per op, beside the floor of the same run: one pass over
  * memory that reads the ops and writes start and end.
  *
  * usage: bench [most ops, default 1e7]. Each figure is the least of several runs. */

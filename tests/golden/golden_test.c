@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What well-known schedulers really produce (golden/cases), compared with ours: orders token by token, times, makespan, span and
- * peak where they are given. One cmocka test a file.
+/* What well-known schedulers really produce (golden/cases), compared with ours: orders token by token, times, makespan, span
+ * and peak where they are given. One cmocka test a file.
  *
  * Only cases with `match order` of strategies that the library has are compared; each test says how many it expects, so that
  * none is lost. */
@@ -149,8 +149,8 @@ static void expect_near(const char *name, const char *what, double ours, double 
 }
 
 /* The golden files give one time an op or pair. */
-static void compare_times(const struct golden *g, const ppsched_schedule *schedule, const ppsched_timeline *timeline, uint32_t d,
-                          const char *text, int ends)
+static void compare_times(const struct golden *g, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
+                          uint32_t d, const char *text, int ends)
 {
     size_t count = 0;
     const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), NULL);

@@ -73,7 +73,7 @@ static void test_options(void **state)
     expect_status(config, "interleaved_1f1b", PPSCHED_ERROR_UNKNOWN_OPTION, "did you mean group_size?");
     expect_ok(ppsched_config_set_option(config, "groupsize", NULL, &error), &error);
     expect_ok(ppsched_config_set_option(config, "group_size", "two", &error), &error);
-    expect_status(config, "interleaved_1f1b", PPSCHED_ERROR_RANGE, "option group_size is \"two\"; it must be an integer from 1");
+    expect_status(config, "interleaved_1f1b", PPSCHED_ERROR_RANGE, "group_size is \"two\"; it must be an integer from 1");
     expect_ok(ppsched_config_set_option(config, "group_size", "0", &error), &error);
     expect_status(config, "interleaved_1f1b", PPSCHED_ERROR_RANGE, "is \"0\"");
     expect_ok(ppsched_config_set_option(config, "group_size", "2", &error), &error);

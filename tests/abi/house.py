@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of the house: who may include whom, where exported functions are defined, how long files and functions are."""
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LIB = ROOT / "lib"
+
+# Each layer may include itself, those in its list, and the public headers.
+LAYERS = {
+    "base": [],
+    "model": ["base"],
+    "check": ["model", "base"],
+    "eval": ["model", "base"],
+    "strategy": ["eval", "model", "base"],
+    "format": ["eval", "model", "base"],
+    "api": ["format", "strategy", "eval", "check", "model", "base"],
+}
+TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
+LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
+
+
+def sources():
+    return sorted(LIB.rglob("*.[ch]"))
+
+
+def function_lengths(text):
+    """Lines of each function: from a '{' in the first column to the '}' in the first column."""
+    lengths, start = [], None
+    for number, line in enumerate(text.splitlines()):
+        if line == "{":
+            start = number
+        elif line == "}" and start is not None:
+            lengths.append(number - start - 1)
+            start = None
+    return lengths
+
+
+class HouseTest(unittest.TestCase):
+    def test_layers(self):
+        self.assertEqual({path.name for path in LIB.iterdir() if path.is_dir()}, set(LAYERS))
+        for path in sources():
+            layer = path.relative_to(LIB).parts[0]
+            for include in re.findall(r'#include "(\w+)/', path.read_text(encoding="utf-8")):
+                self.assertIn(include, [layer, *LAYERS[layer]], path)
+
+    def test_exported_functions_are_defined_in_api_and_nowhere_else(self):
+        for path in sources():
+            defined = re.findall(r"^[\w *]*?\b(ppsched_\w+)\([^;]*?\)\n\{", path.read_text(encoding="utf-8"), flags=re.M)
+            if path.parent.name != "api":
+                self.assertEqual(defined, [], path)
+
+    def test_library_headers(self):
+        banned = re.compile(r"#include <(stdio|locale|assert|signal|unistd|errno)\.h>")
+        for path in sources():
+            self.assertIsNone(banned.search(path.read_text(encoding="utf-8")), path)
+
+    def test_files_and_functions_are_short(self):
+        lengths = []
+        for path in [*sources(), *ROOT.glob("include/ppsched/*.h")]:
+            text = path.read_text(encoding="utf-8")
+            self.assertLessEqual(len(text.splitlines()), LONGEST_FILE, path)
+            lengths += function_lengths(text)
+        lengths.sort()
+        self.assertLessEqual(lengths[-1], LONGEST_FUNCTION)
+        self.assertLessEqual(lengths[len(lengths) // 2], MEDIAN_FUNCTION)
+
+    def test_lines_have_at_most_128_columns(self):
+        for path in [*sources(), *ROOT.glob("include/ppsched/*.h"), *ROOT.glob("tests/**/*.[ch]")]:
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                self.assertLessEqual(len(line), 128, f"{path}:{number}")
+
+    def test_every_source_names_its_license(self):
+        paths = [*sources(), *ROOT.glob("include/ppsched/*.h"), *ROOT.glob("tests/**/*.[ch]"), *ROOT.glob("**/*.py")]
+        for path in paths:
+            if "build" not in path.relative_to(ROOT).parts[0] and "build" not in path.parts:
+                self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text(encoding="utf-8")[:400], path)
+
+    def test_top_level(self):
+        present = {path.name for path in ROOT.iterdir() if not path.name.startswith((".", "build"))}
+        self.assertEqual(present - TOP_LEVEL, set())
+
+    def test_all_sources_are_built(self):
+        listed = set(re.findall(r"'(\w+/\w+\.c)'", (LIB / "meson.build").read_text(encoding="utf-8")))
+        self.assertEqual(listed, {str(path.relative_to(LIB)) for path in LIB.rglob("*.c")})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package: natural objects, zero-copy views, exceptions with the library's message."""
+import ctypes
+import gc
+import importlib.util
+import subprocess
+import sys
+import unittest
+from unittest import mock
+
+import ppsched
+from ppsched import _abi, _library
+
+
+def timeline_of(strategy, **problem):
+    return ppsched.generate(strategy, ppsched.Config(**problem)).evaluate()
+
+
+class ScheduleTest(unittest.TestCase):
+    def test_queues_and_metrics(self):
+        timeline = timeline_of("1f1b", devices=4, microbatches=8)
+        schedule = timeline.schedule
+        self.assertEqual(" ".join(map(str, schedule.queues[2])), "2F0 2F1 2B0 2F2 2B1 2F3 2B2 2F4 2B3 2F5 2B4 2F6 2B5 2F7 2B6 2B7")
+        self.assertEqual((schedule.name, schedule.devices, schedule.stages, schedule.microbatches, schedule.iterations, len(schedule)),
+                         ("1f1b", 4, 4, 8, 1, 64))
+        self.assertEqual(schedule.placement, ppsched.Placement.LINEAR)
+        self.assertEqual(timeline.metrics.makespan, 33)
+        self.assertEqual(timeline.metrics.bubble, (9 / 33, 9 / 24, timeline.metrics.bubble.of_span))
+        self.assertIsNone(timeline.metrics.limit_device)
+        self.assertEqual([device.peak_memory for device in timeline.device_metrics], [4, 3, 2, 1])
+        self.assertEqual(timeline.spans[3][0], (3, 4))
+        self.assertEqual(timeline.slack[3], [0] * 16)
+        self.assertEqual(timeline.memory(3)[:3], [(0, 0), (3, 1), (6, 0)])
+
+    def test_ops_read_their_own_tokens(self):
+        for token in ("3F0", "12B7", "0I1", "4W2", "1SEND_F3", "0UNSHARD"):
+            self.assertEqual(str(ppsched.Op.from_token(token)), token)
+        for token in ("", "F0", "3F", "3X0", "0UNSHARD1", "3f0", "3F-1"):
+            with self.assertRaises(ppsched.Error, msg=token):
+                ppsched.Op.from_token(token)
+
+    def test_own_schedule(self):
+        config = ppsched.Config(devices=2, microbatches=2)
+        queues = [["0F0", "0F1", "0B0", "0B1"], ["1F0", ppsched.Op(1, ppsched.Kind.F, 1, overlapped=True), "1B0", "1B1"]]
+        schedule = ppsched.Schedule.from_queues(config, queues, name="mine")
+        self.assertEqual(schedule.check(), [])
+        self.assertEqual(schedule.export("csv"), "0F0,0F1,0B0,0B1\n1F0,(1F1;1B0)OVERLAP_F_B,1B1\n")
+        self.assertEqual(schedule.evaluate().metrics.makespan, 9)
+
+    def test_findings(self):
+        config = ppsched.Config(devices=2, microbatches=2)
+        schedule = ppsched.Schedule.from_queues(config, {1: ["1F0", "1F1", "1B0", "1B1"], 0: ["0F0", "0B0", "0F1", "0B1"]})
+        findings = schedule.check()
+        self.assertEqual([finding.kind for finding in findings], [ppsched.FindingKind.CYCLE] * 2)
+        self.assertEqual((findings[0].device, str(findings[0].op), str(findings[0].other)), (0, "0B0", "1B0"))
+        with self.assertRaises(ppsched.InvalidSchedule) as caught:
+            schedule.evaluate()
+        self.assertIn("deadlock: device 0 waits at position 1 (0B0) for 1B0", str(caught.exception))
+        self.assertEqual(caught.exception.device, 0)
+
+    def test_generator_function(self):
+        def my_gpipe(config, builder):
+            for device in range(config.devices):
+                builder.append(device, *(f"{device}F{m}" for m in range(config.microbatches)))
+                builder.append(device, *(f"{device}B{m}" for m in range(config.microbatches)))
+
+        schedule = ppsched.generate(my_gpipe, ppsched.Config(devices=3, microbatches=4))
+        self.assertEqual(schedule.name, "my_gpipe")
+        self.assertEqual(schedule.export("csv"),
+                         ppsched.generate("gpipe", ppsched.Config(devices=3, microbatches=4)).export("csv"))
+
+    def test_generator_function_that_raises(self):
+        def broken(config, builder):
+            raise KeyError("mine")
+
+        with self.assertRaises(KeyError):
+            ppsched.generate(broken, ppsched.Config(devices=3, microbatches=4))
+        with self.assertRaisesRegex(ppsched.InvalidSchedule, "0F0 is missing"):
+            ppsched.generate(lambda config, builder: None, ppsched.Config(devices=3, microbatches=4))
+
+    def test_any_order_of_release(self):
+        timeline = timeline_of("zb_h1", devices=4, microbatches=8)
+        view, spans = timeline.schedule.queues[0], timeline.spans[0]
+        first = (view[0], spans[0])
+        del timeline
+        gc.collect()
+        self.assertEqual((view[0], spans[0]), first)
+
+
+class ViewTest(unittest.TestCase):
+    def test_memory_is_the_library_s_own_and_read_only(self):
+        schedule = ppsched.generate("1f1b", ppsched.Config(devices=2, microbatches=3))
+        memory = schedule.queues[0].memory
+        self.assertEqual((len(memory), memory.itemsize, memory.readonly), (6, 12, True))
+        again = schedule.queues[0].memory
+        self.assertEqual(ctypes.addressof(schedule.queues[0]._records), ctypes.addressof(again.obj))
+
+    def test_sequence(self):
+        view = ppsched.generate("1f1b", ppsched.Config(devices=2, microbatches=3)).queues[1]
+        self.assertEqual([str(op) for op in view[1:3]], ["1B0", "1F1"])
+        self.assertEqual(str(view[-1]), "1B2")
+        with self.assertRaises(IndexError):
+            view[6]
+
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "numpy is not installed")
+    def test_numpy(self):
+        import numpy
+        timeline = timeline_of("1f1b", devices=2, microbatches=3)
+        spans = numpy.asarray(timeline.spans[1])
+        self.assertEqual((spans["end"] - spans["start"]).tolist(), [1, 2, 1, 2, 1, 2])
+        self.assertFalse(spans.flags.writeable)
+        self.assertEqual(spans.ctypes.data, ctypes.addressof(timeline.spans[1]._records))
+        self.assertEqual(numpy.asarray(timeline.schedule.queues[0])["kind"].tolist(), [1, 1, 2, 1, 2, 2])
+        self.assertEqual(numpy.asarray(timeline.latest_starts[0]).dtype, numpy.float64)
+
+
+class ConfigTest(unittest.TestCase):
+    def expect(self, part, **problem):
+        with self.assertRaises(ppsched.Error) as caught:
+            timeline_of("1f1b", **problem)
+        self.assertIn(part, str(caught.exception))
+        return caught.exception
+
+    def test_bad_sizes(self):
+        self.expect("number of devices is 0", devices=0, microbatches=1)
+        self.expect("number of microbatches is -1", devices=1, microbatches=-1)
+        self.expect("number of devices is 4294967296", devices=2**32, microbatches=1)
+        self.expect("which no integer of the library can hold", devices=2**64, microbatches=1)
+        self.expect("devices must be an integer, not 2.0", devices=2.0, microbatches=1)
+        self.expect("microbatches must be an integer, not True", devices=2, microbatches=True)
+
+    def test_bad_lists(self):
+        error = self.expect("forward_times of stage 1 is NaN", devices=2, microbatches=1, forward_times=[1, float("nan")])
+        self.assertEqual((error.status, error.stage), (ppsched.Status.ERROR_RANGE, 1))
+        self.expect("give 1 for all stages or 2", devices=2, microbatches=1, forward_times=[1, 2, 3])
+        self.expect("must be a number or a list of numbers, not '1'", devices=2, microbatches=1, forward_times="1")
+        self.expect("must hold numbers, not None", devices=2, microbatches=1, forward_times=[None])
+        self.expect("forward_times is an empty list", devices=2, microbatches=1, forward_times=[])
+        self.expect("too large", devices=2, microbatches=1, forward_times=10**400)
+        with self.assertRaisesRegex(TypeError, "no argument 'forward_time'"):
+            ppsched.Config(2, 2, forward_time=1)
+
+    def test_matrices(self):
+        timeline = timeline_of("gpipe", devices=2, microbatches=1, p2p_time=[[0, 5], [7, 0]])
+        self.assertEqual(timeline.metrics.makespan, 1 + 5 + 1 + 2 + 7 + 2)
+
+    def test_placements(self):
+        self.assertEqual(ppsched.Config(2, 4, 4, placement="v").stages, 4)
+        schedule = ppsched.Schedule.from_queues(ppsched.Config(2, 1, 3, placement=[1, 0, 1]), [])
+        self.assertEqual([schedule.device_of(stage) for stage in range(4)], [1, 0, 1, None])
+        with self.assertRaisesRegex(ppsched.Error, "no placement 'w'"):
+            ppsched.Config(2, 4, placement="w")
+        with self.assertRaisesRegex(ppsched.Error, "out of range"):
+            ppsched.Config(2, 4, placement=[0, -1])
+
+    def test_refusal(self):
+        with self.assertRaises(ppsched.Refused) as caught:
+            ppsched.generate("interleaved_1f1b", ppsched.Config(4, 5, 12))
+        self.assertIn("nearest: 4 microbatches or 6, or group_size 5", str(caught.exception))
+
+    def test_another_config_for_the_same_schedule(self):
+        schedule = ppsched.generate("gpipe", ppsched.Config(2, 2))
+        self.assertEqual(schedule.evaluate(ppsched.Config(2, 2, forward_times=2)).metrics.makespan, 12)
+        with self.assertRaisesRegex(ppsched.Error, "they must be equal"):
+            schedule.evaluate(ppsched.Config(3, 2))
+
+
+class StrategyTest(unittest.TestCase):
+    def test_list(self):
+        names = [strategy.name for strategy in ppsched.strategies()]
+        self.assertIn("interleaved_1f1b", names)
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(ppsched.find_strategy("vpp").options[0].name, "group_size")
+        with self.assertRaisesRegex(ppsched.Error, "did you mean gpipe"):
+            ppsched.find_strategy("gpip")
+
+
+class LibraryTest(unittest.TestCase):
+    def test_version_check(self):
+        with mock.patch.object(_abi, "ABI_VERSION", 77), self.assertRaisesRegex(ImportError, "this package needs ABI 77"):
+            _library._check_version(_library.lib, "libppsched.so")
+        with mock.patch.object(_abi, "VERSION_MAJOR", 99), self.assertRaisesRegex(ImportError, "or newer"):
+            _library._check_version(_library.lib, "libppsched.so")
+        with self.assertRaisesRegex(ImportError, "is no libppsched"):
+            _library._check_version(ctypes.CDLL(None), "libc")
+
+    def test_missing_library(self):
+        run = subprocess.run([sys.executable, "-c", "import ppsched"], capture_output=True, text=True, check=False,
+                             env={"PPSCHED_LIBRARY": "/no/such/file", "PYTHONPATH": ":".join(sys.path)})
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("cannot load libppsched", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

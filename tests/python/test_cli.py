@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line, as a user meets it: outputs, exit codes, one-line errors, no partial files."""
+import csv
+import io
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+HAS_YAML = importlib.util.find_spec("yaml") is not None
+HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+
+
+def run(*words, cwd=None):
+    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False,
+                          cwd=cwd)
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self._folder.name)
+        self.addCleanup(self._folder.cleanup)
+
+    def succeed(self, *words, cwd=None):
+        result = run(*words, cwd=cwd)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def fail_with(self, code, part, *words):
+        result = run(*words)
+        self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
+        self.assertIn(part, result.stderr)
+        if code == 1:
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+class ScheduleTest(CommandTest):
+    def test_example_of_the_older_tool(self):
+        text = self.succeed("schedule", "--num-stages", 4, "--num-batches", 8)
+        self.assertTrue(text.startswith("1f1b: makespan 33, span 33; bubble 0.272727 of total"))
+        self.assertEqual(len(text.splitlines()), 6)
+
+    def test_json(self):
+        result = json.loads(self.succeed("schedule", "--strategy", "zb_h1", "-s", 4, "-b", 6, "--format", "json"))
+        self.assertEqual((result["strategy"], result["devices"], result["stages"], result["microbatches"], result["iterations"]),
+                         ("zb_h1", 4, 4, 6, 1))
+        self.assertEqual(result["queues"][3]["ops"][:4], ["3F0", "3I0", "3F1", "3I1"])
+        self.assertEqual(result["queues"][3]["start"][:4], [3, 4, 5, 6])
+        self.assertEqual(set(result["metrics"]), {"makespan", "span", "bubble", "busy", "idle", "peak_memory"})
+        self.assertEqual(set(result["metrics"]["bubble"]), {"of_total", "of_ideal", "of_span"})
+
+    def test_csv(self):
+        rows = list(csv.reader(io.StringIO(self.succeed("schedule", "-s", 2, "-b", 2, "--format", "csv"))))
+        self.assertEqual(rows, [["0F0", "0F1", "0B0", "0B1"], ["1F0", "1B0", "1F1", "1B1"]])
+
+    def test_all_options_of_the_problem(self):
+        words = ["schedule", "--strategy", "interleaved_1f1b", "--num-devices", 2, "-s", 4, "-b", 4, "--set", "group_size=4", "-f", 1,
+                 2, 1, 2, "-bw", 3, "--p2p-time", 0, 0.5, 0.25, 0, "--iterations", 2, "--mem-forward", 2, "--mem-backward-input", -1,
+                 "--mem-backward-weight", -1, "--mem-static", 10, "--mem-weights", 1, "--mem-limit", 100, "--format", "json"]
+        result = json.loads(self.succeed(*words))
+        self.assertEqual(result["queues"][0]["ops"][:8], ["0F0", "0F1", "0F2", "0F3", "2F0", "2F1", "2F2", "2B0"])
+        self.assertEqual(result["queues"][1]["start"][0], 1.5)
+        self.assertEqual(result["metrics"]["peak_memory"][1], 22 + 5 * 2)
+
+    def test_json_trace(self):
+        path = self.folder / "a.trace.json"
+        self.assertEqual(self.succeed("schedule", "-s", 2, "-b", 2, "-o", path), "")
+        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+        names = {event["args"]["name"] for event in events if event["ph"] == "M" and event["name"] == "thread_name"}
+        self.assertEqual(names, {"device 0", "device 1"})
+        for device in (0, 1):
+            spans = [(event["ts"], event["ts"] + event["dur"]) for event in events if event["ph"] == "X" and event["tid"] == device]
+            self.assertEqual(len(spans), 4)
+            self.assertTrue(all(a[1] <= b[0] for a, b in zip(spans, spans[1:])))
+        counters = [event for event in events if event["ph"] == "C"]
+        self.assertEqual(max(event["args"]["memory"] for event in counters), 2)
+        self.assertEqual({event["name"] for event in counters}, {"memory of device 0", "memory of device 1"})
+
+    def test_output_by_ending(self):
+        for ending, start in ((".csv", "0F0,0F1"), (".json", '{"strategy"'), (".txt", "1f1b: makespan")):
+            path = self.folder / f"out{ending}"
+            self.assertEqual(self.succeed("schedule", "-s", 2, "-b", 2, "-o", path), "")
+            self.assertTrue(path.read_text(encoding="utf-8").startswith(start))
+        self.fail_with(2, "unknown ending", "schedule", "-s", 2, "-b", 2, "-o", self.folder / "out.xyz")
+
+    def test_times_are_exact(self):
+        result = json.loads(self.succeed("schedule", "-s", 1, "-b", 3, "-f", 0.1, "-bw", 0.2, "--format", "json"))
+        self.assertEqual(result["queues"][0]["end"][-1], 0.1 + 0.2 + 0.1 + 0.2 + 0.1 + 0.2)
+
+    @unittest.skipUnless(HAS_MATPLOTLIB, "matplotlib is not installed")
+    def test_pictures(self):
+        for ending, start in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
+            path = self.folder / f"out{ending}"
+            text = self.succeed("schedule", "-s", 2, "-b", 2, "-o", path)
+            self.assertEqual(text, "1f1b: makespan 9, span 9; bubble 0.333333 of total, 0.5 of ideal, 0.333333 of span\n")
+            self.assertTrue(path.read_bytes().startswith(start))
+
+    def test_no_visualization(self):
+        path = self.folder / "out.png"
+        self.succeed("schedule", "-s", 2, "-b", 2, "-o", path, "--no-visualization")
+        self.assertFalse(path.exists())
+
+
+class ConfigFileTest(CommandTest):
+    def test_sample_files_of_the_older_tool(self):
+        for name, good in (("sample_config.json", True), ("sample_config.yaml", HAS_YAML)):
+            if not good:
+                continue
+            text = self.succeed("schedule", "-c", HERE / name, "--no-visualization", "--format", "text", cwd=self.folder)
+            self.assertIn("1f1b: makespan", text)
+
+    @unittest.skipUnless(HAS_MATPLOTLIB and HAS_YAML, "matplotlib or PyYAML is not installed")
+    def test_sample_files_draw(self):
+        for name, picture in (("sample_config.json", "pipeline_1f1b_custom.png"), ("sample_config.yaml", "pipeline_1f1b_yaml.png")):
+            self.succeed("schedule", "--config", HERE / name, cwd=self.folder)
+            self.assertTrue((self.folder / picture).read_bytes().startswith(b"\x89PNG"))
+
+    def test_command_line_goes_over_the_file(self):
+        path = self.write("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "interleaved_1f1b", "options": {"group_size": 1}}')
+        result = json.loads(self.succeed("schedule", "-c", path, "-b", 3, "--set", "group_size=3", "--format", "json"))
+        self.assertEqual((result["strategy"], result["microbatches"]), ("interleaved_1f1b", 3))
+
+    def test_matrix_and_placement(self):
+        path = self.write("a.json", '{"num_devices": 2, "num_batches": 1, "p2p_time": [[0, 5], [7, 0]], "placement": "linear"}')
+        result = json.loads(self.succeed("schedule", "-c", path, "--strategy", "gpipe", "--format", "json"))
+        self.assertEqual(result["metrics"]["makespan"], 18)
+
+    def test_bad_files(self):
+        cases = (
+            ("a.json", '{"num_stages": 2,\n "num_batches": }', "a.json, line 2, column 17: broken JSON"),
+            ("a.json", '{"num_stage": 2, "num_batches": 2}', "unknown key 'num_stage'; did you mean num_stages?"),
+            ("a.json", '{"num_stages": "2", "num_batches": 2}', "num_stages must be an integer, not '2'"),
+            ("a.json", '{"num_stages": 2, "num_stages": 2}', "key 'num_stages' stands twice"),
+            ("a.json", "[1]", "must hold a mapping"),
+            ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": ["1"]}', "forward_times must hold numbers, not '1'"),
+            ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": [NaN, 1]}', "forward_times of stage 0 is NaN"),
+            ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": [1, 1, 1]}', "give 1 for all stages or 2"),
+            ("a.json", "[" * 100000, "nested too deeply"),
+            ("a.json", '{"num_stages": 99999999999999999999, "num_batches": 2}', "no integer of the library can hold"),
+        )
+        for name, text, part in cases:
+            with self.subTest(text=text[:60]):
+                self.fail_with(1, part, "schedule", "-c", self.write(name, text))
+        self.fail_with(1, "cannot read", "schedule", "-c", self.folder / "none.json")
+        (self.folder / "b.json").write_bytes(b'{"\xff": 1}')
+        self.fail_with(1, "is no UTF-8", "schedule", "-c", self.folder / "b.json")
+
+    @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
+    def test_bad_yaml(self):
+        path = self.write("a.yaml", "num_stages: 2\nnum_batches: [1,\n")
+        self.fail_with(1, "a.yaml, line 3, column 1: broken YAML", "schedule", "-c", path)
+
+
+class BadInputTest(CommandTest):
+    def test_refused_or_invalid(self):
+        cases = (
+            ("number of devices is 0", "-s", 0, "-b", 8),
+            ("number of microbatches is -3", "-s", 4, "-b", -3),
+            ("number of devices is 2147483648", "-s", 2**31, "-b", 8),
+            ("is above the largest supported", "-s", 65535, "-b", 65535),
+            ("no integer of the library can hold", "-s", 2**70, "-b", 8),
+            ("iterations is 0", "-s", 4, "-b", 8, "--iterations", 0),
+            ("nearest: 4 or 8 stages", "--strategy", "interleaved_1f1b", "-s", 6, "--num-devices", 4, "-b", 8),
+            ("give 1 for all stages or 4", "-s", 4, "-b", 8, "-f", 1, 2),
+            ("forward_times (value 0) is NaN", "-s", 4, "-b", 8, "-f", "nan"),
+            ("is Infinity", "-s", 4, "-b", 8, "--p2p-time", "inf"),
+            ("is -1; it must be finite and at least 0", "-s", 4, "-b", 8, "-bw", -1),
+            ("did you mean 1f1b?", "--strategy", "1f1", "-s", 4, "-b", 8),
+            ("1f1b has no option \"group_size\"", "-s", 4, "-b", 8, "--set", "group_size=2"),
+            ("did you mean group_size?", "--strategy", "vpp", "-s", 4, "-b", 8, "--set", "group=2"),
+            ("device 0 needs 4 memory (at 0F3), over its limit 3", "-s", 4, "-b", 8, "--mem-limit", 3),
+            ("would deadlock", "--strategy", "vpp", "-s", 12, "--num-devices", 4, "-b", 5),
+        )
+        for part, *words in cases:
+            with self.subTest(words=words):
+                self.fail_with(1, part, "schedule", *words)
+
+    def test_usage(self):
+        cases = (
+            ("invalid int value", "-s", "four", "-b", 8),
+            ("give --num-stages", "-b", 8),
+            ("give --num-batches", "-s", 4),
+            ("must be KEY=VALUE", "-s", 4, "-b", 8, "--set", "group_size"),
+            ("unrecognized arguments", "-s", 4, "-b", 8, "--num-micro", 3),
+            ("invalid choice", "-s", 4, "-b", 8, "--format", "xml"),
+        )
+        for part, *words in cases:
+            with self.subTest(words=words):
+                self.fail_with(2, part, "schedule", *words)
+        self.fail_with(2, "COMMAND")
+
+    def test_unwritable_output(self):
+        before = sorted(os.listdir(self.folder))
+        for path in (self.folder / "none" / "a.json", self.folder / "a.csv"):
+            if path.suffix == ".csv":
+                path.mkdir()
+                before = sorted(os.listdir(self.folder))
+            self.fail_with(1, "cannot write", "schedule", "-s", 2, "-b", 2, "-o", path)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_refusal_leaves_the_old_file(self):
+        path = self.write("a.json", "old")
+        self.fail_with(1, "did you mean", "schedule", "--strategy", "x", "-s", 2, "-b", 2, "-o", path)
+        self.assertEqual(path.read_text(encoding="utf-8"), "old")
+
+
+class StrategiesTest(CommandTest):
+    def test_text(self):
+        text = self.succeed("strategies")
+        self.assertIn("interleaved_1f1b: ", text)
+        self.assertIn("--set group_size=N", text)
+        self.assertIn("1f1b: ", self.succeed("strategies", "1F1B"))
+        self.fail_with(1, "did you mean", "strategies", "gpip")
+
+    def test_json(self):
+        path = self.folder / "s.json"
+        self.succeed("strategies", "--json", "-o", path)
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        self.assertEqual({"name", "aliases", "placement", "summary", "options"} - set(rows[0]), set())
+
+
+class PublishedTest(unittest.TestCase):
+    def test_bubbles_are_the_paper_s(self):
+        result = subprocess.run([sys.executable, "-m", "ppsched.published"], capture_output=True, text=True, check=True)
+        rows = {line.split()[0]: line.split()[1:3] for line in result.stdout.splitlines() if line}
+        self.assertEqual(rows["1f1b"], ["0.2646", "0.2646"])
+        self.assertEqual(rows["zb_h1"], ["0.1421", "0.1421"])
+
+
+if __name__ == "__main__":
+    unittest.main()

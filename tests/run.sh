@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what the tests need (Debian, Ubuntu), builds with gcc, clang and the sanitizers, and runs all tests.
+# usage: run.sh      the last line is "N passed, N failed, N skipped", counted from the tests that ran
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+# shellcheck source=../bindings/python/install_tools.sh
+. bindings/python/install_tools.sh
+install_tools gcc:gcc g++:g++ clang:clang meson:meson ninja:ninja-build pkg-config:pkg-config nm:binutils \
+  /usr/bin/python3:python3
+install_python_modules yaml:python3-yaml matplotlib:python3-matplotlib numpy:python3-numpy setuptools:python3-setuptools \
+  wheel:python3-wheel pip:python3-pip ensurepip:python3-venv
+pkg-config --exists cmocka || apt_install libcmocka-dev
+
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+failed_builds=0
+logs=()
+
+# check NAME COMPILER MESON_ARGUMENTS...: builds into build-NAME and runs the tests there.
+check() {
+  local name=$1 compiler=$2 build=build-$1
+  shift 2
+  echo "== $name"
+  rm -f "$build"/meson-logs/testlog*
+  if ! { [ -f "$build/build.ninja" ] || CC=$compiler CXX=${compiler/%cc/++} meson setup "$build" -Dwerror=true "$@"; } \
+    >"$build.log" 2>&1 || ! meson compile -C "$build" >>"$build.log" 2>&1; then
+    cat "$build.log"
+    failed_builds=$((failed_builds + 1))
+    return
+  fi
+  meson test -C "$build" --print-errorlogs || true
+  logs+=("$build/meson-logs/testlog.json")
+}
+
+check gcc gcc
+check clang clang --buildtype=release
+check sanitize gcc -Db_sanitize=address,undefined -Ddefault_library=shared
+
+exec /usr/bin/python3 tests/summary.py "$failed_builds" ${logs[@]+"${logs[@]}"}
