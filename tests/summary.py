@@ -8,7 +8,7 @@ import json
 import re
 import sys
 
-TAP = re.compile(r"^(ok|not ok)\b.*?(# *SKIP.*)?$", re.M | re.I)
+TAP = re.compile(r"^(ok|not ok) \d+\b(?:.*?(# *SKIP.*)|.*)$", re.M)
 RAN = re.compile(r"^Ran (\d+) tests? in", re.M)
 
 
