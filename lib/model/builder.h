@@ -55,6 +55,36 @@ static inline void ppi_put(struct ppi_pen *pen, uint8_t kind, uint32_t stage, ui
     ppi_put_flagged(pen, kind, stage, microbatch, 0);
 }
 
+/* An overlapped pair: F, and the B that runs with it. */
+static inline void ppi_put_pair(struct ppi_pen *pen, uint32_t forward_stage, uint32_t forward_microbatch,
+                                uint32_t backward_stage, uint32_t backward_microbatch)
+{
+    ppi_put_flagged(pen, PPSCHED_KIND_F, forward_stage, forward_microbatch, PPSCHED_OP_OVERLAPPED);
+    ppi_put(pen, PPSCHED_KIND_B, backward_stage, backward_microbatch);
+}
+
+/* The Ws that are due, oldest first: those of the Is that the pen has put since the start. */
+struct ppi_weight_queue {
+    const ppsched_op *next;
+};
+
+static inline struct ppi_weight_queue ppi_weight_queue_start(const struct ppi_pen *pen)
+{
+    return (struct ppi_weight_queue){pen->next};
+}
+
+/* Puts the oldest W that is due; false where none is. */
+static inline bool ppi_put_oldest_weight(struct ppi_pen *pen, struct ppi_weight_queue *queue)
+{
+    while (queue->next < pen->next && queue->next->kind != PPSCHED_KIND_I)
+        queue->next++;
+    if (queue->next == pen->next)
+        return false;
+    ppi_put(pen, PPSCHED_KIND_W, queue->next->stage, queue->next->microbatch - pen->first_microbatch);
+    queue->next++;
+    return true;
+}
+
 /* A pen behind what the device has, and back: ops between are the device's. */
 struct ppi_pen ppi_pen_open(const ppsched_builder *builder, uint32_t device);
 void ppi_pen_close(ppsched_builder *builder, uint32_t device, const struct ppi_pen *pen);

@@ -21,9 +21,9 @@ static void enter_group(struct walk *walk, uint32_t first)
     walk->microbatch = first;
 }
 
-static struct walk start_walk(const struct ppi_task *task)
+static struct walk start_walk(const struct ppi_task *task, int64_t group_size)
 {
-    struct walk walk = {.group_size = (uint32_t)task->option[0], .run = task->run, .chunks = task->chunks};
+    struct walk walk = {.group_size = (uint32_t)group_size, .run = task->run, .chunks = task->chunks};
     enter_group(&walk, 0);
     return walk;
 }
@@ -37,34 +37,97 @@ static void advance(struct walk *walk)
         enter_group(walk, walk->group_end);
 }
 
-static void put_forward(struct walk *walk, const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+/* One run of a device: where its forwards and its backwards are in the table. */
+struct hand {
+    struct ppi_pen *pen;
+    uint32_t device, devices;
+    struct walk forwards, backwards;
+    uint64_t passes; /* forwards in all, and backwards */
+};
+
+static struct hand start_hand(const struct ppi_task *task, uint32_t device, int64_t group_size, struct ppi_pen *pen)
 {
-    ppi_put(pen, PPSCHED_KIND_F, walk->chunk * task->shape.devices + device, walk->microbatch);
-    advance(walk);
+    struct walk walk = start_walk(task, group_size);
+    return (struct hand){pen, device, task->shape.devices, walk, walk, (uint64_t)task->chunks * task->run};
 }
 
-static void put_backward(struct walk *walk, const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+/* (V-1)g forwards and `slope` more for each device behind this one; at most all of them. */
+static uint64_t warmup_of(const struct hand *hand, uint64_t slope, uint64_t more)
 {
-    uint32_t chunk = task->chunks - 1 - walk->chunk;
-    ppi_put(pen, PPSCHED_KIND_B, chunk * task->shape.devices + device, walk->microbatch);
-    advance(walk);
+    const struct walk *walk = &hand->forwards;
+    uint64_t warmup = (uint64_t)(walk->chunks - 1) * walk->group_size + slope * (hand->devices - 1 - hand->device) + more;
+    return warmup < hand->passes ? warmup : hand->passes;
 }
 
-static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void put_forward(struct hand *hand)
 {
-    struct walk forward = start_walk(task), backward = start_walk(task);
-    uint64_t passes = (uint64_t)task->chunks * task->run;
-    uint64_t warmup = (task->chunks - 1) * (uint64_t)task->option[0] + 2 * (uint64_t)(task->shape.devices - 1 - device);
-    if (warmup > passes)
-        warmup = passes;
+    const struct walk *walk = &hand->forwards;
+    ppi_put(hand->pen, PPSCHED_KIND_F, walk->chunk * hand->devices + hand->device, walk->microbatch);
+    advance(&hand->forwards);
+}
+
+static void put_backward(struct hand *hand, uint8_t kind)
+{
+    const struct walk *walk = &hand->backwards;
+    ppi_put(hand->pen, kind, (walk->chunks - 1 - walk->chunk) * hand->devices + hand->device, walk->microbatch);
+    advance(&hand->backwards);
+}
+
+static void put_pair(struct hand *hand)
+{
+    const struct walk *f = &hand->forwards, *b = &hand->backwards;
+    ppi_put_pair(hand->pen, f->chunk * hand->devices + hand->device, f->microbatch,
+                 (b->chunks - 1 - b->chunk) * hand->devices + hand->device, b->microbatch);
+    advance(&hand->forwards);
+    advance(&hand->backwards);
+}
+
+static void order_1f1b(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    struct hand hand = start_hand(task, device, task->option[0], pen);
+    uint64_t warmup = warmup_of(&hand, 2, 0);
     for (uint64_t k = 0; k < warmup; k++)
-        put_forward(&forward, task, device, pen);
-    for (uint64_t k = warmup; k < passes; k++) {
-        put_forward(&forward, task, device, pen);
-        put_backward(&backward, task, device, pen);
+        put_forward(&hand);
+    for (uint64_t k = warmup; k < hand.passes; k++) {
+        put_forward(&hand);
+        put_backward(&hand, PPSCHED_KIND_B);
     }
-    for (uint64_t k = passes - warmup; k < passes; k++)
-        put_backward(&backward, task, device, pen);
+    for (uint64_t k = 0; k < warmup; k++)
+        put_backward(&hand, PPSCHED_KIND_B);
+}
+
+/* Groups of D; one warm-up forward more, so that the two of a pair do not depend on each other. */
+static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    struct hand hand = start_hand(task, device, task->shape.devices, pen);
+    uint64_t warmup = warmup_of(&hand, 2, 1);
+    for (uint64_t k = 0; k < warmup; k++)
+        put_forward(&hand);
+    for (uint64_t k = warmup; k < hand.passes; k++)
+        put_pair(&hand);
+    for (uint64_t k = 0; k < warmup; k++)
+        put_backward(&hand, PPSCHED_KIND_B);
+}
+
+/* Half the slope of the warm-up, as I alone is what the device before waits for; W lags I by the device's rank. */
+static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    struct hand hand = start_hand(task, device, task->option[0], pen);
+    struct ppi_weight_queue weights = ppi_weight_queue_start(pen);
+    uint64_t forwards = warmup_of(&hand, 1, 0);
+    for (uint64_t k = 0; k < forwards; k++)
+        put_forward(&hand);
+    for (uint64_t j = 0; j < hand.passes; j++) {
+        if (forwards < hand.passes) {
+            put_forward(&hand);
+            forwards++;
+        }
+        put_backward(&hand, PPSCHED_KIND_I);
+        if (j >= device)
+            ppi_put_oldest_weight(pen, &weights);
+    }
+    while (ppi_put_oldest_weight(pen, &weights))
+        continue;
 }
 
 /* Whether the order can be run. With V >= 2 and more than one group it deadlocks unless each group and the next together reach
@@ -118,6 +181,22 @@ static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
                       above != below ? " or " : "", above_text, (long long)nearest_group(task));
 }
 
+static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *error)
+{
+    uint64_t devices = task->shape.devices, forwards = 2 * (devices - 1) + (task->chunks - 1) * devices + 1;
+    uint64_t least = (forwards + task->chunks - 1) / task->chunks, multiple = (least + devices - 1) / devices * devices;
+    uint64_t below = task->run / devices * devices;
+    if (task->run % devices == 0 && task->run >= least)
+        return PPSCHED_OK;
+    if (below < multiple)
+        return ppi_refuse(error, &ppi_interleaved_1f1b_overlap,
+                          "needs a multiple of %u microbatches, and at least %zu, not %u; nearest: %zu microbatches",
+                          task->shape.devices, (size_t)least, task->run, (size_t)multiple);
+    return ppi_refuse(error, &ppi_interleaved_1f1b_overlap,
+                      "needs a multiple of %u microbatches, not %u; nearest: %zu or %zu microbatches", task->shape.devices,
+                      task->run, (size_t)below, (size_t)(below + devices));
+}
+
 static int64_t devices(const struct ppi_shape *shape)
 {
     return shape->devices;
@@ -128,6 +207,7 @@ static const struct ppi_option_row options[] = {
      devices},
 };
 
+static const char *const aliases_zb[] = {"InterleavedZeroBubble"};
 static const char *const aliases_1f1b[] = {"Interleaved1F1B", "interleave", "interleaved", "vpp"};
 
 const struct ppi_strategy ppi_interleaved_1f1b = {
@@ -142,5 +222,31 @@ const struct ppi_strategy ppi_interleaved_1f1b = {
     .options = options,
     .option_count = 1,
     .fits = fits,
-    .order = order,
+    .order = order_1f1b,
+};
+
+const struct ppi_strategy ppi_interleaved_1f1b_overlap = {
+    .name = "interleaved_1f1b_overlap",
+    .summary = "interleaved 1F1B whose steady forwards and backwards run overlapped, to hide expert-parallel communication",
+    .source = "Megatron-LM's overlap of expert-parallel communication (combined 1F1B), Victarry/PP-Schedule-Visualization",
+    .placement = PPSCHED_PLACEMENT_LOOP,
+    .weight_versions = 1,
+    .flushes = true,
+    .fits = fits_overlap,
+    .order = order_overlap,
+};
+
+const struct ppi_strategy ppi_interleaved_zb = {
+    .name = "interleaved_zb",
+    .summary = "interleaved 1F1B with the backward split; weight gradients fill the bubble",
+    .source = "PyTorch's ScheduleInterleavedZeroBubble, after Zero Bubble Pipeline Parallelism (arXiv 2401.10241)",
+    .aliases = aliases_zb,
+    .alias_count = 1,
+    .placement = PPSCHED_PLACEMENT_LOOP,
+    .weight_versions = 1,
+    .splits_backward = true,
+    .flushes = true,
+    .options = options,
+    .option_count = 1,
+    .order = order_zb,
 };

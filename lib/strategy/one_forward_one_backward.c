@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 1F1B on one stage a device, and its variants: they differ in the number of warm-up forwards and in whether iterations flush.
+/* 1F1B on one stage a device, and its variants: they differ in the number of warm-up forwards, in whether iterations flush, and
+ * in whether a forward and a backward run as one.
  *
  * A device runs w warm-up forwards, then forward and backward in turn while forwards remain, then the other backwards. */
 #include "strategy/table.h"
@@ -29,6 +30,28 @@ static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *
 static void order_eager(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
     put_run(task, device, at_most(2 * (task->shape.devices - 1 - device), task->shape.microbatches), pen);
+}
+
+/* One warm-up forward more on each side, so that the forward and the backward of a pair do not depend on each other. */
+static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    uint32_t warmup = 2 * (task->shape.devices - 1 - device) + 1;
+    for (uint32_t m = 0; m < warmup; m++)
+        ppi_put(pen, PPSCHED_KIND_F, device, m);
+    for (uint32_t m = warmup; m < task->run; m++)
+        ppi_put_pair(pen, device, m, device, m - warmup);
+    for (uint32_t m = task->run - warmup; m < task->run; m++)
+        ppi_put(pen, PPSCHED_KIND_B, device, m);
+}
+
+static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *error)
+{
+    uint32_t least = 2 * task->shape.devices - 1;
+    if (task->run >= least)
+        return PPSCHED_OK;
+    return ppi_refuse(error, &ppi_1f1b_overlap,
+                      "needs at least 2D-1 = %u microbatches on %u devices, not %u; nearest: %u microbatches", least,
+                      task->shape.devices, task->run, least);
 }
 
 static ppsched_status fits_no_flush(const struct ppi_task *task, ppsched_error *error)
@@ -100,4 +123,16 @@ const struct ppi_strategy ppi_eager_1f1b_no_flush = {
     .flushes = false,
     .fits = fits_eager_no_flush,
     .order = order_eager,
+};
+
+const struct ppi_strategy ppi_1f1b_overlap = {
+    .name = "1f1b_overlap",
+    .summary = "1F1B whose steady forwards and backwards run overlapped, to hide expert-parallel communication",
+    .source = "Victarry/PP-Schedule-Visualization; after the overlap of DeepSeek-V3 (arXiv 2412.19437)",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .flushes = true,
+    .fits = fits_overlap,
+    .order = order_overlap,
 };

@@ -12,8 +12,16 @@ static const struct ppi_strategy *const table[] = {
     &ppi_eager_1f1b,
     &ppi_1f1b_no_flush,
     &ppi_eager_1f1b_no_flush,
+    &ppi_1f1b_overlap,
+    &ppi_looped_bfs,
     &ppi_interleaved_1f1b,
+    &ppi_interleaved_1f1b_overlap,
+    &ppi_interleaved_zb,
     &ppi_zb_h1,
+    &ppi_zb_h2,
+    &ppi_zbv,
+    &ppi_dualpipe_v,
+    &ppi_dualpipe,
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };

@@ -10,7 +10,15 @@ extern const struct ppi_strategy ppi_1f1b;
 extern const struct ppi_strategy ppi_eager_1f1b;
 extern const struct ppi_strategy ppi_1f1b_no_flush;
 extern const struct ppi_strategy ppi_eager_1f1b_no_flush;
+extern const struct ppi_strategy ppi_1f1b_overlap;
 extern const struct ppi_strategy ppi_interleaved_1f1b;
+extern const struct ppi_strategy ppi_interleaved_1f1b_overlap;
+extern const struct ppi_strategy ppi_interleaved_zb;
+extern const struct ppi_strategy ppi_looped_bfs;
 extern const struct ppi_strategy ppi_zb_h1;
+extern const struct ppi_strategy ppi_zb_h2;
+extern const struct ppi_strategy ppi_zbv;
+extern const struct ppi_strategy ppi_dualpipe;
+extern const struct ppi_strategy ppi_dualpipe_v;
 
 #endif

@@ -28,6 +28,11 @@ static void order_h1(const struct ppi_task *task, uint32_t device, struct ppi_pe
     put_run(task, device, 1, pen);
 }
 
+static void order_h2(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    put_run(task, device, 2, pen);
+}
+
 static const char *const aliases_h1[] = {"zb_1p", "zb1p"};
 
 const struct ppi_strategy ppi_zb_h1 = {
@@ -42,4 +47,16 @@ const struct ppi_strategy ppi_zb_h1 = {
     .splits_backward = true,
     .flushes = true,
     .order = order_h1,
+};
+
+const struct ppi_strategy ppi_zb_h2 = {
+    .name = "zb_h2",
+    .summary = "H1 with twice the warm-up: no bubble inside a device's span when F, I and W cost the same, for twice the memory",
+    .source = "Zero Bubble Pipeline Parallelism (Qi et al. 2023, arXiv 2401.10241), schedule H2",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .splits_backward = true,
+    .flushes = true,
+    .order = order_h2,
 };

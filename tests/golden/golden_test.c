@@ -223,19 +223,19 @@ static void test_seed000(void **state)
 static void test_pytorch(void **state)
 {
     (void)state;
-    run_file("pytorch", 29);
+    run_file("pytorch", 62);
 }
 
 static void test_victarry(void **state)
 {
     (void)state;
-    run_file("victarry", 26);
+    run_file("victarry", 53);
 }
 
 static void test_sail(void **state)
 {
     (void)state;
-    run_file("sail", 14);
+    run_file("sail", 15);
 }
 
 static void test_zeropipe(void **state)
@@ -244,11 +244,17 @@ static void test_zeropipe(void **state)
     run_file("zeropipe", 10);
 }
 
+static void test_dualpipe(void **state)
+{
+    (void)state;
+    run_file("dualpipe", 16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seed000), cmocka_unit_test(test_pytorch),  cmocka_unit_test(test_victarry),
-        cmocka_unit_test(test_sail),    cmocka_unit_test(test_zeropipe),
+        cmocka_unit_test(test_sail),    cmocka_unit_test(test_zeropipe), cmocka_unit_test(test_dualpipe),
     };
     return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
 }
