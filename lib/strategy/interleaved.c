@@ -130,13 +130,13 @@ static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pe
         continue;
 }
 
-/* Whether the order can be run. With V >= 2 and more than one group it deadlocks unless each group and the next together reach
- * 2(D-1) microbatches; with two chunks a last group of one is fine too. (Found by running every order with D <= 12, V <= 6,
- * M <= 44, g <= 2D+2 through the checker: the rule agrees on all 47,520.) */
-static bool can_run(const struct ppi_task *task, int64_t run, int64_t group)
+/* Whether an order with groups of g and a warm-up of that slope can be run. With V >= 2 and more than one group it deadlocks
+ * unless each group and the next together reach slope * (D-1) microbatches; with two chunks a last group of one is fine too.
+ * (Found by running every order with D <= 12, V <= 6, M <= 44, g <= 2D+2 through the checker: the rule agrees on all.) */
+static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int64_t slope)
 {
     int64_t groups = (run + group - 1) / group, last = run - (groups - 1) * group;
-    int64_t reach = 2 * ((int64_t)task->shape.devices - 1);
+    int64_t reach = slope * ((int64_t)task->shape.devices - 1);
     if (task->chunks == 1 || groups == 1)
         return true;
     if (groups >= 3 && 2 * group < reach)
@@ -144,41 +144,53 @@ static bool can_run(const struct ppi_task *task, int64_t run, int64_t group)
     return last + group >= reach || (task->chunks == 2 && last == 1);
 }
 
-/* The group size nearest to the one asked for that works; 2(D-1) always does. */
-static int64_t nearest_group(const struct ppi_task *task)
+/* The group size nearest to the one asked for that works; slope * (D-1) always does. */
+static int64_t nearest_group(const struct ppi_task *task, int64_t slope)
 {
     int64_t group = task->option[0], step = 1;
-    while (!can_run(task, task->run, group + step) && !(step < group && can_run(task, task->run, group - step)))
+    while (!can_run(task, task->run, group + step, slope) && !(step < group && can_run(task, task->run, group - step, slope)))
         step++;
-    return step < group && can_run(task, task->run, group - step) ? group - step : group + step;
+    return step < group && can_run(task, task->run, group - step, slope) ? group - step : group + step;
 }
 
 /* The numbers of microbatches below and above that work with the group size asked for; both are that below where none above
  * does. */
-static void nearest_runs(const struct ppi_task *task, int64_t *below, int64_t *above)
+static void nearest_runs(const struct ppi_task *task, int64_t slope, int64_t *below, int64_t *above)
 {
     int64_t group = task->option[0], full = (task->run - 1) / group * group;
-    int64_t last = task->run - full, reach = 2 * ((int64_t)task->shape.devices - 1);
+    int64_t last = task->run - full, reach = slope * ((int64_t)task->shape.devices - 1);
     *below = 2 * group >= reach ? full : group;
-    if (can_run(task, *below + 1, group) && *below + 1 < (int64_t)task->run)
+    while (*below + 1 < (int64_t)task->run && can_run(task, *below + 1, group, slope))
         ++*below;
     *above = 2 * group >= reach ? task->run + (reach - group - last) : *below;
 }
 
-static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
+static ppsched_status fits_groups(const struct ppi_task *task, const struct ppi_strategy *strategy, int64_t slope,
+                                  ppsched_error *error)
 {
     int64_t below = 0, above = 0, group = task->option[0];
     char above_text[PPI_INTEGER_SIZE + 1] = "";
-    if (can_run(task, task->run, group))
+    if (can_run(task, task->run, group, slope))
         return PPSCHED_OK;
-    nearest_runs(task, &below, &above);
+    nearest_runs(task, slope, &below, &above);
     if (above != below)
         above_text[ppi_integer_to_text(above_text, above)] = '\0';
-    return ppi_refuse(error, &ppi_interleaved_1f1b,
+    return ppi_refuse(error, strategy,
                       "%u microbatches in groups of %lld would deadlock on %u devices: a group and the next together must "
-                      "reach 2(D-1) = %u; nearest: %lld microbatches%s%s, or group_size %lld",
-                      task->run, (long long)group, task->shape.devices, 2 * (task->shape.devices - 1), (long long)below,
-                      above != below ? " or " : "", above_text, (long long)nearest_group(task));
+                      "reach %s(D-1) = %lld; nearest: %lld microbatches%s%s, or group_size %lld",
+                      task->run, (long long)group, task->shape.devices, slope == 2 ? "2" : "",
+                      (long long)slope * (task->shape.devices - 1), (long long)below, above != below ? " or " : "", above_text,
+                      (long long)nearest_group(task, slope));
+}
+
+static ppsched_status fits_1f1b(const struct ppi_task *task, ppsched_error *error)
+{
+    return fits_groups(task, &ppi_interleaved_1f1b, 2, error);
+}
+
+static ppsched_status fits_zb(const struct ppi_task *task, ppsched_error *error)
+{
+    return fits_groups(task, &ppi_interleaved_zb, 1, error);
 }
 
 static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *error)
@@ -221,7 +233,7 @@ const struct ppi_strategy ppi_interleaved_1f1b = {
     .flushes = true,
     .options = options,
     .option_count = 1,
-    .fits = fits,
+    .fits = fits_1f1b,
     .order = order_1f1b,
 };
 
@@ -248,5 +260,6 @@ const struct ppi_strategy ppi_interleaved_zb = {
     .flushes = true,
     .options = options,
     .option_count = 1,
+    .fits = fits_zb,
     .order = order_zb,
 };
