@@ -185,12 +185,14 @@ static bool same_placement(int32_t chosen, int32_t wanted, const struct ppi_shap
     return chosen == wanted || (both_loops && shape->stages == shape->devices);
 }
 
+bool ppi_config_allows(const ppsched_config *config, int32_t wanted)
+{
+    return config->placement == PPSCHED_PLACEMENT_DEFAULT || same_placement(config->placement, wanted, &config->shape);
+}
+
 ppsched_status ppi_config_place(struct ppi_placement *out, const ppsched_config *config, int32_t wanted, ppsched_error *error)
 {
     if (wanted == PPSCHED_PLACEMENT_DEFAULT)
         wanted = config->placement != PPSCHED_PLACEMENT_DEFAULT ? config->placement : PPSCHED_PLACEMENT_LOOP;
-    if (config->placement != PPSCHED_PLACEMENT_DEFAULT && !same_placement(config->placement, wanted, &config->shape))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "the strategy needs %s placement, not %s", ppi_placement_name(wanted),
-                        ppi_placement_name(config->placement));
     return ppi_placement_make(out, &config->host, wanted, &config->shape, config->map, error);
 }

@@ -113,23 +113,20 @@ static ppsched_status fits_v(const struct ppi_task *task, ppsched_error *error)
     uint32_t least = 2 * task->shape.devices;
     if (task->run >= least)
         return PPSCHED_OK;
-    return ppi_refuse(error, &ppi_dualpipe_v, "needs at least 2D = %u microbatches on %u devices, not %u; nearest: %u microbatches",
-                      least, task->shape.devices, task->run, least);
+    return ppi_refuse(error, &ppi_dualpipe_v, "needs at least 2D = %u microbatches on %u devices, not %u", least,
+                      task->shape.devices, task->run);
 }
 
 static ppsched_status fits_bidirectional(const struct ppi_task *task, ppsched_error *error)
 {
     uint32_t devices = task->shape.devices, least = 2 * devices;
     if (devices % 2 != 0)
-        return ppi_refuse(error, &ppi_dualpipe, "needs an even number of devices, not %u; nearest: %u devices and stages", devices,
-                          devices + 1);
+        return ppi_refuse(error, &ppi_dualpipe, "needs an even number of devices, not %u", devices);
     if (task->run < least)
-        return ppi_refuse(error, &ppi_dualpipe,
-                          "needs at least 2D = %u microbatches on %u devices, not %u; nearest: %u microbatches", least, devices,
-                          task->run, least);
+        return ppi_refuse(error, &ppi_dualpipe, "needs at least 2D = %u microbatches on %u devices, not %u", least, devices,
+                          task->run);
     if (task->run % 2 != 0)
-        return ppi_refuse(error, &ppi_dualpipe, "needs an even number of microbatches, not %u; nearest: %u or %u microbatches",
-                          task->run, task->run - 1, task->run + 1);
+        return ppi_refuse(error, &ppi_dualpipe, "needs an even number of microbatches, not %u", task->run);
     return PPSCHED_OK;
 }
 

@@ -11,8 +11,10 @@
 
 ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_strategy *strategy, const char *format, ...)
 {
-    char reason[400];
+    char reason[sizeof error->message];
     va_list arguments;
+    if (error == NULL)
+        return PPSCHED_ERROR_REFUSED;
     va_start(arguments, format);
     ppi_format(reason, sizeof reason, format, arguments);
     va_end(arguments);
@@ -59,40 +61,49 @@ static ppsched_status read_options(struct ppi_task *task, const struct ppi_strat
     return PPSCHED_OK;
 }
 
-/* Placement and stages per device. */
-static ppsched_status check_shape(const struct ppi_strategy *strategy, const ppsched_config *config, ppsched_error *error)
+/* The caller's choice of a placement, if he made one, must be the strategy's. */
+static ppsched_status check_placement(const struct ppi_strategy *strategy, const ppsched_config *config, ppsched_error *error)
 {
-    const struct ppi_shape *shape = &config->shape;
-    ppsched_error detail;
-    struct ppi_placement place = {0};
-    ppsched_status status = ppi_config_place(&place, config, strategy->placement, &detail);
-    ppi_release(&config->host, place.device_of);
-    if (status == PPSCHED_ERROR_REFUSED)
-        return ppi_refuse(error, strategy, "%s", detail.message);
-    if (status != PPSCHED_OK)
-        return ppi_fail(error, status, "%s", detail.message);
+    if (ppi_config_allows(config, strategy->placement))
+        return PPSCHED_OK;
+    return ppi_refuse(error, strategy, "needs %s placement, not %s", ppi_placement_name(strategy->placement),
+                      ppi_placement_name(config->placement));
+}
+
+ppsched_status ppi_serve(const struct ppi_strategy *strategy, struct ppi_task *task, ppsched_error *error)
+{
+    const struct ppi_shape *shape = &task->shape;
     if (strategy->chunks != 0 && shape->stages != strategy->chunks * shape->devices)
-        return ppi_refuse(error, strategy, "needs %u stages per device, not %u stages on %u devices; nearest: %u stages",
-                          strategy->chunks, shape->stages, shape->devices, strategy->chunks * shape->devices);
-    return PPSCHED_OK;
+        return ppi_refuse(error, strategy, "needs %u stage%s per device, not %u stages on %u devices", strategy->chunks,
+                          strategy->chunks == 1 ? "" : "s", shape->stages, shape->devices);
+    if (shape->stages % shape->devices != 0)
+        return ppi_refuse(error, strategy, "needs a multiple of %u stages on %u devices, not %u", shape->devices,
+                          shape->devices, shape->stages);
+    task->chunks = shape->stages / shape->devices;
+    task->run = strategy->flushes ? shape->microbatches : ppi_total_microbatches(shape);
+    return strategy->fits != NULL ? strategy->fits(task, error) : PPSCHED_OK;
 }
 
 ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *strategy, const ppsched_config *config,
                              ppsched_error *error)
 {
     struct ppi_task task = {.shape = config->shape};
-    ppsched_status status = check_shape(strategy, config, error);
+    char nearest[200];
+    ppsched_error reason;
+    ppsched_status status = check_placement(strategy, config, error);
     if (status == PPSCHED_OK)
         status = read_options(&task, strategy, config, error);
     if (status != PPSCHED_OK)
         return status;
-    task.chunks = task.shape.stages / task.shape.devices;
-    task.run = strategy->flushes ? task.shape.microbatches : ppi_total_microbatches(&task.shape);
-    if (strategy->fits != NULL)
-        status = strategy->fits(&task, error);
-    if (status == PPSCHED_OK)
+    status = ppi_serve(strategy, &task, &reason);
+    if (status == PPSCHED_OK) {
         *out = task;
-    return status;
+        return PPSCHED_OK;
+    }
+    if (error == NULL)
+        return status;
+    ppi_suggest(nearest, sizeof nearest, strategy, &task);
+    return ppi_fail(error, status, "%s%s", reason.message, nearest);
 }
 
 static void put_ops(ppsched_builder *builder, const struct ppi_strategy *strategy, const struct ppi_task *task)

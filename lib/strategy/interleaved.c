@@ -3,7 +3,6 @@
  *
  * The table goes over groups of g microbatches (the last may be short), inside a group chunk by chunk, inside a chunk
  * microbatch by microbatch. Forwards walk it as it stands, backwards with chunk c replaced by V-1-c. */
-#include "base/number.h"
 #include "strategy/table.h"
 
 /* A position in the table. */
@@ -131,8 +130,9 @@ static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pe
 }
 
 /* Whether an order with groups of g and a warm-up of that slope can be run. With V >= 2 and more than one group it deadlocks
- * unless each group and the next together reach slope * (D-1) microbatches; with two chunks a last group of one is fine too.
- * (Found by running every order with D <= 12, V <= 6, M <= 44, g <= 2D+2 through the checker: the rule agrees on all.) */
+ * unless each group and the next together reach slope * (D-1) microbatches. With two chunks a last group of one is fine too,
+ * and so are groups of one of which three reach it. (Found by running every order with D <= 12, V <= 6, M <= 44, g <= 2D+2
+ * through the checker; the rule agrees on all.) */
 static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int64_t slope)
 {
     int64_t groups = (run + group - 1) / group, last = run - (groups - 1) * group;
@@ -140,47 +140,21 @@ static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int
     if (task->chunks == 1 || groups == 1)
         return true;
     if (groups >= 3 && 2 * group < reach)
-        return false;
+        return task->chunks == 2 && group == 1 && 3 * group >= reach;
     return last + group >= reach || (task->chunks == 2 && last == 1);
-}
-
-/* The group size nearest to the one asked for that works; slope * (D-1) always does. */
-static int64_t nearest_group(const struct ppi_task *task, int64_t slope)
-{
-    int64_t group = task->option[0], step = 1;
-    while (!can_run(task, task->run, group + step, slope) && !(step < group && can_run(task, task->run, group - step, slope)))
-        step++;
-    return step < group && can_run(task, task->run, group - step, slope) ? group - step : group + step;
-}
-
-/* The numbers of microbatches below and above that work with the group size asked for; both are that below where none above
- * does. */
-static void nearest_runs(const struct ppi_task *task, int64_t slope, int64_t *below, int64_t *above)
-{
-    int64_t group = task->option[0], full = (task->run - 1) / group * group;
-    int64_t last = task->run - full, reach = slope * ((int64_t)task->shape.devices - 1);
-    *below = 2 * group >= reach ? full : group;
-    while (*below + 1 < (int64_t)task->run && can_run(task, *below + 1, group, slope))
-        ++*below;
-    *above = 2 * group >= reach ? task->run + (reach - group - last) : *below;
 }
 
 static ppsched_status fits_groups(const struct ppi_task *task, const struct ppi_strategy *strategy, int64_t slope,
                                   ppsched_error *error)
 {
-    int64_t below = 0, above = 0, group = task->option[0];
-    char above_text[PPI_INTEGER_SIZE + 1] = "";
+    int64_t group = task->option[0];
     if (can_run(task, task->run, group, slope))
         return PPSCHED_OK;
-    nearest_runs(task, slope, &below, &above);
-    if (above != below)
-        above_text[ppi_integer_to_text(above_text, above)] = '\0';
     return ppi_refuse(error, strategy,
                       "%u microbatches in groups of %lld would deadlock on %u devices: a group and the next together must "
-                      "reach %s(D-1) = %lld; nearest: %lld microbatches%s%s, or group_size %lld",
+                      "reach %s(D-1) = %lld",
                       task->run, (long long)group, task->shape.devices, slope == 2 ? "2" : "",
-                      (long long)slope * (task->shape.devices - 1), (long long)below, above != below ? " or " : "", above_text,
-                      (long long)nearest_group(task, slope));
+                      (long long)slope * (task->shape.devices - 1));
 }
 
 static ppsched_status fits_1f1b(const struct ppi_task *task, ppsched_error *error)
@@ -196,17 +170,11 @@ static ppsched_status fits_zb(const struct ppi_task *task, ppsched_error *error)
 static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *error)
 {
     uint64_t devices = task->shape.devices, forwards = 2 * (devices - 1) + (task->chunks - 1) * devices + 1;
-    uint64_t least = (forwards + task->chunks - 1) / task->chunks, multiple = (least + devices - 1) / devices * devices;
-    uint64_t below = task->run / devices * devices;
+    uint64_t least = (forwards + task->chunks - 1) / task->chunks;
     if (task->run % devices == 0 && task->run >= least)
         return PPSCHED_OK;
-    if (below < multiple)
-        return ppi_refuse(error, &ppi_interleaved_1f1b_overlap,
-                          "needs a multiple of %u microbatches, and at least %zu, not %u; nearest: %zu microbatches",
-                          task->shape.devices, (size_t)least, task->run, (size_t)multiple);
-    return ppi_refuse(error, &ppi_interleaved_1f1b_overlap,
-                      "needs a multiple of %u microbatches, not %u; nearest: %zu or %zu microbatches", task->shape.devices,
-                      task->run, (size_t)below, (size_t)(below + devices));
+    return ppi_refuse(error, &ppi_interleaved_1f1b_overlap, "needs a multiple of %u microbatches, and at least %zu, not %u",
+                      task->shape.devices, (size_t)least, task->run);
 }
 
 static int64_t devices(const struct ppi_shape *shape)

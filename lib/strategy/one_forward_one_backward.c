@@ -49,27 +49,24 @@ static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *e
     uint32_t least = 2 * task->shape.devices - 1;
     if (task->run >= least)
         return PPSCHED_OK;
-    return ppi_refuse(error, &ppi_1f1b_overlap,
-                      "needs at least 2D-1 = %u microbatches on %u devices, not %u; nearest: %u microbatches", least,
-                      task->shape.devices, task->run, least);
+    return ppi_refuse(error, &ppi_1f1b_overlap, "needs at least 2D-1 = %u microbatches on %u devices, not %u", least,
+                      task->shape.devices, task->run);
 }
 
 static ppsched_status fits_no_flush(const struct ppi_task *task, ppsched_error *error)
 {
     if (task->shape.microbatches >= task->shape.devices)
         return PPSCHED_OK;
-    return ppi_refuse(error, &ppi_1f1b_no_flush,
-                      "needs at least as many microbatches as devices, not %u on %u; nearest: %u microbatches",
-                      task->shape.microbatches, task->shape.devices, task->shape.devices);
+    return ppi_refuse(error, &ppi_1f1b_no_flush, "needs at least as many microbatches as devices, not %u on %u",
+                      task->shape.microbatches, task->shape.devices);
 }
 
 static ppsched_status fits_eager_no_flush(const struct ppi_task *task, ppsched_error *error)
 {
     if (task->shape.microbatches > task->shape.devices)
         return PPSCHED_OK;
-    return ppi_refuse(error, &ppi_eager_1f1b_no_flush,
-                      "needs more microbatches than devices, not %u on %u; nearest: %u microbatches", task->shape.microbatches,
-                      task->shape.devices, task->shape.devices + 1);
+    return ppi_refuse(error, &ppi_eager_1f1b_no_flush, "needs more microbatches than devices, not %u on %u",
+                      task->shape.microbatches, task->shape.devices);
 }
 
 static const char *const aliases_1f1b[] = {"one_f_one_b", "pipedream_flush", "dapple"};

@@ -33,7 +33,7 @@ struct ppi_strategy {
     const struct ppi_option_row *options;
     uint32_t option_count;
 
-    /* OK, or REFUSED with the broken rule and the nearest sizes that work. NULL: serves all that suits its placement. */
+    /* OK, or REFUSED with the broken rule. NULL: serves all that suits its placement. */
     ppsched_status (*fits)(const struct ppi_task *task, ppsched_error *error);
 
     /* Puts one device's ops of one run, microbatches 0 to run - 1. */
@@ -46,6 +46,17 @@ uint32_t ppi_strategy_count(void);
 
 /* By name or alias. UNKNOWN_STRATEGY names the nearest. */
 ppsched_status ppi_strategy_find(const char *name, uint32_t *out, ppsched_error *error);
+
+/* Whether placement, stages per device and the strategy's own rule allow a task; fills in its `chunks` and `run`. */
+ppsched_status ppi_serve(const struct ppi_strategy *strategy, struct ppi_task *task, ppsched_error *error);
+
+static inline bool ppi_serves(const struct ppi_strategy *strategy, struct ppi_task *task, ppsched_error *error)
+{
+    return ppi_serve(strategy, task, error) == PPSCHED_OK;
+}
+
+/* Writes "; nearest: ..." with sizes that the strategy serves, or an empty text where none are near. */
+void ppi_suggest(char *buffer, size_t capacity, const struct ppi_strategy *strategy, const struct ppi_task *task);
 
 /* Reads the config's options for a strategy and asks whether it fits. */
 ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *strategy, const ppsched_config *config,

@@ -84,7 +84,7 @@ static const char *const aliases[] = {"ZBVZeroBubble", "zb_v"};
 
 const struct ppi_strategy ppi_zbv = {
     .name = "zbv",
-    .summary = "zero bubble on the V placement: no bubble inside a device's span when F, I and W cost the same, at 1F1B's memory",
+    .summary = "zero bubble on the V placement at 1F1B's memory: no bubble inside a span when F, I and W cost the same",
     .source = "Zero Bubble Pipeline Parallelism (Qi et al. 2023, arXiv 2401.10241), section 6; the fixed pattern of PyTorch",
     .aliases = aliases,
     .alias_count = 2,

@@ -51,7 +51,7 @@ const struct ppi_strategy ppi_zb_h1 = {
 
 const struct ppi_strategy ppi_zb_h2 = {
     .name = "zb_h2",
-    .summary = "H1 with twice the warm-up: no bubble inside a device's span when F, I and W cost the same, for twice the memory",
+    .summary = "H1 with twice the warm-up and memory: no bubble inside a span when F, I and W cost the same",
     .source = "Zero Bubble Pipeline Parallelism (Qi et al. 2023, arXiv 2401.10241), schedule H2",
     .placement = PPSCHED_PLACEMENT_LINEAR,
     .chunks = 1,

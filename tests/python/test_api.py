@@ -156,7 +156,7 @@ class ConfigTest(unittest.TestCase):
     def test_refusal(self):
         with self.assertRaises(ppsched.Refused) as caught:
             ppsched.generate("interleaved_1f1b", ppsched.Config(4, 5, 12))
-        self.assertIn("nearest: 4 microbatches or 6, or group_size 5", str(caught.exception))
+        self.assertIn("nearest: 4 or 6 microbatches, or group_size 5", str(caught.exception))
 
     def test_another_config_for_the_same_schedule(self):
         schedule = ppsched.generate("gpipe", ppsched.Config(2, 2))

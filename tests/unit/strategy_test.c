@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of strategies, their options, and their refusals: what a refusal proposes does work. */
+/* The list of strategies, their options, and their refusals. That what a refusal proposes does work is tested by sweep_test. */
 #include "support/problem.h"
 
 #include <stdio.h>
@@ -90,7 +90,7 @@ static void test_refusals(void **state)
     ppsched_error error;
     ppsched_config *config = make_config(4, 8, 8);
     (void)state;
-    expect_status(config, "1f1b", PPSCHED_ERROR_REFUSED, "1f1b: linear placement needs as many stages as devices");
+    expect_status(config, "1f1b", PPSCHED_ERROR_REFUSED, "1f1b: needs 1 stage per device, not 8 stages on 4 devices; nearest: 4 stages");
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, &error), &error);
     expect_status(config, "interleaved_1f1b", PPSCHED_ERROR_REFUSED, "needs loop placement, not v");
     ppsched_config_destroy(config);
@@ -104,52 +104,6 @@ static void test_refusals(void **state)
     ppsched_config_destroy(config);
 }
 
-static int serves(int64_t devices, int64_t chunks, int64_t microbatches, long group, ppsched_error *error)
-{
-    char text[24];
-    ppsched_config *config = make_config(devices, devices * chunks, microbatches);
-    snprintf(text, sizeof text, "%ld", group);
-    expect_ok(ppsched_config_set_option(config, "group_size", text, NULL), NULL);
-    ppsched_status status = ppsched_strategy_fits("interleaved_1f1b", config, error);
-    if (status == PPSCHED_OK) {
-        ppsched_schedule *schedule = make_schedule(config, "interleaved_1f1b");
-        expect_ok(ppsched_check(schedule, NULL, 0, NULL, error), error);
-        ppsched_schedule_release(schedule);
-    } else {
-        assert_int_equal(status, PPSCHED_ERROR_REFUSED);
-    }
-    ppsched_config_destroy(config);
-    return status == PPSCHED_OK;
-}
-
-static void test_interleaved_refuses_with_what_works(void **state)
-{
-    ppsched_error error;
-    int refused = 0;
-    (void)state;
-    for (int devices = 1; devices <= 8; devices++)
-        for (int chunks = 1; chunks <= 4; chunks++)
-            for (int microbatches = 1; microbatches <= 24; microbatches++)
-                for (long group = 1; group <= 2 * devices; group++) {
-                    long below = 0, above = 0, other = 0;
-                    if (serves(devices, chunks, microbatches, group, &error))
-                        continue;
-                    const char *nearest = strstr(error.message, "nearest: ");
-                    assert_non_null(nearest);
-                    if (sscanf(nearest, "nearest: %ld microbatches or %ld, or group_size %ld", &below, &above, &other) != 3) {
-                        above = 0;
-                        assert_int_equal(sscanf(nearest, "nearest: %ld microbatches, or group_size %ld", &below, &other), 2);
-                    }
-                    assert_true(serves(devices, chunks, below, group, &error));
-                    assert_true(above == 0 || (above > microbatches && serves(devices, chunks, above, group, &error)));
-                    assert_true(below < microbatches && serves(devices, chunks, microbatches, other, &error));
-                    for (long m = below + 1; m < (above != 0 ? above : microbatches + 8); m++)
-                        assert_false(serves(devices, chunks, m, group, &error)); /* nothing nearer */
-                    refused++;
-                }
-    assert_true(refused > 1000);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,7 +111,6 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_interleaved_refuses_with_what_works),
     };
     return cmocka_run_group_tests_name("strategy", tests, NULL, NULL);
 }

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a refusal proposes: the sizes nearest to those asked for that the strategy does serve.
+ *
+ * One number is changed at a time: microbatches, an option, or stages. Only where none of these helps are stages, microbatches
+ * and at last devices changed together. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "strategy/strategy.h"
+
+/* How far from what was asked for the search goes: rules speak of a few times D. */
+static uint32_t reach_of(const struct ppi_task *task)
+{
+    return 4 * task->shape.devices + 4;
+}
+
+struct text {
+    char *buffer;
+    size_t capacity, length;
+};
+
+static void add(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    ppi_format(text->buffer + text->length, text->capacity - text->length, format, arguments);
+    va_end(arguments);
+    text->length += strlen(text->buffer + text->length);
+}
+
+/* Joins alternatives: "; nearest: a, or b, or c". */
+static void begin_alternative(struct text *text)
+{
+    add(text, text->length == 0 ? "; nearest: " : ", or ");
+}
+
+static void add_one_or_two(struct text *text, int64_t below, int64_t above, const char *what)
+{
+    begin_alternative(text);
+    if (below != 0 && above != 0)
+        add(text, "%lld or %lld %s", (long long)below, (long long)above, what);
+    else
+        add(text, "%lld %s", (long long)(below != 0 ? below : above), what);
+}
+
+static bool serves_with(const struct ppi_strategy *strategy, struct ppi_task task, int64_t microbatches)
+{
+    if (microbatches < 1 || microbatches > PPSCHED_MAX_CELLS / task.shape.stages / task.shape.iterations)
+        return false;
+    task.shape.microbatches = (uint32_t)microbatches;
+    return ppi_serves(strategy, &task, NULL);
+}
+
+/* The nearest numbers of microbatches below and above that work; 0 where none is in reach. */
+static void nearest_microbatches(const struct ppi_strategy *strategy, const struct ppi_task *task, int64_t *below,
+                                 int64_t *above)
+{
+    int64_t asked = task->shape.microbatches;
+    *below = *above = 0;
+    for (int64_t step = 1; step <= reach_of(task) && (*below == 0 || *above == 0); step++) {
+        if (*below == 0 && serves_with(strategy, *task, asked - step))
+            *below = asked - step;
+        if (*above == 0 && serves_with(strategy, *task, asked + step))
+            *above = asked + step;
+    }
+}
+
+static void try_microbatches(const struct ppi_strategy *strategy, const struct ppi_task *task, struct text *text)
+{
+    int64_t below, above;
+    nearest_microbatches(strategy, task, &below, &above);
+    if (below != 0 || above != 0)
+        add_one_or_two(text, below, above, "microbatches");
+}
+
+static bool serves_with_option(const struct ppi_strategy *strategy, struct ppi_task task, uint32_t option, int64_t value)
+{
+    if (value < strategy->options[option].minimum || value > strategy->options[option].maximum)
+        return false;
+    task.option[option] = value;
+    return ppi_serves(strategy, &task, NULL);
+}
+
+static void try_option(const struct ppi_strategy *strategy, const struct ppi_task *task, uint32_t option, struct text *text)
+{
+    int64_t asked = task->option[option];
+    for (int64_t step = 1; step <= reach_of(task); step++)
+        for (int sign = -1; sign <= 1; sign += 2)
+            if (serves_with_option(strategy, *task, option, asked + sign * step)) {
+                begin_alternative(text);
+                add(text, "%s %lld", strategy->options[option].name, (long long)(asked + sign * step));
+                return;
+            }
+}
+
+/* Stages that the placement and the strategy can have with the task's devices, at or next to those asked for. */
+static void stage_candidates(const struct ppi_strategy *strategy, const struct ppi_task *task, int64_t out[2])
+{
+    int64_t devices = task->shape.devices, whole = task->shape.stages / devices;
+    out[0] = (strategy->chunks != 0 ? strategy->chunks : whole) * devices;
+    out[1] = (strategy->chunks != 0 ? strategy->chunks : whole + 1) * devices;
+}
+
+static bool with_stages(struct ppi_task *task, int64_t stages)
+{
+    if (stages < 1 || stages > PPSCHED_MAX_STAGES || stages == task->shape.stages)
+        return false;
+    task->shape.stages = (uint32_t)stages;
+    return true;
+}
+
+static void try_stages(const struct ppi_strategy *strategy, const struct ppi_task *task, struct text *text)
+{
+    int64_t stages[2], found[2] = {0, 0};
+    stage_candidates(strategy, task, stages);
+    for (int i = 0; i < 2; i++) {
+        struct ppi_task changed = *task;
+        if (with_stages(&changed, stages[i]) && ppi_serves(strategy, &changed, NULL))
+            found[i] = stages[i];
+    }
+    if (found[0] != 0 || found[1] != 0)
+        add_one_or_two(text, found[0], found[1] != found[0] ? found[1] : 0, "stages");
+}
+
+/* More devices, as many stages as they need, and the nearest number of microbatches: the last resort. */
+static void try_all(const struct ppi_strategy *strategy, const struct ppi_task *task, struct text *text)
+{
+    for (uint32_t more = 0; more < 4; more++) {
+        struct ppi_task changed = *task;
+        int64_t stages[2], below = 0, above = 0;
+        changed.shape.devices += more;
+        stage_candidates(strategy, &changed, stages);
+        for (int i = 0; i < 2; i++) {
+            with_stages(&changed, stages[i]);
+            if (ppi_serves(strategy, &changed, NULL))
+                above = changed.shape.microbatches;
+            else
+                nearest_microbatches(strategy, &changed, &below, &above);
+            if (above == 0 && below == 0)
+                continue;
+            begin_alternative(text);
+            add(text, "%u devices, %u stages and %lld microbatches", changed.shape.devices, changed.shape.stages,
+                (long long)(above != 0 ? above : below));
+            return;
+        }
+    }
+}
+
+void ppi_suggest(char *buffer, size_t capacity, const struct ppi_strategy *strategy, const struct ppi_task *task)
+{
+    struct text text = {buffer, capacity, 0};
+    buffer[0] = '\0';
+    try_microbatches(strategy, task, &text);
+    for (uint32_t option = 0; option < strategy->option_count; option++)
+        try_option(strategy, task, option, &text);
+    try_stages(strategy, task, &text);
+    if (text.length == 0)
+        try_all(strategy, task, &text);
+}

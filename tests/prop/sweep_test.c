@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every strategy at every size: it gives a complete schedule that can be run, or refuses and proposes sizes that work. And the
+ * closed forms that papers give for bubbles and memory. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct size {
+    long devices, stages, microbatches, group; /* group 0: the strategy's default */
+};
+
+static ppsched_config *config_of(const struct size *size)
+{
+    char text[24];
+    ppsched_error error;
+    ppsched_config *config = make_config(size->devices, size->stages, size->microbatches);
+    snprintf(text, sizeof text, "%ld", size->group);
+    if (size->group != 0)
+        expect_ok(ppsched_config_set_option(config, "group_size", text, &error), &error);
+    return config;
+}
+
+/* 1 where the strategy serves the size; then its schedule is complete and can be run. */
+static int serves(const char *strategy, const struct size *size, ppsched_error *error)
+{
+    ppsched_config *config = config_of(size);
+    ppsched_schedule *schedule = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_status status = ppsched_schedule_generate(&schedule, config, strategy, error);
+    if (status == PPSCHED_OK) {
+        expect_ok(ppsched_check(schedule, NULL, 0, NULL, error), error);
+        expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error), error);
+    } else {
+        assert_int_equal(status, PPSCHED_ERROR_REFUSED);
+        assert_null(schedule);
+    }
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return status == PPSCHED_OK;
+}
+
+static void expect_serves(const char *strategy, const struct size *size, const char *proposal)
+{
+    ppsched_error error;
+    if (!serves(strategy, size, &error))
+        fail_msg("%s proposes \"%s\", which it refuses: %s", strategy, proposal, error.message);
+}
+
+/* One alternative of a proposal, such as "4 or 6 microbatches". */
+static void try_alternative(const char *strategy, const struct size *asked, const char *text)
+{
+    struct size size = *asked, other = *asked;
+    char word[24];
+    int used = 0;
+    if (sscanf(text, "%ld devices, %ld stages and %ld microbatches%n", &size.devices, &size.stages, &size.microbatches, &used) ==
+            3 &&
+        used > 0) {
+        expect_serves(strategy, &size, text);
+        return;
+    }
+    size = *asked;
+    if (sscanf(text, "group_size %ld", &size.group) == 1) {
+        expect_serves(strategy, &size, text);
+        return;
+    }
+    long first = 0, second = 0;
+    int count = sscanf(text, "%ld or %ld %23[a-z]", &first, &second, word) == 3;
+    if (!count)
+        assert_int_equal(sscanf(text, "%ld %23[a-z]", &first, word), 2);
+    if (strcmp(word, "microbatches") == 0) {
+        size.microbatches = first;
+        other.microbatches = second;
+    } else {
+        assert_string_equal(word, "stages");
+        size.stages = first;
+        other.stages = second;
+    }
+    expect_serves(strategy, &size, text);
+    if (count)
+        expect_serves(strategy, &other, text);
+}
+
+static void try_proposals(const char *strategy, const struct size *asked, const char *message)
+{
+    char copy[sizeof((ppsched_error *)0)->message];
+    const char *found = strstr(message, "; nearest: ");
+    if (found == NULL)
+        fail_msg("\"%s\" proposes nothing", message);
+    strcpy(copy, found + strlen("; nearest: "));
+    for (char *part = copy, *next; part != NULL; part = next) {
+        next = strstr(part, ", or ");
+        if (next != NULL) {
+            *next = '\0';
+            next += strlen(", or ");
+        }
+        try_alternative(strategy, asked, part);
+    }
+}
+
+struct tally {
+    long served, refused;
+};
+
+static void visit(struct tally *tally, const char *strategy, const struct size *size)
+{
+    ppsched_error error;
+    if (serves(strategy, size, &error)) {
+        tally->served++;
+        return;
+    }
+    tally->refused++;
+    try_proposals(strategy, size, error.message);
+}
+
+static struct tally sweep(const ppsched_strategy_info *info)
+{
+    struct tally tally = {0, 0};
+    for (long d = 1; d <= 12; d++)
+        for (long v = 1; v <= 4; v++)
+            for (long m = 1; m <= 40; m++)
+                for (long g = info->option_count > 0 ? 1 : 0; g <= (info->option_count > 0 ? 2 * d : 0); g++)
+                    visit(&tally, info->name, &(struct size){d, d * v, m, g});
+    return tally;
+}
+
+static struct tally sample(const ppsched_strategy_info *info, uint64_t *seed)
+{
+    struct tally tally = {0, 0};
+    for (int i = 0; i < 60; i++) {
+        struct size size = {.devices = 1 + random_below(seed, 256)};
+        long chunks = info->chunks != 0 ? info->chunks : 1 + random_below(seed, 4);
+        size.stages = size.devices * chunks + (random_below(seed, 8) == 0 ? 1 : 0);
+        size.microbatches = 1 + random_below(seed, (uint32_t)(3 * size.devices));
+        if (random_below(seed, 2) == 0)
+            size.microbatches = size.devices * (1 + random_below(seed, 4));
+        size.group = info->option_count > 0 ? 1 + random_below(seed, (uint32_t)(2 * size.devices)) : 0;
+        visit(&tally, info->name, &size);
+    }
+    return tally;
+}
+
+static void test_every_size(void **state)
+{
+    uint64_t seed = 4;
+    (void)state;
+    for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
+        ppsched_strategy_info info = {.size = sizeof info};
+        assert_int_equal(ppsched_strategy_describe(i, &info), PPSCHED_OK);
+        struct tally swept = sweep(&info), sampled = sample(&info, &seed);
+        printf("# %-26s swept: %6ld served, %6ld refused; sampled to D = 256: %2ld served, %2ld refused\n", info.name,
+               swept.served, swept.refused, sampled.served, sampled.refused);
+        assert_true(swept.served > 0 && sampled.served > 0);
+    }
+}
+
+/* --- closed forms; c = 0, all stages alike --- */
+
+struct unit {
+    double f, i, w; /* of a stage; B is I + W */
+};
+
+struct result {
+    ppsched_metrics whole;
+    ppsched_device_metrics device[16];
+};
+
+/* Memory as the zero-bubble papers count it: 3 for a stage pass, of which 1 stays until W. */
+static struct result run(const char *strategy, long devices, long chunks, long microbatches, struct unit unit)
+{
+    struct result result;
+    struct size size = {devices, devices * chunks, microbatches, 0};
+    ppsched_config *config = config_of(&size);
+    set_number(config, PPSCHED_FORWARD_TIMES, unit.f);
+    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, unit.i);
+    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, unit.w);
+    set_number(config, PPSCHED_MEM_FORWARD, 3);
+    set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -2);
+    ppsched_schedule *schedule = make_schedule(config, strategy);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    result.whole = metrics_of(timeline);
+    for (uint32_t d = 0; d < (uint32_t)devices; d++)
+        result.device[d] = device_metrics_of(timeline, d);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return result;
+}
+
+static long least(long a, long b)
+{
+    return a < b ? a : b;
+}
+
+static void expect_equal(double ours, double theirs, const char *what, long devices, long microbatches)
+{
+    if (ours != theirs)
+        fail_msg("%s at D = %ld, M = %ld: %g, not %g", what, devices, microbatches, ours, theirs);
+}
+
+static const struct unit units[] = {{1, 1, 1}, {4, 5, 3}, {3, 6, 2}, {10, 11, 9}};
+
+enum { UNITS = sizeof units / sizeof units[0] };
+
+static void test_gpipe_and_1f1b(void **state)
+{
+    (void)state;
+    for (int u = 0; u < UNITS; u++)
+        for (long d = 1; d <= 12; d++)
+            for (long m = 1; m <= 40; m += 3) {
+                double step = units[u].f + units[u].i + units[u].w;
+                struct result gpipe = run("gpipe", d, 1, m, units[u]), one = run("1f1b", d, 1, m, units[u]);
+                struct result eager = run("eager_1f1b", d, 1, m, units[u]);
+                expect_equal(gpipe.whole.makespan, (double)(m + d - 1) * step, "gpipe makespan", d, m);
+                expect_equal(one.whole.makespan, (double)(m + d - 1) * step, "1f1b makespan", d, m);
+                expect_equal(eager.whole.makespan, (double)(m + d - 1) * step, "eager_1f1b makespan", d, m);
+                for (long r = 0; r < d; r++) {
+                    expect_equal(gpipe.device[r].peak_memory, 3.0 * (double)m, "gpipe peak", d, m);
+                    expect_equal(one.device[r].peak_memory, 3.0 * (double)least(m, d - r), "1f1b peak", d, m);
+                    expect_equal(eager.device[r].peak_memory, 3.0 * (double)least(m, 2 * (d - 1 - r) + 1), "eager peak", d, m);
+                }
+            }
+}
+
+/* "Zero Bubble Pipeline Parallelism", table 2; for W <= I and enough microbatches. */
+static void test_zero_bubble(void **state)
+{
+    (void)state;
+    for (int u = 0; u < UNITS; u++)
+        for (long d = 1; d <= 12; d++)
+            for (long m = 2 * d; m <= 40; m += 3) {
+                double f = units[u].f, i = units[u].i, w = units[u].w, work = (double)m * (f + i + w);
+                struct result h1 = run("zb_h1", d, 1, m, units[u]), h2 = run("zb_h2", d, 1, m, units[u]);
+                expect_equal(h1.whole.makespan - work, (double)(d - 1) * (f + i - w), "zb_h1 bubble", d, m);
+                double h2_bubble = (double)(d - 1) * (f + i - 2 * w);
+                expect_equal(h2.device[0].last_end - h2.device[0].first_start - work, h2_bubble > 0 ? h2_bubble : 0,
+                             "zb_h2 bubble", d, m);
+                for (long r = 0; r < d; r++) {
+                    expect_equal(h1.device[r].peak_memory, 3.0 * (double)(d - r) + (double)r, "zb_h1 peak", d, m);
+                    expect_equal(h2.device[r].peak_memory, 3.0 * (double)(2 * d - 2 * r - 1) + 2.0 * (double)r, "zb_h2 peak", d, m);
+                }
+            }
+}
+
+static void test_interleaved(void **state)
+{
+    (void)state;
+    for (int u = 0; u < UNITS; u++)
+        for (long d = 1; d <= 8; d++)
+            for (long v = 1; v <= 4; v++)
+                for (long m = d; m <= 40; m += d) {
+                    double step = units[u].f + units[u].i + units[u].w, work = (double)(m * v) * step;
+                    struct result ours = run("interleaved_1f1b", d, v, m, units[u]), bfs = run("looped_bfs", d, v, m, units[u]);
+                    expect_equal(ours.whole.makespan - work, (double)(d - 1) * step, "interleaved_1f1b bubble", d, m);
+                    expect_equal(bfs.whole.makespan - work, (double)(d - 1) * step, "looped_bfs bubble", d, m);
+                    for (long r = 0; r < d; r++)
+                        expect_equal(ours.device[r].peak_memory, 3.0 * (double)least(m * v, 2 * (d - 1 - r) + (v - 1) * d + 1),
+                                     "interleaved_1f1b peak", d, m);
+                }
+}
+
+/* No idle time in any device's span, and 2D chunk activations on every device, where F, I and W cost the same. */
+static void test_zbv(void **state)
+{
+    (void)state;
+    for (long d = 1; d <= 12; d++)
+        for (long m = 2 * d; m <= 40; m++) {
+            struct result ours = run("zbv", d, 2, m, units[0]);
+            expect_equal(ours.whole.span, 6.0 * (double)m, "zbv span", d, m);
+            expect_equal(ours.whole.makespan, 6.0 * (double)m + (double)(d - 1), "zbv makespan", d, m);
+            for (long r = 0; r < d; r++)
+                expect_equal(ours.device[r].peak_memory, 6.0 * (double)d, "zbv peak", d, m);
+        }
+}
+
+/* deepseek-ai/DualPipe: bubble (P/2 - 1)(F&B + B - 3W) of a pipeline of P stages, where a pair takes as long as its ops and F, I
+ * and W cost the same. */
+static void test_dualpipe(void **state)
+{
+    (void)state;
+    for (long d = 2; d <= 12; d += 2)
+        for (long m = 2 * d; m <= 40; m += 2) {
+            double f = units[0].f, i = units[0].i, w = units[0].w, pair = f + i + w;
+            double work = (double)m * pair, bubble = pair + i + w - 3 * w;
+            struct result both = run("dualpipe", d, 1, m, units[0]), v = run("dualpipe_v", d, 2, m, units[0]);
+            expect_equal(both.whole.makespan - work, (double)(d / 2 - 1) * bubble, "dualpipe bubble", d, m);
+            expect_equal(v.whole.makespan - 2 * work, (double)(d - 1) * bubble, "dualpipe_v bubble", d, m);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_size),  cmocka_unit_test(test_gpipe_and_1f1b), cmocka_unit_test(test_zero_bubble),
+        cmocka_unit_test(test_interleaved), cmocka_unit_test(test_zbv),            cmocka_unit_test(test_dualpipe),
+    };
+    return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trains one step with PyTorch's own pipeline runtime from a schedule CSV on standard input, a process a row, and compares the
+gradients with those of the same model trained without a pipeline. Prints the largest difference.
+
+usage: train.py FORMAT        compute_only or compute_comms
+"""
+import csv
+import io
+import os
+import re
+import sys
+import tempfile
+
+WIDTH = 8
+
+
+def layers(torch, stages):
+    torch.manual_seed(7)
+    return [torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH, dtype=torch.float64), torch.nn.Tanh()) for _ in range(stages)]
+
+
+def batch(torch, microbatches):
+    generator = torch.Generator().manual_seed(11)
+    return torch.randn((2, 3 * microbatches, WIDTH), dtype=torch.float64, generator=generator)
+
+
+def loss_of(output, target):
+    return (output - target).pow(2).sum()
+
+
+def gradients_without_pipeline(torch, orders, microbatches):
+    """For each stage the sum of its gradients over microbatches, added in the stage's order of the schedule, as sums round."""
+    model = layers(torch, len(orders))
+    inputs, targets = batch(torch, microbatches)
+    single = []
+    for x, y in zip(inputs.chunk(microbatches), targets.chunk(microbatches)):
+        for layer in model:
+            x = layer(x)
+        loss_of(x, y).backward()
+        single.append([[parameter.grad for parameter in layer.parameters()] for layer in model])
+        for layer in model:
+            layer.zero_grad()
+    return [[sum(single[m][stage][k] for m in order) for k in range(2)] for stage, order in sorted(orders.items())]
+
+
+def run_rank(rank, ranks, text, form, store):
+    """Trains this rank's stages; returns the largest gradient difference."""
+    import torch
+    from torch import distributed
+    from torch.distributed.pipelining import PipelineStage
+    from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
+    torch.set_num_threads(1)
+    owner, orders = {}, {}
+    for row, line in enumerate(csv.reader(io.StringIO(text))):
+        for stage, kind, microbatch in re.findall(r"(\d+)([FBIW])(\d+)", ",".join(line)):
+            owner[int(stage)] = row
+            if kind in "BW":
+                orders.setdefault(int(stage), []).append(int(microbatch))
+    microbatches = len(orders[0])
+    distributed.init_process_group("gloo", store=distributed.FileStore(store, ranks), rank=rank, world_size=ranks)
+    model, mine = layers(torch, len(owner)), [stage for stage in sorted(owner) if owner[stage] == rank]
+    stages = [PipelineStage(model[stage], stage, len(owner), torch.device("cpu")) for stage in mine]
+    runtime = _PipelineScheduleRuntime(stages, microbatches, loss_fn=loss_of, scale_grads=False)
+    for holder in [runtime, *stages]:
+        holder.stage_index_to_group_rank = dict(owner)
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        file.write(text)
+        file.flush()
+        runtime._load_csv(file.name, format=form)
+    inputs, targets = batch(torch, microbatches)
+    runtime.step(*([inputs] if 0 in mine else []), **({"target": targets} if len(owner) - 1 in mine else {}))
+    wanted = gradients_without_pipeline(torch, orders, microbatches)
+    worst = max((parameter.grad - grad).abs().max().item() for stage in mine
+                for parameter, grad in zip(model[stage].parameters(), wanted[stage]))
+    distributed.barrier()
+    distributed.destroy_process_group()
+    return worst
+
+
+def child(rank, ranks, text, form, store, pipe):
+    try:
+        answer = repr(run_rank(rank, ranks, text, form, store))
+    except BaseException as error:  # goes to the parent
+        answer = f"rank {rank}: {type(error).__name__}: {error}"
+    os.write(pipe, answer.encode()[:4000])
+    os._exit(0)
+
+
+def main():
+    text, form = sys.stdin.read(), sys.argv[1]
+    ranks = len(text.splitlines())
+    answers = []
+    with tempfile.TemporaryDirectory() as folder:
+        readers = []
+        for rank in range(ranks):
+            reader, writer = os.pipe()
+            if os.fork() == 0:
+                child(rank, ranks, text, form, os.path.join(folder, "store"), writer)
+            os.close(writer)
+            readers.append(reader)
+        for reader in readers:
+            with os.fdopen(reader) as file:
+                answers.append(file.read())
+    try:
+        print(max(map(float, answers)))
+    except ValueError:
+        sys.exit("\n".join(answer for answer in answers if answer.startswith("rank")) or "a rank died")
+
+
+if __name__ == "__main__":
+    main()
