@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture of a timeline, drawn with matplotlib: a row a device, and below it the memory of each device over time."""
-from ._abi import Kind
+from ._abi import Kind, Placement
 from ._library import Error
 
 # Colours that tell forward, full backward, input gradient and weight gradient apart, also for the colour-blind
@@ -55,19 +55,27 @@ def _width(timeline, count):
 def _draw_ops(axes, timeline, width):
     from matplotlib.collections import PolyCollection
     schedule = timeline.schedule
-    chunks = -(-schedule.stages // schedule.devices)
+    chunks = 2 if schedule.placement == Placement.BIDIRECTIONAL else -(-schedule.stages // schedule.devices)
     shapes, colours, kinds = [], [], set()
     inches = (width - 1.5) / (timeline.metrics.makespan or 1)
     for device, start, duration, op, lower, height in _rectangles(timeline):
         end, upper = start + duration, lower + height
         shapes.append([(start, lower), (end, lower), (end, upper), (start, upper)])
-        colour = _paler(COLOURS.get(op.kind, OTHER), op.stage // schedule.devices, chunks)
+        chunk = _chunk(schedule, device, op)
+        colour = _paler(COLOURS.get(op.kind, OTHER), chunk, chunks)
         colours.append(colour)
         kinds.add(op.kind)
         _draw_number(axes, op, start + duration / 2, lower + height / 2, duration * inches, height, _ink(colour))
     edge = 0.5 if width < _LONGEST else 0.1
     axes.add_collection(PolyCollection(shapes, facecolors=colours, edgecolors="white", linewidths=edge))
     return kinds
+
+
+def _chunk(schedule, device, op):
+    """Which of a device's stages an op is of; of two model copies, which copy."""
+    if schedule.placement == Placement.BIDIRECTIONAL:
+        return int(op.stage != device)
+    return op.stage // schedule.devices
 
 
 def _ink(colour):
@@ -100,8 +108,8 @@ def _draw_rows(axes, timeline):
 def _draw_legend(pyplot, axes, kinds):
     handles = [pyplot.Rectangle((0, 0), 1, 1, color=COLOURS.get(kind, OTHER)) for kind in sorted(kinds)]
     labels = [LABELS.get(kind, kind.name) for kind in sorted(kinds)]
-    axes.legend(handles, labels, ncol=4, loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=8,
-                borderaxespad=0.2, handlelength=1, handleheight=1)
+    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=8, borderaxespad=0,
+                handlelength=1, handleheight=1, labelspacing=0.35)
 
 
 def _draw_memory(pyplot, axes, timeline):

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Draws the pictures of strategies.md with our own command.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+# picture STRATEGY STAGES MICROBATCHES [ARGUMENTS]: four devices, F = I = W = 1, B = 2
+picture() {
+  local strategy=$1 stages=$2 microbatches=$3
+  shift 3
+  ../bindings/python/run.sh schedule --strategy "$strategy" --num-devices 4 --num-stages "$stages" \
+    --num-batches "$microbatches" "$@" -o "pictures/$strategy.png"
+}
+
+for strategy in gpipe 1f1b eager_1f1b zb_h1 zb_h2 1f1b_overlap dualpipe; do
+  picture "$strategy" 4 8
+done
+for strategy in 1f1b_no_flush eager_1f1b_no_flush; do
+  picture "$strategy" 4 6 --iterations 2
+done
+for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved_zb zbv dualpipe_v; do
+  picture "$strategy" 8 8
+done
