@@ -52,7 +52,7 @@ static const ppsched_queue *queue_of(const ppsched_timeline *timeline, uint32_t 
 const ppsched_span *ppsched_timeline_spans(const ppsched_timeline *timeline, uint32_t device, size_t *count)
 {
     const ppsched_queue *queue = queue_of(timeline, device, count);
-    return queue != NULL ? timeline->spans + ppi_queue_offset(timeline->schedule, queue) : NULL;
+    return queue != NULL ? timeline->spans + queue->first : NULL;
 }
 
 const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline, uint32_t device, size_t *count)
@@ -60,7 +60,7 @@ const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline, u
     const ppsched_queue *queue = timeline != NULL && timeline->latest != NULL ? queue_of(timeline, device, count) : NULL;
     if (queue == NULL && count != NULL)
         *count = 0;
-    return queue != NULL ? timeline->latest + ppi_queue_offset(timeline->schedule, queue) : NULL;
+    return queue != NULL ? timeline->latest + queue->first : NULL;
 }
 
 ppsched_status ppsched_timeline_metrics(const ppsched_timeline *timeline, ppsched_metrics *metrics)

@@ -11,7 +11,6 @@
 
 struct sweep {
     struct ppi_event_loop loop;
-    const struct ppi_costs *costs;
     ppsched_span *spans;
     uint32_t iteration_end; /* first microbatch that may not start yet */
     size_t done;            /* stage passes that are done */
@@ -26,78 +25,95 @@ static inline bool after(double *slot, double delay, double *start)
         return false;
     }
     double ready = *slot + delay;
-    if (ready > *start)
-        *start = ready;
+    *start = ready > *start ? ready : *start;
     return true;
 }
 
-/* Raises `*start` to when the op's inputs are there. False where the op cannot run (yet, or ever). */
-static inline bool inputs_ready(struct sweep *sweep, uint32_t device, const ppsched_op *op, const struct ppi_lane *lane,
-                                double *start)
+/* The three *_ready raise `*start` to when the op's inputs are there; false where it cannot run (yet, or ever). The three
+ * *_done note its end. */
+static inline bool forward_ready(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_lane *lane, double *start)
 {
-    struct ppi_event_loop *loop = &sweep->loop;
-    size_t slot = ppi_slot_of(loop, op);
-    if (lane->device != device)
-        return false;
-    switch (op->kind) {
-    case PPSCHED_KIND_F:
-        if (loop->forward[slot] != PPI_SLOT_UNKNOWN && loop->forward[slot] != PPI_SLOT_AWAITED)
-            return false; /* ran before */
-        return op->stage == 0 || after(&loop->forward[slot - loop->microbatches], lane->forward_delay, start);
-    case PPSCHED_KIND_W:
-        return loop->forward[slot] == SLOT_WEIGHT_PENDING;
-    default:
-        if (loop->forward[slot] < 0)
-            return false; /* its own forward has not run, or a backward has */
-        return op->stage + 1u == loop->stages || after(&loop->backward[slot + loop->microbatches], lane->backward_delay, start);
-    }
+    double *slot = &loop->forward[ppi_slot_of(loop, op)];
+    if (*slot != PPI_SLOT_UNKNOWN && *slot != PPI_SLOT_AWAITED)
+        return false; /* ran before */
+    return op->stage == 0 || after(slot - loop->microbatches, lane->forward_delay, start);
 }
 
-static inline void note_end(struct sweep *sweep, const ppsched_op *op, const struct ppi_lane *lane, double end)
+static inline void forward_done(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_lane *lane, double end)
+{
+    ppi_slot_fill(loop, &loop->forward[ppi_slot_of(loop, op)], end, op->stage + 1u < loop->stages ? lane[1].device : 0);
+}
+
+static inline bool backward_ready(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_lane *lane, double *start)
+{
+    size_t slot = ppi_slot_of(loop, op);
+    if (loop->forward[slot] < 0)
+        return false; /* its own forward has not run, or a backward has */
+    return op->stage + 1u == loop->stages || after(&loop->backward[slot + loop->microbatches], lane->backward_delay, start);
+}
+
+static inline void backward_done(struct sweep *sweep, const ppsched_op *op, const struct ppi_lane *lane, double end)
 {
     struct ppi_event_loop *loop = &sweep->loop;
     size_t slot = ppi_slot_of(loop, op);
-    switch (op->kind) {
-    case PPSCHED_KIND_F:
-        ppi_slot_fill(loop, &loop->forward[slot], end, op->stage + 1u < loop->stages ? lane[1].device : 0);
-        return;
-    case PPSCHED_KIND_W:
-        loop->forward[slot] = SLOT_DONE;
-        sweep->done++;
-        return;
-    default:
-        ppi_slot_fill(loop, &loop->backward[slot], end, op->stage > 0 ? lane[-1].device : 0);
-        loop->forward[slot] = op->kind == PPSCHED_KIND_B ? SLOT_DONE : SLOT_WEIGHT_PENDING;
-        sweep->done += op->kind == PPSCHED_KIND_B;
-        return;
-    }
+    bool full = op->kind == PPSCHED_KIND_B;
+    loop->forward[slot] = full ? SLOT_DONE : SLOT_WEIGHT_PENDING;
+    sweep->done += full;
+    ppi_slot_fill(loop, &loop->backward[slot], end, op->stage > 0 ? lane[-1].device : 0);
+}
+
+static inline bool weight_ready(const struct ppi_event_loop *loop, const ppsched_op *op)
+{
+    return loop->forward[ppi_slot_of(loop, op)] == SLOT_WEIGHT_PENDING;
+}
+
+static inline void weight_done(struct sweep *sweep, const ppsched_op *op)
+{
+    sweep->loop.forward[ppi_slot_of(&sweep->loop, op)] = SLOT_DONE;
+    sweep->done++;
 }
 
 static bool run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *ops, ppsched_span *span, double *clock)
 {
-    const struct ppi_lane *forward = ppi_lane_of(&sweep->loop, &ops[0]), *backward = ppi_lane_of(&sweep->loop, &ops[1]);
+    struct ppi_event_loop *loop = &sweep->loop;
+    const struct ppi_lane *forward = ppi_lane_of(loop->costs, loop->schedule, &ops[0]);
+    const struct ppi_lane *backward = ppi_lane_of(loop->costs, loop->schedule, &ops[1]);
     double start = *clock;
-    if (!inputs_ready(sweep, device, &ops[0], forward, &start) || !inputs_ready(sweep, device, &ops[1], backward, &start))
+    if (forward->device != device || backward->device != device || ops[1].microbatch >= sweep->iteration_end)
         return false;
-    double end =
-        start + ppi_overlapped_duration(sweep->costs, forward, ops[0].stage, backward, ops[1].stage, ops[1].kind);
-    note_end(sweep, &ops[0], forward, end);
-    note_end(sweep, &ops[1], backward, end);
+    if (!forward_ready(loop, &ops[0], forward, &start) || !backward_ready(loop, &ops[1], backward, &start))
+        return false;
+    double end = start + ppi_overlapped_duration(loop->costs, forward, ops[0].stage, backward, ops[1].stage, ops[1].kind);
+    forward_done(loop, &ops[0], forward, end);
+    backward_done(sweep, &ops[1], backward, end);
     span[0] = span[1] = (ppsched_span){start, end};
     *clock = end;
     return true;
 }
 
-static inline bool run_op(struct sweep *sweep, uint32_t device, const ppsched_op *op, ppsched_span *span, double *clock)
+static inline bool run_op(struct sweep *sweep, const ppsched_op *op, const struct ppi_lane *lane, ppsched_span *span,
+                          double *clock)
 {
-    const struct ppi_lane *lane = ppi_lane_of(&sweep->loop, op);
-    double start = *clock;
-    if (!inputs_ready(sweep, device, op, lane, &start))
-        return false;
-    double end = start + lane->duration[op->kind];
-    note_end(sweep, op, lane, end);
-    *span = (ppsched_span){start, end};
-    *clock = end;
+    double start = *clock, duration = lane->duration[op->kind];
+    switch (op->kind) {
+    case PPSCHED_KIND_F:
+        if (!forward_ready(&sweep->loop, op, lane, &start))
+            return false;
+        forward_done(&sweep->loop, op, lane, start + duration);
+        break;
+    case PPSCHED_KIND_W:
+        if (!weight_ready(&sweep->loop, op))
+            return false;
+        weight_done(sweep, op);
+        break;
+    default:
+        if (!backward_ready(&sweep->loop, op, lane, &start))
+            return false;
+        backward_done(sweep, op, lane, start + duration);
+        break;
+    }
+    *clock = start + duration;
+    *span = (ppsched_span){start, *clock};
     return true;
 }
 
@@ -105,9 +121,10 @@ static inline bool run_op(struct sweep *sweep, uint32_t device, const ppsched_op
 static void run_device(struct sweep *sweep, uint32_t device)
 {
     const ppsched_queue *queue = &sweep->loop.schedule->queues[device];
-    ppsched_span *spans = sweep->spans + ppi_queue_offset(sweep->loop.schedule, queue);
-    double clock = sweep->loop.clock[device];
-    size_t i = sweep->loop.position[device];
+    struct ppi_track *track = &sweep->loop.tracks[device];
+    ppsched_span *spans = sweep->spans + queue->first;
+    double clock = track->clock;
+    size_t i = track->position;
     for (; i < queue->count; i++) {
         const ppsched_op *op = &queue->ops[i];
         if (!ppi_is_compute(op->kind)) {
@@ -116,17 +133,18 @@ static void run_device(struct sweep *sweep, uint32_t device)
         }
         if (op->microbatch >= sweep->iteration_end)
             break;
-        if (ppi_unit_length(op) == 1) {
-            if (!run_op(sweep, device, op, &spans[i], &clock))
-                break;
-        } else {
-            if (op[1].microbatch >= sweep->iteration_end || !run_pair(sweep, device, op, &spans[i], &clock))
+        if (ppi_unit_length(op) == 2) {
+            if (!run_pair(sweep, device, op, &spans[i], &clock))
                 break;
             i++;
+            continue;
         }
+        const struct ppi_lane *lane = ppi_lane_of(sweep->loop.costs, sweep->loop.schedule, op);
+        if (lane->device != device || !run_op(sweep, op, lane, &spans[i], &clock))
+            break;
     }
-    sweep->loop.clock[device] = clock;
-    sweep->loop.position[device] = i;
+    track->clock = clock;
+    track->position = i;
 }
 
 /* All of an iteration is done: the next may start everywhere at once. */
@@ -135,10 +153,10 @@ static double flush(struct sweep *sweep)
     const struct ppi_shape *shape = &sweep->loop.schedule->shape;
     double time = 0;
     for (uint32_t d = 0; d < shape->devices; d++)
-        if (sweep->loop.clock[d] > time)
-            time = sweep->loop.clock[d];
+        if (sweep->loop.tracks[d].clock > time)
+            time = sweep->loop.tracks[d].clock;
     for (uint32_t d = 0; d < shape->devices; d++)
-        sweep->loop.clock[d] = time;
+        sweep->loop.tracks[d].clock = time;
     sweep->iteration_end += shape->microbatches;
     ppi_event_loop_ready_all(&sweep->loop);
     return time;
@@ -157,7 +175,7 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
         timeline->flush_times[flushed] = flush(sweep);
     }
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
-        if (sweep->loop.position[d] != schedule->queues[d].count)
+        if (sweep->loop.tracks[d].position != schedule->queues[d].count)
             return false;
     return sweep->done == ppi_cell_count(schedule);
 }
@@ -165,7 +183,7 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
 static bool ends_are_finite(const struct sweep *sweep)
 {
     for (uint32_t d = 0; d < sweep->loop.schedule->shape.devices; d++)
-        if (!ppi_is_finite(sweep->loop.clock[d]))
+        if (!ppi_is_finite(sweep->loop.tracks[d].clock))
             return false;
     return true;
 }
@@ -173,11 +191,11 @@ static bool ends_are_finite(const struct sweep *sweep)
 ppsched_status ppi_earliest_starts(ppsched_timeline *timeline, ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    struct sweep sweep = {.costs = &timeline->costs, .spans = timeline->spans};
+    struct sweep sweep = {.spans = timeline->spans};
     ppsched_status status = ppi_event_loop_make(&sweep.loop, schedule, &timeline->costs, error);
     if (status != PPSCHED_OK)
         return status;
-    sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : sweep.loop.microbatches;
+    sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     if (!sweep_all(&sweep, timeline))
         status = PPSCHED_ERROR_INVALID_SCHEDULE;
     else if (!ends_are_finite(&sweep))

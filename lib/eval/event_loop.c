@@ -8,14 +8,13 @@ ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_sch
 {
     const struct ppi_host *host = &schedule->host;
     size_t cells = ppi_cell_count(schedule), devices = schedule->shape.devices;
-    struct ppi_event_loop loop = {.schedule = schedule, .lanes = costs->lanes, .stages = schedule->shape.stages};
+    struct ppi_event_loop loop = {.schedule = schedule, .costs = costs, .stages = schedule->shape.stages};
     loop.microbatches = ppi_total_microbatches(&schedule->shape);
     loop.forward = ppi_allocate(host, cells, sizeof *loop.forward);
     loop.backward = ppi_allocate(host, cells, sizeof *loop.backward);
-    loop.clock = ppi_allocate_zeroed(host, devices, sizeof *loop.clock);
-    loop.position = ppi_allocate_zeroed(host, devices, sizeof *loop.position);
+    loop.tracks = ppi_allocate_zeroed(host, devices, sizeof *loop.tracks);
     loop.ready = ppi_allocate(host, devices, sizeof *loop.ready);
-    if (loop.forward == NULL || loop.backward == NULL || loop.clock == NULL || loop.position == NULL || loop.ready == NULL) {
+    if (loop.forward == NULL || loop.backward == NULL || loop.tracks == NULL || loop.ready == NULL) {
         ppi_event_loop_clear(&loop);
         return ppi_fail_memory(error, "the evaluation");
     }
@@ -30,8 +29,7 @@ void ppi_event_loop_clear(struct ppi_event_loop *loop)
     const struct ppi_host *host = &loop->schedule->host;
     ppi_release(host, loop->forward);
     ppi_release(host, loop->backward);
-    ppi_release(host, loop->clock);
-    ppi_release(host, loop->position);
+    ppi_release(host, loop->tracks);
     ppi_release(host, loop->ready);
 }
 

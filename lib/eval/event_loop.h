@@ -15,14 +15,19 @@
 #define PPI_SLOT_UNKNOWN (-1.0)
 #define PPI_SLOT_AWAITED (-2.0)
 
+/* How far a device is. */
+struct ppi_track {
+    double clock;    /* where it stands in time */
+    size_t position; /* ops left behind (forward sweep) or still ahead (backward sweep) */
+};
+
 struct ppi_event_loop {
     const ppsched_schedule *schedule;
-    const struct ppi_lane *lanes;
-    uint32_t stages, microbatches; /* microbatches: over all iterations */
-    double *forward, *backward;    /* a slot for each stage pass, stage by stage */
-    double *clock;                 /* per device: where it stands in time */
-    size_t *position;              /* per device: ops left behind (forward sweep) or ahead (backward sweep) */
-    uint32_t *ready;               /* stack of devices that can go on */
+    const struct ppi_costs *costs;
+    size_t stages, microbatches; /* microbatches: over all iterations */
+    double *forward, *backward;  /* a slot for each stage pass, stage by stage */
+    struct ppi_track *tracks;    /* a device each */
+    uint32_t *ready;             /* stack of devices that can go on */
     uint32_t ready_count;
 };
 
@@ -33,17 +38,9 @@ void ppi_event_loop_clear(struct ppi_event_loop *loop);
 /* Makes all devices ready, device 0 on top. */
 void ppi_event_loop_ready_all(struct ppi_event_loop *loop);
 
-static inline const struct ppi_lane *ppi_lane_of(const struct ppi_event_loop *loop, const ppsched_op *op)
-{
-    const struct ppi_placement *placement = &loop->schedule->placement;
-    if (placement->copies == 1)
-        return &loop->lanes[op->stage];
-    return &loop->lanes[ppi_copy_of(placement, &loop->schedule->shape, op->microbatch) * loop->stages + op->stage];
-}
-
 static inline size_t ppi_slot_of(const struct ppi_event_loop *loop, const ppsched_op *op)
 {
-    return (size_t)op->stage * loop->microbatches + op->microbatch;
+    return op->stage * loop->microbatches + op->microbatch;
 }
 
 /* Puts a time into a slot and wakes the device that waits for it, if one does. */

@@ -3,20 +3,9 @@
 #include "base/checked.h"
 #include "eval/timeline.h"
 
-static const struct ppi_lane *lane_of(const ppsched_timeline *timeline, const ppsched_op *op)
+static inline const struct ppi_lane *lane_of(const ppsched_timeline *timeline, const ppsched_op *op)
 {
-    const ppsched_schedule *schedule = timeline->schedule;
-    return &timeline->costs.lanes[ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * schedule->shape.stages +
-                                  op->stage];
-}
-
-/* Duration of the unit that starts at `op`. */
-static double duration_of(const ppsched_timeline *timeline, const ppsched_op *op)
-{
-    const struct ppi_lane *lane = lane_of(timeline, op);
-    if (ppi_unit_length(op) == 1)
-        return lane->duration[op->kind];
-    return ppi_overlapped_duration(&timeline->costs, lane, op->stage, lane_of(timeline, op + 1), op[1].stage, op[1].kind);
+    return ppi_lane_of(&timeline->costs, timeline->schedule, op);
 }
 
 void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
@@ -40,27 +29,54 @@ static double limit_of(const ppsched_config *config, uint32_t device)
     return limit->values != NULL ? ppi_value_at(limit, device) : PPI_INFINITE;
 }
 
+/* What a device's ops add up to, op by op. */
+struct sums {
+    double busy, memory, peak;
+    size_t peak_position;
+};
+
+/* Adds an op; `paired` where it runs with the op before, whose duration already stands for both. */
+static inline void add_op(struct sums *sums, const ppsched_timeline *timeline, const ppsched_op *op, size_t position,
+                          bool paired)
+{
+    const struct ppi_lane *lane = lane_of(timeline, op);
+    if (ppi_unit_length(op) == 2)
+        sums->busy += ppi_overlapped_duration(&timeline->costs, lane, op->stage, lane_of(timeline, op + 1), op[1].stage,
+                                              op[1].kind);
+    else if (!paired)
+        sums->busy += lane->duration[op->kind];
+    sums->memory += lane->memory[op->kind];
+    if (sums->memory > sums->peak) {
+        sums->peak = sums->memory;
+        sums->peak_position = position;
+    }
+}
+
+static struct sums sum_queue(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory)
+{
+    struct sums sums = {0, memory, memory, PPSCHED_NONE};
+    bool paired = false;
+    for (size_t i = 0; i < queue->count; i++) {
+        const ppsched_op *op = &queue->ops[i];
+        if (ppi_is_compute(op->kind))
+            add_op(&sums, timeline, op, i, paired);
+        paired = ppi_unit_length(op) == 2;
+    }
+    return sums;
+}
+
 void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsched_config *config)
 {
     const ppsched_queue *queue = &timeline->schedule->queues[device];
-    const ppsched_span *spans = timeline->spans + ppi_queue_offset(timeline->schedule, queue);
+    const ppsched_span *spans = timeline->spans + queue->first;
     ppsched_device_metrics *figures = &timeline->devices[device];
     double memory = figures->static_memory;
-    *figures = (ppsched_device_metrics){.size = sizeof *figures, .peak_position = PPSCHED_NONE, .static_memory = memory,
-                                        .peak_memory = memory, .memory_limit = limit_of(config, device)};
-    for (size_t i = 0; i < queue->count; i++) {
-        const ppsched_op *op = &queue->ops[i];
-        if (!ppi_is_compute(op->kind))
-            continue;
-        if (i == 0 || ppi_unit_length(op - 1) == 1)
-            figures->busy += duration_of(timeline, op);
-        memory += lane_of(timeline, op)->memory[op->kind];
-        if (memory > figures->peak_memory) {
-            figures->peak_memory = memory;
-            figures->peak_position = (uint32_t)i;
-            figures->peak_time = spans[i].start;
-        }
-    }
+    struct sums sums = sum_queue(timeline, queue, memory);
+    *figures = (ppsched_device_metrics){.size = sizeof *figures, .peak_position = (uint32_t)sums.peak_position,
+                                        .busy = sums.busy, .static_memory = memory, .peak_memory = sums.peak,
+                                        .memory_limit = limit_of(config, device)};
+    if (sums.peak_position != PPSCHED_NONE)
+        figures->peak_time = spans[sums.peak_position].start;
     if (queue->count > 0) {
         figures->first_start = spans[0].start;
         figures->last_end = spans[queue->count - 1].end;
@@ -82,8 +98,7 @@ bool ppi_memory_walk_next(struct ppi_memory_walk *walk, ppsched_memory_point *ou
     }
     while (walk->position < walk->queue->count) {
         const ppsched_op *op = &walk->queue->ops[walk->position];
-        const ppsched_span *span =
-            &walk->timeline->spans[ppi_queue_offset(walk->timeline->schedule, walk->queue) + walk->position];
+        const ppsched_span *span = &walk->timeline->spans[walk->queue->first + walk->position];
         double change = ppi_is_compute(op->kind) ? lane_of(walk->timeline, op)->memory[op->kind] : 0;
         walk->position++;
         if (change == 0)

@@ -7,7 +7,7 @@
 #include "eval/timeline.h"
 
 struct sweep {
-    struct ppi_event_loop loop; /* slots: latest start of the F, of the backward; clock: latest end of the device's next op */
+    struct ppi_event_loop loop; /* slots: latest starts of F and of the backward; clocks: when what follows must start */
     const ppsched_timeline *timeline;
     uint32_t iteration_start; /* first microbatch of the iteration that is being swept */
 };
@@ -28,7 +28,7 @@ static inline bool before(double *slot, double end, double delay, double *slack)
 static inline bool consumers_known(struct sweep *sweep, const ppsched_op *op, double end, double *slack)
 {
     struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_lane *lane = ppi_lane_of(loop, op);
+    const struct ppi_lane *lane = ppi_lane_of(loop->costs, loop->schedule, op);
     size_t slot = ppi_slot_of(loop, op);
     if (op->kind == PPSCHED_KIND_F && op->stage + 1u < loop->stages)
         return before(&loop->forward[slot + loop->microbatches], end, lane[1].forward_delay, slack);
@@ -40,7 +40,7 @@ static inline bool consumers_known(struct sweep *sweep, const ppsched_op *op, do
 static inline void note_latest(struct sweep *sweep, const ppsched_op *op, double latest)
 {
     struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_lane *lane = ppi_lane_of(loop, op);
+    const struct ppi_lane *lane = ppi_lane_of(loop->costs, loop->schedule, op);
     size_t slot = ppi_slot_of(loop, op);
     if (op->kind == PPSCHED_KIND_F)
         ppi_slot_fill(loop, &loop->forward[slot], latest, op->stage > 0 ? lane[-1].device : 0);
@@ -48,37 +48,40 @@ static inline void note_latest(struct sweep *sweep, const ppsched_op *op, double
         ppi_slot_fill(loop, &loop->backward[slot], latest, op->stage + 1u < loop->stages ? lane[1].device : 0);
 }
 
+/* Tries the unit of `length` ops that starts at `unit`: its latest start, or -1 where a consumer's is not known yet. */
+static inline double latest_of(struct sweep *sweep, const ppsched_op *unit, size_t length, const ppsched_span *span,
+                               double clock)
+{
+    double slack = clock - span->end;
+    if (!ppi_is_compute(unit->kind))
+        return span->start + slack;
+    for (size_t i = 0; i < length; i++)
+        if (!consumers_known(sweep, &unit[i], span->end, &slack))
+            return -1;
+    for (size_t i = 0; i < length; i++)
+        note_latest(sweep, &unit[i], span->start + slack);
+    return span->start + slack;
+}
+
 /* Sweeps a device backwards until it waits, or its queue is done. */
 static void run_device(struct sweep *sweep, uint32_t device)
 {
     const ppsched_queue *queue = &sweep->loop.schedule->queues[device];
-    size_t offset = ppi_queue_offset(sweep->loop.schedule, queue);
-    const ppsched_span *spans = sweep->timeline->spans + offset;
-    double *latest = sweep->timeline->latest + offset;
-    double clock = sweep->loop.clock[device];
-    size_t left = sweep->loop.position[device];
-    while (left > 0) {
-        const ppsched_op *last = &queue->ops[left - 1];
-        size_t length = left > 1 ? ppi_unit_length(last - 1) : 1;
-        const ppsched_op *unit = last + 1 - length;
-        bool compute = ppi_is_compute(unit->kind), known = true;
-        double slack = clock - spans[left - 1].end;
-        if (compute && unit->microbatch < sweep->iteration_start)
-            break;
-        for (size_t i = 0; i < length && compute && known; i++)
-            known = consumers_known(sweep, &unit[i], spans[left - 1].end, &slack);
-        if (!known)
-            break;
-        left -= length;
-        clock = spans[left].start + slack;
-        for (size_t i = 0; i < length; i++) {
-            latest[left + i] = clock;
-            if (compute)
-                note_latest(sweep, &unit[i], clock);
-        }
+    const ppsched_span *spans = sweep->timeline->spans + queue->first;
+    double *latest = sweep->timeline->latest + queue->first;
+    struct ppi_track *track = &sweep->loop.tracks[device];
+    while (track->position > 0) {
+        size_t last = track->position - 1;
+        size_t first = last > 0 && ppi_unit_length(&queue->ops[last - 1]) == 2 ? last - 1 : last;
+        const ppsched_op *unit = &queue->ops[first];
+        if (unit->microbatch < sweep->iteration_start && ppi_is_compute(unit->kind))
+            return;
+        double time = latest_of(sweep, unit, last - first + 1, &spans[first], track->clock);
+        if (time < 0)
+            return;
+        latest[first] = latest[last] = track->clock = time;
+        track->position = first;
     }
-    sweep->loop.clock[device] = clock;
-    sweep->loop.position[device] = left;
 }
 
 /* An iteration is swept: the one before must end, everywhere, before the first device must start this one. */
@@ -87,10 +90,10 @@ static void flush(struct sweep *sweep)
     const struct ppi_shape *shape = &sweep->loop.schedule->shape;
     double time = sweep->timeline->metrics.makespan;
     for (uint32_t d = 0; d < shape->devices; d++)
-        if (sweep->loop.clock[d] < time)
-            time = sweep->loop.clock[d];
+        if (sweep->loop.tracks[d].clock < time)
+            time = sweep->loop.tracks[d].clock;
     for (uint32_t d = 0; d < shape->devices; d++)
-        sweep->loop.clock[d] = time;
+        sweep->loop.tracks[d].clock = time;
     sweep->iteration_start -= shape->microbatches;
     ppi_event_loop_ready_all(&sweep->loop);
 }
@@ -102,10 +105,8 @@ ppsched_status ppi_latest_starts(ppsched_timeline *timeline, ppsched_error *erro
     ppsched_status status = ppi_event_loop_make(&sweep.loop, schedule, &timeline->costs, error);
     if (status != PPSCHED_OK)
         return status;
-    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
-        sweep.loop.clock[d] = timeline->metrics.makespan;
-        sweep.loop.position[d] = schedule->queues[d].count;
-    }
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        sweep.loop.tracks[d] = (struct ppi_track){timeline->metrics.makespan, schedule->queues[d].count};
     sweep.iteration_start = (uint32_t)timeline->flush_count * schedule->shape.microbatches;
     ppi_event_loop_ready_all(&sweep.loop);
     for (size_t flushes = timeline->flush_count;; flushes--) {

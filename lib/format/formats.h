@@ -28,7 +28,7 @@ const struct ppi_format *ppi_format_of(int32_t format);
 /* Start and end of each op of a queue. */
 static inline const ppsched_span *ppi_spans_of(const ppsched_timeline *timeline, const ppsched_queue *queue)
 {
-    return timeline->spans + ppi_queue_offset(timeline->schedule, queue);
+    return timeline->spans + queue->first;
 }
 
 #endif

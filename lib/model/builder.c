@@ -133,7 +133,7 @@ static void hand_over(ppsched_schedule *schedule, ppsched_builder *builder, ppsc
     size_t first = 0;
     schedule->ops = ops;
     for (uint32_t d = 0; d < builder->shape.devices; d++) {
-        schedule->queues[d] = (struct ppsched_queue){ops + first, builder->segments[d].count, d};
+        schedule->queues[d] = (struct ppsched_queue){ops + first, builder->segments[d].count, first, d};
         first += builder->segments[d].count;
     }
     schedule->op_count = first;

@@ -5,6 +5,7 @@
 
 #include "model/config.h"
 #include "model/op.h"
+#include "model/schedule.h"
 
 /* A stage of one model copy: where it runs, and what its ops cost, by kind. */
 struct ppi_lane {
@@ -29,6 +30,15 @@ ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, s
 ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *config, const struct ppi_placement *placement,
                               ppsched_error *error);
 void ppi_costs_clear(struct ppi_costs *costs);
+
+/* The lane of an op. */
+static inline const struct ppi_lane *ppi_lane_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
+                                                 const ppsched_op *op)
+{
+    if (schedule->placement.copies == 1)
+        return &costs->lanes[op->stage];
+    return &costs->lanes[ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * costs->stages + op->stage];
+}
 
 /* Duration of an overlapped pair. */
 double ppi_overlapped_duration(const struct ppi_costs *costs, const struct ppi_lane *forward, uint32_t forward_stage,

@@ -14,6 +14,7 @@
 struct ppsched_queue {
     const ppsched_op *ops;
     size_t count;
+    size_t first; /* index of the first op among all ops of the schedule */
     uint32_t device;
 };
 
@@ -36,12 +37,6 @@ void ppi_schedule_release(ppsched_schedule *schedule);
 static inline uint32_t ppi_schedule_device_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
     return ppi_device_of(&schedule->placement, &schedule->shape, op->stage, op->microbatch);
-}
-
-/* Index of the first op of a queue among all ops. */
-static inline size_t ppi_queue_offset(const ppsched_schedule *schedule, const ppsched_queue *queue)
-{
-    return (size_t)(queue->ops - schedule->ops);
 }
 
 /* Stage passes: one F and one backward each. */
