@@ -86,7 +86,7 @@ static void sum_up(ppsched_timeline *timeline)
     ppsched_metrics *metrics = &timeline->metrics;
     uint32_t devices = timeline->schedule->shape.devices;
     double busy = 0, idle = 0;
-    metrics->size = sizeof *metrics;
+    *metrics = (ppsched_metrics){.size = sizeof *metrics};
     pick_extremes(timeline);
     for (uint32_t d = 0; d < devices; d++) {
         timeline->devices[d].idle = metrics->makespan - timeline->devices[d].busy;
@@ -106,8 +106,9 @@ static void warn_of_limit(const ppsched_timeline *timeline)
                 timeline->schedule->name, d, timeline->devices[d].peak_memory, timeline->devices[d].memory_limit);
 }
 
-static ppsched_status fill(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
+ppsched_status ppi_evaluate_again(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
 {
+    ppi_costs_clear(&timeline->costs);
     ppsched_status status = ppi_costs_make(&timeline->costs, config, &timeline->schedule->placement, error);
     if (status == PPSCHED_OK)
         status = ppi_earliest_starts(timeline, error);
@@ -132,7 +133,7 @@ ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, 
         status = allocate(&timeline, schedule, flags, error);
     if (status != PPSCHED_OK)
         return status;
-    status = fill(timeline, config, error);
+    status = ppi_evaluate_again(timeline, config, error);
     if (status != PPSCHED_OK) {
         ppi_timeline_destroy(timeline);
         return status;

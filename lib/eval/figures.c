@@ -14,6 +14,8 @@ void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
     const struct ppi_values *fixed = &config->values[PPSCHED_MEM_STATIC], *weights = &config->values[PPSCHED_MEM_WEIGHTS];
     uint32_t versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     size_t lanes = (size_t)schedule->placement.copies * schedule->shape.stages;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        timeline->devices[d].static_memory = 0;
     for (size_t i = 0; i < lanes; i++) {
         double *sum = &timeline->devices[timeline->costs.lanes[i].device].static_memory;
         if (fixed->values != NULL)

@@ -23,6 +23,9 @@ struct ppsched_timeline {
 /* Evaluates. INVALID_SCHEDULE comes without the reason: the checker knows it. */
 ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config, uint32_t flags,
                             ppsched_error *error);
+
+/* The same into a timeline that is there: for a search that prices many orders of the same number of ops. */
+ppsched_status ppi_evaluate_again(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 void ppi_timeline_destroy(ppsched_timeline *timeline);
 
 /* Fills spans and flush_times; INVALID_SCHEDULE where the schedule is not complete or cannot be run. */

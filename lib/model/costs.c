@@ -143,6 +143,7 @@ ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *confi
 void ppi_costs_clear(struct ppi_costs *costs)
 {
     ppi_release(&costs->host, costs->lanes);
+    costs->lanes = NULL;
 }
 
 double ppi_overlapped_duration(const struct ppi_costs *costs, const struct ppi_lane *forward, uint32_t forward_stage,

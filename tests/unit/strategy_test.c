@@ -90,7 +90,7 @@ static void test_refusals(void **state)
     ppsched_error error;
     ppsched_config *config = make_config(4, 8, 8);
     (void)state;
-    expect_status(config, "1f1b", PPSCHED_ERROR_REFUSED, "needs 1 stage per device, not 8 stages on 4 devices; nearest: 4 stages");
+    expect_status(config, "1f1b", PPSCHED_ERROR_REFUSED, "not 8 stages on 4 devices; nearest: 4 stages");
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, &error), &error);
     expect_status(config, "interleaved_1f1b", PPSCHED_ERROR_REFUSED, "needs loop placement, not v");
     ppsched_config_destroy(config);
