@@ -116,6 +116,49 @@ static void put_ops(ppsched_builder *builder, const struct ppi_strategy *strateg
     }
 }
 
+/* Repeats one iteration's ops for all. */
+static void put_planned(ppsched_builder *builder, const struct ppi_task *task, const ppsched_op *ops, size_t per_device)
+{
+    for (uint32_t d = 0; d < task->shape.devices; d++) {
+        struct ppi_pen pen = ppi_pen_open(builder, d);
+        for (; pen.first_microbatch < ppi_total_microbatches(&task->shape); pen.first_microbatch += task->run)
+            for (const ppsched_op *op = ops + d * per_device; op < ops + (d + 1) * per_device; op++)
+                ppi_put(&pen, op->kind, op->stage, op->microbatch);
+        ppi_pen_close(builder, d, &pen);
+    }
+}
+
+static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_strategy *strategy, const struct ppi_task *task,
+                               const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_config *single = NULL;
+    size_t per_device = 3 * (size_t)task->chunks * task->run;
+    ppsched_op *ops = ppi_allocate(&config->host, task->shape.devices * per_device, sizeof *ops);
+    ppsched_status status = ops != NULL ? ppi_config_copy(&single, config, error) : ppi_fail_memory(error, "the search");
+    if (status == PPSCHED_OK) {
+        single->shape.iterations = 1;
+        status = strategy->plan(task, single, ops, error);
+    }
+    if (status == PPSCHED_OK)
+        put_planned(builder, task, ops, per_device);
+    ppi_config_destroy(single);
+    ppi_release(&config->host, ops);
+    return status;
+}
+
+static ppsched_status fill(ppsched_builder *builder, const struct ppi_strategy *strategy, const struct ppi_task *task,
+                           const ppsched_config *config, ppsched_error *error)
+{
+    size_t kinds = strategy->splits_backward ? 3 : 2;
+    ppsched_status status =
+        ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_microbatches(&task->shape), error);
+    if (status == PPSCHED_OK && strategy->plan != NULL)
+        return plan_ops(builder, strategy, task, config, error);
+    if (status == PPSCHED_OK)
+        put_ops(builder, strategy, task);
+    return status;
+}
+
 ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
                             ppsched_error *error)
 {
@@ -126,14 +169,11 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
         status = ppi_builder_create(&builder, config, strategy->placement, strategy->name, error);
     if (status != PPSCHED_OK)
         return status;
-    size_t kinds = strategy->splits_backward ? 3 : 2;
     builder->flushes = strategy->flushes;
     builder->weight_versions = config->weight_versions != 0 ? config->weight_versions : strategy->weight_versions;
-    status = ppi_builder_reserve(builder, kinds * task.chunks * ppi_total_microbatches(&task.shape), error);
-    if (status == PPSCHED_OK) {
-        put_ops(builder, strategy, &task);
+    status = fill(builder, strategy, &task, config, error);
+    if (status == PPSCHED_OK)
         status = ppi_builder_finish(out, builder, error);
-    }
     ppi_builder_destroy(builder);
     if (status == PPSCHED_OK)
         ppi_log(&config->host, PPSCHED_LOG_INFO, "generated %s: %u devices, %u stages, %u microbatches, %u iterations",

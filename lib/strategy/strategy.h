@@ -36,8 +36,12 @@ struct ppi_strategy {
     /* OK, or REFUSED with the broken rule. NULL: serves all that suits its placement. */
     ppsched_status (*fits)(const struct ppi_task *task, ppsched_error *error);
 
-    /* Puts one device's ops of one run, microbatches 0 to run - 1. */
+    /* A fixed rule: puts one device's ops of one run, microbatches 0 to run - 1. */
     void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen);
+
+    /* Or a search: fills in all devices' ops of one run, F, I and W of every stage pass, device by device. `config` has one
+     * iteration. REFUSED where nothing fits the memory limit. */
+    ppsched_status (*plan)(const struct ppi_task *task, const ppsched_config *config, ppsched_op *ops, ppsched_error *error);
 };
 
 /* All strategies, in the order in which lists show them; NULL past the last. */

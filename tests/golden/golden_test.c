@@ -16,7 +16,7 @@ enum { MOST_DEVICES = 64, MOST_STAGES = 128, LINE = 1 << 18 };
 struct golden {
     char name[128], strategy[64], match[16], placement[24];
     int devices, stages, microbatches, iterations, foreign_memory;
-    char group_size[16];
+    char group_size[16], mem_limit[16];
     double costs[5][MOST_STAGES], overlapped[MOST_STAGES];
     int cost_count[5], overlapped_count;
     double p2p, makespan, span;
@@ -67,6 +67,8 @@ static void read_setting(struct golden *g, const char *rest)
         g->iterations = atoi(value);
     else if (strcmp(key, "group_size") == 0)
         snprintf(g->group_size, sizeof g->group_size, "%s", value);
+    else if (strcmp(key, "mem_limit") == 0)
+        snprintf(g->mem_limit, sizeof g->mem_limit, "%s", value);
     else if (strncmp(key, "overlapped_forward_backward", 27) == 0)
         g->overlapped_count = numbers(value, g->overlapped, MOST_STAGES);
     else if (strncmp(key, "mem_", 4) == 0 && strchr("fiw", key[4]) != NULL && key[5] == '\0')
@@ -137,6 +139,8 @@ static ppsched_config *config_of(const struct golden *g)
     if (g->memory[0] != 0)
         for (int i = 0; i < 3; i++)
             set_number(config, PPSCHED_MEM_FORWARD + i, g->memory[i]);
+    if (g->mem_limit[0] != '\0')
+        set_number(config, PPSCHED_MEM_LIMIT, atof(g->mem_limit));
     if (g->group_size[0] != '\0')
         expect_ok(ppsched_config_set_option(config, "group_size", g->group_size, &error), &error);
     return config;
@@ -250,11 +254,18 @@ static void test_dualpipe(void **state)
     run_file("dualpipe", 16);
 }
 
+static void test_seed003(void **state)
+{
+    (void)state;
+    run_file("seed003", 27);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seed000), cmocka_unit_test(test_pytorch),  cmocka_unit_test(test_victarry),
         cmocka_unit_test(test_sail),    cmocka_unit_test(test_zeropipe), cmocka_unit_test(test_dualpipe),
+        cmocka_unit_test(test_seed003),
     };
     return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
 }

@@ -56,9 +56,8 @@ static void try_alternative(const char *strategy, const struct size *asked, cons
     struct size size = *asked, other = *asked;
     char word[24];
     int used = 0;
-    if (sscanf(text, "%ld devices, %ld stages and %ld microbatches%n", &size.devices, &size.stages, &size.microbatches, &used) ==
-            3 &&
-        used > 0) {
+    sscanf(text, "%ld devices, %ld stages and %ld microbatches%n", &size.devices, &size.stages, &size.microbatches, &used);
+    if (used > 0) {
         expect_serves(strategy, &size, text);
         return;
     }
@@ -240,7 +239,8 @@ static void test_zero_bubble(void **state)
                              "zb_h2 bubble", d, m);
                 for (long r = 0; r < d; r++) {
                     expect_equal(h1.device[r].peak_memory, 3.0 * (double)(d - r) + (double)r, "zb_h1 peak", d, m);
-                    expect_equal(h2.device[r].peak_memory, 3.0 * (double)(2 * d - 2 * r - 1) + 2.0 * (double)r, "zb_h2 peak", d, m);
+                    expect_equal(h2.device[r].peak_memory, 3.0 * (double)(2 * d - 2 * r - 1) + 2.0 * (double)r, "zb_h2 peak", d,
+                                 m);
                 }
             }
 }
@@ -276,8 +276,8 @@ static void test_zbv(void **state)
         }
 }
 
-/* deepseek-ai/DualPipe: bubble (P/2 - 1)(F&B + B - 3W) of a pipeline of P stages, where a pair takes as long as its ops and F, I
- * and W cost the same. */
+/* deepseek-ai/DualPipe: bubble (P/2 - 1)(F&B + B - 3W) of a pipeline of P stages, where a pair takes as long as its ops and
+ * F, I and W cost the same. */
 static void test_dualpipe(void **state)
 {
     (void)state;

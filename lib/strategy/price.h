@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prices of candidate orders, by the common evaluator. All candidates of a search have the same number of ops on every device. */
+#ifndef PPSCHED_STRATEGY_PRICE_H
+#define PPSCHED_STRATEGY_PRICE_H
+
+#include "eval/timeline.h"
+#include "model/builder.h"
+
+struct ppi_pricer {
+    const ppsched_config *config;
+    ppsched_schedule *schedule; /* its ops are overwritten by each candidate */
+    ppsched_timeline *timeline;
+    double least_span;          /* no order has a shorter one: the work of the busiest device */
+};
+
+/* What a candidate costs. */
+struct ppi_price {
+    double span;
+    bool fits; /* within the memory limit of every device */
+};
+
+/* `any` is an order that can be run, `per_device` ops for each device. */
+ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *config, int32_t placement, const ppsched_op *any,
+                               size_t per_device, ppsched_error *error);
+void ppi_pricer_clear(struct ppi_pricer *pricer);
+
+/* INVALID_SCHEDULE where the order cannot be run. */
+ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_op *ops, struct ppi_price *out, ppsched_error *error);
+
+#endif

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "strategy/v_block.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+enum letter { BLANK, F, f, B, b, W, w, LETTERS };
+
+/* Cells of a row are `devices` apart. */
+static uint8_t *cell(const struct ppi_v_grid *grid, int32_t device, int32_t column)
+{
+    return &grid->cells[(size_t)column * (size_t)grid->devices + (size_t)device];
+}
+
+ppsched_status ppi_v_grid_make(struct ppi_v_grid *out, const struct ppi_host *host, uint32_t devices, uint32_t microbatches,
+                               ppsched_error *error)
+{
+    struct ppi_v_grid grid = {.host = *host, .devices = (int32_t)devices, .microbatches = (int32_t)microbatches};
+    grid.built = microbatches > 2 * devices ? (int32_t)microbatches : 2 * (int32_t)devices;
+    grid.columns = PPI_V_PERIOD * (4 * grid.devices + grid.built + 1);
+    size_t size = (size_t)grid.columns * devices;
+    grid.cells = ppi_allocate(host, size, 1);
+    grid.spare = ppi_allocate(host, size, 1);
+    grid.placed = ppi_allocate(host, 4 * (size_t)devices * (size_t)grid.built, sizeof *grid.placed);
+    grid.counts = ppi_allocate(host, 5 * (size_t)devices, sizeof *grid.counts);
+    if (grid.cells == NULL || grid.spare == NULL || grid.placed == NULL || grid.counts == NULL) {
+        ppi_v_grid_clear(&grid);
+        return ppi_fail_memory(error, "the search");
+    }
+    *out = grid;
+    return PPSCHED_OK;
+}
+
+void ppi_v_grid_clear(struct ppi_v_grid *grid)
+{
+    ppi_release(&grid->host, grid->cells);
+    ppi_release(&grid->host, grid->spare);
+    ppi_release(&grid->host, grid->placed);
+    ppi_release(&grid->host, grid->counts);
+}
+
+/* --- the repeated pattern --- */
+
+/* The first free slot after `slot`, cyclically. */
+static uint32_t free_slot_after(const uint8_t pattern[PPI_V_PERIOD], uint32_t slot)
+{
+    do
+        slot = (slot + 1) % PPI_V_PERIOD;
+    while (pattern[slot] != BLANK);
+    return slot;
+}
+
+/* The pattern of one device: its four letters, W after B and w after b. False where two letters want one slot. */
+static bool make_pattern(uint8_t pattern[PPI_V_PERIOD], const uint32_t slot[4])
+{
+    memset(pattern, BLANK, PPI_V_PERIOD);
+    for (uint8_t i = 0; i < 4; i++) {
+        if (pattern[slot[i]] != BLANK)
+            return false;
+        pattern[slot[i]] = (uint8_t)(F + i);
+    }
+    pattern[free_slot_after(pattern, slot[2])] = W;
+    pattern[free_slot_after(pattern, slot[3])] = w;
+    return true;
+}
+
+static bool repeat_pattern(struct ppi_v_grid *grid, const struct ppi_v_block *block)
+{
+    uint8_t pattern[PPI_V_PERIOD];
+    uint32_t slot[4];
+    memcpy(slot, block->slot, sizeof slot);
+    for (int32_t i = 0; i < grid->devices; i++) {
+        if (!make_pattern(pattern, slot))
+            return false;
+        for (int32_t c = 0; c < grid->columns; c++)
+            *cell(grid, i, c) = pattern[c % PPI_V_PERIOD];
+        uint32_t step = block->step[(uint32_t)i < block->turn ? 0 : 1];
+        for (int k = 0; k < 4; k++)
+            slot[k] = (slot[k] + (k % 2 == 0 ? step : PPI_V_PERIOD - 1)) % PPI_V_PERIOD;
+    }
+    return true;
+}
+
+/* Keeps `built` instances of a letter in a row, the first at `first`. */
+static void trim_letter(struct ppi_v_grid *grid, int32_t device, uint8_t letter, int32_t first)
+{
+    int32_t end = first + PPI_V_PERIOD * grid->built;
+    for (int32_t c = first % PPI_V_PERIOD; c < grid->columns; c += PPI_V_PERIOD)
+        if ((c < first || c >= end) && *cell(grid, device, c) == letter)
+            *cell(grid, device, c) = BLANK;
+}
+
+/* Trims one letter of a device at the next place it has from the cursor on, and W with B, w with b. */
+static bool trim_at_cursor(struct ppi_v_grid *grid, int32_t device, uint8_t letter, int32_t *cursor)
+{
+    while (*cursor < grid->columns && *cell(grid, device, *cursor) != letter)
+        ++*cursor;
+    if (*cursor + PPI_V_PERIOD >= grid->columns)
+        return false;
+    trim_letter(grid, device, letter, *cursor);
+    ++*cursor;
+    if (letter != B && letter != b)
+        return true;
+    uint8_t weight = letter == B ? W : w;
+    for (int32_t c = *cursor; c < *cursor + PPI_V_PERIOD; c++)
+        if (*cell(grid, device, c) == weight) {
+            trim_letter(grid, device, weight, c);
+            return true;
+        }
+    return false;
+}
+
+/* Lets the first microbatch run through: F down, f up, B down, b up, each device after the one before. */
+static bool trim(struct ppi_v_grid *grid)
+{
+    int32_t cursor = PPI_V_PERIOD;
+    for (uint8_t letter = F; letter <= b; letter++)
+        for (int32_t i = 0; i < grid->devices; i++)
+            if (!trim_at_cursor(grid, letter % 2 == F % 2 ? i : grid->devices - 1 - i, letter, &cursor))
+                return false;
+    return true;
+}
+
+/* --- what all steps need --- */
+
+static bool is_weight(uint8_t letter)
+{
+    return letter == W || letter == w;
+}
+
+/* The most activations that a device holds: from F or f to W or w. */
+static int32_t peak_of(const struct ppi_v_grid *grid)
+{
+    int32_t peak = 0;
+    for (int32_t i = 0; i < grid->devices; i++) {
+        int32_t held = 0;
+        for (int32_t c = 0; c < grid->columns; c++) {
+            uint8_t letter = *cell(grid, i, c);
+            held += (letter == F || letter == f) - is_weight(letter);
+            peak = held > peak ? held : peak;
+        }
+    }
+    return peak;
+}
+
+static int32_t find_first(const struct ppi_v_grid *grid, int32_t device, uint8_t letter)
+{
+    for (int32_t c = 0; c < grid->columns; c++)
+        if (*cell(grid, device, c) == letter)
+            return c;
+    return grid->columns;
+}
+
+static int32_t find_last(const struct ppi_v_grid *grid, int32_t device, uint8_t letter)
+{
+    int32_t c = grid->columns - 1;
+    while (c >= 0 && *cell(grid, device, c) != letter)
+        c--;
+    return c;
+}
+
+static int32_t *placed_at(const struct ppi_v_grid *grid, uint8_t letter, int32_t device, int32_t index)
+{
+    size_t row = (size_t)(letter - F) * (size_t)grid->devices + (size_t)device;
+    return &grid->placed[row * (size_t)grid->built + (size_t)index];
+}
+
+/* Moves one op as far left as its device and the same op on the neighbour that comes before it allow. `next` is the first free
+ * column of each device, `counts` how many of each letter are placed on it. */
+static bool squeeze_op(struct ppi_v_grid *grid, int32_t *next, int32_t *counts, int32_t device, uint8_t letter)
+{
+    int32_t column = next[device];
+    if (!is_weight(letter)) {
+        bool down = letter == F || letter == B;
+        int32_t neighbour = down ? device - 1 : device + 1, index = counts[(letter - F) * grid->devices + device]++;
+        if (neighbour >= 0 && neighbour < grid->devices) {
+            if (index >= counts[(letter - F) * grid->devices + neighbour])
+                return false;
+            int32_t ready = *placed_at(grid, letter, neighbour, index) + 1;
+            column = ready > column ? ready : column;
+        }
+        if (index >= grid->built)
+            return false;
+        *placed_at(grid, letter, device, index) = column;
+    }
+    if (column >= grid->columns)
+        return false;
+    grid->spare[(size_t)column * (size_t)grid->devices + (size_t)device] = letter;
+    next[device] = column + 1;
+    return true;
+}
+
+/* One column: first what runs down the devices, then what runs up. */
+static bool squeeze_column(struct ppi_v_grid *grid, int32_t *next, int32_t *counts, int32_t column)
+{
+    for (int32_t i = 0; i < grid->devices; i++) {
+        uint8_t letter = *cell(grid, i, column);
+        if ((letter == F || letter == B || letter == W) && !squeeze_op(grid, next, counts, i, letter))
+            return false;
+    }
+    for (int32_t i = grid->devices - 1; i >= 0; i--) {
+        uint8_t letter = *cell(grid, i, column);
+        if ((letter == f || letter == b || letter == w) && !squeeze_op(grid, next, counts, i, letter))
+            return false;
+    }
+    return true;
+}
+
+/* Moves all ops to the left in their order. False where an op comes before the one that it needs. */
+static bool squeeze(struct ppi_v_grid *grid)
+{
+    bool fine = true;
+    memset(grid->counts, 0, 5 * (size_t)grid->devices * sizeof *grid->counts);
+    memset(grid->spare, BLANK, (size_t)grid->columns * (size_t)grid->devices);
+    for (int32_t c = 0; c < grid->columns && fine; c++)
+        fine = squeeze_column(grid, grid->counts + 4 * grid->devices, grid->counts, c);
+    uint8_t *cells = grid->cells;
+    grid->cells = grid->spare;
+    grid->spare = cells;
+    return fine;
+}
+
+/* --- the warm-up: as many forwards as the memory allows, in the order of a V --- */
+
+static int32_t least(int32_t a, int32_t c)
+{
+    return a < c ? a : c;
+}
+
+static int32_t floor_third(int32_t x)
+{
+    return x >= 0 ? x / 3 : -((2 - x) / 3);
+}
+
+/* Numbers that the rewrite of one device's warm-up uses. */
+struct warmup {
+    int32_t device, first_b;
+    int32_t second[2]; /* forwards of the second stage that come first, here and on the last device */
+    int32_t first;     /* and of the first stage, here */
+    int32_t lag;              /* cells from the first B to the first b on the last device */
+    int32_t count[LETTERS];   /* ops taken out, to be laid again */
+};
+
+static void take_out(uint8_t *place, struct warmup *warmup)
+{
+    warmup->count[*place]++;
+    *place = BLANK;
+}
+
+/* Takes out what belongs to the warm-up: all before the first b, and what of f, B, W and then F may come early behind it. */
+static void take_warmup(struct ppi_v_grid *grid, struct warmup *warmup)
+{
+    int32_t *n = warmup->count, rest = warmup->second[1] - warmup->second[0];
+    int32_t ahead = 2 * (grid->devices - warmup->device) + warmup->lag;
+    for (int32_t c = 0; c < warmup->first_b; c++)
+        if (*cell(grid, warmup->device, c) != BLANK)
+            take_out(cell(grid, warmup->device, c), warmup);
+    for (int32_t c = warmup->first_b; c < grid->columns; c++) {
+        uint8_t *place = cell(grid, warmup->device, c);
+        if ((*place == f && n[f] < warmup->second[1]) ||
+            (*place == B && n[B] < n[f] && (n[B] < floor_third(ahead) || n[B] < rest)) ||
+            (*place == W && n[W] < n[B] && (n[W] < floor_third(ahead - 1) || n[W] < rest)))
+            take_out(place, warmup);
+    }
+    for (int32_t c = warmup->first_b; c < grid->columns; c++) {
+        uint8_t *place = cell(grid, warmup->device, c);
+        if (*place == F &&
+            (n[F] < n[f] || n[F] < warmup->first || n[F] - warmup->first + n[f] - warmup->second[0] < n[W] - 1))
+            take_out(place, warmup);
+    }
+}
+
+/* Where the warm-up is laid again, cell by cell. */
+struct layer {
+    struct ppi_v_grid *grid;
+    int32_t device, column;
+    int32_t *left;
+};
+
+/* Puts a letter if there is one left and fewer than `most` were put; the place is passed over anyway where `always`. */
+static void lay(struct layer *layer, uint8_t letter, bool allowed, bool always)
+{
+    bool put = allowed && layer->left[letter] > 0;
+    if (put && layer->column < layer->grid->columns) {
+        *cell(layer->grid, layer->device, layer->column) = letter;
+        layer->left[letter]--;
+    }
+    layer->column += put || always;
+}
+
+static bool lay_warmup(struct ppi_v_grid *grid, struct warmup *warmup)
+{
+    struct layer layer = {grid, warmup->device, warmup->device, warmup->count};
+    int32_t *left = warmup->count;
+    int32_t keep_first = left[F] - least(warmup->first, left[F]), keep_second = left[f] - least(warmup->second[0], left[f]);
+    for (int32_t k = 0; k < 2 * (grid->devices - 1 - warmup->device); k++)
+        lay(&layer, F, left[F] > keep_first, true);
+    for (int32_t k = 0; k <= warmup->device; k++) {
+        lay(&layer, F, left[F] > keep_first, true);
+        lay(&layer, f, left[f] > keep_second, true);
+    }
+    while (layer.column < grid->columns && left[B] + left[W] + left[F] + left[f] > 0) {
+        lay(&layer, B, true, false);
+        lay(&layer, W, true, false);
+        lay(&layer, left[f] > 0 ? f : F, true, false);
+    }
+    return left[B] + left[W] + left[F] + left[f] + left[b] + left[w] == 0;
+}
+
+static bool rewrite_warmup(struct ppi_v_grid *grid, int32_t peak)
+{
+    int32_t last = grid->devices - 1;
+    int32_t lag = find_first(grid, last, b) - find_first(grid, last, B);
+    for (int32_t i = 0; i < grid->devices; i++) {
+        struct warmup warmup = {.device = i, .first_b = find_first(grid, i, b), .lag = lag};
+        warmup.second[0] = least(least(i + 1, peak / 2), grid->built);
+        warmup.second[1] = least(least(grid->devices, peak / 2), grid->built);
+        warmup.first = least(peak - warmup.second[0], grid->built);
+        take_warmup(grid, &warmup);
+        if (!lay_warmup(grid, &warmup))
+            return false;
+    }
+    return true;
+}
+
+/* --- fewer microbatches, and the cool-down --- */
+
+static void keep_first_microbatches(struct ppi_v_grid *grid)
+{
+    for (int32_t i = 0; i < grid->devices; i++) {
+        int32_t count[LETTERS] = {0};
+        for (int32_t c = 0; c < grid->columns; c++) {
+            uint8_t *place = cell(grid, i, c);
+            if (*place != BLANK && ++count[*place] > grid->microbatches)
+                *place = BLANK;
+        }
+    }
+}
+
+static void blank_last(struct ppi_v_grid *grid, int32_t device, uint8_t letter, int32_t count)
+{
+    for (int32_t c = grid->columns - 1; c >= 0 && count > 0; c--)
+        if (*cell(grid, device, c) == letter) {
+            *cell(grid, device, c) = BLANK;
+            count--;
+        }
+}
+
+/* Blanks the last weight gradients of both stages; returns the column of the last that is left, or where none is, -1 for each
+ * that was missing. */
+static int32_t blank_last_weights(struct ppi_v_grid *grid, int32_t device, int32_t count)
+{
+    int32_t c = grid->columns - 1;
+    for (; c >= 0 && count > 0; c--)
+        if (is_weight(*cell(grid, device, c))) {
+            *cell(grid, device, c) = BLANK;
+            count--;
+        }
+    while (c >= 0 && !is_weight(*cell(grid, device, c)))
+        c--;
+    return c >= 0 ? c : -count;
+}
+
+/* Lays a device's last input gradients on two diagonals. */
+static bool lay_diagonals(struct ppi_v_grid *grid, int32_t device, int32_t turn, int32_t second, int32_t first)
+{
+    for (int32_t k = 0; k < first + second; k++) {
+        bool of_first = k < first;
+        int32_t column = of_first ? turn + 2 * grid->devices - device - 2 * k : turn + 1 + device - 2 * (k - first);
+        if (column < 0 || column >= grid->columns || *cell(grid, device, column) != BLANK)
+            return false;
+        *cell(grid, device, column) = of_first ? b : B;
+    }
+    return true;
+}
+
+/* Fills blank cells from `from` on with the weight gradients that are due, those of the second stage first. */
+static void refill_weights(struct ppi_v_grid *grid, int32_t device, int32_t from)
+{
+    int32_t due[2] = {0, 0};
+    for (int32_t c = 0; c < grid->columns; c++) {
+        uint8_t *place = cell(grid, device, c);
+        if (*place == BLANK && c >= from && (due[0] > 0 || due[1] > 0))
+            *place = due[0] > 0 ? W : w;
+        due[0] += (*place == B) - (*place == W);
+        due[1] += (*place == b) - (*place == w);
+    }
+}
+
+static bool rewrite_cooldown(struct ppi_v_grid *grid)
+{
+    int32_t peak = peak_of(grid), first = least((peak + 1) / 2, grid->microbatches);
+    int32_t second = least(peak - first, grid->microbatches), turn = find_last(grid, 0, f);
+    for (int32_t i = 0; i < grid->devices; i++) {
+        int32_t mine = least(second, i + 1);
+        blank_last(grid, i, B, mine);
+        blank_last(grid, i, b, first);
+        blank_last_weights(grid, i, peak);
+        if (!lay_diagonals(grid, i, turn, mine, first))
+            return false;
+    }
+    if (!squeeze(grid))
+        return false;
+    for (int32_t i = 0; i < grid->devices; i++)
+        refill_weights(grid, i, blank_last_weights(grid, i, 2) + 1);
+    return squeeze(grid);
+}
+
+bool ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, int32_t most_activations)
+{
+    if (!repeat_pattern(grid, block) || !trim(grid))
+        return false;
+    int32_t peak = peak_of(grid);
+    if (peak > most_activations || !rewrite_warmup(grid, peak))
+        return false;
+    keep_first_microbatches(grid);
+    if (peak_of(grid) > peak || !squeeze(grid) || !rewrite_cooldown(grid))
+        return false;
+    return peak_of(grid) <= peak;
+}
+
+bool ppi_v_ops(const struct ppi_v_grid *grid, ppsched_op *ops)
+{
+    static const uint8_t kinds[LETTERS] = {0, PPSCHED_KIND_F, PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_I, PPSCHED_KIND_W,
+                                           PPSCHED_KIND_W};
+    int32_t total = 6 * grid->microbatches;
+    for (int32_t i = 0; i < grid->devices; i++) {
+        int32_t count[LETTERS] = {0}, put = 0;
+        for (int32_t c = 0; c < grid->columns; c++) {
+            uint8_t letter = *cell(grid, i, c);
+            if (letter == BLANK)
+                continue;
+            bool of_first = letter == F || letter == b || letter == w;
+            int32_t stage = of_first ? i : 2 * grid->devices - 1 - i;
+            if (put == total || count[W] > count[B] || count[w] > count[b])
+                return false;
+            ops[(size_t)i * (size_t)total + (size_t)put++] =
+                (ppsched_op){.microbatch = (uint32_t)count[letter]++, .stage = (uint16_t)stage, .kind = kinds[letter]};
+        }
+        if (put != total)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The best building block on the V placement under a memory limit: tries every first-device pattern with every pair of steps and
+ * every turn, prices what grows from it with the real costs, and keeps the first of the shortest longest-device spans. */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "strategy/price.h"
+#include "strategy/table.h"
+#include "strategy/v_block.h"
+
+struct search {
+    const struct ppi_task *task;
+    const ppsched_config *config;
+    struct ppi_v_grid grid;
+    struct ppi_pricer pricer; /* made with the first candidate that can be run */
+    bool can_price, found, done;
+    size_t per_device;
+    ppsched_op *candidate, *best; /* best: the caller's */
+    double best_span;
+    double least_limit; /* of the candidates that do not fit, the least memory that one needs */
+};
+
+static double highest_peak(const ppsched_timeline *timeline)
+{
+    return timeline->metrics.peak_memory;
+}
+
+static ppsched_status price_candidate(struct search *search, ppsched_error *error)
+{
+    struct ppi_price price;
+    if (!search->can_price) {
+        ppsched_status status = ppi_pricer_make(&search->pricer, search->config, PPSCHED_PLACEMENT_V, search->candidate,
+                                                search->per_device, error);
+        search->can_price = status == PPSCHED_OK;
+        if (status != PPSCHED_OK)
+            return status;
+    }
+    ppsched_status status = ppi_price(&search->pricer, search->candidate, &price, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (!price.fits) {
+        double peak = highest_peak(search->pricer.timeline);
+        search->least_limit = peak < search->least_limit ? peak : search->least_limit;
+        return PPSCHED_OK;
+    }
+    if (search->found && price.span >= search->best_span)
+        return PPSCHED_OK;
+    search->found = true;
+    search->best_span = price.span;
+    memcpy(search->best, search->candidate, search->task->shape.devices * search->per_device * sizeof *search->best);
+    search->done = price.span <= search->pricer.least_span; /* nothing can be shorter */
+    return PPSCHED_OK;
+}
+
+/* A block that cannot be run, or grows none, is passed over. */
+static ppsched_status try_block(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
+{
+    if (!ppi_v_grow(&search->grid, block, 2 * (int32_t)search->task->shape.devices) ||
+        !ppi_v_ops(&search->grid, search->candidate))
+        return PPSCHED_OK;
+    ppsched_status status = price_candidate(search, error);
+    return status == PPSCHED_ERROR_INVALID_SCHEDULE ? PPSCHED_OK : status;
+}
+
+/* All steps and turns of a pattern. With equal steps the turn is of no account; with the turn at the end the second step is. */
+static ppsched_status try_pattern(struct search *search, struct ppi_v_block block, ppsched_error *error)
+{
+    uint32_t devices = search->task->shape.devices;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < 5; i++)
+        for (uint32_t j = 0; j <= i; j++)
+            for (block.turn = 1; block.turn < devices && !search->done && status == PPSCHED_OK; block.turn++) {
+                bool repeats = (j == i && (i > 0 || block.turn > 1)) || (block.turn == devices - 1 && j > 0);
+                block.step[0] = i + 1;
+                block.step[1] = j + 1;
+                if (!repeats)
+                    status = try_block(search, &block, error);
+            }
+    return status;
+}
+
+static ppsched_status try_all(struct search *search, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t code = 0; code < 5 * 5 * 5 && !search->done && status == PPSCHED_OK; code++) {
+        struct ppi_v_block block = {.slot = {0, 1 + code / 25, 1 + code / 5 % 5, 1 + code % 5}};
+        if (block.slot[1] != block.slot[2] && block.slot[1] != block.slot[3] && block.slot[2] != block.slot[3])
+            status = try_pattern(search, block, error);
+    }
+    return status;
+}
+
+/* One device: there is nothing to search. */
+static ppsched_status try_single_device(struct search *search, ppsched_error *error)
+{
+    static const uint8_t kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_W, PPSCHED_KIND_I,
+                                    PPSCHED_KIND_W};
+    static const uint16_t stages[] = {0, 1, 1, 1, 0, 0};
+    for (uint32_t k = 0; k < search->per_device; k++)
+        search->candidate[k] = (ppsched_op){.microbatch = k / 6, .stage = stages[k % 6], .kind = kinds[k % 6]};
+    return price_candidate(search, error);
+}
+
+static ppsched_status nothing_fits(const struct search *search, ppsched_error *error)
+{
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "v_search: no schedule fits the memory limit; the least limit that works is %g",
+                    search->least_limit);
+}
+
+static ppsched_status plan(const struct ppi_task *task, const ppsched_config *config, ppsched_op *ops, ppsched_error *error)
+{
+    uint32_t devices = task->shape.devices;
+    struct search search = {.task = task, .config = config, .best = ops, .least_limit = PPI_INFINITE};
+    search.per_device = 6 * (size_t)task->shape.microbatches;
+    search.candidate = ppi_allocate(&config->host, devices * search.per_device, sizeof *search.candidate);
+    if (search.candidate == NULL)
+        return ppi_fail_memory(error, "the search");
+    ppsched_status status = ppi_v_grid_make(&search.grid, &config->host, devices, task->shape.microbatches, error);
+    if (status == PPSCHED_OK)
+        status = devices == 1 ? try_single_device(&search, error) : try_all(&search, error);
+    if (status == PPSCHED_OK && !search.found)
+        status = nothing_fits(&search, error);
+    if (search.can_price)
+        ppi_pricer_clear(&search.pricer);
+    if (search.grid.cells != NULL)
+        ppi_v_grid_clear(&search.grid);
+    ppi_release(&config->host, search.candidate);
+    return status;
+}
+
+/* A grid has 6 (6D + max(M, 2D) + 1) columns of D cells. */
+static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
+{
+    const uint64_t most = (uint64_t)1 << 28;
+    uint64_t devices = task->shape.devices, columns = 6 * (6 * devices + task->shape.microbatches + 1);
+    if (columns * devices <= most)
+        return PPSCHED_OK;
+    return ppi_refuse(error, &ppi_v_search, "%u microbatches on %u devices are too many to search", task->shape.microbatches,
+                      task->shape.devices);
+}
+
+const struct ppi_strategy ppi_v_search = {
+    .name = "v_search",
+    .summary = "the best building block on the V placement under the memory limit, for real costs",
+    .source = "Pipeline Parallelism with Controllable Memory (Qi et al. 2024, arXiv 2405.15362)",
+    .placement = PPSCHED_PLACEMENT_V,
+    .chunks = 2,
+    .weight_versions = 1,
+    .splits_backward = true,
+    .flushes = true,
+    .fits = fits,
+    .plan = plan,
+};
