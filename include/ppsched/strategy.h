@@ -28,6 +28,8 @@ typedef struct ppsched_strategy_info {
     const char *summary;     /* one line */
     const char *source;      /* paper or project that the rule comes from */
     const char *const *aliases; /* `alias_count` other names that are accepted */
+    uint32_t searches;       /* 1 where it looks for the best order under costs and memory limits, 0 for a fixed rule */
+    uint32_t reserved;
 } ppsched_strategy_info;
 
 /* An option of a strategy. Sized as above. */
@@ -54,7 +56,8 @@ PPSCHED_API ppsched_status ppsched_strategy_option(uint32_t strategy, uint32_t o
  * Errors: UNKNOWN_STRATEGY with the nearest name in the message. */
 PPSCHED_API ppsched_status ppsched_strategy_find(const char *name, uint32_t *out, ppsched_error *error);
 
-/* Tells, without building anything, whether the strategy can serve the problem with its options.
+/* Tells, without building anything, whether the strategy can serve the problem with its options. (A search may still find that
+ * nothing fits the memory limit.)
  * Errors: UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE, or REFUSED with the rule that is broken and the nearest sizes that
  * work. */
 PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched_config *config, ppsched_error *error);

@@ -28,6 +28,7 @@ ppsched_status ppsched_strategy_describe(uint32_t strategy, ppsched_strategy_inf
         .summary = row->summary,
         .source = row->source,
         .aliases = row->aliases,
+        .searches = row->plan != NULL,
     };
     return ppi_give_sized(info, &own, sizeof own);
 }

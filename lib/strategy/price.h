@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prices of candidate orders, by the common evaluator. All candidates of a search have the same number of ops on every device. */
+/* Prices of candidate orders, by the common evaluator. All candidates of a search have as many ops on every device. */
 #ifndef PPSCHED_STRATEGY_PRICE_H
 #define PPSCHED_STRATEGY_PRICE_H
 

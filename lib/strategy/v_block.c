@@ -7,6 +7,11 @@
 
 enum letter { BLANK, F, f, B, b, W, w, LETTERS };
 
+static int32_t least(int32_t a, int32_t c)
+{
+    return a < c ? a : c;
+}
+
 /* Cells of a row are `devices` apart. */
 static uint8_t *cell(const struct ppi_v_grid *grid, int32_t device, int32_t column)
 {
@@ -24,7 +29,8 @@ ppsched_status ppi_v_grid_make(struct ppi_v_grid *out, const struct ppi_host *ho
     grid.spare = ppi_allocate(host, size, 1);
     grid.placed = ppi_allocate(host, 4 * (size_t)devices * (size_t)grid.built, sizeof *grid.placed);
     grid.counts = ppi_allocate(host, 5 * (size_t)devices, sizeof *grid.counts);
-    if (grid.cells == NULL || grid.spare == NULL || grid.placed == NULL || grid.counts == NULL) {
+    grid.slots = ppi_allocate(host, (size_t)devices * LETTERS, 1);
+    if (grid.cells == NULL || grid.spare == NULL || grid.placed == NULL || grid.counts == NULL || grid.slots == NULL) {
         ppi_v_grid_clear(&grid);
         return ppi_fail_memory(error, "the search");
     }
@@ -38,43 +44,49 @@ void ppi_v_grid_clear(struct ppi_v_grid *grid)
     ppi_release(&grid->host, grid->spare);
     ppi_release(&grid->host, grid->placed);
     ppi_release(&grid->host, grid->counts);
+    ppi_release(&grid->host, grid->slots);
 }
 
 /* --- the repeated pattern --- */
 
 /* The first free slot after `slot`, cyclically. */
-static uint32_t free_slot_after(const uint8_t pattern[PPI_V_PERIOD], uint32_t slot)
+static uint8_t free_slot_after(const bool taken[PPI_V_PERIOD], uint32_t slot)
 {
     do
         slot = (slot + 1) % PPI_V_PERIOD;
-    while (pattern[slot] != BLANK);
-    return slot;
+    while (taken[slot]);
+    return (uint8_t)slot;
 }
 
-/* The pattern of one device: its four letters, W after B and w after b. False where two letters want one slot. */
-static bool make_pattern(uint8_t pattern[PPI_V_PERIOD], const uint32_t slot[4])
+/* The slots of one device's letters: W takes the first that is free after B, w after b. False where two letters want one. */
+static bool take_slots(uint8_t slots[LETTERS], const uint32_t wanted[4])
 {
-    memset(pattern, BLANK, PPI_V_PERIOD);
-    for (uint8_t i = 0; i < 4; i++) {
-        if (pattern[slot[i]] != BLANK)
+    bool taken[PPI_V_PERIOD] = {false};
+    for (int k = 0; k < 4; k++) {
+        if (taken[wanted[k]])
             return false;
-        pattern[slot[i]] = (uint8_t)(F + i);
+        taken[wanted[k]] = true;
+        slots[F + k] = (uint8_t)wanted[k];
     }
-    pattern[free_slot_after(pattern, slot[2])] = W;
-    pattern[free_slot_after(pattern, slot[3])] = w;
+    slots[W] = free_slot_after(taken, slots[B]);
+    taken[slots[W]] = true;
+    slots[w] = free_slot_after(taken, slots[b]);
     return true;
 }
 
-static bool repeat_pattern(struct ppi_v_grid *grid, const struct ppi_v_block *block)
+static uint8_t *slots_of(const struct ppi_v_grid *grid, int32_t device)
 {
-    uint8_t pattern[PPI_V_PERIOD];
+    return &grid->slots[(size_t)device * LETTERS];
+}
+
+/* From device to device F and B move by the block's step, f and b back by one. */
+static bool place_block(struct ppi_v_grid *grid, const struct ppi_v_block *block)
+{
     uint32_t slot[4];
     memcpy(slot, block->slot, sizeof slot);
     for (int32_t i = 0; i < grid->devices; i++) {
-        if (!make_pattern(pattern, slot))
+        if (!take_slots(slots_of(grid, i), slot))
             return false;
-        for (int32_t c = 0; c < grid->columns; c++)
-            *cell(grid, i, c) = pattern[c % PPI_V_PERIOD];
         uint32_t step = block->step[(uint32_t)i < block->turn ? 0 : 1];
         for (int k = 0; k < 4; k++)
             slot[k] = (slot[k] + (k % 2 == 0 ? step : PPI_V_PERIOD - 1)) % PPI_V_PERIOD;
@@ -82,44 +94,30 @@ static bool repeat_pattern(struct ppi_v_grid *grid, const struct ppi_v_block *bl
     return true;
 }
 
-/* Keeps `built` instances of a letter in a row, the first at `first`. */
-static void trim_letter(struct ppi_v_grid *grid, int32_t device, uint8_t letter, int32_t first)
+/* Lays all instances of a letter, the first at the first of its slots from the cursor on; returns the column behind that. */
+static int32_t lay_letter(struct ppi_v_grid *grid, int32_t device, uint8_t letter, int32_t cursor)
 {
-    int32_t end = first + PPI_V_PERIOD * grid->built;
-    for (int32_t c = first % PPI_V_PERIOD; c < grid->columns; c += PPI_V_PERIOD)
-        if ((c < first || c >= end) && *cell(grid, device, c) == letter)
-            *cell(grid, device, c) = BLANK;
+    int32_t slot = slots_of(grid, device)[letter];
+    int32_t first = cursor + (slot + PPI_V_PERIOD - cursor % PPI_V_PERIOD) % PPI_V_PERIOD;
+    for (int32_t k = 0, c = first; k < grid->built && c < grid->columns; k++, c += PPI_V_PERIOD)
+        *cell(grid, device, c) = letter;
+    return first + 1;
 }
 
-/* Trims one letter of a device at the next place it has from the cursor on, and W with B, w with b. */
-static bool trim_at_cursor(struct ppi_v_grid *grid, int32_t device, uint8_t letter, int32_t *cursor)
-{
-    while (*cursor < grid->columns && *cell(grid, device, *cursor) != letter)
-        ++*cursor;
-    if (*cursor + PPI_V_PERIOD >= grid->columns)
-        return false;
-    trim_letter(grid, device, letter, *cursor);
-    ++*cursor;
-    if (letter != B && letter != b)
-        return true;
-    uint8_t weight = letter == B ? W : w;
-    for (int32_t c = *cursor; c < *cursor + PPI_V_PERIOD; c++)
-        if (*cell(grid, device, c) == weight) {
-            trim_letter(grid, device, weight, c);
-            return true;
-        }
-    return false;
-}
-
-/* Lets the first microbatch run through: F down, f up, B down, b up, each device after the one before. */
-static bool trim(struct ppi_v_grid *grid)
+/* Lets the first microbatch run through, F down, f up, B down, b up, each device after the one before; the others follow it
+ * every six cells. */
+static void lay_block(struct ppi_v_grid *grid)
 {
     int32_t cursor = PPI_V_PERIOD;
+    memset(grid->cells, BLANK, (size_t)grid->columns * (size_t)grid->devices);
     for (uint8_t letter = F; letter <= b; letter++)
-        for (int32_t i = 0; i < grid->devices; i++)
-            if (!trim_at_cursor(grid, letter % 2 == F % 2 ? i : grid->devices - 1 - i, letter, &cursor))
-                return false;
-    return true;
+        for (int32_t k = 0; k < grid->devices; k++) {
+            int32_t device = letter == F || letter == B ? k : grid->devices - 1 - k;
+            cursor = lay_letter(grid, device, letter, cursor);
+            if (letter == B || letter == b)
+                lay_letter(grid, device, letter == B ? W : w, cursor);
+        }
+    grid->used = least(grid->columns, cursor + PPI_V_PERIOD * grid->built);
 }
 
 /* --- what all steps need --- */
@@ -135,7 +133,7 @@ static int32_t peak_of(const struct ppi_v_grid *grid)
     int32_t peak = 0;
     for (int32_t i = 0; i < grid->devices; i++) {
         int32_t held = 0;
-        for (int32_t c = 0; c < grid->columns; c++) {
+        for (int32_t c = 0; c < grid->used; c++) {
             uint8_t letter = *cell(grid, i, c);
             held += (letter == F || letter == f) - is_weight(letter);
             peak = held > peak ? held : peak;
@@ -146,15 +144,15 @@ static int32_t peak_of(const struct ppi_v_grid *grid)
 
 static int32_t find_first(const struct ppi_v_grid *grid, int32_t device, uint8_t letter)
 {
-    for (int32_t c = 0; c < grid->columns; c++)
+    for (int32_t c = 0; c < grid->used; c++)
         if (*cell(grid, device, c) == letter)
             return c;
-    return grid->columns;
+    return grid->used;
 }
 
 static int32_t find_last(const struct ppi_v_grid *grid, int32_t device, uint8_t letter)
 {
-    int32_t c = grid->columns - 1;
+    int32_t c = grid->used - 1;
     while (c >= 0 && *cell(grid, device, c) != letter)
         c--;
     return c;
@@ -211,10 +209,14 @@ static bool squeeze_column(struct ppi_v_grid *grid, int32_t *next, int32_t *coun
 static bool squeeze(struct ppi_v_grid *grid)
 {
     bool fine = true;
+    int32_t *next = grid->counts + 4 * grid->devices;
     memset(grid->counts, 0, 5 * (size_t)grid->devices * sizeof *grid->counts);
     memset(grid->spare, BLANK, (size_t)grid->columns * (size_t)grid->devices);
-    for (int32_t c = 0; c < grid->columns && fine; c++)
-        fine = squeeze_column(grid, grid->counts + 4 * grid->devices, grid->counts, c);
+    for (int32_t c = 0; c < grid->used && fine; c++)
+        fine = squeeze_column(grid, next, grid->counts, c);
+    grid->used = 0;
+    for (int32_t i = 0; i < grid->devices; i++)
+        grid->used = next[i] > grid->used ? next[i] : grid->used;
     uint8_t *cells = grid->cells;
     grid->cells = grid->spare;
     grid->spare = cells;
@@ -222,11 +224,6 @@ static bool squeeze(struct ppi_v_grid *grid)
 }
 
 /* --- the warm-up: as many forwards as the memory allows, in the order of a V --- */
-
-static int32_t least(int32_t a, int32_t c)
-{
-    return a < c ? a : c;
-}
 
 static int32_t floor_third(int32_t x)
 {
@@ -256,14 +253,14 @@ static void take_warmup(struct ppi_v_grid *grid, struct warmup *warmup)
     for (int32_t c = 0; c < warmup->first_b; c++)
         if (*cell(grid, warmup->device, c) != BLANK)
             take_out(cell(grid, warmup->device, c), warmup);
-    for (int32_t c = warmup->first_b; c < grid->columns; c++) {
+    for (int32_t c = warmup->first_b; c < grid->used; c++) {
         uint8_t *place = cell(grid, warmup->device, c);
         if ((*place == f && n[f] < warmup->second[1]) ||
             (*place == B && n[B] < n[f] && (n[B] < floor_third(ahead) || n[B] < rest)) ||
             (*place == W && n[W] < n[B] && (n[W] < floor_third(ahead - 1) || n[W] < rest)))
             take_out(place, warmup);
     }
-    for (int32_t c = warmup->first_b; c < grid->columns; c++) {
+    for (int32_t c = warmup->first_b; c < grid->used; c++) {
         uint8_t *place = cell(grid, warmup->device, c);
         if (*place == F &&
             (n[F] < n[f] || n[F] < warmup->first || n[F] - warmup->first + n[f] - warmup->second[0] < n[W] - 1))
@@ -282,7 +279,7 @@ struct layer {
 static void lay(struct layer *layer, uint8_t letter, bool allowed, bool always)
 {
     bool put = allowed && layer->left[letter] > 0;
-    if (put && layer->column < layer->grid->columns) {
+    if (put && layer->column < layer->grid->used) {
         *cell(layer->grid, layer->device, layer->column) = letter;
         layer->left[letter]--;
     }
@@ -300,7 +297,7 @@ static bool lay_warmup(struct ppi_v_grid *grid, struct warmup *warmup)
         lay(&layer, F, left[F] > keep_first, true);
         lay(&layer, f, left[f] > keep_second, true);
     }
-    while (layer.column < grid->columns && left[B] + left[W] + left[F] + left[f] > 0) {
+    while (layer.column < grid->used && left[B] + left[W] + left[F] + left[f] > 0) {
         lay(&layer, B, true, false);
         lay(&layer, W, true, false);
         lay(&layer, left[f] > 0 ? f : F, true, false);
@@ -330,7 +327,7 @@ static void keep_first_microbatches(struct ppi_v_grid *grid)
 {
     for (int32_t i = 0; i < grid->devices; i++) {
         int32_t count[LETTERS] = {0};
-        for (int32_t c = 0; c < grid->columns; c++) {
+        for (int32_t c = 0; c < grid->used; c++) {
             uint8_t *place = cell(grid, i, c);
             if (*place != BLANK && ++count[*place] > grid->microbatches)
                 *place = BLANK;
@@ -340,7 +337,7 @@ static void keep_first_microbatches(struct ppi_v_grid *grid)
 
 static void blank_last(struct ppi_v_grid *grid, int32_t device, uint8_t letter, int32_t count)
 {
-    for (int32_t c = grid->columns - 1; c >= 0 && count > 0; c--)
+    for (int32_t c = grid->used - 1; c >= 0 && count > 0; c--)
         if (*cell(grid, device, c) == letter) {
             *cell(grid, device, c) = BLANK;
             count--;
@@ -351,7 +348,7 @@ static void blank_last(struct ppi_v_grid *grid, int32_t device, uint8_t letter, 
  * that was missing. */
 static int32_t blank_last_weights(struct ppi_v_grid *grid, int32_t device, int32_t count)
 {
-    int32_t c = grid->columns - 1;
+    int32_t c = grid->used - 1;
     for (; c >= 0 && count > 0; c--)
         if (is_weight(*cell(grid, device, c))) {
             *cell(grid, device, c) = BLANK;
@@ -371,6 +368,7 @@ static bool lay_diagonals(struct ppi_v_grid *grid, int32_t device, int32_t turn,
         if (column < 0 || column >= grid->columns || *cell(grid, device, column) != BLANK)
             return false;
         *cell(grid, device, column) = of_first ? b : B;
+        grid->used = column >= grid->used ? column + 1 : grid->used;
     }
     return true;
 }
@@ -379,10 +377,11 @@ static bool lay_diagonals(struct ppi_v_grid *grid, int32_t device, int32_t turn,
 static void refill_weights(struct ppi_v_grid *grid, int32_t device, int32_t from)
 {
     int32_t due[2] = {0, 0};
-    for (int32_t c = 0; c < grid->columns; c++) {
+    for (int32_t c = 0; c < grid->columns && (c < grid->used || due[0] > 0 || due[1] > 0); c++) {
         uint8_t *place = cell(grid, device, c);
         if (*place == BLANK && c >= from && (due[0] > 0 || due[1] > 0))
             *place = due[0] > 0 ? W : w;
+        grid->used = c >= grid->used ? c + 1 : grid->used;
         due[0] += (*place == B) - (*place == W);
         due[1] += (*place == b) - (*place == w);
     }
@@ -409,15 +408,43 @@ static bool rewrite_cooldown(struct ppi_v_grid *grid)
 
 bool ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, int32_t most_activations)
 {
-    if (!repeat_pattern(grid, block) || !trim(grid))
+    if (!place_block(grid, block))
         return false;
+    lay_block(grid);
     int32_t peak = peak_of(grid);
     if (peak > most_activations || !rewrite_warmup(grid, peak))
         return false;
-    keep_first_microbatches(grid);
+    if (grid->microbatches < grid->built)
+        keep_first_microbatches(grid);
     if (peak_of(grid) > peak || !squeeze(grid) || !rewrite_cooldown(grid))
         return false;
     return peak_of(grid) <= peak;
+}
+
+/* The first column of a device in which a weight gradient is not due, or `used`. */
+static int32_t first_early_weight(const struct ppi_v_grid *grid, int32_t device)
+{
+    int32_t count[LETTERS] = {0};
+    for (int32_t c = 0; c < grid->used; c++) {
+        count[*cell(grid, device, c)]++;
+        if (count[W] > count[B] || count[w] > count[b])
+            return c;
+    }
+    return grid->used;
+}
+
+bool ppi_v_mend(struct ppi_v_grid *grid, int32_t most_activations)
+{
+    for (int32_t i = 0; i < grid->devices; i++) {
+        int32_t from = first_early_weight(grid, i);
+        if (from == grid->used)
+            continue;
+        for (int32_t c = from; c < grid->used; c++)
+            if (is_weight(*cell(grid, i, c)))
+                *cell(grid, i, c) = BLANK;
+        refill_weights(grid, i, from);
+    }
+    return squeeze(grid) && peak_of(grid) <= most_activations;
 }
 
 bool ppi_v_ops(const struct ppi_v_grid *grid, ppsched_op *ops)
@@ -427,7 +454,7 @@ bool ppi_v_ops(const struct ppi_v_grid *grid, ppsched_op *ops)
     int32_t total = 6 * grid->microbatches;
     for (int32_t i = 0; i < grid->devices; i++) {
         int32_t count[LETTERS] = {0}, put = 0;
-        for (int32_t c = 0; c < grid->columns; c++) {
+        for (int32_t c = 0; c < grid->used; c++) {
             uint8_t letter = *cell(grid, i, c);
             if (letter == BLANK)
                 continue;

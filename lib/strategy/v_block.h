@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building blocks on the V placement: a pattern of six unit cells that every device repeats, and how a whole schedule grows
- * from it. After "Pipeline Parallelism with Controllable Memory" (Qi et al. 2024, arXiv 2405.15362), in the form of its first public
- * search.
+ * from it. After "Pipeline Parallelism with Controllable Memory" (Qi et al. 2024, arXiv 2405.15362), in the form of its first
+ * public search.
  *
  * A schedule is a grid of unit cells, a row a device. Letters, as in that search: F, f the forwards of a device's first and
  * second stage, B, W the input and weight gradients of the second, b, w those of the first. */
@@ -23,8 +23,9 @@ struct ppi_v_block {
 struct ppi_v_grid {
     struct ppi_host host;
     int32_t devices, microbatches, built; /* built: microbatches of the repeated pattern */
-    int32_t columns;
+    int32_t columns, used;                /* there is room for; there is nothing behind */
     uint8_t *cells, *spare; /* column by column */
+    uint8_t *slots;         /* of the six letters of each device in the repeated pattern */
     int32_t *placed;        /* column of each F, f, B and b that a squeeze has placed */
     int32_t *counts;        /* a squeeze's numbers for each device: placed F, f, B and b, and the first free column */
 };
@@ -36,6 +37,10 @@ void ppi_v_grid_clear(struct ppi_v_grid *grid);
 /* Grows the schedule of a block. False where the block does not give one: cells collide, or memory grows beyond
  * `most_activations`, counted in stage passes from F to W. */
 bool ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, int32_t most_activations);
+
+/* What growth leaves open: a weight gradient may stand before its own input gradient. Lays the weight gradients anew from the
+ * first such place on. False where memory grows beyond `most_activations`. */
+bool ppi_v_mend(struct ppi_v_grid *grid, int32_t most_activations);
 
 /* Writes the grid's ops, device by device, 6 * microbatches each. False where a weight gradient comes before its input
  * gradient, or ops were lost. */

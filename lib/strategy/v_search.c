@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The best building block on the V placement under a memory limit: tries every first-device pattern with every pair of steps and
- * every turn, prices what grows from it with the real costs, and keeps the first of the shortest longest-device spans. */
+/* The best building block on the V placement under a memory limit: tries every first-device pattern with every pair of steps
+ * and every turn, prices what grows from it with the real costs, and keeps the first of the shortest longest-device spans. Only
+ * where none fits are blocks considered whose growth must be mended first. */
 #include <string.h>
 
 #include "base/checked.h"
@@ -15,16 +16,12 @@ struct search {
     struct ppi_v_grid grid;
     struct ppi_pricer pricer; /* made with the first candidate that can be run */
     bool can_price, found, done;
+    bool mends;               /* whether growths with early weight gradients are mended; else they are passed over */
     size_t per_device;
     ppsched_op *candidate, *best; /* best: the caller's */
     double best_span;
     double least_limit; /* of the candidates that do not fit, the least memory that one needs */
 };
-
-static double highest_peak(const ppsched_timeline *timeline)
-{
-    return timeline->metrics.peak_memory;
-}
 
 static ppsched_status price_candidate(struct search *search, ppsched_error *error)
 {
@@ -40,7 +37,7 @@ static ppsched_status price_candidate(struct search *search, ppsched_error *erro
     if (status != PPSCHED_OK)
         return status;
     if (!price.fits) {
-        double peak = highest_peak(search->pricer.timeline);
+        double peak = search->pricer.timeline->metrics.peak_memory;
         search->least_limit = peak < search->least_limit ? peak : search->least_limit;
         return PPSCHED_OK;
     }
@@ -56,7 +53,8 @@ static ppsched_status price_candidate(struct search *search, ppsched_error *erro
 /* A block that cannot be run, or grows none, is passed over. */
 static ppsched_status try_block(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
 {
-    if (!ppi_v_grow(&search->grid, block, 2 * (int32_t)search->task->shape.devices) ||
+    int32_t most = 2 * (int32_t)search->task->shape.devices;
+    if (!ppi_v_grow(&search->grid, block, most) || (search->mends && !ppi_v_mend(&search->grid, most)) ||
         !ppi_v_ops(&search->grid, search->candidate))
         return PPSCHED_OK;
     ppsched_status status = price_candidate(search, error);
@@ -104,8 +102,8 @@ static ppsched_status try_single_device(struct search *search, ppsched_error *er
 
 static ppsched_status nothing_fits(const struct search *search, ppsched_error *error)
 {
-    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "v_search: no schedule fits the memory limit; the least limit that works is %g",
-                    search->least_limit);
+    return ppi_refuse(error, &ppi_v_search, "no schedule fits the memory limit; the least limit that works is %g",
+                      search->least_limit);
 }
 
 static ppsched_status plan(const struct ppi_task *task, const ppsched_config *config, ppsched_op *ops, ppsched_error *error)
@@ -119,6 +117,10 @@ static ppsched_status plan(const struct ppi_task *task, const ppsched_config *co
     ppsched_status status = ppi_v_grid_make(&search.grid, &config->host, devices, task->shape.microbatches, error);
     if (status == PPSCHED_OK)
         status = devices == 1 ? try_single_device(&search, error) : try_all(&search, error);
+    if (status == PPSCHED_OK && !search.found && devices > 1) {
+        search.mends = true;
+        status = try_all(&search, error);
+    }
     if (status == PPSCHED_OK && !search.found)
         status = nothing_fits(&search, error);
     if (search.can_price)

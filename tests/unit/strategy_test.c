@@ -104,6 +104,58 @@ static void test_refusals(void **state)
     ppsched_config_destroy(config);
 }
 
+/* A search keeps to the limit, and the least limit that it names works while anything below does not. */
+static void test_search_under_limits(void **state)
+{
+    ppsched_error error;
+    ppsched_schedule *schedule = NULL;
+    double least = 0, span = 1e9;
+    ppsched_config *config = make_config(4, 8, 10);
+    (void)state;
+    set_number(config, PPSCHED_MEM_LIMIT, 1);
+    assert_int_equal(ppsched_schedule_generate(&schedule, config, "v_search", &error), PPSCHED_ERROR_REFUSED);
+    assert_int_equal(sscanf(strstr(error.message, "the least limit"), "the least limit that works is %lf", &least), 1);
+    assert_true(least == 4);
+    for (double limit = least; limit <= 10; limit++) {
+        set_number(config, PPSCHED_MEM_LIMIT, limit);
+        schedule = make_schedule(config, "v_search");
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
+        assert_true(metrics_of(timeline).peak_memory <= limit && metrics_of(timeline).span <= span);
+        span = metrics_of(timeline).span;
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+    }
+    assert_true(span == 60); /* no bubble at 2D */
+    set_number(config, PPSCHED_MEM_LIMIT, least - 0.5);
+    assert_int_equal(ppsched_schedule_generate(&schedule, config, "v_search", &error), PPSCHED_ERROR_REFUSED);
+    ppsched_config_destroy(config);
+}
+
+/* Over sizes and uneven costs a search's result can be run, and keeps to the memory of its family. */
+static void test_search_with_uneven_costs(void **state)
+{
+    static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES};
+    uint64_t seed = 5;
+    (void)state;
+    for (int trial = 0; trial < 40; trial++) {
+        uint32_t devices = 1 + random_below(&seed, 6);
+        double times[3][12];
+        ppsched_config *config = make_config(devices, 2 * devices, 1 + random_below(&seed, 14));
+        for (int k = 0; k < 3; k++) {
+            for (uint32_t s = 0; s < 2 * devices; s++)
+                times[k][s] = 1 + random_below(&seed, 40) / 10.0;
+            expect_ok(ppsched_config_set_values(config, quantities[k], times[k], 2 * devices, NULL), NULL);
+        }
+        ppsched_schedule *schedule = make_schedule(config, "v_search");
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        assert_true(metrics_of(timeline).peak_memory <= 2 * devices);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +163,8 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_search_under_limits),
+        cmocka_unit_test(test_search_with_uneven_costs),
     };
     return cmocka_run_group_tests_name("strategy", tests, NULL, NULL);
 }

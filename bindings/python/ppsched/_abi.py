@@ -203,6 +203,8 @@ class StrategyInfo(Structure):
         ("summary", c_char_p),
         ("source", c_char_p),
         ("aliases", POINTER(c_char_p)),
+        ("searches", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 

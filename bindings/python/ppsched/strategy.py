@@ -23,7 +23,8 @@ class Strategy(NamedTuple):
     """What a strategy is.
 
     chunks: stages per device that it needs, 0 for any number; weight_versions: versions of the weights that live at once;
-    splits_backward: it uses I and W instead of B; flushes: an iteration starts when the one before has ended.
+    splits_backward: it uses I and W instead of B; flushes: an iteration starts when the one before has ended;
+    searches: it looks for the best order under the problem's costs and memory limits.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Strategy(NamedTuple):
     weight_versions: int
     splits_backward: bool
     flushes: bool
+    searches: bool
     summary: str
     source: str
     options: List[Option]
@@ -55,6 +57,7 @@ def _describe(index):
         weight_versions=info.weight_versions,
         splits_backward=bool(info.splits_backward),
         flushes=bool(info.flushes),
+        searches=bool(info.searches),
         summary=info.summary.decode(),
         source=info.source.decode(),
         options=[_option(index, i) for i in range(info.option_count)],
