@@ -304,11 +304,61 @@ static void test_dualpipe(void **state)
         }
 }
 
+/* Peaks of docs/strategies.md that no paper gives, in stage passes. `lead` is what device 0 holds, `slope` what each next one
+ * holds less; 0 for all alike. */
+static void expect_peaks(const char *strategy, long devices, long chunks, long microbatches, long lead, long slope)
+{
+    struct size size = {devices, devices * chunks, microbatches, 0};
+    ppsched_config *config = config_of(&size);
+    ppsched_schedule *schedule = make_schedule(config, strategy);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    for (long r = 0; r < devices; r++)
+        expect_equal(device_metrics_of(timeline, (uint32_t)r).peak_memory, (double)least(microbatches * chunks, lead - slope * r),
+                     strategy, devices, microbatches);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+static void test_peaks(void **state)
+{
+    (void)state;
+    for (long d = 1; d <= 12; d++)
+        for (long m = 2 * d; m <= 40; m++) {
+            expect_peaks("1f1b_overlap", d, 1, m, 2 * (d - 1) + 2, 2);
+            expect_peaks("1f1b_no_flush", d, 1, m, d, 1);
+            expect_peaks("eager_1f1b_no_flush", d, 1, m, 2 * (d - 1) + 1, 2);
+            expect_peaks("dualpipe_v", d, 2, m, 2 * d + 1, 0);
+            if (d % 2 == 0 && m % 2 == 0)
+                expect_peaks("dualpipe", d, 1, m, d + 1, 0);
+            for (long v = 1; v <= 4 && m % d == 0 && m >= 3 * d; v++) {
+                expect_peaks("interleaved_1f1b_overlap", d, v, m, 2 * (d - 1) + (v - 1) * d + 2, 2);
+                expect_peaks("interleaved_zb", d, v, m, v * d, 0);
+            }
+        }
+}
+
+/* (D-1)(F+I-W) where g = D divides M, for W <= I. */
+static void test_interleaved_zb(void **state)
+{
+    (void)state;
+    for (int u = 0; u < UNITS; u++)
+        for (long d = 1; d <= 8; d++)
+            for (long v = 1; v <= 4; v++)
+                for (long m = 2 * d; m <= 40; m += d) {
+                    double f = units[u].f, i = units[u].i, w = units[u].w;
+                    struct result ours = run("interleaved_zb", d, v, m, units[u]);
+                    expect_equal(ours.whole.makespan - (double)(m * v) * (f + i + w), (double)(d - 1) * (f + i - w),
+                                 "interleaved_zb bubble", d, m);
+                }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_size),  cmocka_unit_test(test_gpipe_and_1f1b), cmocka_unit_test(test_zero_bubble),
         cmocka_unit_test(test_interleaved), cmocka_unit_test(test_zbv),            cmocka_unit_test(test_dualpipe),
+        cmocka_unit_test(test_peaks),       cmocka_unit_test(test_interleaved_zb),
     };
     return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);
 }
