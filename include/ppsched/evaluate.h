@@ -29,7 +29,8 @@ typedef struct ppsched_metrics {
     uint32_t size;
     uint32_t span_device;    /* the device with the longest span, the lowest of them */
     uint32_t peak_device;    /* the device with the largest peak memory, the lowest of them */
-    uint32_t limit_device;   /* the first device whose peak is over its limit; PPSCHED_NONE where all fit */
+    uint32_t limit_device;   /* the first device whose peak is over its limit (by more than a share of 1e-9);
+                                PPSCHED_NONE where all fit */
     double makespan;         /* from 0 to the last end */
     double span;             /* longest first-start-to-last-end of one device: the cost of an iteration where the optimizer
                                 does not synchronise the devices */
@@ -46,7 +47,7 @@ typedef struct ppsched_device_metrics {
                                 the static memory */
     double busy;             /* sum of durations, an overlapped pair counted once */
     double idle;             /* makespan - busy */
-    double first_start;      /* 0 for an empty queue, as last_end */
+    double first_start;      /* of F, B, I and W; 0 where the queue has none, as last_end */
     double last_end;
     double static_memory;    /* static memory of its stages, and their weights times the versions */
     double peak_memory;      /* static memory included */
@@ -64,10 +65,12 @@ typedef struct ppsched_memory_point {
  * inputs are there. F(s,m) needs F(s-1,m); B or I of (s,m) needs its own F and the backward (B or I) of (s+1,m); W needs its
  * I; a dependency that crosses devices adds the delay. Both ops of an overlapped pair start and end together. Where the
  * schedule flushes, an iteration starts when the one before has ended on all devices. Ops other than F, B, I and W take no
- * time of their own here. Results are equal to the last bit on every platform.
- * `flags`: enum ppsched_evaluate_flag, 0 for everything. Sizes and stages of schedule and config must be equal.
- * Errors: MISMATCH, RANGE (see ppsched_config_validate; times whose sum overflows), INVALID_SCHEDULE with the cycle or the
- * missing op, NO_MEMORY. Time and memory are linear in the ops. */
+ * time of their own here, and wait for their place in the queue and the flush alone. Results are equal to the last bit on
+ * every platform.
+ * `flags`: enum ppsched_evaluate_flag, 0 for everything. Devices and stages of schedule and config must be equal;
+ * microbatches, iterations and placement are the schedule's.
+ * Errors: MISMATCH, RANGE (see ppsched_config_validate; times or memory whose sum overflows), INVALID_SCHEDULE with the cycle
+ * or the missing op, NO_MEMORY. Time and memory are linear in the ops. */
 PPSCHED_API ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule,
                                             const ppsched_config *config, uint32_t flags, ppsched_error *error);
 

@@ -43,6 +43,10 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
                            "device %u, position %zu: microbatch is %u; it must be 0 to %u", device, position, op->microbatch,
                            microbatches - 1);
+    if (!ppi_kind_has_microbatch(op->kind) && op->microbatch != PPSCHED_NONE)
+        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
+                           "device %u, position %zu: %s has no microbatch; it must be PPSCHED_NONE", device, position,
+                           ppi_kind_token(op->kind));
     if (leads_pair(op) && op->kind != PPSCHED_KIND_F)
         return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
                            "device %u, position %zu: %s cannot lead an overlapped pair; only F can", device, position,

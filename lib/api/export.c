@@ -6,6 +6,9 @@
 #include "base/sized.h"
 #include "format/formats.h"
 
+/* Size of the struct in release 0.1. */
+#define OPTIONS_V1 (offsetof(ppsched_export_options, time_scale) + sizeof(double))
+
 static ppsched_status check_arguments(const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                                       const struct ppi_format *format, const ppsched_export_options *options,
                                       ppsched_error *error)
@@ -16,6 +19,8 @@ static ppsched_status check_arguments(const ppsched_schedule *schedule, const pp
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the timeline is of another schedule");
     if (!ppi_is_finite(options->time_scale) || options->time_scale < 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "time_scale is %g; it must be finite and at least 0", options->time_scale);
+    if (timeline != NULL && !ppi_is_finite(timeline->metrics.makespan * options->time_scale))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "time_scale %g makes times too large for a double", options->time_scale);
     return format->fits != NULL ? format->fits(schedule, error) : PPSCHED_OK;
 }
 
@@ -29,7 +34,8 @@ ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_ti
     const struct ppi_format *row = ppi_format_of(format);
     if (row == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no format %d", format);
-    ppsched_status status = ppi_take_sized(&taken, sizeof taken, options, "ppsched_export_options", error);
+    ppsched_status status = ppi_take_sized(&taken, sizeof taken, OPTIONS_V1, options, "ppsched_export_options",
+                                           error);
     if (status == PPSCHED_OK)
         status = check_arguments(schedule, timeline, row, &taken, error);
     if (status != PPSCHED_OK)

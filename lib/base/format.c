@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/format.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -29,6 +31,27 @@ static void put_signed(struct sink *sink, long long value)
     put(sink, digits, ppi_integer_to_text(digits, value));
 }
 
+static void put_unsigned(struct sink *sink, size_t value)
+{
+    if (value > INT64_MAX / 10) /* the last digit apart, as all of it may not fit */
+        put_unsigned(sink, value / 10), value %= 10;
+    put_signed(sink, (long long)value);
+}
+
+enum { LONGEST_QUOTE = 64 };
+
+/* A text that the caller gave: what would break the line becomes '?', and what is too long for a message is cut. */
+static void put_quoted(struct sink *sink, const char *text)
+{
+    size_t length = 0;
+    for (; length < LONGEST_QUOTE && text[length] != '\0'; length++) {
+        bool control = (unsigned char)text[length] < 0x20 || text[length] == 0x7F;
+        put(sink, control ? "?" : &text[length], 1);
+    }
+    if (text[length] != '\0')
+        put(sink, "...", 3);
+}
+
 /* Handles one conversion, `format` behind its '%'; returns what follows it. */
 static const char *convert(struct sink *sink, const char *format, va_list *arguments)
 {
@@ -40,6 +63,9 @@ static const char *convert(struct sink *sink, const char *format, va_list *argum
         text = text != NULL ? text : "(null)";
         put(sink, text, strlen(text));
         return format + 1;
+    case 'q':
+        put_quoted(sink, va_arg(*arguments, const char *));
+        return format + 1;
     case 'u':
         put_signed(sink, va_arg(*arguments, unsigned));
         return format + 1;
@@ -50,7 +76,7 @@ static const char *convert(struct sink *sink, const char *format, va_list *argum
         put(sink, digits, ppi_number_to_text(digits, va_arg(*arguments, double)));
         return format + 1;
     case 'z':
-        put_signed(sink, (long long)va_arg(*arguments, size_t));
+        put_unsigned(sink, va_arg(*arguments, size_t));
         return format + 2;
     case 'l':
         put_signed(sink, va_arg(*arguments, long long));

@@ -9,6 +9,9 @@
 #include "base/format.h"
 #include "base/sized.h"
 
+/* Size of the struct in release 0.1. */
+#define ENVIRONMENT_V1 (offsetof(ppsched_environment, log) + sizeof(void (*)(void)))
+
 static void *default_allocate(void *user, size_t size)
 {
     (void)user;
@@ -24,7 +27,7 @@ static void default_release(void *user, void *memory)
 ppsched_status ppi_host_take(struct ppi_host *host, const ppsched_environment *environment, ppsched_error *error)
 {
     ppsched_environment taken;
-    ppsched_status status = ppi_take_sized(&taken, sizeof taken, environment, "ppsched_environment", error);
+    ppsched_status status = ppi_take_sized(&taken, sizeof taken, ENVIRONMENT_V1, environment, "ppsched_environment", error);
     if (status != PPSCHED_OK)
         return status;
     if ((taken.allocate == NULL) != (taken.release == NULL))

@@ -14,13 +14,14 @@ static uint32_t size_of(const void *given)
     return size;
 }
 
-ppsched_status ppi_take_sized(void *out, size_t known, const void *given, const char *name, ppsched_error *error)
+ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void *given, const char *name,
+                              ppsched_error *error)
 {
     memset(out, 0, known);
     if (given == NULL)
         return PPSCHED_OK;
     size_t size = size_of(given);
-    if (size < sizeof(uint32_t) || size > LARGEST_STRUCT)
+    if (size < first || size > LARGEST_STRUCT)
         return ppi_fail(error, PPSCHED_ERROR_STRUCT_SIZE, "%s: size is %zu; set it to sizeof(%s)", name, size, name);
     for (size_t i = known; i < size; i++)
         if (((const unsigned char *)given)[i] != 0)

@@ -31,6 +31,7 @@ struct progress {
     size_t *position;       /* per device */
     uint8_t *awaited;       /* per stage pass: 1 its forward, 2 its backward */
     uint32_t *ready, ready_count;
+    uint32_t *active, active_count; /* devices that have ops */
 };
 
 static size_t cell_of(const struct progress *p, uint32_t stage, uint32_t microbatch)
@@ -95,12 +96,15 @@ static bool unit_ready(const struct progress *p, uint32_t device, size_t positio
 {
     const ppsched_op *unit = &p->schedule->queues[device].ops[position];
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
-        if (!ppi_is_compute(unit[i].kind) || ppi_schedule_device_of(p->schedule, &unit[i]) != device)
+        bool has_microbatch = ppi_kind_has_microbatch(unit[i].kind);
+        if (has_microbatch && ppi_schedule_device_of(p->schedule, &unit[i]) != device && ppi_is_compute(unit[i].kind))
             continue;
-        if (unit[i].microbatch >= p->iteration_end) {
+        if (has_microbatch && unit[i].microbatch >= p->iteration_end) {
             *wait = (struct wait){.position = (uint32_t)(position + i)};
             return false;
         }
+        if (!ppi_is_compute(unit[i].kind))
+            continue;
         if (!inputs_ready(p, device, (uint32_t)(position + i), wait))
             return false;
     }
@@ -150,8 +154,8 @@ static void run_device(struct progress *p, uint32_t device)
 
 static void run_all(struct progress *p)
 {
-    for (uint32_t d = p->schedule->shape.devices; d-- > 0;)
-        p->ready[p->ready_count++] = d;
+    for (uint32_t i = p->active_count; i-- > 0;)
+        p->ready[p->ready_count++] = p->active[i];
     while (p->ready_count > 0)
         run_device(p, p->ready[--p->ready_count]);
 }
@@ -230,10 +234,15 @@ static ppsched_status allocate(struct progress *p, size_t **per_iteration, uint3
     p->position = ppi_allocate_zeroed(host, devices, sizeof *p->position);
     p->awaited = ppi_allocate_zeroed(host, ppi_cell_count(p->schedule), sizeof *p->awaited);
     p->ready = ppi_allocate(host, devices, sizeof *p->ready);
+    p->active = ppi_allocate(host, devices, sizeof *p->active);
     *per_iteration = ppi_allocate_zeroed(host, p->schedule->shape.iterations, sizeof **per_iteration);
     *walk = ppi_allocate_zeroed(host, devices, sizeof **walk);
-    if (p->position == NULL || p->awaited == NULL || p->ready == NULL || *per_iteration == NULL || *walk == NULL)
+    if (p->position == NULL || p->awaited == NULL || p->ready == NULL || p->active == NULL || *per_iteration == NULL ||
+        *walk == NULL)
         return ppi_fail_memory(error, "the check");
+    for (uint32_t d = 0; d < devices; d++)
+        if (p->schedule->queues[d].count > 0)
+            p->active[p->active_count++] = d;
     return PPSCHED_OK;
 }
 
@@ -256,6 +265,7 @@ ppsched_status ppi_check_progress(const ppsched_schedule *schedule, const struct
     ppi_release(&schedule->host, p.position);
     ppi_release(&schedule->host, p.awaited);
     ppi_release(&schedule->host, p.ready);
+    ppi_release(&schedule->host, p.active);
     ppi_release(&schedule->host, per_iteration);
     ppi_release(&schedule->host, walk);
     return status;

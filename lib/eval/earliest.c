@@ -127,12 +127,12 @@ static void run_device(struct sweep *sweep, uint32_t device)
     size_t i = track->position;
     for (; i < queue->count; i++) {
         const ppsched_op *op = &queue->ops[i];
+        if (op->microbatch >= sweep->iteration_end && ppi_kind_has_microbatch(op->kind))
+            break;
         if (!ppi_is_compute(op->kind)) {
             spans[i] = (ppsched_span){clock, clock};
             continue;
         }
-        if (op->microbatch >= sweep->iteration_end)
-            break;
         if (ppi_unit_length(op) == 2) {
             if (!run_pair(sweep, device, op, &spans[i], &clock))
                 break;
@@ -150,15 +150,15 @@ static void run_device(struct sweep *sweep, uint32_t device)
 /* All of an iteration is done: the next may start everywhere at once. */
 static double flush(struct sweep *sweep)
 {
-    const struct ppi_shape *shape = &sweep->loop.schedule->shape;
+    struct ppi_event_loop *loop = &sweep->loop;
     double time = 0;
-    for (uint32_t d = 0; d < shape->devices; d++)
-        if (sweep->loop.tracks[d].clock > time)
-            time = sweep->loop.tracks[d].clock;
-    for (uint32_t d = 0; d < shape->devices; d++)
-        sweep->loop.tracks[d].clock = time;
-    sweep->iteration_end += shape->microbatches;
-    ppi_event_loop_ready_all(&sweep->loop);
+    for (uint32_t i = 0; i < loop->active_count; i++)
+        if (loop->tracks[loop->active[i]].clock > time)
+            time = loop->tracks[loop->active[i]].clock;
+    for (uint32_t i = 0; i < loop->active_count; i++)
+        loop->tracks[loop->active[i]].clock = time;
+    sweep->iteration_end += loop->schedule->shape.microbatches;
+    ppi_event_loop_ready_all(loop);
     return time;
 }
 

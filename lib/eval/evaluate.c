@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The evaluator: times, figures of each device, figures of the whole. */
+#include "base/checked.h"
 #include "base/error.h"
 #include "eval/timeline.h"
 
@@ -58,6 +59,12 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
+/* Over the limit by more than the rounding of a running sum. */
+static bool is_over(const ppsched_device_metrics *device)
+{
+    return device->peak_memory > device->memory_limit * (1 + 1e-9);
+}
+
 /* The longest span, the largest peak and the first device over its limit. */
 static void pick_extremes(ppsched_timeline *timeline)
 {
@@ -74,7 +81,7 @@ static void pick_extremes(ppsched_timeline *timeline)
             metrics->peak_memory = device->peak_memory;
             metrics->peak_device = d;
         }
-        if (device->peak_memory > device->memory_limit && metrics->limit_device == PPSCHED_NONE)
+        if (is_over(device) && metrics->limit_device == PPSCHED_NONE)
             metrics->limit_device = d;
         if (device->last_end > metrics->makespan)
             metrics->makespan = device->last_end;
@@ -106,6 +113,16 @@ static void warn_of_limit(const ppsched_timeline *timeline)
                 timeline->schedule->name, d, timeline->devices[d].peak_memory, timeline->devices[d].memory_limit);
 }
 
+static ppsched_status check_finite(const ppsched_timeline *timeline, ppsched_error *error)
+{
+    const ppsched_metrics *metrics = &timeline->metrics;
+    if (!ppi_is_finite(metrics->peak_memory))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of memory is too large for a double");
+    if (!ppi_is_finite(timeline->schedule->shape.devices * metrics->makespan))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_evaluate_again(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
 {
     ppi_costs_clear(&timeline->costs);
@@ -118,7 +135,8 @@ ppsched_status ppi_evaluate_again(ppsched_timeline *timeline, const ppsched_conf
     for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++)
         ppi_device_figures(timeline, d, config);
     sum_up(timeline);
-    if (timeline->latest != NULL)
+    status = check_finite(timeline, error);
+    if (status == PPSCHED_OK && timeline->latest != NULL)
         status = ppi_latest_starts(timeline, error);
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
     return status;

@@ -14,12 +14,16 @@ ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_sch
     loop.backward = ppi_allocate(host, cells, sizeof *loop.backward);
     loop.tracks = ppi_allocate_zeroed(host, devices, sizeof *loop.tracks);
     loop.ready = ppi_allocate(host, devices, sizeof *loop.ready);
-    if (loop.forward == NULL || loop.backward == NULL || loop.tracks == NULL || loop.ready == NULL) {
+    loop.active = ppi_allocate(host, devices, sizeof *loop.active);
+    if (loop.active == NULL || loop.forward == NULL || loop.backward == NULL || loop.tracks == NULL || loop.ready == NULL) {
         ppi_event_loop_clear(&loop);
         return ppi_fail_memory(error, "the evaluation");
     }
     for (size_t i = 0; i < cells; i++)
         loop.forward[i] = loop.backward[i] = PPI_SLOT_UNKNOWN;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        if (schedule->queues[d].count > 0)
+            loop.active[loop.active_count++] = d;
     *out = loop;
     return PPSCHED_OK;
 }
@@ -31,12 +35,12 @@ void ppi_event_loop_clear(struct ppi_event_loop *loop)
     ppi_release(host, loop->backward);
     ppi_release(host, loop->tracks);
     ppi_release(host, loop->ready);
+    ppi_release(host, loop->active);
 }
 
 void ppi_event_loop_ready_all(struct ppi_event_loop *loop)
 {
-    uint32_t devices = loop->schedule->shape.devices;
-    for (uint32_t i = 0; i < devices; i++)
-        loop->ready[i] = devices - 1 - i;
-    loop->ready_count = devices;
+    for (uint32_t i = 0; i < loop->active_count; i++)
+        loop->ready[i] = loop->active[loop->active_count - 1 - i];
+    loop->ready_count = loop->active_count;
 }

@@ -27,6 +27,8 @@ struct ppi_event_loop {
     size_t stages, microbatches; /* microbatches: over all iterations */
     double *forward, *backward;  /* a slot for each stage pass, stage by stage */
     struct ppi_track *tracks;    /* a device each */
+    uint32_t *active;            /* devices that have ops at all, so that a flush costs no more than the ops of an iteration */
+    uint32_t active_count;
     uint32_t *ready;             /* stack of devices that can go on */
     uint32_t ready_count;
 };
@@ -35,7 +37,7 @@ ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_sch
                                    const struct ppi_costs *costs, ppsched_error *error);
 void ppi_event_loop_clear(struct ppi_event_loop *loop);
 
-/* Makes all devices ready, device 0 on top. */
+/* Makes all active devices ready, the lowest on top. */
 void ppi_event_loop_ready_all(struct ppi_event_loop *loop);
 
 static inline size_t ppi_slot_of(const struct ppi_event_loop *loop, const ppsched_op *op)

@@ -35,6 +35,7 @@ static double limit_of(const ppsched_config *config, uint32_t device)
 struct sums {
     double busy, memory, peak;
     size_t peak_position;
+    size_t first, last; /* positions; first > last where there is no op that computes */
 };
 
 /* Adds an op; `paired` where it runs with the op before, whose duration already stands for both. */
@@ -56,12 +57,15 @@ static inline void add_op(struct sums *sums, const ppsched_timeline *timeline, c
 
 static struct sums sum_queue(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory)
 {
-    struct sums sums = {0, memory, memory, PPSCHED_NONE};
+    struct sums sums = {0, memory, memory, PPSCHED_NONE, SIZE_MAX, 0};
     bool paired = false;
     for (size_t i = 0; i < queue->count; i++) {
         const ppsched_op *op = &queue->ops[i];
-        if (ppi_is_compute(op->kind))
+        if (ppi_is_compute(op->kind)) {
             add_op(&sums, timeline, op, i, paired);
+            sums.first = i < sums.first ? i : sums.first;
+            sums.last = i;
+        }
         paired = ppi_unit_length(op) == 2;
     }
     return sums;
@@ -79,9 +83,9 @@ void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsch
                                         .memory_limit = limit_of(config, device)};
     if (sums.peak_position != PPSCHED_NONE)
         figures->peak_time = spans[sums.peak_position].start;
-    if (queue->count > 0) {
-        figures->first_start = spans[0].start;
-        figures->last_end = spans[queue->count - 1].end;
+    if (sums.first <= sums.last) {
+        figures->first_start = spans[sums.first].start;
+        figures->last_end = spans[sums.last].end;
     }
 }
 

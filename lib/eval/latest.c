@@ -74,7 +74,7 @@ static void run_device(struct sweep *sweep, uint32_t device)
         size_t last = track->position - 1;
         size_t first = last > 0 && ppi_unit_length(&queue->ops[last - 1]) == 2 ? last - 1 : last;
         const ppsched_op *unit = &queue->ops[first];
-        if (unit->microbatch < sweep->iteration_start && ppi_is_compute(unit->kind))
+        if (unit->microbatch < sweep->iteration_start)
             return;
         double time = latest_of(sweep, unit, last - first + 1, &spans[first], track->clock);
         if (time < 0)
@@ -87,15 +87,15 @@ static void run_device(struct sweep *sweep, uint32_t device)
 /* An iteration is swept: the one before must end, everywhere, before the first device must start this one. */
 static void flush(struct sweep *sweep)
 {
-    const struct ppi_shape *shape = &sweep->loop.schedule->shape;
+    struct ppi_event_loop *loop = &sweep->loop;
     double time = sweep->timeline->metrics.makespan;
-    for (uint32_t d = 0; d < shape->devices; d++)
-        if (sweep->loop.tracks[d].clock < time)
-            time = sweep->loop.tracks[d].clock;
-    for (uint32_t d = 0; d < shape->devices; d++)
-        sweep->loop.tracks[d].clock = time;
-    sweep->iteration_start -= shape->microbatches;
-    ppi_event_loop_ready_all(&sweep->loop);
+    for (uint32_t i = 0; i < loop->active_count; i++)
+        if (loop->tracks[loop->active[i]].clock < time)
+            time = loop->tracks[loop->active[i]].clock;
+    for (uint32_t i = 0; i < loop->active_count; i++)
+        loop->tracks[loop->active[i]].clock = time;
+    sweep->iteration_start -= loop->schedule->shape.microbatches;
+    ppi_event_loop_ready_all(loop);
 }
 
 ppsched_status ppi_latest_starts(ppsched_timeline *timeline, ppsched_error *error)

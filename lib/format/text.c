@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "format/formats.h"
 
-enum { MOST_COLUMNS = 20000, LABEL_SIZE = 2 * PPI_TOKEN_SIZE + 1, LEAST_TICK = 10 };
+enum { MOST_COLUMNS = 20000, LABEL_SIZE = 2 * PPI_TOKEN_SIZE + 1, LEAST_TICK = 10, LEAST_COLUMNS = 20 };
 
 struct grid {
     const ppsched_schedule *schedule;
@@ -17,7 +17,7 @@ struct grid {
     bool names_stage;
     size_t margin;  /* columns of the row headers */
     size_t columns; /* columns of the grid itself */
-    double scale;   /* columns per unit of time */
+    double makespan;
 };
 
 static size_t put_op_label(char *text, const struct grid *grid, const ppsched_op *op)
@@ -40,9 +40,10 @@ static size_t put_label(char text[LABEL_SIZE], const struct grid *grid, const pp
     return length;
 }
 
+/* By shares, as neither a tiny nor a huge makespan has a scale. */
 static size_t column_of(const struct grid *grid, double time)
 {
-    return (size_t)(time * grid->scale + 0.5);
+    return grid->makespan > 0 ? (size_t)(time / grid->makespan * (double)grid->columns + 0.5) : 0;
 }
 
 static size_t digits_of(uint32_t number)
@@ -51,33 +52,48 @@ static size_t digits_of(uint32_t number)
     return ppi_integer_to_text(text, number);
 }
 
-/* The scale at which every label is whole, as far as the columns allow. */
-static double choose_scale(const struct grid *grid, size_t most_columns)
+/* The columns at which every label is whole, as far as there may be so many. */
+static size_t choose_columns(const struct grid *grid, size_t most)
 {
-    double scale = 0, makespan = grid->timeline->metrics.makespan;
+    double columns = 0;
     char label[LABEL_SIZE];
     for (uint32_t d = 0; d < grid->schedule->shape.devices; d++) {
         const ppsched_queue *queue = &grid->schedule->queues[d];
         const ppsched_span *spans = ppi_spans_of(grid->timeline, queue);
         for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
-            double duration = spans[i].end - spans[i].start;
+            double share = (spans[i].end - spans[i].start) / grid->makespan;
             double wanted = (double)(put_label(label, grid, &queue->ops[i]) + 1);
-            if (duration > 0 && wanted > scale * duration)
-                scale = wanted / duration;
+            if (share > 0 && wanted > columns * share)
+                columns = wanted / share;
         }
     }
-    if (scale * makespan > (double)most_columns)
-        scale = (double)most_columns / makespan;
-    return scale;
+    return columns < (double)most ? (size_t)(columns + 0.5) : most;
 }
 
-/* A figure for people: six significant digits. */
-static void write_rounded(struct ppi_writer *writer, double value)
+/* A figure for people: six significant digits, where it is not too large or small for that. */
+static double rounded(double value)
 {
     double unit = 1;
     while (value > 0 && value * unit < 99999.95 && unit < 1e15)
         unit *= 10;
-    ppi_write_number(writer, value < 1e15 ? (double)(uint64_t)(value * unit + 0.5) / unit : value);
+    return value < 1e15 && value * unit >= 1 ? (double)(uint64_t)(value * unit + 0.5) / unit : value;
+}
+
+static void write_rounded(struct ppi_writer *writer, double value)
+{
+    ppi_write_number(writer, rounded(value));
+}
+
+/* Columns that the longest peak takes. */
+static size_t peak_columns(const struct grid *grid)
+{
+    char text[PPI_NUMBER_SIZE];
+    size_t most = 0;
+    for (uint32_t d = 0; d < grid->schedule->shape.devices; d++) {
+        size_t length = ppi_number_to_text(text, rounded(grid->timeline->devices[d].peak_memory));
+        most = length > most ? length : most;
+    }
+    return most;
 }
 
 static void write_summary(const struct grid *grid)
@@ -98,16 +114,16 @@ static void write_summary(const struct grid *grid)
     ppi_write_text(writer, " of span\n");
 }
 
-/* A round number: 1, 2 or 5 times a power of ten. */
+/* A round number, 1, 2 or 5 times a power of ten, that takes LEAST_TICK columns or more; 0 for none. */
 static double tick_step(const struct grid *grid)
 {
     static const double factors[] = {2, 2.5, 2};
-    double step = 1;
-    if (!(grid->scale > 0))
+    double per_column = grid->makespan / (double)grid->columns, step = 1;
+    if (!(grid->makespan > 0) || grid->columns == 0)
         return 0;
-    while (step * grid->scale > 10 * LEAST_TICK)
+    while (step > LEAST_TICK * per_column)
         step /= 10;
-    for (int i = 0; step * grid->scale < LEAST_TICK; i++)
+    for (int i = 0; step < LEAST_TICK * per_column && step < grid->makespan; i++)
         step *= factors[i % 3];
     return step;
 }
@@ -119,9 +135,9 @@ static void write_axis(const struct grid *grid)
     size_t column = 0;
     ppi_write_text(writer, "time");
     ppi_write_repeated(writer, ' ', grid->margin - 4);
-    for (uint32_t k = 0; step > 0 && column_of(grid, k * step) < grid->columns; k++) {
+    for (uint32_t k = 0; step > 0 && k * step < grid->makespan; k++) {
         char text[PPI_NUMBER_SIZE];
-        size_t at = column_of(grid, k * step), length = ppi_number_to_text(text, k * step);
+        size_t at = column_of(grid, k * step), length = ppi_number_to_text(text, rounded(k * step));
         if (at < column || at + length > grid->columns)
             continue;
         ppi_write_repeated(writer, ' ', at - column);
@@ -173,12 +189,12 @@ static void write_grid(struct ppi_writer *writer, const ppsched_schedule *schedu
                        const ppsched_export_options *options)
 {
     struct grid grid = {.schedule = schedule, .timeline = timeline, .writer = writer};
-    size_t most = options->text_columns != 0 ? options->text_columns : MOST_COLUMNS, tail = 12;
+    size_t most = options->text_columns != 0 ? options->text_columns : MOST_COLUMNS;
     grid.names_stage = schedule->shape.stages != schedule->shape.devices || schedule->placement.copies > 1;
     grid.margin = 9 + digits_of(schedule->shape.devices - 1) - 1;
-    most = most > grid.margin + tail + 20 ? most - grid.margin - tail : 20;
-    grid.scale = choose_scale(&grid, most);
-    grid.columns = column_of(&grid, timeline->metrics.makespan);
+    size_t around = grid.margin + strlen("  peak ") + peak_columns(&grid);
+    grid.makespan = timeline->metrics.makespan;
+    grid.columns = choose_columns(&grid, most > around + LEAST_COLUMNS ? most - around : LEAST_COLUMNS);
     write_summary(&grid);
     write_axis(&grid);
     for (uint32_t d = 0; d < schedule->shape.devices; d++)

@@ -4,6 +4,9 @@
 #include "base/checked.h"
 #include "base/error.h"
 
+/* Decimal input is rounded; parts and sums may be off by this share. */
+static const double ROUNDING = 1e-9;
+
 static const struct ppi_values *list_of(const ppsched_config *config, int32_t quantity)
 {
     const struct ppi_values *list = &config->values[quantity];
@@ -14,6 +17,25 @@ static double value_or(const ppsched_config *config, int32_t quantity, uint32_t 
 {
     const struct ppi_values *list = list_of(config, quantity);
     return list != NULL ? ppi_value_at(list, stage) : fallback;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* What a part leaves of a whole; 0 where it is more by rounding alone. */
+static double rest_of(double whole, double part)
+{
+    double rest = whole - part;
+    return rest < 0 && -rest <= ROUNDING * part ? 0 : rest;
+}
+
+/* Sums to zero but for rounding. */
+static bool balances(double f, double i, double w)
+{
+    double sum = f + i + w, scale = larger(f, larger(-i, -w));
+    return (sum < 0 ? -sum : sum) <= ROUNDING * scale;
 }
 
 static ppsched_status fail_times(uint32_t stage, const char *part, double whole_time, double part_time, ppsched_error *error)
@@ -40,9 +62,9 @@ static ppsched_status resolve_durations(const ppsched_config *config, uint32_t s
                         has_i ? "backward_input_times" : "backward_weight_times",
                         has_i ? "backward_weight_times" : "backward_input_times");
     if (!has_i)
-        i = has_w ? b - w : value_or(config, PPSCHED_BACKWARD_INPUT_SHARE, 0, 0.5) * b;
+        i = has_w ? rest_of(b, w) : value_or(config, PPSCHED_BACKWARD_INPUT_SHARE, 0, 0.5) * b;
     if (!has_w)
-        w = b - i;
+        w = rest_of(b, i);
     if (i < 0)
         return fail_times(stage, "backward_weight_times", b, w, error);
     if (w < 0)
@@ -52,18 +74,6 @@ static ppsched_status resolve_durations(const ppsched_config *config, uint32_t s
     duration[PPSCHED_KIND_I] = i;
     duration[PPSCHED_KIND_W] = w;
     return PPSCHED_OK;
-}
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-/* Sums to zero but for rounding. */
-static bool balances(double f, double i, double w)
-{
-    double sum = f + i + w, scale = larger(f, larger(-i, -w));
-    return (sum < 0 ? -sum : sum) <= 1e-9 * scale;
 }
 
 /* Memory of a stage pass from what was given; what is not given makes the sum 0. */
@@ -78,9 +88,9 @@ static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stag
     struct ppi_place place = PPI_NOWHERE;
     place.stage = stage;
     if (!has_w)
-        w = -(f + i);
+        w = -rest_of(f, -i);
     else if (!has_i)
-        i = -(f + w);
+        i = -rest_of(f, -w);
     if (i > 0 || w > 0)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
                            "stage %u: %s releases more than mem_forward (%g) adds; the three must sum to 0", stage,

@@ -27,9 +27,9 @@ static ppsched_status unknown_option(const struct ppi_strategy *strategy, const 
     for (uint32_t i = 0; i < strategy->option_count; i++)
         ppi_nearest_offer(&best, strategy->options[i].name, strategy->options[i].name);
     if (best.answer == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_OPTION, "%s has no option \"%s\"; it has none at all", strategy->name,
+        return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_OPTION, "%s has no option \"%q\"; it has none at all", strategy->name,
                         name);
-    return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_OPTION, "%s has no option \"%s\"; did you mean %s?", strategy->name, name,
+    return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_OPTION, "%s has no option \"%q\"; did you mean %s?", strategy->name, name,
                     best.answer);
 }
 
@@ -38,7 +38,7 @@ static ppsched_status read_option(int64_t *out, const struct ppi_strategy *strat
 {
     if (ppi_text_to_integer(value, out) && *out >= row->minimum && *out <= row->maximum)
         return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is \"%s\"; it must be an integer from %lld to %lld",
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is \"%q\"; it must be an integer from %lld to %lld",
                     strategy->name, row->name, value, (long long)row->minimum, (long long)row->maximum);
 }
 

@@ -65,6 +65,6 @@ ppsched_status ppi_strategy_find(const char *name, uint32_t *out, ppsched_error 
             *out = i;
             return PPSCHED_OK;
         }
-    return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_STRATEGY, "there is no strategy \"%s\"; did you mean %s?", name,
+    return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_STRATEGY, "there is no strategy \"%q\"; did you mean %s?", name,
                     nearest(name));
 }

@@ -82,16 +82,24 @@ static bool serves_with_option(const struct ppi_strategy *strategy, struct ppi_t
     return ppi_serves(strategy, &task, NULL);
 }
 
-static void try_option(const struct ppi_strategy *strategy, const struct ppi_task *task, uint32_t option, struct text *text)
+/* The nearest value of an option that works, or -1. */
+static int64_t nearest_value(const struct ppi_strategy *strategy, const struct ppi_task *task, uint32_t option)
 {
     int64_t asked = task->option[option];
     for (int64_t step = 1; step <= reach_of(task); step++)
         for (int sign = -1; sign <= 1; sign += 2)
-            if (serves_with_option(strategy, *task, option, asked + sign * step)) {
-                begin_alternative(text);
-                add(text, "%s %lld", strategy->options[option].name, (long long)(asked + sign * step));
-                return;
-            }
+            if (serves_with_option(strategy, *task, option, asked + sign * step))
+                return asked + sign * step;
+    return -1;
+}
+
+static void try_option(const struct ppi_strategy *strategy, const struct ppi_task *task, uint32_t option, struct text *text)
+{
+    int64_t value = nearest_value(strategy, task, option);
+    if (value < 0)
+        return;
+    begin_alternative(text);
+    add(text, "%s %lld", strategy->options[option].name, (long long)value);
 }
 
 /* Stages that the placement and the strategy can have with the task's devices, at or next to those asked for. */
@@ -123,26 +131,37 @@ static void try_stages(const struct ppi_strategy *strategy, const struct ppi_tas
         add_one_or_two(text, found[0], found[1] != found[0] ? found[1] : 0, "stages");
 }
 
-/* More devices, as many stages as they need, and the nearest number of microbatches: the last resort. */
+/* Devices and stages are set; the rest is to be found. True where something works. */
+static bool try_rest(const struct ppi_strategy *strategy, struct ppi_task *task, struct text *text)
+{
+    int64_t below = 0, above = task->shape.microbatches, value = -1;
+    if (!ppi_serves(strategy, task, NULL))
+        nearest_microbatches(strategy, task, &below, &above);
+    if (below == 0 && above == 0 && strategy->option_count > 0)
+        value = nearest_value(strategy, task, 0);
+    if (below == 0 && above == 0 && value < 0)
+        return false;
+    begin_alternative(text);
+    add(text, "%u devices, %u stages and ", task->shape.devices, task->shape.stages);
+    if (value < 0)
+        add(text, "%lld microbatches", (long long)(above != 0 ? above : below));
+    else
+        add(text, "%s %lld", strategy->options[0].name, (long long)value);
+    return true;
+}
+
+/* More devices, as many stages as they need, and the nearest number of microbatches, or the first option: the last resort. */
 static void try_all(const struct ppi_strategy *strategy, const struct ppi_task *task, struct text *text)
 {
     for (uint32_t more = 0; more < 4; more++) {
         struct ppi_task changed = *task;
-        int64_t stages[2], below = 0, above = 0;
+        int64_t stages[2];
         changed.shape.devices += more;
         stage_candidates(strategy, &changed, stages);
         for (int i = 0; i < 2; i++) {
             with_stages(&changed, stages[i]);
-            if (ppi_serves(strategy, &changed, NULL))
-                above = changed.shape.microbatches;
-            else
-                nearest_microbatches(strategy, &changed, &below, &above);
-            if (above == 0 && below == 0)
-                continue;
-            begin_alternative(text);
-            add(text, "%u devices, %u stages and %lld microbatches", changed.shape.devices, changed.shape.stages,
-                (long long)(above != 0 ? above : below));
-            return;
+            if (try_rest(strategy, &changed, text))
+                return;
         }
     }
 }

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package: natural objects, zero-copy views, exceptions with the library's message."""
+import copy
 import ctypes
 import gc
 import importlib.util
+import pickle
 import subprocess
 import sys
 import unittest
@@ -77,6 +79,51 @@ class ScheduleTest(unittest.TestCase):
             ppsched.generate(broken, ppsched.Config(devices=3, microbatches=4))
         with self.assertRaisesRegex(ppsched.InvalidSchedule, "0F0 is missing"):
             ppsched.generate(lambda config, builder: None, ppsched.Config(devices=3, microbatches=4))
+
+    def test_builder_ends_with_its_generator(self):
+        kept = []
+
+        def order(config, builder):
+            kept.append(builder)
+            builder.append(0, "0F0", "0B0")
+
+        ppsched.generate(order, ppsched.Config(1, 1))
+        for misuse in (lambda: kept[0].append(0, "0F0"), kept[0].finish):
+            with self.assertRaisesRegex(ppsched.Error, "builder is NULL"):
+                misuse()
+
+    def test_copies(self):
+        config = ppsched.Config(4, 8, forward_times=3)
+        schedule = ppsched.generate("1f1b", config)
+        timeline = schedule.evaluate()
+        self.assertIs(copy.copy(schedule), schedule)
+        self.assertIs(copy.deepcopy(timeline), timeline)
+        other = copy.copy(config)
+        del config
+        gc.collect()
+        self.assertEqual((other.devices, other.values("forward_times")), (4, [3]))
+        for thing in (other, schedule, timeline, ppsched.Builder(other)):
+            with self.assertRaises(TypeError):
+                pickle.dumps(thing)
+
+    def test_exceptions_during_an_export_come_out(self):
+        timeline = timeline_of("1f1b", devices=4, microbatches=8)
+        with mock.patch.object(ctypes, "string_at", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            timeline.export("json")
+
+    def test_numbers_that_c_would_wrap(self):
+        timeline = timeline_of("1f1b", devices=2, microbatches=2)
+        self.assertIsNone(timeline.schedule.device_of(2**32))
+        with self.assertRaises(IndexError):
+            timeline.memory(2**32)
+        for op in (ppsched.Op(0, 257, 0), ppsched.Op(-1, 99, 0), ppsched.Op(2**16, ppsched.Kind.F, 0)):
+            with self.assertRaisesRegex(ppsched.Error, "out of range"):
+                ppsched.Builder(ppsched.Config(1, 1)).append(0, op)
+
+    def test_texts_that_c_would_cut(self):
+        for name in ("1f1b\0zzz", "\ud800"):
+            with self.assertRaises(ppsched.Error):
+                ppsched.generate(name, ppsched.Config(1, 1))
 
     def test_any_order_of_release(self):
         timeline = timeline_of("zb_h1", devices=4, microbatches=8)

@@ -148,6 +148,9 @@ class ConfigFileTest(CommandTest):
             ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": ["1"]}', "forward_times must hold numbers, not '1'"),
             ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": [NaN, 1]}', "forward_times of stage 0 is NaN"),
             ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": [1, 1, 1]}', "give 1 for all stages or 2"),
+            ("a.json", '{"num_stages": ' + "9" * 5000 + "}", "a.json: "),
+            ("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "1f1b\\u0000"}', "holds a NUL character"),
+            ("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "\\ud800"}', "is no Unicode text"),
             ("a.json", "[" * 100000, "nested too deeply"),
             ("a.json", '{"num_stages": 99999999999999999999, "num_batches": 2}', "no integer of the library can hold"),
         )
@@ -162,6 +165,9 @@ class ConfigFileTest(CommandTest):
     def test_bad_yaml(self):
         path = self.write("a.yaml", "num_stages: 2\nnum_batches: [1,\n")
         self.fail_with(1, "a.yaml, line 3, column 1: broken YAML", "schedule", "-c", path)
+        for text, part in (("num_stages: 4\nnum_stages: 5\n", "'num_stages' stands twice"), ("strategy: 2001-99-99\n", "a.yaml: "),
+                           ('a: !!bool "x"\n', "a.yaml: "), ("num_stages: " + "9" * 5000 + "\n", "a.yaml: ")):
+            self.fail_with(1, part, "schedule", "-c", self.write("a.yaml", text))
 
 
 class BadInputTest(CommandTest):
@@ -210,6 +216,39 @@ class BadInputTest(CommandTest):
                 before = sorted(os.listdir(self.folder))
             self.fail_with(1, "cannot write", "schedule", "-s", 2, "-b", 2, "-o", path)
         self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_full_device(self):
+        self.fail_with(1, "No space left", "schedule", "-s", 2, "-b", 2, "-o", "/dev/full", "--format", "csv")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = subprocess.run([sys.executable, "-m", "ppsched", "schedule", "-s", "2", "-b", "2"], stdout=full,
+                                    stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result.stderr)
+
+    def test_words_that_are_no_text(self):
+        for words in (["--strategy", b"\xff"], ["--set", b"\xff=1"]):
+            result = subprocess.run([sys.executable, "-m", "ppsched", "schedule", "-s", "2", "-b", "2", *words],
+                                    capture_output=True, check=False)
+            self.assertEqual((result.returncode, result.stderr.count(b"\n")), (1, 1), result.stderr)
+
+    def test_negative_numbers_with_exponents(self):
+        self.succeed("schedule", "-s", 2, "-b", 2, "--mem-backward-input", "-1e-3", "-2.5E-1")
+
+    def test_extreme_times_end(self):
+        for time in ("1e-310", "1e306", "5e-324"):
+            text = self.succeed("schedule", "-s", 2, "-b", 2, "-f", time, "-bw", time)
+            self.assertEqual(len(text.splitlines()), 4)
+        self.fail_with(1, "too large for a double", "schedule", "-s", 4, "-b", 1, "-f", "1.5e307", "-bw", "2e307")
+        self.fail_with(1, "too large for a double", "schedule", "-s", 2, "-b", 8, "--mem-forward", "1e308")
+
+    def test_limits_allow_for_rounding(self):
+        self.succeed("schedule", "-s", 8, "-b", 8, "--mem-forward", 0.7, "--mem-limit", 5.6)
+        self.succeed("schedule", "-s", 2, "-b", 2, "-bw", 0.3, "--backward-input-times", 0.30000000000000004)
+
+    def test_output_through_a_link(self):
+        target, link = self.write("target.csv", "old"), self.folder / "link.csv"
+        link.symlink_to(target)
+        self.succeed("schedule", "-s", 2, "-b", 2, "-o", link)
+        self.assertTrue(link.is_symlink() and target.read_text(encoding="utf-8").startswith("0F0"))
 
     def test_refusal_leaves_the_old_file(self):
         path = self.write("a.json", "old")

@@ -144,6 +144,7 @@ static void test_append_checks_values(void **state)
     expect_append_error("0F2", 0, 0, PPSCHED_ERROR_RANGE, "microbatch is 2; it must be 0 to 1");
     expect_append_error("0F0", 0, 2, PPSCHED_ERROR_RANGE, "device is 2; it must be 0 to 1");
     expect_append_error("0F0", 2, 0, PPSCHED_ERROR_ARGUMENT, "unknown flags");
+    expect_append_error("0UNSHARD1", 0, 0, PPSCHED_ERROR_ARGUMENT, "UNSHARD has no microbatch");
     expect_append_error("0B0", PPSCHED_OP_OVERLAPPED, 0, PPSCHED_ERROR_ARGUMENT, "B cannot lead an overlapped pair");
 }
 

@@ -72,6 +72,7 @@ static void test_lists(void **state)
                     "forward_times has 3 values; give 1 for all stages or 4, one a stage");
     expect_bad_list(PPSCHED_P2P_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "4, one for each device (row)");
     expect_bad_list(PPSCHED_OVERLAPPED_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "16, one a pair of stages");
+    expect_bad_list(PPSCHED_FORWARD_TIMES, three, SIZE_MAX, PPSCHED_ERROR_LENGTH, " values; give 1 for all stages");
     expect_bad_list(PPSCHED_MEM_LIMIT, three, 3, PPSCHED_ERROR_LENGTH, "2, one a device");
     expect_bad_list(PPSCHED_MEM_LIMIT, negative, 2, PPSCHED_ERROR_RANGE, "mem_limit of device 1 is -1");
     expect_bad_list(PPSCHED_MEM_BACKWARD_INPUT, positive, 1, PPSCHED_ERROR_RANGE, "finite and at most 0");

@@ -49,6 +49,13 @@ static void test_names(void **state)
     assert_string_equal(info_of(found).name, "interleaved_1f1b");
     assert_int_equal(ppsched_strategy_find("gpip", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_string_equal(error.message, "there is no strategy \"gpip\"; did you mean gpipe?");
+    assert_int_equal(ppsched_strategy_find("a\nb", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_non_null(strstr(error.message, "\"a?b\"; did you mean"));
+    char longest[2000];
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(ppsched_strategy_find(longest, &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_non_null(strstr(error.message, "xxx...\"; did you mean"));
     assert_int_equal(ppsched_strategy_find("", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_int_equal(ppsched_strategy_find(NULL, &found, &error), PPSCHED_ERROR_ARGUMENT);
 }

@@ -79,6 +79,18 @@ def _check_version(library, path):
 lib = _load()
 
 
+def encoded(what, text):
+    """A text as C takes it; turns down what C would cut short or cannot hold."""
+    if not isinstance(text, str):
+        raise Error(f"{what} must be a text, not {text!r}")
+    if "\0" in text:
+        raise Error(f"{what} {text!r} holds a NUL character")
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Error(f"{what} {text!r} is no Unicode text") from None
+
+
 def call(function, *arguments):
     """Calls a function whose last argument is an error record; raises where it fails."""
     record = _abi.Error()

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -34,6 +35,9 @@ LISTS = {
     "mem_weights": (("--mem-weights",), "memory of one version of a stage's weights"),
     "mem_limit": (("--mem-limit",), "memory of a device: one number, or one a device"),
 }
+
+
+_NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-(inf|nan)$")
 
 
 class UsageError(Error):
@@ -83,6 +87,7 @@ def add_problem_arguments(parser):
     parser.add_argument("--iterations", type=int, metavar="N", help="training iterations in the schedule (default: 1)")
     parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
     parser.add_argument("--weight-versions", type=int, metavar="N", help="versions of the weights that live at once")
+    parser._negative_number_matcher = _NEGATIVE_NUMBER  # argparse's own does not know exponents
     for name, (strings, text) in LISTS.items():
         parser.add_argument(*strings, nargs="+", type=float, metavar="T", dest=name, help=text)
 
@@ -109,7 +114,7 @@ def _placement(words):
 
 def _merged(arguments):
     """The config file's values with those of the command line over them."""
-    values = read_config_file(arguments.config) if arguments.config else {}
+    values = read_config_file(arguments.config) if arguments.config is not None else {}
     if "output_file" in values:
         values.setdefault("output", values.pop("output_file"))
     given = {name: value for name, value in vars(arguments).items()
@@ -208,18 +213,33 @@ def run_strategies(arguments):
     _print(text + "\n", arguments.output)
 
 
+def _fail(command, error):
+    message = " ".join(str(error).split()) or type(error).__name__
+    print(f"ppsched {command}: {message}".encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
+    return 2 if isinstance(error, UsageError) else 1
+
+
+def _drop_output():
+    """What is still to be written goes nowhere, so that Python does not try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def main(words=None):
     """Runs the command; returns its exit code: 0, 1 (refused or invalid) or 2 (usage)."""
-    arguments = _parser().parse_args(words)
+    command = "-"
+    if sys.stdout is None:
+        return _fail(command, "standard output is closed")
     try:
+        arguments = _parser().parse_args(words)
+        command = arguments.command
         arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except UsageError as error:
-        print(f"ppsched {arguments.command}: {error}", file=sys.stderr)
-        return 2
-    except Error as error:
-        print(f"ppsched {arguments.command}: {' '.join(str(error).split())}", file=sys.stderr)
-        return 1
+        _drop_output()
+    except MemoryError:
+        return _fail(command, "out of memory")
+    except (Error, OSError, ValueError) as error:
+        if isinstance(error, OSError):
+            _drop_output()
+        return _fail(command, error)
     return 0

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The problem: sizes, placement, durations, delays and memory."""
 import ctypes
+import operator
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Optional, Union
 
 from . import _abi
 from ._abi import Placement, Quantity
-from ._library import Error, call, lib, new_handle
+from ._library import Error, call, encoded, lib, new_handle
 
 Numbers = Union[float, Iterable[float], Iterable[Iterable[float]]]
 
@@ -17,8 +18,9 @@ QUANTITIES = {lib.ppsched_quantity_name(quantity).decode(): quantity for quantit
 
 def integer(name, value):
     """An integer that C can take."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise Error(f"{name} must be an integer, not {value!r}")
+    value = operator.index(value)
     if not -2**63 <= value < 2**63:
         raise Error(f"{name} is {value}, which no integer of the library can hold", _abi.Status.ERROR_RANGE)
     return value
@@ -26,7 +28,7 @@ def integer(name, value):
 
 def numbers(name, value):
     """A flat list of floats from a number, a list, or a matrix."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if hasattr(value, "__float__") and not isinstance(value, (bool, Iterable)):
         value = [value]
     if isinstance(value, (str, bytes, Mapping, bool)) or not isinstance(value, Iterable):
         raise Error(f"{name} must be a number or a list of numbers, not {value!r}")
@@ -67,9 +69,8 @@ class Config:
                  placement: Union[Placement, str, Sequence[int], None] = None, weight_versions: int = 0,
                  options: Optional[Mapping[str, object]] = None, **lists: Numbers):
         stages = devices if stages is None else stages
-        self._handle = new_handle(lib.ppsched_config_create, integer("devices", devices), integer("stages", stages),
-                                  integer("microbatches", microbatches), None)
-        self._release = weakref.finalize(self, lib.ppsched_config_destroy, self._handle)
+        self._own(new_handle(lib.ppsched_config_create, integer("devices", devices), integer("stages", stages),
+                             integer("microbatches", microbatches), None))
         call(lib.ppsched_config_set_iterations, self._handle, integer("iterations", iterations))
         call(lib.ppsched_config_set_weight_versions, self._handle, integer("weight_versions", weight_versions))
         if placement is not None:
@@ -77,7 +78,22 @@ class Config:
         for name, value in lists.items():
             self._set_list(name, value)
         for name, value in (options or {}).items():
-            call(lib.ppsched_config_set_option, self._handle, str(name).encode(), str(value).encode())
+            call(lib.ppsched_config_set_option, self._handle, encoded("option", str(name)), encoded("value", str(value)))
+
+    def _own(self, handle):
+        self._handle = handle
+        self._release = weakref.finalize(self, lib.ppsched_config_destroy, handle)
+
+    def __copy__(self):
+        copy = Config.__new__(Config)
+        copy._own(new_handle(lib.ppsched_config_copy, self._handle))
+        return copy
+
+    def __deepcopy__(self, _memo):
+        return self.__copy__()
+
+    def __reduce__(self):
+        raise TypeError("a ppsched.Config cannot be pickled")
 
     def _set_placement(self, placement):
         if isinstance(placement, str):

@@ -29,8 +29,28 @@ def _read_json(path, text):
         raise Error(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}") from None
     except Error as error:
         raise Error(f"{path}: {error}") from None
-    except RecursionError:
-        raise Error(f"{path}: nested too deeply") from None
+    except (RecursionError, ValueError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path, error):
+    """Values that the parser cannot make: numbers of too many digits, impossible dates, nesting without end."""
+    reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
+    return Error(f"{path}: {reason}")
+
+
+def _unique_loader(yaml):
+    """PyYAML's safe loader, but a key may not stand twice."""
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node, deep=False):
+            keys = [key.value for key, _ in node.value]
+            for key in keys:
+                if keys.count(key) > 1:
+                    raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", node.start_mark)
+            return super().construct_mapping(node, deep)
+
+    return Loader
 
 
 def _read_yaml(path, text):
@@ -39,14 +59,14 @@ def _read_yaml(path, text):
     except ImportError:
         raise Error(f"{path}: YAML files need PyYAML (apt-get install python3-yaml, or pip install pyyaml)") from None
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader=_unique_loader(yaml))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise Error(f"{path}{where}: broken YAML: {problem}") from None
-    except RecursionError:
-        raise Error(f"{path}: nested too deeply") from None
+    except (RecursionError, ValueError, AttributeError, KeyError, TypeError) as error:
+        raise _unreadable(path, error) from None
 
 
 def _check_value(path, key, value):

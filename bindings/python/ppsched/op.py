@@ -45,8 +45,8 @@ def from_record(record):
 def to_record(op):
     """The C record; numbers that do not fit are turned down here, as C would wrap them."""
     microbatch = _abi.NONE if op.microbatch is None else op.microbatch
-    if not 0 <= op.stage <= 0xFFFF or not 0 <= microbatch <= _abi.NONE:
-        raise Error(f"{op}: stage or microbatch is out of range", _abi.Status.ERROR_RANGE)
+    if op.kind not in _TOKENS or not 0 <= op.stage <= 0xFFFF or not 0 <= microbatch <= _abi.NONE:
+        raise Error(f"{tuple(op)}: stage, kind or microbatch is out of range", _abi.Status.ERROR_RANGE)
     return _abi.Op(microbatch, op.stage, 0, op.kind, _abi.OpFlag.OVERLAPPED if op.overlapped else 0, 0)
 
 

@@ -11,21 +11,21 @@ from ._library import Error
 @contextlib.contextmanager
 def whole_file(path):
     """Gives the name of a temporary file beside `path` that takes its place at the end, or goes away on an error."""
-    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
-        yield path  # a device or a pipe cannot be replaced
-        return
-    folder, name = os.path.split(os.path.abspath(path))
     temporary = None
     try:
+        path = os.path.realpath(path)  # what a link leads to
         if os.path.isdir(path):
             raise IsADirectoryError(21, "Is a directory")
-        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=os.path.splitext(name)[1], dir=folder)
+        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+            yield path  # a device or a pipe cannot be replaced
+            return
+        handle, temporary = tempfile.mkstemp(prefix=".ppsched-", suffix=os.path.splitext(path)[1], dir=os.path.dirname(path))
         os.close(handle)
         yield temporary
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except OSError as error:
-        raise Error(f"cannot write {path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise Error(f"cannot write {path!r}: {getattr(error, 'strerror', None) or error}") from None
     finally:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)

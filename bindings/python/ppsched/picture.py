@@ -12,6 +12,7 @@ OTHER = "#888888"
 _ROW = 0.36         # inches
 _MEMORY = 2.1       # inches, for the memory panel
 _LONGEST = 40.0     # inches, widest picture
+_MOST_PIXELS = 60000  # on a side of a PNG
 _NUMBER_SIZE = 8.0  # points, microbatch numbers where they have room
 _LEAST_SIZE = 4.0   # points, below which numbers are left out
 
@@ -162,6 +163,6 @@ def draw(timeline, path, file_format):
         _draw_memory(pyplot, memory, timeline)
         ops.set_xlim(0, timeline.metrics.makespan or 1)
         ops.set_title(_title(timeline), loc="left", fontsize=10)
-        figure.savefig(path, format=file_format, dpi=150)
+        figure.savefig(path, format=file_format, dpi=min(150, _MOST_PIXELS / max(figure.get_size_inches())))
     finally:
         pyplot.close(figure)

@@ -7,11 +7,11 @@ from typing import List, NamedTuple, Optional, Union
 
 from . import _abi
 from ._abi import FindingKind, Format, Placement
-from ._library import Error, call, check, lib, new_handle
+from ._library import Error, call, check, encoded, lib, new_handle
 from .config import Config
 from .op import Op, from_record, text_of, to_records
 from .timeline import Timeline, export, export_format
-from .views import View, none_if_unset
+from .views import Shared, View, none_if_unset
 
 
 class Finding(NamedTuple):
@@ -36,7 +36,7 @@ def _finding(record):
                    from_record(record.other) if record.other.kind else None, text_of(lib.ppsched_finding_text, record))
 
 
-class Schedule:
+class Schedule(Shared):
     """For each device the queue of its ops. Immutable; may be shared between threads.
 
     Made by ppsched.generate, Schedule.from_queues or a Builder. `config` is the problem that it was made for.
@@ -94,6 +94,8 @@ class Schedule:
 
     def device_of(self, stage: int, microbatch: int = 0) -> Optional[int]:
         """Device that runs a stage for a microbatch; None out of range."""
+        if not (0 <= stage < self.stages and 0 <= microbatch < self.microbatches * self.iterations):
+            return None
         return none_if_unset(lib.ppsched_schedule_device_of(self._handle, stage, microbatch))
 
     @property
@@ -138,8 +140,11 @@ class Builder:
         self._handle = new_handle(lib.ppsched_builder_create, config._handle) if _handle is None else _handle
         if _handle is None:
             self._release = weakref.finalize(self, lib.ppsched_builder_destroy, self._handle)
-            call(lib.ppsched_builder_set_name, self._handle, name.encode())
-            call(lib.ppsched_builder_set_flushes, self._handle, flushes)
+            call(lib.ppsched_builder_set_name, self._handle, encoded("name", name))
+            call(lib.ppsched_builder_set_flushes, self._handle, bool(flushes))
+
+    def __reduce__(self):
+        raise TypeError("a ppsched.Builder cannot be copied or pickled")
 
     def append(self, device: int, *ops: Union[Op, str]) -> None:
         """Appends ops, as Op or token, to a device's queue."""
@@ -157,21 +162,24 @@ def generate(strategy: Union[str, Callable[[Config, Builder], None]], config: Co
     """Builds a strategy's schedule; or that of your own function, which appends ops to a builder and whose result is checked."""
     if callable(strategy):
         return _generate_with(strategy, config)
-    return Schedule(new_handle(lib.ppsched_schedule_generate, config._handle, strategy.encode()), config)
+    return Schedule(new_handle(lib.ppsched_schedule_generate, config._handle, encoded("strategy", strategy)), config)
 
 
 def _generate_with(function, config):
     raised = []
 
-    def run(_user, _config, builder):
+    def run(_user, _config, handle):
+        builder = Builder(config, _handle=ctypes.c_void_p(handle))
         try:
-            function(config, Builder(config, _handle=ctypes.c_void_p(builder)))
+            function(config, builder)
         except BaseException as error:  # comes out again behind the C call
             raised.append(error)
             return _abi.Status.ERROR_CALLBACK
+        finally:
+            builder._handle = None  # it ends with the call; NULL is turned down
         return _abi.Status.OK
 
-    name = getattr(function, "__name__", "custom").encode()
+    name = encoded("name", getattr(function, "__name__", "custom"))
     try:
         return Schedule(new_handle(lib.ppsched_schedule_generate_with, config._handle, name, _abi.GenerateFunction(run), None),
                         config)

@@ -5,7 +5,7 @@ from typing import List, NamedTuple
 
 from . import _abi
 from ._abi import Placement
-from ._library import call, check, lib
+from ._library import call, check, encoded, lib
 from .views import sized
 
 
@@ -72,5 +72,5 @@ def strategies() -> List[Strategy]:
 def find_strategy(name: str) -> Strategy:
     """The strategy with that name or alias; raises with the nearest name where there is none."""
     index = ctypes.c_uint32()
-    call(lib.ppsched_strategy_find, name.encode(), ctypes.byref(index))
+    call(lib.ppsched_strategy_find, encoded("strategy", name), ctypes.byref(index))
     return _describe(index.value)

@@ -7,7 +7,7 @@ from typing import List, NamedTuple, Optional, Union
 from . import _abi
 from ._abi import Format
 from ._library import Error, call, check, lib
-from .views import View, none_if_unset, sized
+from .views import Shared, View, none_if_unset, sized
 
 
 class Span(NamedTuple):
@@ -75,19 +75,28 @@ def export_format(name: Union[Format, str]) -> Format:
 
 def export(schedule, timeline, format, *, text_columns=0, time_scale=0.0):
     """The text of an export; both handles are the library's."""
-    pieces = []
+    pieces, raised = [], []
 
     def write(_user, data, size):
-        pieces.append(ctypes.string_at(data, size))
+        try:
+            pieces.append(ctypes.string_at(data, size))
+        except BaseException as error:  # comes out again behind the C call
+            raised.append(error)
+            return 1
         return 0
 
     options = sized(_abi.ExportOptions)
     options.text_columns, options.time_scale = text_columns, time_scale
-    call(lib.ppsched_export, schedule, timeline, format, ctypes.byref(options), _abi.WriteFunction(write), None)
+    try:
+        call(lib.ppsched_export, schedule, timeline, format, ctypes.byref(options), _abi.WriteFunction(write), None)
+    except Error:
+        if raised:
+            raise raised[0] from None
+        raise
     return b"".join(pieces).decode("utf-8")
 
 
-class Timeline:
+class Timeline(Shared):
     """A schedule with times. Immutable; may be read from several threads."""
 
     def __init__(self, handle, schedule):
@@ -136,6 +145,8 @@ class Timeline:
 
     def memory(self, device: int) -> List[MemoryPoint]:
         """The memory of a device over time: its static memory at 0, then a point for each change."""
+        if not 0 <= device < self.schedule.devices:
+            raise IndexError(f"there is no device {device}")
         count = ctypes.c_size_t()
         check(lib.ppsched_timeline_memory(self._handle, device, None, 0, ctypes.byref(count)))
         points = (_abi.MemoryPoint * count.value)()

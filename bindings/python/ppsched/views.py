@@ -6,6 +6,19 @@ from collections.abc import Sequence
 from . import _abi
 
 
+class Shared:
+    """An immutable object of the library: copies are the object itself."""
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, _memo):
+        return self
+
+    def __reduce__(self):
+        raise TypeError(f"a ppsched.{type(self).__name__} cannot be pickled")
+
+
 class View(Sequence):
     """A read-only sequence over the library's own memory.
 
