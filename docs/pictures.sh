@@ -18,6 +18,7 @@ done
 for strategy in 1f1b_no_flush eager_1f1b_no_flush; do
   picture "$strategy" 4 6 --iterations 2
 done
+picture zb_auto 4 8 --mem-limit 6
 picture v_search 8 8 --mem-limit 6
 for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved_zb zbv dualpipe_v; do
   picture "$strategy" 8 8

@@ -22,6 +22,7 @@ static const struct ppi_strategy *const table[] = {
     &ppi_zbv,
     &ppi_dualpipe_v,
     &ppi_dualpipe,
+    &ppi_zb_auto,
     &ppi_v_search,
 };
 

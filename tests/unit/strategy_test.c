@@ -139,6 +139,46 @@ static void test_search_under_limits(void **state)
     ppsched_config_destroy(config);
 }
 
+/* The greedy plan can be run, keeps every device within its limit, and refuses only below one stage pass. */
+static void test_greedy_plan(void **state)
+{
+    uint64_t seed = 6;
+    int refused = 0;
+    (void)state;
+    for (int trial = 0; trial < 2000; trial++) {
+        uint32_t devices = 1 + random_below(&seed, 12), microbatches = 1 + random_below(&seed, 4 * devices);
+        double times[12], limits[12], lowest = 1e9;
+        ppsched_error error;
+        ppsched_schedule *schedule = NULL;
+        ppsched_config *config = make_config(devices, devices, microbatches);
+        for (int32_t q = PPSCHED_FORWARD_TIMES; q <= PPSCHED_BACKWARD_WEIGHT_TIMES; q++) {
+            for (uint32_t d = 0; d < devices; d++)
+                times[d] = random_below(&seed, 40) / 8.0;
+            if (q != PPSCHED_BACKWARD_TIMES)
+                expect_ok(ppsched_config_set_values(config, q, times, devices, &error), &error);
+        }
+        for (uint32_t d = 0; d < devices; d++) {
+            limits[d] = 2 + random_below(&seed, 6 * devices) - (random_below(&seed, 8) == 0);
+            lowest = limits[d] < lowest ? limits[d] : lowest;
+        }
+        set_number(config, PPSCHED_MEM_FORWARD, 2);
+        set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -1);
+        set_number(config, PPSCHED_P2P_TIMES, random_below(&seed, 8) / 8.0);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, limits, devices, &error), &error);
+        ppsched_status status = ppsched_schedule_generate(&schedule, config, "zb_auto", &error);
+        assert_int_equal(status, lowest < 2 ? PPSCHED_ERROR_REFUSED : PPSCHED_OK);
+        refused += status != PPSCHED_OK;
+        if (status == PPSCHED_OK) {
+            ppsched_timeline *timeline = make_timeline(schedule, config);
+            assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
+            ppsched_timeline_destroy(timeline);
+        }
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+    assert_in_range(refused, 20, 1900);
+}
+
 /* Over sizes and uneven costs a search's result can be run, and keeps to the memory of its family. */
 static void test_search_with_uneven_costs(void **state)
 {
@@ -172,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_search_under_limits),
         cmocka_unit_test(test_search_with_uneven_costs),
+        cmocka_unit_test(test_greedy_plan),
     };
     return cmocka_run_group_tests_name("strategy", tests, NULL, NULL);
 }
