@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Zero bubble under a memory limit, with real costs, by greedy planning: first as many warm-up forwards as memory and the first
  * backward allow, then in each round one forward and one I a device, with Ws where they fit into gaps or where memory needs
- * them. All eight combinations of three choices are planned; the first with the shortest longest-device span is kept.
+ * them. All eight combinations of three choices are planned; the first with the shortest longest-device span is kept, or a
+ * fixed schedule that is shorter still.
  *
  * The paper and its code say B where we say I. */
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "model/costs.h"
+#include "strategy/price.h"
 #include "strategy/table.h"
 
 /* The three choices. */
@@ -296,23 +298,94 @@ static ppsched_status prepare(struct planner *p, const struct ppi_task *task, co
 }
 
 /* The choices are tried with all of them taken first, the last changing fastest. */
+static double try_choices(struct planner *p, ppsched_op *candidate, ppsched_op *best, size_t count)
+{
+    double best_span = PPI_INFINITE;
+    for (unsigned code = 0; code < 8; code++) {
+        p->choice = (struct choice){code < 4, code % 4 < 2, code % 2 < 1};
+        double span = plan_once(p, candidate);
+        if (span < best_span) {
+            best_span = span;
+            memcpy(best, candidate, count * sizeof *best);
+        }
+    }
+    return best_span;
+}
+
+/* A fixed schedule's order of one device, a full backward as I and W. */
+static void put_fixed(const struct ppi_strategy *fixed, const struct ppi_task *task, uint32_t device, ppsched_op *scratch,
+                      ppsched_op *out)
+{
+    struct ppi_pen pen = {scratch, scratch + 3 * (size_t)task->run, 0};
+    fixed->order(task, device, &pen);
+    for (const ppsched_op *op = scratch; op < pen.next; op++) {
+        *out = *op;
+        if (op->kind == PPSCHED_KIND_B) {
+            out->kind = PPSCHED_KIND_I;
+            *++out = *op;
+            out->kind = PPSCHED_KIND_W;
+        }
+        out++;
+    }
+}
+
+static bool keeps_to_limit(const struct stage *stage, const ppsched_op *ops, size_t count)
+{
+    double memory = 0;
+    for (size_t i = 0; i < count; i++) {
+        memory += stage->lane->memory[ops[i].kind];
+        if (memory > stage->limit)
+            return false;
+    }
+    return true;
+}
+
+/* Fixed schedules that fit the limit, where one is shorter than the greedy plan: on uneven stages that happens. */
+static ppsched_status try_fixed(struct planner *p, const struct ppi_task *task, const ppsched_config *config,
+                                ppsched_op *candidate, ppsched_op *best, double best_span, ppsched_error *error)
+{
+    static const struct ppi_strategy *const fixed[] = {&ppi_zb_h1, &ppi_zb_h2, &ppi_1f1b, &ppi_eager_1f1b, &ppi_gpipe};
+    size_t per_device = 3 * (size_t)p->microbatches;
+    ppsched_op *scratch = ppi_allocate(&config->host, per_device, sizeof *scratch);
+    struct ppi_pricer pricer = {0};
+    ppsched_status status = PPSCHED_OK;
+    if (scratch == NULL)
+        status = ppi_fail_memory(error, "the search");
+    else
+        status = ppi_pricer_make(&pricer, config, PPSCHED_PLACEMENT_LINEAR, best, per_device, error);
+    for (size_t k = 0; k < sizeof fixed / sizeof fixed[0] && status == PPSCHED_OK && best_span > pricer.least_span; k++) {
+        struct ppi_price price;
+        bool fits = true;
+        for (uint32_t s = 0; s < p->devices && fits; s++) {
+            put_fixed(fixed[k], task, s, scratch, candidate + s * per_device);
+            fits = keeps_to_limit(&p->stages[s], candidate + s * per_device, per_device);
+        }
+        if (!fits)
+            continue;
+        status = ppi_price(&pricer, candidate, &price, error);
+        if (status == PPSCHED_OK && price.span < best_span) {
+            best_span = price.span;
+            memcpy(best, candidate, p->devices * per_device * sizeof *best);
+        }
+    }
+    ppi_pricer_clear(&pricer);
+    ppi_release(&config->host, scratch);
+    return status;
+}
+
 static ppsched_status plan(const struct ppi_task *task, const ppsched_config *config, ppsched_op *ops, ppsched_error *error)
 {
     size_t count = 3 * (size_t)task->shape.devices * task->shape.microbatches;
     struct planner p = {.devices = task->shape.devices, .microbatches = task->shape.microbatches, .costs.host = config->host};
     ppsched_op *candidate = ppi_allocate(&config->host, count, sizeof *candidate);
-    double best = PPI_INFINITE;
     ppsched_status status = candidate != NULL ? prepare(&p, task, config, error) : ppi_fail_memory(error, "the search");
-    for (unsigned code = 0; code < 8 && status == PPSCHED_OK; code++) {
-        p.choice = (struct choice){code < 4, code % 4 < 2, code % 2 < 1};
-        double span = plan_once(&p, candidate);
-        if (span < best) {
-            best = span;
-            memcpy(ops, candidate, count * sizeof *ops);
-        }
+    if (status == PPSCHED_OK) {
+        double span = try_choices(&p, candidate, ops, count);
+        if (!ppi_is_finite(span))
+            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+        else
+            status = try_fixed(&p, task, config, candidate, ops, span, error);
     }
-    if (status == PPSCHED_OK && !(best < PPI_INFINITE))
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     ppi_release(&config->host, candidate);
     ppi_release(&config->host, p.ends);
     ppi_release(&config->host, p.stages);
