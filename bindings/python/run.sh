@@ -5,7 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-build=${PPSCHED_BUILD:-$root/build}
+build=${PPSCHED_BUILD:-$root/build-run}
 
 # shellcheck source=install_tools.sh
 . "$here/install_tools.sh"

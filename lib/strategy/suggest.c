@@ -131,6 +131,20 @@ static void try_stages(const struct ppi_strategy *strategy, const struct ppi_tas
         add_one_or_two(text, found[0], found[1] != found[0] ? found[1] : 0, "stages");
 }
 
+/* The devices that these stages suit, for a strategy with a number of stages a device. */
+static void try_devices(const struct ppi_strategy *strategy, const struct ppi_task *task, struct text *text)
+{
+    struct ppi_task changed = *task;
+    if (strategy->chunks == 0 || task->shape.stages % strategy->chunks != 0 ||
+        task->shape.stages / strategy->chunks == task->shape.devices)
+        return;
+    changed.shape.devices = task->shape.stages / strategy->chunks;
+    if (!ppi_serves(strategy, &changed, NULL))
+        return;
+    begin_alternative(text);
+    add(text, "%u devices", changed.shape.devices);
+}
+
 /* Devices and stages are set; the rest is to be found. True where something works. */
 static bool try_rest(const struct ppi_strategy *strategy, struct ppi_task *task, struct text *text)
 {
@@ -174,6 +188,7 @@ void ppi_suggest(char *buffer, size_t capacity, const struct ppi_strategy *strat
     for (uint32_t option = 0; option < strategy->option_count; option++)
         try_option(strategy, task, option, &text);
     try_stages(strategy, task, &text);
+    try_devices(strategy, task, &text);
     if (text.length == 0)
         try_all(strategy, task, &text);
 }

@@ -79,6 +79,8 @@ static void try_alternative(const char *strategy, const struct size *asked, cons
     if (strcmp(word, "microbatches") == 0) {
         size.microbatches = first;
         other.microbatches = second;
+    } else if (strcmp(word, "devices") == 0) {
+        size.devices = first;
     } else {
         assert_string_equal(word, "stages");
         size.stages = first;

@@ -91,6 +91,13 @@ class ScheduleTest(CommandTest):
         self.assertEqual(max(event["args"]["memory"] for event in counters), 2)
         self.assertEqual({event["name"] for event in counters}, {"memory of device 0", "memory of device 1"})
 
+    def test_columns_and_time_scale(self):
+        text = self.succeed("schedule", "-s", 4, "-b", 32, "--text-columns", 80)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()[1:]))
+        trace = json.loads(self.succeed("schedule", "-s", 2, "-b", 2, "--format", "chrome", "--time-scale", 1000))
+        self.assertEqual(max(event.get("ts", 0) for event in trace["traceEvents"]), 9000)
+        self.fail_with(1, "time_scale is -1", "schedule", "-s", 2, "-b", 2, "--format", "chrome", "--time-scale", -1)
+
     def test_output_by_ending(self):
         for ending, start in ((".csv", "0F0,0F1"), (".json", '{"strategy"'), (".txt", "1f1b: makespan")):
             path = self.folder / f"out{ending}"
@@ -134,6 +141,12 @@ class ConfigFileTest(CommandTest):
         path = self.write("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "interleaved_1f1b", "options": {"group_size": 1}}')
         result = json.loads(self.succeed("schedule", "-c", path, "-b", 3, "--set", "group_size=3", "--format", "json"))
         self.assertEqual((result["strategy"], result["microbatches"]), ("interleaved_1f1b", 3))
+
+    @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
+    def test_yaml_numbers_with_exponents(self):
+        path = self.write("a.yaml", "num_stages: 1\nnum_batches: 1\nforward_times: 1e-3\nbackward_times: [2E-3]\n")
+        result = json.loads(self.succeed("schedule", "-c", path, "--format", "json"))
+        self.assertEqual(result["metrics"]["makespan"], 0.003)
 
     def test_matrix_and_placement(self):
         path = self.write("a.json", '{"num_devices": 2, "num_batches": 1, "p2p_time": [[0, 5], [7, 0]], "placement": "linear"}')

@@ -74,6 +74,9 @@ def _add_schedule(commands):
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's compute_only")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
+    parser.add_argument("--text-columns", type=int, metavar="N", default=0,
+                        help="most columns of a row of text (default: the terminal's, or as many as needed)")
+    parser.add_argument("--time-scale", type=float, metavar="X", default=0.0, help="microseconds per unit of time in a trace")
     parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
     parser.set_defaults(run=run_schedule)
 
@@ -182,7 +185,8 @@ def run_schedule(arguments):
             with whole_file(output) as temporary:
                 draw(timeline, temporary, picture[1:])
         output = None
-    text = timeline.export(chosen or "text", text_columns=_text_columns(output is None and sys.stdout.isatty()))
+    columns = values["text_columns"] or _text_columns(output is None and sys.stdout.isatty())
+    text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
     if picture and chosen is None:
         text = text.splitlines()[0] + "\n"
     _print(text, output)

@@ -3,6 +3,7 @@
 import difflib
 import json
 import pathlib
+import re
 
 from .config import QUANTITIES
 from ._library import Error
@@ -50,6 +51,9 @@ def _unique_loader(yaml):
                     raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", node.start_mark)
             return super().construct_mapping(node, deep)
 
+    # 1e-3 is a number, as in JSON and YAML 1.2; PyYAML wants 1.0e-3
+    number = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
     return Loader
 
 

@@ -56,7 +56,7 @@ def _width(timeline, count):
 def _draw_ops(axes, timeline, width):
     from matplotlib.collections import PolyCollection
     schedule = timeline.schedule
-    chunks = 2 if schedule.placement == Placement.BIDIRECTIONAL else -(-schedule.stages // schedule.devices)
+    chunks = _chunks(schedule)
     shapes, colours, kinds = [], [], set()
     inches = (width - 1.5) / (timeline.metrics.makespan or 1)
     for device, start, duration, op, lower, height in _rectangles(timeline):
@@ -70,6 +70,11 @@ def _draw_ops(axes, timeline, width):
     edge = 0.5 if width < _LONGEST else 0.1
     axes.add_collection(PolyCollection(shapes, facecolors=colours, edgecolors="white", linewidths=edge))
     return kinds
+
+
+def _chunks(schedule):
+    """Stages a device holds, of two model copies together."""
+    return 2 if schedule.placement == Placement.BIDIRECTIONAL else -(-schedule.stages // schedule.devices)
 
 
 def _chunk(schedule, device, op):
@@ -106,9 +111,12 @@ def _draw_rows(axes, timeline):
         axes.spines[side].set_visible(False)
 
 
-def _draw_legend(pyplot, axes, kinds):
+def _draw_legend(pyplot, axes, kinds, chunks):
     handles = [pyplot.Rectangle((0, 0), 1, 1, color=COLOURS.get(kind, OTHER)) for kind in sorted(kinds)]
     labels = [LABELS.get(kind, kind.name) for kind in sorted(kinds)]
+    if chunks > 1:
+        handles.append(pyplot.Rectangle((0, 0), 1, 1, color=_paler(COLOURS[Kind.F], 1, 2)))
+        labels.append("paler: later stages")
     axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=8, borderaxespad=0,
                 handlelength=1, handleheight=1, labelspacing=0.35)
 
@@ -159,7 +167,7 @@ def draw(timeline, path, file_format):
     try:
         kinds = _draw_ops(ops, timeline, width)
         _draw_rows(ops, timeline)
-        _draw_legend(pyplot, ops, kinds)
+        _draw_legend(pyplot, ops, kinds, _chunks(timeline.schedule))
         _draw_memory(pyplot, memory, timeline)
         ops.set_xlim(0, timeline.metrics.makespan or 1)
         ops.set_title(_title(timeline), loc="left", fontsize=10)

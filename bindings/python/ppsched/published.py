@@ -6,6 +6,8 @@ stage pass in milliseconds. The paper's bubble rate is (cost - m * (F + B + W)) 
 our bubble of span. The paper's B is the input gradient, our I; its ZB-1p and ZB-2p are plans for p and 2p stage passes of memory,
 of which half is released with the input gradient.
 """
+import os
+import sys
 from typing import NamedTuple
 
 from .config import Config
@@ -68,13 +70,13 @@ def print_profile(profile):
     """One profile with all figures."""
     print(f"{profile.model} model, p = {profile.devices}, m = {profile.microbatches}: F {profile.forward}, I "
           f"{profile.backward_input}, W {profile.backward_weight}, p2p {profile.p2p} ms\n")
-    print(f"{'strategy':<16}{'paper':>8}{'ours':>8}{'of total':>10}{'of ideal':>10}{'step time':>12}{'peak memory':>13}")
+    print(f"{'strategy':<16}{'paper':>8}{'of span':>8}{'of total':>10}{'of ideal':>10}{'step time':>12}{'peak memory':>13}")
     for column, paper in zip(COLUMNS, profile.bubbles):
         metrics = evaluate(profile, column.strategy, column.limit).metrics
         name = column.strategy + (f" ({column.paper})" if column.limit else "")
         print(f"{name:<16}{paper:>8.4f}{metrics.bubble.of_span:>8.4f}{metrics.bubble.of_total:>10.4f}"
               f"{metrics.bubble.of_ideal:>10.4f}{metrics.makespan:>9.1f} ms{metrics.peak_memory / 2:>13g}")
-    print("\npaper, ours: share of the longest device span that is idle; peak memory in activations of one stage pass\n")
+    print("\npaper, of span: share of the longest device span that is idle; peak memory in activations of one stage pass\n")
 
 
 def print_table():
@@ -89,8 +91,12 @@ def print_table():
 
 
 def main():
-    print_profile(PROFILE)
-    print_table()
+    try:
+        print_profile(PROFILE)
+        print_table()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,8 @@ def export(schedule, timeline, format, *, text_columns=0, time_scale=0.0):
             return 1
         return 0
 
+    if not 0 <= text_columns < 2**32:
+        raise Error(f"text_columns is {text_columns}, which is out of range", _abi.Status.ERROR_RANGE)
     options = sized(_abi.ExportOptions)
     options.text_columns, options.time_scale = text_columns, time_scale
     try:

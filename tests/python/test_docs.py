@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python and YAML blocks of the documentation run as they stand."""
+import contextlib
+import io
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
+
+
+class DocumentationTest(unittest.TestCase):
+    def test_python_blocks(self):
+        for page in ("README.md", "docs/python.md"):
+            names, output = {}, io.StringIO()
+            self.assertTrue(blocks(page, "python"))
+            with contextlib.redirect_stdout(output):
+                for code in blocks(page, "python"):
+                    exec(compile(code, page, "exec"), names)  # pylint: disable=exec-used
+            self.assertTrue(output.getvalue(), page)
+
+    def test_yaml_block(self):
+        (text,) = blocks("docs/command.md", "yaml")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "config.yaml")
+            path.write_text(text, encoding="utf-8")
+            result = subprocess.run([sys.executable, "-m", "ppsched", "schedule", "-c", str(path), "--no-visualization"],
+                                    capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
