@@ -41,7 +41,8 @@ def _candidates():
         return [os.environ["PPSCHED_LIBRARY"]]
     found = [_HERE / soname]
     if len(_HERE.parents) > 2:
-        found += sorted(_HERE.parents[2].glob(f"build*/lib/{soname}"))
+        builds = [path for path in sorted(_HERE.parents[2].glob(f"build*/lib/{soname}")) if "sanitize" not in str(path)]
+        found += sorted(builds, key=lambda path: path.parts[-3] != "build-run")  # that of run.sh first: it is kept up to date
     installed = _HERE / "_installed_library.txt"
     if installed.exists():
         found.append(pathlib.Path(installed.read_text(encoding="utf-8").strip()))
@@ -57,7 +58,9 @@ def _load():
             continue
         _check_version(library, path)
         for name, (result, arguments) in _abi.FUNCTIONS.items():
-            function = getattr(library, name)
+            function = getattr(library, name, None)
+            if function is None:
+                raise ImportError(f"{path} has no {name}; it is older than this package, build it again")
             function.restype, function.argtypes = result, arguments
         return library
     raise ImportError(f"cannot load libppsched ({reason}); build it with meson, or set PPSCHED_LIBRARY to its path")
