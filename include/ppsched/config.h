@@ -61,7 +61,7 @@ enum ppsched_quantity {
 PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices, int64_t stages, int64_t microbatches,
                                                  const ppsched_environment *environment, ppsched_error *error);
 
-/* A copy of its own, in the same environment. */
+/* A copy of its own, in the same environment; the caller destroys it. Errors: ARGUMENT, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_copy(ppsched_config **out, const ppsched_config *config, ppsched_error *error);
 
 /* Frees it. NULL is accepted. */
@@ -73,7 +73,7 @@ PPSCHED_API uint32_t ppsched_config_stages(const ppsched_config *config);
 PPSCHED_API uint32_t ppsched_config_microbatches(const ppsched_config *config);
 PPSCHED_API uint32_t ppsched_config_iterations(const ppsched_config *config);
 
-/* Training iterations in one schedule, 1 or more. Default 1. */
+/* Training iterations in one schedule, 1 or more. Default 1. Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations, ppsched_error *error);
 
 /* Chooses a placement (enum ppsched_placement). `map` is read for PPSCHED_PLACEMENT_MAP only: `count` must be S, each
@@ -82,7 +82,8 @@ PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, 
                                                         size_t count, ppsched_error *error);
 PPSCHED_API int32_t ppsched_config_placement(const ppsched_config *config);
 
-/* How many versions of the weights live at once: 1 to 1024, or 0 for what the strategy needs (the default). */
+/* How many versions of the weights live at once: 1 to 1024, or 0 for what the strategy needs (the default). Errors: ARGUMENT,
+ * RANGE. */
 PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config, int64_t versions, ppsched_error *error);
 
 /* Sets a list of numbers (enum ppsched_quantity); the values are copied. `count` 0 goes back to the default.

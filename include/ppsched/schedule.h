@@ -69,7 +69,8 @@ PPSCHED_API const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size
 /* Number of the queue's device. */
 PPSCHED_API uint32_t ppsched_queue_device(const ppsched_queue *queue);
 
-/* Starts a schedule of the caller's own, with the config's sizes and placement. */
+/* Starts a schedule of the caller's own, with the config's sizes and placement; the config may be destroyed before it. The
+ * caller destroys `*out`. Errors: ARGUMENT, NO_MEMORY; REFUSED where the config's stages do not suit its placement. */
 PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out, const ppsched_config *config, ppsched_error *error);
 
 /* Frees it. NULL is accepted. */
@@ -82,7 +83,7 @@ PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint
                                                   size_t count, ppsched_error *error);
 
 /* Name of the schedule (copied, default "custom"); whether iterations flush (default 1); versions of the weights that
- * live at once (default 1). */
+ * live at once (1 to 1024, default 1). Errors: ARGUMENT, RANGE, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name, ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes, ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder, uint32_t versions,

@@ -137,9 +137,12 @@ static void hand_over(ppsched_schedule *schedule, ppsched_builder *builder, ppsc
         first += builder->segments[d].count;
     }
     schedule->op_count = first;
-    if (builder->block != NULL)
-        builder->block = NULL, memset(builder->segments, 0, builder->shape.devices * sizeof *builder->segments);
-    clear_segments(builder);
+    if (builder->block == NULL) {
+        clear_segments(builder);
+        return;
+    }
+    builder->block = NULL; /* it is the schedule's now, and the segments lie in it */
+    memset(builder->segments, 0, builder->shape.devices * sizeof *builder->segments);
 }
 
 static uint32_t *copy_placement(const ppsched_builder *builder)

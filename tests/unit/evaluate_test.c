@@ -208,6 +208,43 @@ static void test_delay_per_pair(void **state)
     ppsched_config_destroy(config);
 }
 
+static void append_tokens(ppsched_builder *builder, uint32_t device, const char *const *tokens, size_t count)
+{
+    ppsched_error error;
+    for (size_t i = 0; i < count; i++) {
+        ppsched_op op = op_from_token(tokens[i]);
+        expect_ok(ppsched_builder_append(builder, device, &op, 1, &error), &error);
+    }
+}
+
+/* Ops that do not compute take no time, wait for the flush, and do not count as a device's start. */
+static void test_other_ops(void **state)
+{
+    static const char *const first[] = {"0F0", "0B0", "0F1", "0B1"};
+    static const char *const second[] = {"1UNSHARD", "1F0", "1B0", "1RECV_F1", "1F1", "1B1"};
+    ppsched_config *config = make_config(2, 2, 1);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    append_tokens(builder, 0, first, 4);
+    append_tokens(builder, 1, second, 6);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    const ppsched_span *spans = ppsched_timeline_spans(timeline, 1, NULL);
+    assert_true(spans[0].start == 0 && spans[0].end == 0 && spans[3].start == 6 && spans[3].end == 6);
+    assert_true(spans[4].start == 7 && metrics_of(timeline).makespan == 12);
+    assert_true(device_metrics_of(timeline, 1).first_start == 1 && device_metrics_of(timeline, 1).busy == 6);
+    const double *latest = ppsched_timeline_latest_starts(timeline, 1, NULL);
+    assert_true(latest[3] == 7 && latest[4] == 7);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
 static void test_zero_times(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2);
@@ -233,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_earliest_only),
         cmocka_unit_test(test_mismatch_and_overflow),
         cmocka_unit_test(test_delay_per_pair),
+        cmocka_unit_test(test_other_ops),
         cmocka_unit_test(test_zero_times),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
