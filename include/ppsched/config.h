@@ -104,6 +104,15 @@ PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name, const char *value,
                                                      ppsched_error *error);
 
+/* What a search tells while it runs: the share of its work that is done, 0 to 1, never less than before, and the objective of
+ * the best schedule so far (infinite: none yet). Returns 0 to go on; anything else stops the search, which then fails with
+ * CANCELLED and leaves nothing behind. It may read the config, and must not change it. */
+typedef int32_t (*ppsched_progress)(void *user, double share, double best);
+
+/* Sets what strategies that search call, in the thread that builds the schedule; NULL: nothing (the default). A copy of the
+ * config has it too. Errors: ARGUMENT. */
+PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress progress, void *user);
+
 /* Tells whether the lists agree with each other: B, I and W can be told from what is given, and memory sums to 0.
  * Building a schedule does not need it; evaluation does, and reports the same errors (RANGE). */
 PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config, ppsched_error *error);

@@ -8,6 +8,7 @@
 #ifndef PPSCHED_PPSCHED_H
 #define PPSCHED_PPSCHED_H
 
+#include <ppsched/bound.h>
 #include <ppsched/check.h>
 #include <ppsched/config.h>
 #include <ppsched/environment.h>

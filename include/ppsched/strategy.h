@@ -17,7 +17,7 @@ extern "C" {
  * Thread-safety: constant data. */
 typedef struct ppsched_strategy_info {
     uint32_t size;
-    int32_t placement;       /* enum ppsched_placement: the placement of its own */
+    int32_t placement;       /* enum ppsched_placement: the placement of its own; DEFAULT: the caller's choice */
     uint32_t option_count;
     uint32_t chunks;         /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions; /* versions of the weights that live at once */
@@ -35,12 +35,13 @@ typedef struct ppsched_strategy_info {
 /* An option of a strategy. Sized as above. */
 typedef struct ppsched_option_info {
     uint32_t size;
-    uint32_t reserved;
-    int64_t minimum;
+    uint32_t choice_count;
+    int64_t minimum;          /* of an option that is a number: no choices */
     int64_t maximum;
     const char *name;
     const char *default_text; /* the value that is taken where none is set, in words */
     const char *text;         /* one line */
+    const char *const *choices; /* `choice_count` names, of which it takes one */
 } ppsched_option_info;
 
 /* Number of strategies; they are numbered from 0 in the order in which lists show them. */

@@ -113,6 +113,15 @@ ppsched_status ppsched_config_set_option(ppsched_config *config, const char *nam
     return ppi_config_set_option(config, name, value, error);
 }
 
+ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress progress, void *user)
+{
+    if (config == NULL)
+        return PPSCHED_ERROR_ARGUMENT;
+    config->progress = progress;
+    config->progress_user = user;
+    return PPSCHED_OK;
+}
+
 ppsched_status ppsched_config_validate(const ppsched_config *config, ppsched_error *error)
 {
     PPI_REQUIRE(config);

@@ -25,6 +25,7 @@ static const struct row rows[] = {
     ROW(PPSCHED_ERROR_WRITER, "the writer stopped"),
     ROW(PPSCHED_ERROR_CALLBACK, "the generator failed"),
     ROW(PPSCHED_ERROR_INTERNAL, "a defect of the library"),
+    ROW(PPSCHED_ERROR_CANCELLED, "cancelled by the caller"),
 };
 
 static const struct row *row_of(ppsched_status status)

@@ -40,11 +40,13 @@ ppsched_status ppsched_strategy_option(uint32_t strategy, uint32_t option, ppsch
         return PPSCHED_ERROR_ARGUMENT;
     const struct ppi_option_row *given = &row->options[option];
     ppsched_option_info own = {
-        .minimum = given->minimum,
-        .maximum = given->maximum,
+        .minimum = given->choices != NULL ? 0 : given->minimum,
+        .maximum = given->choices != NULL ? 0 : given->maximum,
         .name = given->name,
         .default_text = given->default_text,
         .text = given->text,
+        .choice_count = given->choices != NULL ? (uint32_t)given->maximum + 1 : 0,
+        .choices = given->choices,
     };
     return ppi_give_sized(info, &own, sizeof own);
 }

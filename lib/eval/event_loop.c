@@ -12,20 +12,29 @@ ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_sch
     loop.microbatches = ppi_total_microbatches(&schedule->shape);
     loop.forward = ppi_allocate(host, cells, sizeof *loop.forward);
     loop.backward = ppi_allocate(host, cells, sizeof *loop.backward);
-    loop.tracks = ppi_allocate_zeroed(host, devices, sizeof *loop.tracks);
+    loop.tracks = ppi_allocate(host, devices, sizeof *loop.tracks);
     loop.ready = ppi_allocate(host, devices, sizeof *loop.ready);
     loop.active = ppi_allocate(host, devices, sizeof *loop.active);
     if (loop.active == NULL || loop.forward == NULL || loop.backward == NULL || loop.tracks == NULL || loop.ready == NULL) {
         ppi_event_loop_clear(&loop);
         return ppi_fail_memory(error, "the evaluation");
     }
-    for (size_t i = 0; i < cells; i++)
-        loop.forward[i] = loop.backward[i] = PPI_SLOT_UNKNOWN;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         if (schedule->queues[d].count > 0)
             loop.active[loop.active_count++] = d;
     *out = loop;
+    ppi_event_loop_reset(out);
     return PPSCHED_OK;
+}
+
+void ppi_event_loop_reset(struct ppi_event_loop *loop)
+{
+    size_t cells = ppi_cell_count(loop->schedule);
+    for (size_t i = 0; i < cells; i++)
+        loop->forward[i] = loop->backward[i] = PPI_SLOT_UNKNOWN;
+    for (uint32_t d = 0; d < loop->schedule->shape.devices; d++)
+        loop->tracks[d] = (struct ppi_track){0};
+    loop->ready_count = 0;
 }
 
 void ppi_event_loop_clear(struct ppi_event_loop *loop)

@@ -37,6 +37,9 @@ ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_sch
                                    const struct ppi_costs *costs, ppsched_error *error);
 void ppi_event_loop_clear(struct ppi_event_loop *loop);
 
+/* Nothing has run. */
+void ppi_event_loop_reset(struct ppi_event_loop *loop);
+
 /* Makes all active devices ready, the lowest on top. */
 void ppi_event_loop_ready_all(struct ppi_event_loop *loop);
 

@@ -31,6 +31,10 @@ void ppi_timeline_destroy(ppsched_timeline *timeline);
 /* Fills spans and flush_times; INVALID_SCHEDULE where the schedule is not complete or cannot be run. */
 ppsched_status ppi_earliest_starts(ppsched_timeline *timeline, ppsched_error *error);
 
+/* The same in an event loop of the timeline's schedule and costs that has been made or reset: for many orders of one shape. */
+struct ppi_event_loop;
+ppsched_status ppi_earliest_starts_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
+
 /* Fills `latest`, from spans and the makespan. */
 ppsched_status ppi_latest_starts(ppsched_timeline *timeline, ppsched_error *error);
 

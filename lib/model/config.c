@@ -37,6 +37,8 @@ static ppsched_status copy_contents(ppsched_config *copy, const ppsched_config *
 {
     ppsched_status status = PPSCHED_OK;
     copy->weight_versions = config->weight_versions;
+    copy->progress = config->progress;
+    copy->progress_user = config->progress_user;
     if (config->placement != PPSCHED_PLACEMENT_DEFAULT)
         status = ppi_config_set_placement(copy, config->placement, config->map, config->shape.stages, error);
     for (int32_t q = 1; q <= PPI_LAST_QUANTITY && status == PPSCHED_OK; q++)

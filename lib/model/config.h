@@ -19,6 +19,8 @@ struct ppsched_config {
     int32_t placement;        /* PPSCHED_PLACEMENT_DEFAULT where the strategy decides */
     uint32_t *map;            /* for PPSCHED_PLACEMENT_MAP, else NULL */
     uint32_t weight_versions; /* 0 where the strategy decides */
+    ppsched_progress progress; /* NULL where nobody listens */
+    void *progress_user;
     struct ppi_values values[PPI_LAST_QUANTITY + 1];
     struct ppi_named_text *options;
     size_t option_count, option_capacity;

@@ -33,9 +33,37 @@ static ppsched_status unknown_option(const struct ppi_strategy *strategy, const 
                     best.answer);
 }
 
+/* "a, b or c" */
+static void join_choices(char *buffer, size_t capacity, const struct ppi_option_row *row)
+{
+    size_t length = 0;
+    for (int64_t i = 0; i <= row->maximum; i++)
+        for (int part = 0; part < 2; part++) {
+            const char *text = part == 1 ? row->choices[i] : i == 0 ? "" : i < row->maximum ? ", " : " or ";
+            for (; *text != '\0' && length + 1 < capacity; text++)
+                buffer[length++] = *text;
+        }
+    buffer[length] = '\0';
+}
+
+static ppsched_status read_choice(int64_t *out, const struct ppi_strategy *strategy, const struct ppi_option_row *row,
+                                  const char *value, ppsched_error *error)
+{
+    char all[100];
+    for (int64_t i = 0; i <= row->maximum; i++)
+        if (ppi_same_name(row->choices[i], value)) {
+            *out = i;
+            return PPSCHED_OK;
+        }
+    join_choices(all, sizeof all, row);
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is \"%q\"; it must be %s", strategy->name, row->name, value, all);
+}
+
 static ppsched_status read_option(int64_t *out, const struct ppi_strategy *strategy, const struct ppi_option_row *row,
                                   const char *value, ppsched_error *error)
 {
+    if (row->choices != NULL)
+        return read_choice(out, strategy, row, value, error);
     if (ppi_text_to_integer(value, out) && *out >= row->minimum && *out <= row->maximum)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is \"%q\"; it must be an integer from %lld to %lld",
@@ -62,11 +90,12 @@ static ppsched_status read_options(struct ppi_task *task, const struct ppi_strat
 }
 
 /* The caller's choice of a placement, if he made one, must be the strategy's. */
-static ppsched_status check_placement(const struct ppi_strategy *strategy, const ppsched_config *config, ppsched_error *error)
+static ppsched_status check_placement(const struct ppi_strategy *strategy, int32_t placement, const ppsched_config *config,
+                                      ppsched_error *error)
 {
-    if (ppi_config_allows(config, strategy->placement))
+    if (ppi_config_allows(config, placement))
         return PPSCHED_OK;
-    return ppi_refuse(error, strategy, "needs %s placement, not %s", ppi_placement_name(strategy->placement),
+    return ppi_refuse(error, strategy, "needs %s placement, not %s", ppi_placement_name(placement),
                       ppi_placement_name(config->placement));
 }
 
@@ -76,7 +105,7 @@ ppsched_status ppi_serve(const struct ppi_strategy *strategy, struct ppi_task *t
     if (strategy->chunks != 0 && shape->stages != strategy->chunks * shape->devices)
         return ppi_refuse(error, strategy, "needs %u stage%s per device, not %u stages on %u devices", strategy->chunks,
                           strategy->chunks == 1 ? "" : "s", shape->stages, shape->devices);
-    if (shape->stages % shape->devices != 0)
+    if (strategy->placement != PPSCHED_PLACEMENT_DEFAULT && shape->stages % shape->devices != 0)
         return ppi_refuse(error, strategy, "needs a multiple of %u stages on %u devices, not %u", shape->devices,
                           shape->devices, shape->stages);
     task->chunks = shape->stages / shape->devices;
@@ -90,9 +119,11 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
     struct ppi_task task = {.shape = config->shape};
     char nearest[200];
     ppsched_error reason;
-    ppsched_status status = check_placement(strategy, config, error);
-    if (status == PPSCHED_OK)
-        status = read_options(&task, strategy, config, error);
+    ppsched_status status = read_options(&task, strategy, config, error);
+    if (status == PPSCHED_OK) {
+        task.placement = strategy->place != NULL ? strategy->place(&task, config) : strategy->placement;
+        status = check_placement(strategy, task.placement, config, error);
+    }
     if (status != PPSCHED_OK)
         return status;
     status = ppi_serve(strategy, &task, &reason);
@@ -117,32 +148,47 @@ static void put_ops(ppsched_builder *builder, const struct ppi_strategy *strateg
 }
 
 /* Repeats one iteration's ops for all. */
-static void put_planned(ppsched_builder *builder, const struct ppi_task *task, const ppsched_op *ops, size_t per_device)
+static ppsched_status put_planned(ppsched_builder *builder, const struct ppi_task *task, struct ppi_orders *orders,
+                                  ppsched_error *error)
 {
-    for (uint32_t d = 0; d < task->shape.devices; d++) {
-        struct ppi_pen pen = ppi_pen_open(builder, d);
-        for (; pen.first_microbatch < ppi_total_microbatches(&task->shape); pen.first_microbatch += task->run)
-            for (const ppsched_op *op = ops + d * per_device; op < ops + (d + 1) * per_device; op++)
-                ppi_put(&pen, op->kind, op->stage, op->microbatch);
-        ppi_pen_close(builder, d, &pen);
-    }
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < task->shape.iterations; i++)
+        for (uint32_t d = 0; d < task->shape.devices && status == PPSCHED_OK; d++) {
+            ppsched_op *ops = orders->ops + orders->first[d];
+            status = ppi_builder_append(builder, d, ops, orders->count[d], error);
+            for (size_t k = 0; k < orders->count[d]; k++)
+                ops[k].microbatch += task->run; /* for the next iteration */
+        }
+    return status;
+}
+
+/* `config` may be changed. */
+static ppsched_status search(ppsched_builder *builder, const struct ppi_strategy *strategy, const struct ppi_task *task,
+                             ppsched_config *config, ppsched_error *error)
+{
+    struct ppi_orders orders;
+    struct ppi_watch watch = ppi_watch_start(config);
+    config->shape.iterations = 1;
+    ppsched_status status = ppi_orders_make(&orders, &config->host, &config->shape, &builder->placement, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = strategy->plan(task, config, &watch, &orders, error);
+    if (status == PPSCHED_OK) /* whoever listens sees the end, and may still say no */
+        status = ppi_watch_report(&watch, 1, error);
+    if (status == PPSCHED_OK)
+        status = put_planned(builder, task, &orders, error);
+    ppi_orders_clear(&orders);
+    return status;
 }
 
 static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_strategy *strategy, const struct ppi_task *task,
                                const ppsched_config *config, ppsched_error *error)
 {
-    ppsched_config *single = NULL;
-    size_t per_device = 3 * (size_t)task->chunks * task->run;
-    ppsched_op *ops = ppi_allocate(&config->host, task->shape.devices * per_device, sizeof *ops);
-    ppsched_status status = ops != NULL ? ppi_config_copy(&single, config, error) : ppi_fail_memory(error, "the search");
-    if (status == PPSCHED_OK) {
-        single->shape.iterations = 1;
-        status = strategy->plan(task, single, ops, error);
-    }
+    ppsched_config *own = NULL;
+    ppsched_status status = ppi_config_copy(&own, config, error);
     if (status == PPSCHED_OK)
-        put_planned(builder, task, ops, per_device);
-    ppi_config_destroy(single);
-    ppi_release(&config->host, ops);
+        status = search(builder, strategy, task, own, error);
+    ppi_config_destroy(own);
     return status;
 }
 
@@ -150,8 +196,9 @@ static ppsched_status fill(ppsched_builder *builder, const struct ppi_strategy *
                            const ppsched_config *config, ppsched_error *error)
 {
     size_t kinds = strategy->splits_backward ? 3 : 2;
-    ppsched_status status =
-        ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_microbatches(&task->shape), error);
+    ppsched_status status = PPSCHED_OK;
+    if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have as many stages */
+        status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_microbatches(&task->shape), error);
     if (status == PPSCHED_OK && strategy->plan != NULL)
         return plan_ops(builder, strategy, task, config, error);
     if (status == PPSCHED_OK)
@@ -166,7 +213,7 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
     ppsched_builder *builder = NULL;
     ppsched_status status = ppi_task_make(&task, strategy, config, error);
     if (status == PPSCHED_OK)
-        status = ppi_builder_create(&builder, config, strategy->placement, strategy->name, error);
+        status = ppi_builder_create(&builder, config, task.placement, strategy->name, error);
     if (status != PPSCHED_OK)
         return status;
     builder->flushes = strategy->flushes;

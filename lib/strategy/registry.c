@@ -24,6 +24,7 @@ static const struct ppi_strategy *const table[] = {
     &ppi_dualpipe,
     &ppi_zb_auto,
     &ppi_v_search,
+    &ppi_auto,
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };

@@ -5,6 +5,8 @@
 #define PPSCHED_STRATEGY_STRATEGY_H
 
 #include "model/builder.h"
+#include "search/orders.h"
+#include "search/watch.h"
 
 enum { PPI_MOST_OPTIONS = 4 };
 
@@ -12,11 +14,13 @@ struct ppi_option_row {
     const char *name, *default_text, *text;
     int64_t minimum, maximum;
     int64_t (*fallback)(const struct ppi_shape *shape); /* the value where none is set */
+    const char *const *choices; /* where it takes one of these names, whose number is its value; else NULL */
 };
 
 /* What a strategy is asked for: one run of it. */
 struct ppi_task {
     struct ppi_shape shape;
+    int32_t placement;
     uint32_t chunks; /* V, stages per device */
     uint32_t run;    /* microbatches of one run: M, or all of them where iterations do not flush */
     int64_t option[PPI_MOST_OPTIONS];
@@ -26,7 +30,7 @@ struct ppi_strategy {
     const char *name, *summary, *source;
     const char *const *aliases;
     uint32_t alias_count;
-    int32_t placement;
+    int32_t placement; /* DEFAULT: that of the task */
     uint32_t chunks; /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions;
     bool splits_backward, flushes;
@@ -39,9 +43,13 @@ struct ppi_strategy {
     /* A fixed rule: puts one device's ops of one run, microbatches 0 to run - 1. */
     void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen);
 
-    /* Or a search: fills in all devices' ops of one run, F, I and W of every stage pass, device by device. `config` has one
-     * iteration. REFUSED where nothing fits the memory limit. */
-    ppsched_status (*plan)(const struct ppi_task *task, const ppsched_config *config, ppsched_op *ops, ppsched_error *error);
+    /* Or a search: fills in all devices' ops of one run. `config` has one iteration. REFUSED where nothing fits the memory
+     * limit. */
+    ppsched_status (*plan)(const struct ppi_task *task, const ppsched_config *config, struct ppi_watch *watch,
+                           struct ppi_orders *orders, ppsched_error *error);
+
+    /* The task's placement where `placement` is DEFAULT: from the options and the config. */
+    int32_t (*place)(const struct ppi_task *task, const ppsched_config *config);
 };
 
 /* All strategies, in the order in which lists show them; NULL past the last. */

@@ -22,5 +22,6 @@ extern const struct ppi_strategy ppi_dualpipe;
 extern const struct ppi_strategy ppi_dualpipe_v;
 extern const struct ppi_strategy ppi_zb_auto;
 extern const struct ppi_strategy ppi_v_search;
+extern const struct ppi_strategy ppi_auto;
 
 #endif

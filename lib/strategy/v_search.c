@@ -13,6 +13,7 @@
 struct search {
     const struct ppi_task *task;
     const ppsched_config *config;
+    struct ppi_watch *watch;
     struct ppi_v_grid grid;
     struct ppi_pricer pricer; /* made with the first candidate that can be run */
     bool can_price, found, done;
@@ -44,7 +45,7 @@ static ppsched_status price_candidate(struct search *search, ppsched_error *erro
     if (search->found && price.span >= search->best_span)
         return PPSCHED_OK;
     search->found = true;
-    search->best_span = price.span;
+    search->best_span = search->watch->best = price.span;
     memcpy(search->best, search->candidate, search->task->shape.devices * search->per_device * sizeof *search->best);
     search->done = price.span <= search->pricer.least_span; /* nothing can be shorter */
     return PPSCHED_OK;
@@ -83,7 +84,8 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
     ppsched_status status = PPSCHED_OK;
     for (uint32_t code = 0; code < 5 * 5 * 5 && !search->done && status == PPSCHED_OK; code++) {
         struct ppi_v_block block = {.slot = {0, 1 + code / 25, 1 + code / 5 % 5, 1 + code % 5}};
-        if (block.slot[1] != block.slot[2] && block.slot[1] != block.slot[3] && block.slot[2] != block.slot[3])
+        status = ppi_watch_report(search->watch, code / 125.0, error);
+        if (status == PPSCHED_OK && block.slot[1] != block.slot[2] && block.slot[1] != block.slot[3] && block.slot[2] != block.slot[3])
             status = try_pattern(search, block, error);
     }
     return status;
@@ -106,10 +108,11 @@ static ppsched_status nothing_fits(const struct search *search, ppsched_error *e
                       search->least_limit);
 }
 
-static ppsched_status plan(const struct ppi_task *task, const ppsched_config *config, ppsched_op *ops, ppsched_error *error)
+static ppsched_status plan(const struct ppi_task *task, const ppsched_config *config, struct ppi_watch *watch,
+                           struct ppi_orders *orders, ppsched_error *error)
 {
     uint32_t devices = task->shape.devices;
-    struct search search = {.task = task, .config = config, .best = ops, .least_limit = PPI_INFINITE};
+    struct search search = {.task = task, .config = config, .watch = watch, .best = orders->ops, .least_limit = PPI_INFINITE};
     search.per_device = 6 * (size_t)task->shape.microbatches;
     search.candidate = ppi_allocate(&config->host, devices * search.per_device, sizeof *search.candidate);
     if (search.candidate == NULL)

@@ -373,13 +373,16 @@ static ppsched_status try_fixed(struct planner *p, const struct ppi_task *task, 
     return status;
 }
 
-static ppsched_status plan(const struct ppi_task *task, const ppsched_config *config, ppsched_op *ops, ppsched_error *error)
+static ppsched_status plan(const struct ppi_task *task, const ppsched_config *config, struct ppi_watch *watch,
+                           struct ppi_orders *orders, ppsched_error *error)
 {
     size_t count = 3 * (size_t)task->shape.devices * task->shape.microbatches;
+    ppsched_op *ops = orders->ops;
     struct planner p = {.devices = task->shape.devices, .microbatches = task->shape.microbatches, .costs.host = config->host};
     ppsched_op *candidate = ppi_allocate(&config->host, count, sizeof *candidate);
     ppsched_status status = candidate != NULL ? prepare(&p, task, config, error) : ppi_fail_memory(error, "the search");
     if (status == PPSCHED_OK) {
+        (void)watch; /* it takes a few milliseconds at most */
         double span = try_choices(&p, candidate, ops, count);
         if (!ppi_is_finite(span))
             status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");

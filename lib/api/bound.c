@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/bound.h"
+
+#include "api/null.h"
+#include "base/sized.h"
+
+ppsched_status ppsched_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t objective, ppsched_error *error)
+{
+    ppsched_bound own;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    if (objective != PPSCHED_OBJECTIVE_SPAN && objective != PPSCHED_OBJECTIVE_MAKESPAN)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no objective %d", objective);
+    ppsched_status status = ppi_lower_bound(&own, config, PPSCHED_PLACEMENT_DEFAULT, objective, error);
+    return status == PPSCHED_OK ? ppi_give_sized(out, &own, sizeof own) : status;
+}

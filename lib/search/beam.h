@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Beam search over list schedules: of all schedules in the making with as many ops, the most promising ones are kept and
+ * continued. With room for one it is a greedy list schedule. */
+#ifndef PPSCHED_SEARCH_BEAM_H
+#define PPSCHED_SEARCH_BEAM_H
+
+#include "search/orders.h"
+#include "search/problem.h"
+#include "search/watch.h"
+
+/* How promising a schedule is: its bound, and with small weights what the bound does not see. */
+struct ppi_beam {
+    uint32_t width;      /* schedules that are kept */
+    uint32_t crowd;      /* most of them that agree in the Fs and Is that are done; 0: any number */
+    double mean_weight;  /* of the devices' mean bound: idle time anywhere */
+    double chain_weight; /* of the bound by chains of ops and by memory */
+    double below;        /* only a smaller objective is of interest */
+};
+
+/* Where it finds a schedule below `beam->below`, fills `out` and sets `*objective`; else leaves both alone. CANCELLED where
+ * the watch says so. */
+ppsched_status ppi_beam_search(const struct ppi_problem *problem, const struct ppi_beam *beam, struct ppi_watch *watch,
+                               struct ppi_orders *out, double *objective, ppsched_error *error);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/dispatch.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+
+ppsched_status ppi_dispatch_room_make(struct ppi_dispatch_room *out, const struct ppi_problem *problem, ppsched_error *error)
+{
+    size_t block = ppi_partial_doubles(problem), cells = (size_t)problem->stages * problem->microbatches;
+    out->memory = ppi_allocate(&problem->host, block + 2 * cells, sizeof *out->memory);
+    if (out->memory == NULL)
+        return ppi_fail_memory(error, "the search");
+    ppi_partial_place(&out->partial, problem, out->memory);
+    out->ends = (struct ppi_ends){out->memory + block, out->memory + block + cells};
+    return PPSCHED_OK;
+}
+
+void ppi_dispatch_room_clear(struct ppi_dispatch_room *room, const struct ppi_problem *problem)
+{
+    ppi_release(&problem->host, room->memory);
+}
+
+/* When the pattern wants a stage's next op. */
+static double wanted(const struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
+                     const struct ppi_dispatch *dispatch, uint32_t stage, enum ppi_step_kind kind)
+{
+    double time = partial->done[stage * 3 + (kind == PPI_STEP_B ? PPI_I : (int)kind)] * pattern->period;
+    if (kind == PPI_STEP_F)
+        return time + pattern->start[stage * 2];
+    time += pattern->start[stage * 2 + 1];
+    return kind == PPI_STEP_W ? time + problem->stage[stage].input + dispatch->weight_lag : time;
+}
+
+/* Whether one more F would be beyond what the pattern holds. */
+static bool is_ahead(const struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
+                     uint32_t stage)
+{
+    const uint32_t *done = &partial->done[stage * 3];
+    return problem->device[problem->stage[stage].device].count > 1 &&
+           done[PPI_F] - done[PPI_W] + 1 > ppi_pattern_in_flight(pattern, problem, stage);
+}
+
+/* Chooses a device's next step. Fs that are ahead come last: then `*ahead` has their places. */
+static struct ppi_step choose(const struct ppi_dispatch_room *room, const struct ppi_problem *problem,
+                              const struct ppi_pattern *pattern, const struct ppi_dispatch *dispatch, uint32_t device,
+                              uint32_t *ahead)
+{
+    const struct ppi_partial *partial = &room->partial;
+    double finish = partial->finish[device], first = PPI_INFINITE;
+    struct ppi_step best = {.start = PPI_INFINITE}, last = best;
+    *ahead = 0;
+    for (uint32_t i = 0; i < problem->device[device].count; i++)
+        for (int kind = 0; kind < PPI_STEP_KINDS; kind++) {
+            struct ppi_step step = {.stage = ppi_stage_at(problem, device, i), .kind = (enum ppi_step_kind)kind};
+            step.start = ppi_partial_earliest(partial, problem, step.stage, step.kind);
+            step.end = step.start + problem->stage[step.stage].duration[kind];
+            if (step.start == PPI_INFINITE || (step.start >= finish && step.end > finish))
+                continue;
+            double time = wanted(partial, problem, pattern, dispatch, step.stage, step.kind);
+            if (kind == PPI_STEP_F && dispatch->holds_back && is_ahead(partial, problem, pattern, step.stage)) {
+                last = step;
+                if (ppi_partial_may_hold(partial, problem, step.stage))
+                    *ahead |= 1u << i;
+            } else if (best.start == PPI_INFINITE || time < first) {
+                first = time;
+                best = step;
+            }
+        }
+    if (best.start < PPI_INFINITE)
+        *ahead = 0;
+    return best.start < PPI_INFINITE ? best : last;
+}
+
+static void append(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_step *step,
+                   struct ppi_orders *out)
+{
+    static const uint8_t kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_W, PPSCHED_KIND_B};
+    uint32_t device = problem->stage[step->stage].device;
+    uint32_t letter = step->kind == PPI_STEP_B ? PPI_I : step->kind;
+    uint32_t microbatch = room->partial.done[step->stage * 3 + letter];
+    size_t cell = (size_t)step->stage * problem->microbatches + microbatch;
+    if (letter == PPI_F)
+        room->ends.forward[cell] = step->end;
+    if (letter == PPI_I)
+        room->ends.input[cell] = step->end;
+    ppi_partial_append(&room->partial, problem, &room->ends, step);
+    out->ops[out->first[device] + out->count[device]++] =
+        (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)step->stage, .kind = kinds[step->kind]};
+}
+
+double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
+                    const struct ppi_dispatch *dispatch, struct ppi_orders *out)
+{
+    struct ppi_partial *partial = &room->partial;
+    ppi_partial_start(partial, problem);
+    memset(out->count, 0, out->devices * sizeof *out->count);
+    for (;;) {
+        uint32_t ahead, device = ppi_partial_first_to_finish(partial, problem);
+        if (device == PPSCHED_NONE)
+            return ppi_partial_objective(partial, problem);
+        struct ppi_step step = choose(room, problem, pattern, dispatch, device, &ahead);
+        if (ahead != 0)
+            ppi_partial_hold(partial, problem, device, ahead);
+        else
+            append(room, problem, &step, out);
+    }
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/explore.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "search/beam.h"
+#include "search/dispatch.h"
+#include "search/improve.h"
+#include "search/pattern.h"
+
+struct search {
+    const struct ppi_problem *problem;
+    const ppsched_config *config;
+    int32_t placement;
+    double scale; /* of the work: 1 at the default effort */
+    double goal;
+    struct ppi_watch *watch;
+    struct ppi_orders *orders;
+    double *objective;
+};
+
+static double op_count(const struct ppi_problem *problem)
+{
+    return 3.0 * problem->stages * problem->microbatches;
+}
+
+/* --- patterns --- */
+
+enum { MOST_PERIODS = 24, RULES = 6 };
+
+/* The shortest period, of some that grow, of a pattern that fits the limits; or of one where a microbatch has the devices for
+ * itself. */
+static double longest_period(struct ppi_pattern *pattern, const struct ppi_problem *problem, double least)
+{
+    double period = least;
+    for (int i = 0; i < 60; i++, period *= 1.05)
+        if (ppi_pattern_place(pattern, problem, period) && ppi_pattern_fits(pattern, problem))
+            break;
+    return period;
+}
+
+static ppsched_status dispatch_all(struct search *search, struct ppi_pattern *pattern, struct ppi_dispatch_room *room,
+                                   struct ppi_orders *candidate, ppsched_error *error)
+{
+    const struct ppi_problem *problem = search->problem;
+    double least = ppi_pattern_least_period(problem), most = 1.1 * longest_period(pattern, problem, least);
+    double affordable = search->scale * 2e6 / op_count(problem) / RULES;
+    int periods = affordable < 2 ? 2 : affordable > MOST_PERIODS ? MOST_PERIODS : (int)affordable;
+    for (int i = 0; i < periods && *search->objective > search->goal; i++) {
+        const double lags[] = {0, least, PPI_INFINITE};
+        ppsched_status status = ppi_watch_report(search->watch, (double)i / periods, error);
+        if (status != PPSCHED_OK)
+            return status;
+        if (!ppi_pattern_place(pattern, problem, least + (most - least) * i / (periods - 1)))
+            continue;
+        for (int rule = 0; rule < RULES; rule++) {
+            struct ppi_dispatch dispatch = {.weight_lag = lags[rule / 2], .holds_back = rule % 2 == 1};
+            double objective = ppi_dispatch(room, problem, pattern, &dispatch, candidate);
+            if (objective >= *search->objective)
+                continue;
+            *search->objective = objective;
+            ppi_orders_copy(search->orders, candidate);
+        }
+    }
+    return PPSCHED_OK;
+}
+
+static ppsched_status try_patterns(struct search *search, ppsched_error *error)
+{
+    const struct ppi_problem *problem = search->problem;
+    struct ppi_pattern pattern = {0};
+    struct ppi_dispatch_room room = {0};
+    struct ppi_orders candidate = {0};
+    if (!ppi_pattern_suits(problem))
+        return PPSCHED_OK;
+    ppsched_status status = ppi_pattern_make(&pattern, problem, error);
+    if (status == PPSCHED_OK)
+        status = ppi_dispatch_room_make(&room, problem, error);
+    if (status == PPSCHED_OK)
+        status = ppi_orders_like(&candidate, search->orders, error);
+    if (status == PPSCHED_OK)
+        status = dispatch_all(search, &pattern, &room, &candidate, error);
+    if (candidate.first != NULL)
+        ppi_orders_clear(&candidate);
+    ppi_dispatch_room_clear(&room, problem);
+    ppi_pattern_clear(&pattern, problem);
+    return status;
+}
+
+/* --- local search and beams --- */
+
+static ppsched_status improve(struct search *search, ppsched_error *error)
+{
+    double tries = search->scale * 1500, affordable = search->scale * 2e6 / op_count(search->problem);
+    tries = tries < affordable ? tries : affordable;
+    if (!ppi_is_finite(*search->objective))
+        return PPSCHED_OK;
+    return ppi_improve(search->problem, search->config, search->placement, (uint32_t)tries, search->goal, search->watch,
+                       search->orders, search->objective, error);
+}
+
+/* A beam as wide as the effort allows; the narrowest would only be one more list schedule. */
+static ppsched_status try_beam(struct search *search, struct ppi_beam beam, double share, ppsched_error *error)
+{
+    double work = op_count(search->problem) * (search->problem->stages + 2.0 * search->problem->devices);
+    double width = search->scale * share * 1e6 / work;
+    if (width < 2 || *search->objective <= search->goal)
+        return PPSCHED_OK;
+    beam.width = width > 10000 ? 10000 : (uint32_t)width;
+    beam.below = *search->objective;
+    return ppi_beam_search(search->problem, &beam, search->watch, search->orders, search->objective, error);
+}
+
+static double scale_of(int64_t effort)
+{
+    return (double)(1 << effort) / (1 << PPI_DEFAULT_EFFORT);
+}
+
+ppsched_status ppi_explore(const struct ppi_problem *problem, const ppsched_config *config, int32_t placement, int64_t effort,
+                           double goal, struct ppi_watch *watch, struct ppi_orders *orders, double *objective,
+                           ppsched_error *error)
+{
+    static const struct ppi_beam diverse = {.mean_weight = 0.1, .crowd = 4}, deep = {.mean_weight = 1};
+    struct search search = {problem, config, placement, scale_of(effort), goal, watch, orders,
+                            objective};
+    if (effort == 0)
+        return PPSCHED_OK;
+    ppsched_status status = try_patterns(&search, error);
+    if (status == PPSCHED_OK)
+        status = improve(&search, error);
+    double before = *objective;
+    if (status == PPSCHED_OK)
+        status = try_beam(&search, diverse, 0.5, error);
+    if (status == PPSCHED_OK)
+        status = try_beam(&search, deep, 0.5, error);
+    if (status == PPSCHED_OK && *objective < before)
+        status = improve(&search, error);
+    return status;
+}

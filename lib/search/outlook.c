@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/outlook.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+/* The ops of a kind that a stage has still to run: when the first can start at best, and how long they take. */
+struct ppi_stream {
+    double head, load;
+    double chain; /* the load where they are Fs or Is, else 0 */
+};
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+ppsched_status ppi_outlook_room_make(struct ppi_outlook_room *out, const struct ppi_problem *problem, ppsched_error *error)
+{
+    uint32_t most = 0;
+    for (uint32_t d = 0; d < problem->devices; d++)
+        most = problem->device[d].count > most ? problem->device[d].count : most;
+    out->streams = ppi_allocate(&problem->host, most, 4 * sizeof *out->streams);
+    out->changed = ppi_allocate(&problem->host, problem->devices, sizeof *out->changed);
+    return out->changed != NULL && out->streams != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the search");
+}
+
+void ppi_outlook_room_clear(struct ppi_outlook_room *room, const struct ppi_problem *problem)
+{
+    ppi_release(&problem->host, room->changed);
+    ppi_release(&problem->host, room->streams);
+}
+
+/* --- heads: when the next F and I of each stage can start at best --- */
+
+/* A lower bound of when a device's next op ends that is no blocked F. */
+static double first_end(const struct ppi_problem *problem, const struct ppi_partial *partial, uint32_t device)
+{
+    const struct ppi_device *own = &problem->device[device];
+    double clock = partial->clock[device], first = PPI_INFINITE;
+    for (uint32_t i = 0; i < own->count; i++) {
+        uint32_t s = ppi_stage_at(problem, device, i);
+        const struct ppi_stage *stage = &problem->stage[s];
+        const uint32_t *done = &partial->done[s * 3];
+        double forward = partial->ready[s * 2], input = partial->ready[s * 2 + 1];
+        if (done[PPI_W] < done[PPI_I])
+            first = smaller(first, clock + stage->duration[PPI_STEP_W]);
+        if (done[PPI_I] < problem->microbatches)
+            first = smaller(first, (input < PPI_INFINITE ? larger(clock, input) : clock) + stage->input);
+        if (done[PPI_F] < problem->microbatches && !partial->blocked[s])
+            first = smaller(first, (forward < PPI_INFINITE ? larger(clock, forward) : clock) + stage->duration[PPI_STEP_F]);
+    }
+    return first;
+}
+
+static double forward_head(const struct ppi_problem *problem, const struct ppi_partial *partial, uint32_t s)
+{
+    const struct ppi_stage *stage = &problem->stage[s];
+    double head = partial->ready[s * 2];
+    if (head == PPI_INFINITE)
+        head = partial->heads[s * 2 - 2] + stage[-1].duration[PPI_STEP_F] + stage->forward_delay;
+    if (partial->blocked[s])
+        head = larger(head, first_end(problem, partial, stage->device));
+    return larger(head, partial->clock[stage->device]);
+}
+
+static double input_head(const struct ppi_problem *problem, const struct ppi_partial *partial, uint32_t s)
+{
+    const struct ppi_stage *stage = &problem->stage[s];
+    double head = partial->ready[s * 2 + 1];
+    if (head == PPI_INFINITE)
+        head = s + 1 == problem->stages ? partial->heads[s * 2] + stage->duration[PPI_STEP_F]
+                                        : partial->heads[s * 2 + 3] + stage[1].input + stage->backward_delay;
+    return larger(head, partial->clock[stage->device]);
+}
+
+/* --- what is left on a device --- */
+
+/* Heads descend. */
+static void add_stream(struct ppi_stream *streams, uint32_t *count, struct ppi_stream added)
+{
+    uint32_t i = (*count)++;
+    for (; i > 0 && streams[i - 1].head < added.head; i--)
+        streams[i] = streams[i - 1];
+    streams[i] = added;
+}
+
+static uint32_t list_streams(const struct ppi_outlook_room *room, const struct ppi_problem *problem,
+                             const struct ppi_partial *partial, uint32_t device)
+{
+    struct ppi_stream *streams = room->streams;
+    uint32_t count = 0, all = problem->microbatches;
+    for (uint32_t i = 0; i < problem->device[device].count; i++) {
+        uint32_t s = ppi_stage_at(problem, device, i);
+        const struct ppi_stage *stage = &problem->stage[s];
+        const uint32_t *done = &partial->done[s * 3];
+        uint32_t forwards = all - done[PPI_F], inputs = all - done[PPI_I], pending = done[PPI_I] - done[PPI_W];
+        double forward = forwards * stage->duration[PPI_STEP_F], input = inputs * stage->input;
+        if (forwards > 0)
+            add_stream(streams, &count, (struct ppi_stream){partial->heads[s * 2], forward, forward});
+        if (inputs > 0) {
+            add_stream(streams, &count, (struct ppi_stream){partial->heads[s * 2 + 1], input, input});
+            add_stream(streams, &count, (struct ppi_stream){partial->heads[s * 2 + 1] + stage->input, inputs * stage->weight, 0});
+        }
+        if (pending > 0)
+            add_stream(streams, &count, (struct ppi_stream){partial->clock[device], pending * stage->weight, 0});
+    }
+    return count;
+}
+
+/* Memory times time from the device's clock on that a stage's activations will be held for at least: of the passes to come, of
+ * those whose I is still to come, one behind the other, and of those whose W is. */
+static double area_of(const struct ppi_stage *stage, const uint32_t *done, double input_head, double clock, uint32_t all)
+{
+    double forwards = all - done[PPI_F], begun = done[PPI_F] - done[PPI_I], pending = done[PPI_I] - done[PPI_W];
+    double area = forwards * stage->area, rest = stage->memory[PPI_F] + stage->memory[PPI_I];
+    if (begun > 0)
+        area += stage->memory[PPI_F] * (begun * (input_head - clock) + stage->input * begun * (begun + 1) / 2) +
+                rest * begun * stage->weight;
+    return area + rest * stage->weight * pending * (pending + 1) / 2;
+}
+
+/* From each stage's next F and I on: all that are left of them, then what must follow the last. And the memory that is to be
+ * held, spread over the whole limit. */
+static double chains_of(const struct ppi_problem *problem, const struct ppi_partial *partial, uint32_t device)
+{
+    const struct ppi_device *own = &problem->device[device];
+    double chain = 0, area = 0;
+    for (uint32_t i = 0; i < own->count; i++) {
+        uint32_t s = ppi_stage_at(problem, device, i);
+        const struct ppi_stage *stage = &problem->stage[s];
+        uint32_t forwards = problem->microbatches - partial->done[s * 3 + PPI_F];
+        uint32_t inputs = problem->microbatches - partial->done[s * 3 + PPI_I];
+        if (forwards > 0)
+            chain = larger(chain, partial->heads[s * 2] + forwards * stage->duration[PPI_STEP_F] + stage->tail[PPI_F]);
+        if (inputs > 0)
+            chain = larger(chain, partial->heads[s * 2 + 1] + inputs * stage->input + stage->tail[PPI_I]);
+        if (own->limit < PPI_INFINITE)
+            area += area_of(stage, &partial->done[s * 3], partial->heads[s * 2 + 1], partial->clock[device], problem->microbatches);
+    }
+    if (area > 0 && own->limit > 0)
+        chain = larger(chain, area / own->limit + (problem->by_span ? partial->clock[device] - larger(0, partial->start[device])
+                                                                    : partial->clock[device]));
+    return chain;
+}
+
+/* Finds a device's bounds. What has the same head as a stream or a later one can only run behind that head; and behind the last
+ * I of the device's first stage, the last of all its Fs and Is, comes its tail. */
+static void find_bounds(const struct ppi_outlook_room *room, const struct ppi_problem *problem, struct ppi_partial *partial,
+                        uint32_t device)
+{
+    uint32_t count = list_streams(room, problem, partial, device);
+    double load = 0, chain = 0, end = partial->clock[device], chain_end = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ppi_stream *stream = &room->streams[i];
+        load += stream->load;
+        chain += stream->chain;
+        end = larger(end, stream->head + load);
+        if (stream->chain > 0)
+            chain_end = larger(chain_end, stream->head + chain);
+    }
+    if (chain_end > 0)
+        chain_end += problem->stage[ppi_stage_at(problem, device, 0)].tail[PPI_I];
+    if (problem->by_span) /* where a device has not started, nobody knows when it will */
+        end = partial->start[device] < 0 ? load : end - partial->start[device];
+    partial->end[device] = end;
+    partial->chain[device] = larger(chain_end, chains_of(problem, partial, device));
+}
+
+static void set_head(const struct ppi_outlook_room *room, const struct ppi_problem *problem, struct ppi_partial *partial,
+                     uint32_t stage, enum ppi_letter letter, double head)
+{
+    if (partial->heads[stage * 2 + letter] == head)
+        return;
+    partial->heads[stage * 2 + letter] = head;
+    room->changed[problem->stage[stage].device] = true;
+}
+
+struct ppi_outlook ppi_outlook(const struct ppi_outlook_room *room, const struct ppi_problem *problem,
+                               struct ppi_partial *partial, uint32_t device)
+{
+    struct ppi_outlook outlook = {0};
+    for (uint32_t d = 0; d < problem->devices; d++)
+        room->changed[d] = d == device || device == PPSCHED_NONE;
+    for (uint32_t s = 0; s < problem->stages; s++)
+        if (partial->done[s * 3 + PPI_F] < problem->microbatches)
+            set_head(room, problem, partial, s, PPI_F, forward_head(problem, partial, s));
+    for (uint32_t s = problem->stages; s-- > 0;)
+        if (partial->done[s * 3 + PPI_I] < problem->microbatches)
+            set_head(room, problem, partial, s, PPI_I, input_head(problem, partial, s));
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        if (room->changed[d] && problem->device[d].count > 0)
+            find_bounds(room, problem, partial, d);
+        outlook.mean += partial->end[d];
+        outlook.bound = larger(outlook.bound, partial->end[d]);
+        outlook.chain = larger(outlook.chain, partial->chain[d]);
+    }
+    outlook.mean /= problem->devices;
+    outlook.bound = larger(outlook.bound, outlook.chain);
+    return outlook;
+}

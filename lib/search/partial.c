@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/partial.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+enum { PPI_MOST_PLACES = 32 }; /* bits of `held` */
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* --- the block --- */
+
+size_t ppi_partial_doubles(const struct ppi_problem *problem)
+{
+    size_t numbers = 4 * (size_t)problem->stages + problem->devices;
+    return 2 + 6 * (size_t)problem->devices + 4 * (size_t)problem->stages + (numbers + 1) / 2;
+}
+
+void ppi_partial_place(struct ppi_partial *partial, const struct ppi_problem *problem, double *block)
+{
+    size_t devices = problem->devices, stages = problem->stages;
+    partial->block = block;
+    partial->hash = (uint64_t *)(void *)block;
+    block += 2;
+    partial->clock = block;
+    partial->level = block + devices;
+    partial->start = block + 2 * devices;
+    partial->finish = block + 3 * devices;
+    partial->end = block + 4 * devices;
+    partial->chain = block + 5 * devices;
+    partial->heads = block + 6 * devices;
+    partial->ready = partial->heads + 2 * stages;
+    partial->done = (uint32_t *)(void *)(partial->ready + 2 * stages);
+    partial->blocked = partial->done + 3 * stages;
+    partial->held = partial->blocked + stages;
+}
+
+void ppi_partial_copy(struct ppi_partial *to, const struct ppi_partial *from, const struct ppi_problem *problem)
+{
+    memcpy(to->block, from->block, ppi_partial_doubles(problem) * sizeof *to->block);
+}
+
+/* --- what can be next --- */
+
+/* Whether there is memory for one more F: now, and for getting all microbatches that have begun through, the oldest first. Of
+ * those, the oldest that still lacks an F on this device needs most; all before it can be got out of the way. */
+static bool has_memory(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage)
+{
+    uint32_t device = problem->stage[stage].device;
+    const struct ppi_device *own = &problem->device[device];
+    const uint32_t *list = &problem->stage_list[own->first];
+    uint32_t last = list[own->count - 1];
+    uint32_t oldest = partial->done[last * 3 + PPI_F] + (stage == last);
+    if (partial->level[device] + problem->stage[stage].memory[PPI_F] > own->limit)
+        return false;
+    if (own->count == 1 || oldest >= problem->microbatches)
+        return true;
+    double needed = own->least;
+    for (uint32_t i = 0; i < own->count; i++) {
+        uint32_t forwards = partial->done[list[i] * 3 + PPI_F] + (stage == list[i]);
+        if (forwards > oldest + 1)
+            needed += (forwards - oldest - 1) * problem->stage[list[i]].memory[PPI_F];
+    }
+    return needed <= own->limit;
+}
+
+static bool is_blocked(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage)
+{
+    const struct ppi_stage *own = &problem->stage[stage];
+    return (own->place < PPI_MOST_PLACES && (partial->held[own->device] >> own->place & 1) != 0) ||
+           !has_memory(partial, problem, stage);
+}
+
+uint32_t ppi_partial_first_to_finish(const struct ppi_partial *partial, const struct ppi_problem *problem)
+{
+    uint32_t first = PPSCHED_NONE;
+    double finish = PPI_INFINITE;
+    for (uint32_t d = 0; d < problem->devices; d++)
+        if (partial->finish[d] < finish) {
+            finish = partial->finish[d];
+            first = d;
+        }
+    return first;
+}
+
+double ppi_partial_earliest(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage,
+                            enum ppi_step_kind kind)
+{
+    double clock = partial->clock[problem->stage[stage].device];
+    const uint32_t *done = &partial->done[stage * 3];
+    switch (kind) {
+    case PPI_STEP_F:
+        return partial->blocked[stage] ? PPI_INFINITE : larger(clock, partial->ready[stage * 2]);
+    case PPI_STEP_I:
+        return larger(clock, partial->ready[stage * 2 + 1]);
+    case PPI_STEP_W:
+        return done[PPI_W] < done[PPI_I] ? clock : PPI_INFINITE;
+    default:
+        if (!problem->stage[stage].fuses || done[PPI_W] < done[PPI_I])
+            return PPI_INFINITE;
+        return larger(clock, partial->ready[stage * 2 + 1]);
+    }
+}
+
+bool ppi_partial_may_hold(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage)
+{
+    uint32_t device = problem->stage[stage].device, next = partial->done[stage * 3 + PPI_F];
+    for (uint32_t i = 0; i < problem->device[device].count; i++) {
+        const uint32_t *done = &partial->done[ppi_stage_at(problem, device, i) * 3];
+        if (done[PPI_F] < next || done[PPI_I] < next)
+            return problem->stage[stage].place < PPI_MOST_PLACES;
+    }
+    return false;
+}
+
+bool ppi_partial_is_scarce(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device)
+{
+    const struct ppi_device *own = &problem->device[device];
+    double all = partial->level[device];
+    for (uint32_t i = 0; i < own->count; i++) {
+        uint32_t stage = ppi_stage_at(problem, device, i);
+        all += (problem->microbatches - partial->done[stage * 3 + PPI_F]) * problem->stage[stage].memory[PPI_F];
+    }
+    return own->count > 1 && all > own->limit;
+}
+
+bool ppi_partial_is_complete(const struct ppi_partial *partial, const struct ppi_problem *problem)
+{
+    for (uint32_t s = 0; s < problem->stages; s++)
+        if (partial->done[s * 3 + PPI_W] < problem->microbatches)
+            return false;
+    return true;
+}
+
+double ppi_partial_objective(const struct ppi_partial *partial, const struct ppi_problem *problem)
+{
+    double objective = 0;
+    for (uint32_t d = 0; d < problem->devices; d++)
+        objective = larger(objective, partial->clock[d] - (problem->by_span ? larger(0, partial->start[d]) : 0));
+    return objective;
+}
+
+/* --- steps --- */
+
+/* Finds anew what can be next on a device, after something on it has changed. */
+static void renew_device(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device)
+{
+    const struct ppi_device *own = &problem->device[device];
+    double clock = partial->clock[device], finish = PPI_INFINITE;
+    for (uint32_t i = 0; i < own->count; i++) {
+        uint32_t s = problem->stage_list[own->first + i];
+        const struct ppi_stage *stage = &problem->stage[s];
+        const uint32_t *done = &partial->done[s * 3];
+        partial->blocked[s] = is_blocked(partial, problem, s);
+        if (!partial->blocked[s])
+            finish = smaller(finish, larger(clock, partial->ready[s * 2]) + stage->duration[PPI_STEP_F]);
+        if (done[PPI_W] < done[PPI_I])
+            finish = smaller(finish, clock + stage->duration[PPI_STEP_W]);
+        else if (stage->fuses)
+            finish = smaller(finish, larger(clock, partial->ready[s * 2 + 1]) + stage->duration[PPI_STEP_B]);
+        finish = smaller(finish, larger(clock, partial->ready[s * 2 + 1]) + stage->duration[PPI_STEP_I]);
+    }
+    partial->finish[device] = finish;
+}
+
+void ppi_partial_start(struct ppi_partial *partial, const struct ppi_problem *problem)
+{
+    memset(partial->block, 0, ppi_partial_doubles(problem) * sizeof *partial->block);
+    for (size_t i = 0; i < 2 * (size_t)problem->stages; i++)
+        partial->ready[i] = PPI_INFINITE;
+    partial->ready[PPI_F] = 0;
+    for (uint32_t d = 0; d < problem->devices; d++)
+        partial->start[d] = -1;
+    for (uint32_t d = 0; d < problem->devices; d++)
+        renew_device(partial, problem, d);
+}
+
+/* Spreads a number over all bits. */
+static uint64_t scatter(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    return x ^ x >> 27;
+}
+
+static void set_held(struct ppi_partial *partial, uint32_t device, uint32_t places)
+{
+    if (partial->held[device] == places)
+        return;
+    partial->hash[0] += ((uint64_t)places - partial->held[device]) * scatter((uint64_t)device << 32 | 7);
+    partial->held[device] = places;
+}
+
+static void count(struct ppi_partial *partial, const struct ppi_stage *stage, uint32_t s, enum ppi_letter letter)
+{
+    partial->done[s * 3 + letter]++;
+    partial->level[stage->device] += stage->memory[letter];
+    uint64_t mark = scatter((uint64_t)s << 32 | (letter + 1));
+    partial->hash[0] += mark;
+    partial->hash[1] += letter != PPI_W ? mark : 0;
+}
+
+/* A value arrives at a stage from a device: news for the stage's if it waits for it. */
+static void deliver(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t from, uint32_t stage, enum ppi_letter letter,
+                    uint32_t microbatch, double time)
+{
+    if (partial->done[stage * 3 + letter] != microbatch)
+        return;
+    partial->ready[stage * 2 + letter] = time;
+    if (problem->stage[stage].device != from)
+        renew_device(partial, problem, problem->stage[stage].device);
+}
+
+static void forward_done(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
+                         const struct ppi_step *step)
+{
+    uint32_t s = step->stage, next = partial->done[s * 3 + PPI_F] + 1;
+    const struct ppi_stage *stage = &problem->stage[s];
+    count(partial, stage, s, PPI_F);
+    partial->ready[s * 2] = s == 0 && next < problem->microbatches ? 0 : PPI_INFINITE;
+    if (s > 0 && partial->done[(s - 1) * 3 + PPI_F] > next)
+        partial->ready[s * 2] = ends->forward[(size_t)(s - 1) * problem->microbatches + next] + stage->forward_delay;
+    if (s + 1 < problem->stages)
+        deliver(partial, problem, stage->device, s + 1, PPI_F, next - 1, step->end + stage[1].forward_delay);
+    else if (partial->done[s * 3 + PPI_I] == next - 1)
+        partial->ready[s * 2 + 1] = step->end;
+}
+
+static void input_done(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
+                       const struct ppi_step *step)
+{
+    uint32_t s = step->stage, next = partial->done[s * 3 + PPI_I] + 1;
+    const struct ppi_stage *stage = &problem->stage[s];
+    count(partial, stage, s, PPI_I);
+    partial->ready[s * 2 + 1] = PPI_INFINITE;
+    if (s + 1 == problem->stages && partial->done[s * 3 + PPI_F] > next)
+        partial->ready[s * 2 + 1] = 0;
+    if (s + 1 < problem->stages && partial->done[(s + 1) * 3 + PPI_I] > next)
+        partial->ready[s * 2 + 1] = ends->input[(size_t)(s + 1) * problem->microbatches + next] + stage->backward_delay;
+    if (s > 0)
+        deliver(partial, problem, stage->device, s - 1, PPI_I, next - 1, step->end + stage[-1].backward_delay);
+}
+
+void ppi_partial_append(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
+                        const struct ppi_step *step)
+{
+    const struct ppi_stage *stage = &problem->stage[step->stage];
+    uint32_t device = stage->device;
+    if (partial->start[device] < 0)
+        partial->start[device] = step->start;
+    partial->clock[device] = step->end;
+    set_held(partial, device, 0);
+    if (step->kind == PPI_STEP_F)
+        forward_done(partial, problem, ends, step);
+    if (step->kind == PPI_STEP_I || step->kind == PPI_STEP_B)
+        input_done(partial, problem, ends, step);
+    if (step->kind == PPI_STEP_W || step->kind == PPI_STEP_B)
+        count(partial, stage, step->stage, PPI_W);
+    renew_device(partial, problem, device);
+}
+
+void ppi_partial_hold(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device, uint32_t places)
+{
+    set_held(partial, device, partial->held[device] | places);
+    renew_device(partial, problem, device);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/pattern.h"
+
+#include "base/error.h"
+
+/* A stretch of a device's period that is taken; it may reach over the period's end. */
+struct ppi_slot {
+    double from, to;
+};
+
+bool ppi_pattern_suits(const struct ppi_problem *problem)
+{
+    for (uint32_t d = 0; d < problem->devices; d++)
+        if (problem->device[d].count > PPI_PATTERN_MOST_STAGES)
+            return false;
+    return true;
+}
+
+ppsched_status ppi_pattern_make(struct ppi_pattern *out, const struct ppi_problem *problem, ppsched_error *error)
+{
+    out->start = ppi_allocate(&problem->host, problem->stages, 2 * sizeof *out->start);
+    out->slots = ppi_allocate(&problem->host, problem->stages, 2 * sizeof *out->slots);
+    return out->start != NULL && out->slots != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the search");
+}
+
+void ppi_pattern_clear(struct ppi_pattern *pattern, const struct ppi_problem *problem)
+{
+    ppi_release(&problem->host, pattern->slots);
+    ppi_release(&problem->host, pattern->start);
+}
+
+double ppi_pattern_least_period(const struct ppi_problem *problem)
+{
+    double longest = 0;
+    for (uint32_t d = 0; d < problem->devices; d++)
+        longest = problem->device[d].work > longest ? problem->device[d].work : longest;
+    return longest / problem->microbatches;
+}
+
+/* A time within its period. */
+static double within(double time, double period)
+{
+    double part = time - period * (double)(int64_t)(time / period);
+    return part < 0 ? 0 : part < period ? part : 0;
+}
+
+/* How far [at, at + duration) must move to clear a slot; 0 where it does. All within one period. */
+static double overlap(const struct ppi_slot *slot, double at, double duration, double period)
+{
+    const double tolerance = 1e-9 * period;
+    for (int turn = -1; turn <= 1; turn++) {
+        double from = slot->from + turn * period, to = slot->to + turn * period;
+        if (at < to - tolerance && at + duration > from + tolerance)
+            return to - at;
+    }
+    return 0;
+}
+
+/* The first time from `ready` on at which the device is free for so long; negative where it never is. `count` slots of it are
+ * taken. */
+static double first_room(const struct ppi_slot *slots, uint32_t count, double ready, double duration, double period)
+{
+    double time = ready;
+    if (!(duration <= period && period > 0))
+        return -1;
+    for (uint32_t i = 0; i < count && time <= ready + period;) {
+        double wait = overlap(&slots[i], within(time, period), duration, period);
+        time += wait;
+        i = wait > 0 ? 0 : i + 1;
+    }
+    return time <= ready + period ? time : -1;
+}
+
+/* Slots taken on a device so far: all its Fs of stages below `stage`, or all its Fs and the Is above. */
+static uint32_t taken(const struct ppi_problem *problem, uint32_t stage, enum ppi_letter letter)
+{
+    const struct ppi_stage *own = &problem->stage[stage];
+    uint32_t count = problem->device[own->device].count;
+    return letter == PPI_F ? own->place : count + (count - 1 - own->place);
+}
+
+static bool place(struct ppi_pattern *pattern, const struct ppi_problem *problem, uint32_t stage, enum ppi_letter letter,
+                  double ready)
+{
+    const struct ppi_stage *own = &problem->stage[stage];
+    struct ppi_slot *slots = pattern->slots + 2 * (size_t)problem->device[own->device].first;
+    double duration = letter == PPI_F ? own->duration[PPI_STEP_F] : own->input;
+    uint32_t count = taken(problem, stage, letter);
+    double start = first_room(slots, count, ready, duration, pattern->period);
+    double at = within(start, pattern->period);
+    if (start < 0)
+        return false;
+    slots[count] = (struct ppi_slot){at, at + duration};
+    pattern->start[stage * 2 + letter] = start;
+    return true;
+}
+
+bool ppi_pattern_place(struct ppi_pattern *pattern, const struct ppi_problem *problem, double period)
+{
+    double ready = 0;
+    pattern->period = period;
+    for (uint32_t s = 0; s < problem->stages; s++) {
+        ready += problem->stage[s].forward_delay;
+        if (!place(pattern, problem, s, PPI_F, ready))
+            return false;
+        ready = pattern->start[s * 2] + problem->stage[s].duration[PPI_STEP_F];
+    }
+    for (uint32_t s = problem->stages; s-- > 0;) {
+        ready += problem->stage[s].backward_delay;
+        if (!place(pattern, problem, s, PPI_I, ready))
+            return false;
+        ready = pattern->start[s * 2 + 1] + problem->stage[s].input;
+    }
+    return true;
+}
+
+double ppi_pattern_in_flight(const struct ppi_pattern *pattern, const struct ppi_problem *problem, uint32_t stage)
+{
+    const struct ppi_stage *own = &problem->stage[stage];
+    double periods = (pattern->start[stage * 2 + 1] + own->input + own->weight - pattern->start[stage * 2]) / pattern->period;
+    double whole = (double)(int64_t)periods;
+    return periods > whole + 1e-9 ? whole + 1 : whole;
+}
+
+bool ppi_pattern_fits(const struct ppi_pattern *pattern, const struct ppi_problem *problem)
+{
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        double level = 0;
+        for (uint32_t i = 0; i < problem->device[d].count; i++) {
+            uint32_t s = ppi_stage_at(problem, d, i);
+            level += problem->stage[s].memory[PPI_F] * ppi_pattern_in_flight(pattern, problem, s);
+        }
+        if (level > problem->device[d].limit)
+            return false;
+    }
+    return true;
+}

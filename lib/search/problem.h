@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A problem as searches and bounds read it: one iteration on a placement with one model copy, its stages by device, what each
+ * device may hold in activations, and what must follow an op at least. */
+#ifndef PPSCHED_SEARCH_PROBLEM_H
+#define PPSCHED_SEARCH_PROBLEM_H
+
+#include "model/costs.h"
+
+/* The letters of a stage pass. */
+enum ppi_letter { PPI_F, PPI_I, PPI_W, PPI_LETTERS };
+
+/* What one step of a schedule may be: a letter, or a full backward, which is an I and its W at once. */
+enum ppi_step_kind { PPI_STEP_F, PPI_STEP_I, PPI_STEP_W, PPI_STEP_B, PPI_STEP_KINDS };
+
+struct ppi_stage {
+    uint32_t device, place;         /* place: its number among its device's stages */
+    bool fuses;                     /* its B is shorter than I and W */
+    double duration[PPI_STEP_KINDS];
+    double memory[PPI_LETTERS];     /* that each letter adds */
+    double forward_delay;           /* from the stage before */
+    double backward_delay;          /* from the next stage */
+    double input, weight;           /* the least times of a backward: until the stage before can go on, and from there on */
+    double tail[2];                 /* the objective ends at least this long after an F, an I */
+    double area;                    /* memory of a stage pass times the least time for which it is held */
+};
+
+/* What one device is to the problem. */
+struct ppi_device {
+    uint32_t first, count; /* its stages, ascending: stage_list[first] and on */
+    double work;           /* the least time of all its ops */
+    double fixed;          /* memory that it always needs */
+    double limit;          /* of its activations; infinite where none is set */
+    double least;          /* activations that it must hold to get one microbatch through */
+};
+
+struct ppi_problem {
+    struct ppi_host host;
+    uint32_t devices, stages, microbatches;
+    bool by_span; /* the objective: longest device span, else makespan */
+    struct ppi_stage *stage;
+    struct ppi_device *device;
+    uint32_t *stage_list;
+};
+
+/* For a placement of one copy. RANGE where the config's lists contradict each other. */
+ppsched_status ppi_problem_make(struct ppi_problem *out, const ppsched_config *config, const struct ppi_placement *placement,
+                                bool by_span, ppsched_error *error);
+void ppi_problem_clear(struct ppi_problem *problem);
+
+/* The device that cannot hold even one microbatch's activations, or PPSCHED_NONE: there is a schedule that fits the limits if
+ * and only if there is none such. */
+uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem);
+
+/* The least memory limit, one for all devices, under which a schedule exists. */
+double ppi_problem_least_limit(const struct ppi_problem *problem);
+
+/* The i-th stage of a device. */
+static inline uint32_t ppi_stage_at(const struct ppi_problem *problem, uint32_t device, uint32_t i)
+{
+    return problem->stage_list[problem->device[device].first + i];
+}
+
+#endif

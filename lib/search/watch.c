@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/watch.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+struct ppi_watch ppi_watch_start(const ppsched_config *config)
+{
+    return (struct ppi_watch){.config = config, .to = 1, .best = PPI_INFINITE};
+}
+
+void ppi_watch_go_on(struct ppi_watch *watch, double share)
+{
+    watch->from = watch->to;
+    watch->to = share;
+}
+
+ppsched_status ppi_watch_report(struct ppi_watch *watch, double share, ppsched_error *error)
+{
+    const ppsched_config *config = watch->config;
+    double done = watch->from + (watch->to - watch->from) * (share < 1 ? share : 1);
+    if (config->progress == NULL)
+        return PPSCHED_OK;
+    watch->told = done > watch->told ? done : watch->told;
+    if (config->progress(config->progress_user, watch->told, watch->best) == 0)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the search was cancelled");
+}
