@@ -259,13 +259,13 @@ static void test_victarry(void **state)
 static void test_sail(void **state)
 {
     (void)state;
-    run_file("sail", 30);
+    run_file("sail", 40);
 }
 
 static void test_zeropipe(void **state)
 {
     (void)state;
-    run_file("zeropipe", 10);
+    run_file("zeropipe", 20);
 }
 
 static void test_dualpipe(void **state)
