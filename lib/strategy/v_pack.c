@@ -115,26 +115,27 @@ static double pack_op(struct ppi_v_pack *pack, const struct ppi_v_planner *p, co
     return start + length;
 }
 
-/* The next op of a stage, behind the one before of its kind. False where what it needs is not there. */
+/* When what a stage's next op needs is there and its last of that kind is over; infinite where that is not known. */
+static double ready_at(const struct ppi_v_planner *p, const struct ppi_v_stage *stage, uint8_t kind, double last_weight_end)
+{
+    if (kind == PPSCHED_KIND_F)
+        return larger(ppi_v_forward_arrival(p, stage), stage->forwards > 0 ? stage->forward_end[stage->forwards - 1] : 0);
+    if (kind == PPSCHED_KIND_I)
+        return larger(ppi_v_input_arrival(p, stage), stage->inputs > 0 ? stage->input_end[stage->inputs - 1] : 0);
+    return stage->weights < stage->inputs ? larger(stage->input_end[stage->weights], last_weight_end) : PPI_INFINITE;
+}
+
+/* Packs the next op of a stage; false where what it needs is not there, or memory is short. */
 static bool pack_next(struct ppi_v_pack *pack, struct ppi_v_planner *p, struct ppi_v_stage *stage, uint8_t kind)
 {
-    uint32_t *count = kind == PPSCHED_KIND_F ? &stage->forwards : kind == PPSCHED_KIND_I ? &stage->inputs : &stage->weights;
-    double *ends = kind == PPSCHED_KIND_F ? stage->forward_end : kind == PPSCHED_KIND_I ? stage->input_end : NULL;
-    double *weight_end = &pack->weight_end[stage - p->stage];
-    double ready = kind == PPSCHED_KIND_F   ? ppi_v_forward_arrival(p, stage)
-                   : kind == PPSCHED_KIND_I ? ppi_v_input_arrival(p, stage)
-                                            : stage->input_end[*count];
-    if (ends != NULL && *count > 0)
-        ready = larger(ready, ends[*count - 1]);
-    if (ends == NULL)
-        ready = larger(ready, *weight_end);
-    if (ready == PPI_INFINITE || (ends == NULL && *count == stage->inputs))
+    double *weight_end = &pack->weight_end[stage - p->stage], ready = ready_at(p, stage, kind, *weight_end);
+    if (ready == PPI_INFINITE)
         return false;
+    uint32_t *count = kind == PPSCHED_KIND_F ? &stage->forwards : kind == PPSCHED_KIND_I ? &stage->inputs : &stage->weights;
     double end = pack_op(pack, p, stage, kind, *count, ready);
-    if (ends != NULL)
-        ends[*count] = end;
-    else
-        *weight_end = end;
+    *(kind == PPSCHED_KIND_F   ? &stage->forward_end[*count]
+      : kind == PPSCHED_KIND_I ? &stage->input_end[*count]
+                               : weight_end) = end;
     ++*count;
     return end < PPI_INFINITE;
 }
