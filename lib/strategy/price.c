@@ -50,3 +50,20 @@ ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_op *ops, struc
     out->fits = pricer->timeline->metrics.limit_device == PPSCHED_NONE;
     return PPSCHED_OK;
 }
+
+void ppi_put_split(const struct ppi_strategy *fixed, const struct ppi_task *task, uint32_t device, ppsched_op *scratch,
+                   ppsched_op *out)
+{
+    struct ppi_pen pen = {scratch, scratch + 3 * (size_t)task->chunks * task->run, 0};
+    fixed->order(task, device, &pen);
+    for (const ppsched_op *op = scratch; op < pen.next; op++) {
+        *out = *op;
+        out->flags = 0;
+        if (op->kind == PPSCHED_KIND_B) {
+            out->kind = PPSCHED_KIND_I;
+            *++out = *op;
+            out->kind = PPSCHED_KIND_W;
+        }
+        out++;
+    }
+}

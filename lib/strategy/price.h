@@ -5,6 +5,7 @@
 
 #include "eval/timeline.h"
 #include "model/builder.h"
+#include "strategy/strategy.h"
 
 struct ppi_pricer {
     const ppsched_config *config;
@@ -26,5 +27,10 @@ void ppi_pricer_clear(struct ppi_pricer *pricer);
 
 /* INVALID_SCHEDULE where the order cannot be run. */
 ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_op *ops, struct ppi_price *out, ppsched_error *error);
+
+/* Writes a fixed schedule's order of one device as a search has it: a full backward as I and W, pairs one op behind the other.
+ * `scratch` has room for as many ops as `out`. */
+void ppi_put_split(const struct ppi_strategy *fixed, const struct ppi_task *task, uint32_t device, ppsched_op *scratch,
+                   ppsched_op *out);
 
 #endif

@@ -20,9 +20,11 @@ static const struct ppi_strategy *const table[] = {
     &ppi_zb_h1,
     &ppi_zb_h2,
     &ppi_zbv,
+    &ppi_v_1f1b,
     &ppi_dualpipe_v,
     &ppi_dualpipe,
     &ppi_zb_auto,
+    &ppi_zbv_auto,
     &ppi_v_search,
     &ppi_auto,
 };

@@ -21,6 +21,8 @@ extern const struct ppi_strategy ppi_zbv;
 extern const struct ppi_strategy ppi_dualpipe;
 extern const struct ppi_strategy ppi_dualpipe_v;
 extern const struct ppi_strategy ppi_zb_auto;
+extern const struct ppi_strategy ppi_v_1f1b;
+extern const struct ppi_strategy ppi_zbv_auto;
 extern const struct ppi_strategy ppi_v_search;
 extern const struct ppi_strategy ppi_auto;
 

@@ -312,23 +312,6 @@ static double try_choices(struct planner *p, ppsched_op *candidate, ppsched_op *
     return best_span;
 }
 
-/* A fixed schedule's order of one device, a full backward as I and W. */
-static void put_fixed(const struct ppi_strategy *fixed, const struct ppi_task *task, uint32_t device, ppsched_op *scratch,
-                      ppsched_op *out)
-{
-    struct ppi_pen pen = {scratch, scratch + 3 * (size_t)task->run, 0};
-    fixed->order(task, device, &pen);
-    for (const ppsched_op *op = scratch; op < pen.next; op++) {
-        *out = *op;
-        if (op->kind == PPSCHED_KIND_B) {
-            out->kind = PPSCHED_KIND_I;
-            *++out = *op;
-            out->kind = PPSCHED_KIND_W;
-        }
-        out++;
-    }
-}
-
 static bool keeps_to_limit(const struct stage *stage, const ppsched_op *ops, size_t count)
 {
     double memory = 0;
@@ -357,7 +340,7 @@ static ppsched_status try_fixed(struct planner *p, const struct ppi_task *task, 
         struct ppi_price price;
         bool fits = true;
         for (uint32_t s = 0; s < p->devices && fits; s++) {
-            put_fixed(fixed[k], task, s, scratch, candidate + s * per_device);
+            ppi_put_split(fixed[k], task, s, scratch, candidate + s * per_device);
             fits = keeps_to_limit(&p->stages[s], candidate + s * per_device, per_device);
         }
         if (!fits)

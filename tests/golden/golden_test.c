@@ -21,6 +21,7 @@ struct golden {
     double p2p, makespan, span;
     double memory[3][MOST_STAGES], mem_limit[MOST_DEVICES]; /* memory: F, I, W per stage pass */
     int memory_count[3], mem_limit_count;
+    char objective[16], optimum[32];
     char *order[MOST_DEVICES], *start[MOST_DEVICES], *end[MOST_DEVICES];
     double peak[MOST_DEVICES];
 };
@@ -72,6 +73,10 @@ static void read_setting(struct golden *g, const char *rest)
         g->iterations = atoi(value);
     else if (strcmp(key, "group_size") == 0)
         snprintf(g->group_size, sizeof g->group_size, "%s", value);
+    else if (strcmp(key, "objective") == 0)
+        snprintf(g->objective, sizeof g->objective, "%s", value);
+    else if (strcmp(key, "optimum") == 0)
+        snprintf(g->optimum, sizeof g->optimum, "%s", value);
     else if (strcmp(key, "mem_limit") == 0)
         g->mem_limit_count = numbers(value, g->mem_limit, MOST_DEVICES); /* "none": 0 */
     else if (strncmp(key, "overlapped_forward_backward", 27) == 0)
@@ -198,6 +203,14 @@ static void compare(const struct golden *g)
     ppsched_config_destroy(config);
 }
 
+static double largest_peak(const struct golden *g)
+{
+    double largest = -1;
+    for (int d = 0; d < g->devices; d++)
+        largest = fmax(largest, g->peak[d]);
+    return largest >= 0 ? largest : HUGE_VAL;
+}
+
 /* A searched schedule: never a longer span than the peer's, within the limit, or where none is set within the peer's peak. */
 static void compare_span(const struct golden *g)
 {
@@ -207,9 +220,64 @@ static void compare_span(const struct golden *g)
     if (metrics_of(timeline).span > g->span * (1 + 1e-12))
         fail_msg("%s: span is %.17g, the peer's %.17g", g->name, metrics_of(timeline).span, g->span);
     assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
+    if (g->mem_limit_count == 0 && metrics_of(timeline).peak_memory > largest_peak(g) * (1 + 1e-12))
+        fail_msg("%s: peak is %.17g, the peer's %.17g", g->name, metrics_of(timeline).peak_memory, largest_peak(g));
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
+}
+
+/* Proved optima of small uneven problems: what `auto` finds. */
+struct optima {
+    int cases, reached;
+    double excess, worst; /* sum of the shares above the optimum, and the largest */
+};
+
+static void set_text_option(ppsched_config *config, const char *name, const char *value)
+{
+    ppsched_error error;
+    expect_ok(ppsched_config_set_option(config, name, value, &error), &error);
+}
+
+static void expect_infeasible(const struct golden *g, const ppsched_config *config)
+{
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    if (ppsched_schedule_generate(&schedule, config, "auto", &error) != PPSCHED_ERROR_REFUSED)
+        fail_msg("%s: has a schedule", g->name);
+    assert_non_null(strstr(error.message, "the least limit that works is"));
+}
+
+static void compare_optimum(const struct golden *g, struct optima *optima)
+{
+    ppsched_config *config = config_of(g);
+    set_text_option(config, "placement", g->placement);
+    set_text_option(config, "objective", g->objective);
+    if (strcmp(g->optimum, "infeasible") == 0) {
+        expect_infeasible(g, config);
+    } else {
+        ppsched_schedule *schedule = make_schedule(config, g->strategy);
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        int span = strcmp(g->objective, "span") == 0;
+        double excess = (span ? metrics_of(timeline).span : metrics_of(timeline).makespan) / atof(g->optimum) - 1;
+        assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
+        if (excess < -1e-12)
+            fail_msg("%s: below the optimum", g->name);
+        optima->cases++;
+        optima->reached += excess < 1e-12;
+        optima->excess += excess;
+        optima->worst = fmax(optima->worst, excess);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+    }
+    ppsched_config_destroy(config);
+}
+
+static struct optima *optima_of(const struct golden *g)
+{
+    static struct optima all[3][2];
+    int placement = strcmp(g->placement, "linear") == 0 ? 0 : strcmp(g->placement, "loop") == 0 ? 1 : 2;
+    return &all[placement][strcmp(g->objective, "span") == 0];
 }
 
 static void run_file(const char *name, int expected)
@@ -228,6 +296,8 @@ static void run_file(const char *name, int expected)
         if (strcmp(line, "done") == 0 && ppsched_strategy_find(golden.strategy, &strategy, NULL) == PPSCHED_OK) {
             if (strcmp(golden.match, "order") == 0)
                 compare(&golden);
+            else if (strcmp(golden.match, "optimum") == 0)
+                compare_optimum(&golden, optima_of(&golden));
             else
                 compare_span(&golden);
             compared++;
@@ -259,13 +329,13 @@ static void test_victarry(void **state)
 static void test_sail(void **state)
 {
     (void)state;
-    run_file("sail", 30);
+    run_file("sail", 40);
 }
 
 static void test_zeropipe(void **state)
 {
     (void)state;
-    run_file("zeropipe", 10);
+    run_file("zeropipe", 20);
 }
 
 static void test_dualpipe(void **state)
@@ -280,12 +350,35 @@ static void test_seed003(void **state)
     run_file("seed003", 27);
 }
 
+static void test_optimal(void **state)
+{
+    static const char *const placements[] = {"linear", "loop", "v"}, *const objectives[] = {"makespan", "span"};
+    struct optima sum = {0};
+    (void)state;
+    run_file("optimal", 70);
+    for (int p = 0; p < 3; p++)
+        for (int o = 0; o < 2; o++) {
+            static struct golden g;
+            snprintf(g.placement, sizeof g.placement, "%s", placements[p]);
+            snprintf(g.objective, sizeof g.objective, "%s", objectives[o]);
+            const struct optima *own = optima_of(&g);
+            print_message("%-6s %-8s: %2d of %2d optima, mean excess %.3f %%, largest %.2f %%\n", placements[p], objectives[o],
+                          own->reached, own->cases, 100 * own->excess / own->cases, 100 * own->worst);
+            sum.cases += own->cases;
+            sum.reached += own->reached;
+            sum.worst = fmax(sum.worst, own->worst);
+        }
+    assert_int_equal(sum.cases, 60);
+    assert_true(sum.reached >= 57);
+    assert_true(sum.worst <= 0.03);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seed000), cmocka_unit_test(test_pytorch),  cmocka_unit_test(test_victarry),
         cmocka_unit_test(test_sail),    cmocka_unit_test(test_zeropipe), cmocka_unit_test(test_dualpipe),
-        cmocka_unit_test(test_seed003),
+        cmocka_unit_test(test_seed003), cmocka_unit_test(test_optimal),
     };
     return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
 }

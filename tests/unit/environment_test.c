@@ -46,12 +46,15 @@ static int32_t discard(void *user, const char *data, size_t size)
     return 0;
 }
 
-/* A strategy's schedule on two devices, and nothing kept. */
+/* A strategy's schedule on two devices, and nothing kept; negative: with so many stages, and little memory. */
 static ppsched_status generate_and_drop(const ppsched_environment *environment, const char *strategy, int64_t stages)
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
-    ppsched_status status = ppsched_config_create(&config, 2, stages, 3, environment, NULL);
+    const double limit = 3;
+    ppsched_status status = ppsched_config_create(&config, 2, stages < 0 ? -stages : stages, 3, environment, NULL);
+    if (status == PPSCHED_OK && stages < 0)
+        status = ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, &limit, 1, NULL);
     if (status == PPSCHED_OK)
         status = ppsched_schedule_generate(&schedule, config, strategy, NULL);
     ppsched_schedule_release(schedule);
@@ -74,6 +77,12 @@ static ppsched_status whole_life(struct host *host)
         status = generate_and_drop(&environment, "zb_auto", 2);
     if (status == PPSCHED_OK)
         status = generate_and_drop(&environment, "v_search", 4);
+    if (status == PPSCHED_OK)
+        status = generate_and_drop(&environment, "v_1f1b", 4);
+    if (status == PPSCHED_OK)
+        status = generate_and_drop(&environment, "zbv_auto", 4);
+    if (status == PPSCHED_OK)
+        status = generate_and_drop(&environment, "zbv_auto", -4);
     if (status == PPSCHED_OK)
         status = ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, times, 4, NULL);
     if (status == PPSCHED_OK)

@@ -14,6 +14,11 @@ VERSION_MINOR = 1
 VERSION_PATCH = 0
 
 
+class Objective(enum.IntEnum):
+    SPAN = 1
+    MAKESPAN = 2
+
+
 class FindingKind(enum.IntEnum):
     MISSING = 1
     DUPLICATE = 2
@@ -101,6 +106,19 @@ class Status(enum.IntEnum):
     ERROR_WRITER = 12
     ERROR_CALLBACK = 13
     ERROR_INTERNAL = 14
+    ERROR_CANCELLED = 15
+
+
+class Bound(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("device", c_uint32),
+        ("value", c_double),
+        ("work", c_double),
+        ("fill_drain", c_double),
+        ("memory", c_double),
+        ("least_limit", c_double),
+    ]
 
 
 class Environment(Structure):
@@ -211,12 +229,13 @@ class StrategyInfo(Structure):
 class OptionInfo(Structure):
     _fields_ = [
         ("size", c_uint32),
-        ("reserved", c_uint32),
+        ("choice_count", c_uint32),
         ("minimum", c_int64),
         ("maximum", c_int64),
         ("name", c_char_p),
         ("default_text", c_char_p),
         ("text", c_char_p),
+        ("choices", POINTER(c_char_p)),
     ]
 
 
@@ -232,11 +251,13 @@ class Finding(Structure):
     ]
 
 
+Progress = CFUNCTYPE(c_int32, c_void_p, c_double, c_double)
 WriteFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t)
 GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
 
 # name: (result, arguments)
 FUNCTIONS = {
+    "ppsched_lower_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
     "ppsched_check": (c_int32, [c_void_p, POINTER(Finding), c_size_t, POINTER(c_size_t), POINTER(Error)]),
     "ppsched_finding_text": (c_int32, [POINTER(Finding), c_void_p, c_size_t, POINTER(c_size_t)]),
     "ppsched_config_create": (c_int32, [POINTER(c_void_p), c_int64, c_int64, c_int64, POINTER(Environment), POINTER(Error)]),
@@ -254,6 +275,7 @@ FUNCTIONS = {
     "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_config_set_option": (c_int32, [c_void_p, c_char_p, c_char_p, POINTER(Error)]),
+    "ppsched_config_set_progress": (c_int32, [c_void_p, Progress, c_void_p]),
     "ppsched_config_validate": (c_int32, [c_void_p, POINTER(Error)]),
     "ppsched_evaluate": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_timeline_destroy": (None, [c_void_p]),
