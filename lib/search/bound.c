@@ -158,8 +158,7 @@ static void add_device(const struct bounds *bounds, uint32_t device, bool by_spa
     if (sums->lowest == PPSCHED_NONE)
         return;
     raise(out, &out->work, head + sums->work, device);
-    if (!by_span || sums->lowest == 0)
-        raise(out, &out->fill_drain, head + sums->chain + sums->tail, device);
+    raise(out, &out->fill_drain, sums->head + sums->chain + sums->tail, device);
     if (limit->values != NULL && ppi_value_at(limit, device) > sums->fixed)
         raise(out, &out->memory, head + sums->area / (ppi_value_at(limit, device) - sums->fixed), device);
     out->least_limit = larger(out->least_limit, sums->hold + sums->fixed);

@@ -6,8 +6,9 @@
     timeline = ppsched.generate("1f1b", config).evaluate()
     print(timeline.metrics.bubble.of_total, timeline.export("text"))
 """
-from ._abi import FindingKind, Format, Kind, Placement, Status
-from ._library import Error, InvalidSchedule, Refused, lib
+from ._abi import FindingKind, Format, Kind, Objective, Placement, Status
+from ._library import Cancelled, Error, InvalidSchedule, Refused, lib
+from .bound import Bound, lower_bound
 from .config import Config
 from .op import Op
 from .schedule import Builder, Finding, Schedule, generate
@@ -18,7 +19,7 @@ from .views import View
 __version__ = lib.ppsched_version_text().decode()
 
 __all__ = [
-    "Bubble", "Builder", "Config", "DeviceMetrics", "Error", "Finding", "FindingKind", "Format", "InvalidSchedule", "Kind",
-    "MemoryPoint", "Metrics", "Op", "Option", "Placement", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline",
-    "View", "find_strategy", "generate", "strategies",
+    "Bound", "Bubble", "Builder", "Cancelled", "Config", "DeviceMetrics", "Error", "Finding", "FindingKind", "Format", "InvalidSchedule", "Kind",
+    "MemoryPoint", "Metrics", "Objective", "Op", "Option", "Placement", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline",
+    "View", "find_strategy", "generate", "lower_bound", "strategies",
 ]

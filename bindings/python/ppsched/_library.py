@@ -31,7 +31,12 @@ class InvalidSchedule(Error):
     """A schedule is incomplete, or cannot be run."""
 
 
-_CLASSES = {_abi.Status.ERROR_REFUSED: Refused, _abi.Status.ERROR_INVALID_SCHEDULE: InvalidSchedule}
+class Cancelled(Error):
+    """A progress function asked to stop."""
+
+
+_CLASSES = {_abi.Status.ERROR_CANCELLED: Cancelled, _abi.Status.ERROR_REFUSED: Refused,
+            _abi.Status.ERROR_INVALID_SCHEDULE: InvalidSchedule}
 
 
 def _candidates():

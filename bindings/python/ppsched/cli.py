@@ -13,6 +13,7 @@ from .config import Config
 from .config_file import read_config_file
 from .output import whole_file, write_text
 from .picture import draw
+from .progress import ProgressBar
 from .schedule import generate
 from .strategy import find_strategy, strategies
 
@@ -178,7 +179,9 @@ def run_schedule(arguments):
         chosen = FORMATS.get(_ending(output, FORMATS))
         if chosen is None:
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
-    timeline = generate(values.get("strategy", "1f1b"), make_config(values)).evaluate(latest=False)
+    with ProgressBar() as bar:
+        schedule = generate(values.get("strategy", "1f1b"), make_config(values), progress=bar)
+    timeline = schedule.evaluate(latest=False)
     _check_limit(timeline)
     if picture:
         if not values.get("no_visualization"):
@@ -198,13 +201,16 @@ def _strategy_row(strategy):
 
 def _strategy_text(strategy):
     chunks = strategy.chunks or "any number of"
+    placement = "any" if strategy.placement == "default" else strategy.placement
     lines = [f"{strategy.name}: {strategy.summary}",
-             f"  {strategy.placement} placement, {chunks} stage{'' if strategy.chunks == 1 else 's'} a device; "
+             f"  {placement} placement, {chunks} stage{'' if strategy.chunks == 1 else 's'} a device; "
              f"{'F, I, W' if strategy.splits_backward else 'F, B'}; from {strategy.source}"]
     if strategy.aliases:
         lines.append(f"  also called {', '.join(strategy.aliases)}")
-    lines += [f"  --set {option.name}=N  {option.text} ({option.minimum} to {option.maximum}, default: {option.default})"
-              for option in strategy.options]
+    for option in strategy.options:
+        value = "|".join(option.choices) or "N"
+        bounds = "" if option.choices else f"{option.minimum} to {option.maximum}, "
+        lines.append(f"  --set {option.name}={value}  {option.text} ({bounds}default: {option.default})")
     return "\n".join(lines)
 
 

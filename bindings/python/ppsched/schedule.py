@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedules: built by a strategy, by a generator of yours, or op by op."""
+import copy
 import ctypes
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -158,11 +159,40 @@ class Builder:
         return Schedule(new_handle(lib.ppsched_builder_finish, self._handle), self.config)
 
 
-def generate(strategy: Union[str, Callable[[Config, Builder], None]], config: Config) -> Schedule:
-    """Builds a strategy's schedule; or that of your own function, which appends ops to a builder and whose result is checked."""
+def generate(strategy: Union[str, Callable[[Config, Builder], None]], config: Config, *,
+             progress: Optional[Callable[[float, float], object]] = None) -> Schedule:
+    """Builds a strategy's schedule; or that of your own function, which appends ops to a builder and whose result is checked.
+
+    progress: called now and then by a strategy that searches, with the share of its work that is done, 0 to 1, and the span
+    (or makespan) of the best schedule so far, infinite where there is none; where it returns False the search ends with
+    ppsched.Cancelled. Ctrl-C ends a search likewise.
+    """
     if callable(strategy):
         return _generate_with(strategy, config)
-    return Schedule(new_handle(lib.ppsched_schedule_generate, config._handle, encoded("strategy", strategy)), config)
+    name = encoded("strategy", strategy)
+    if progress is None:
+        return Schedule(new_handle(lib.ppsched_schedule_generate, config._handle, name), config)
+    return Schedule(_search(name, copy.copy(config), progress), config)
+
+
+def _search(name, config, progress):
+    raised = []
+
+    def tell(_user, share, best):
+        try:
+            return progress(share, best) is False
+        except BaseException as error:  # comes out again behind the C call
+            raised.append(error)
+            return 1
+
+    function = _abi.Progress(tell)
+    lib.ppsched_config_set_progress(config._handle, function, None)
+    try:
+        return new_handle(lib.ppsched_schedule_generate, config._handle, name)
+    except Error:
+        if raised:
+            raise raised[0] from None
+        raise
 
 
 def _generate_with(function, config):

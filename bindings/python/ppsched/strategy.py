@@ -10,13 +10,14 @@ from .views import sized
 
 
 class Option(NamedTuple):
-    """An option of a strategy: an integer from minimum to maximum."""
+    """An option of a strategy: one of its choices, or where it has none an integer from minimum to maximum."""
 
     name: str
     default: str
     minimum: int
     maximum: int
     text: str
+    choices: List[str]
 
 
 class Strategy(NamedTuple):
@@ -43,7 +44,8 @@ class Strategy(NamedTuple):
 def _option(strategy, index):
     info = sized(_abi.OptionInfo)
     check(lib.ppsched_strategy_option(strategy, index, ctypes.byref(info)))
-    return Option(info.name.decode(), info.default_text.decode(), info.minimum, info.maximum, info.text.decode())
+    return Option(info.name.decode(), info.default_text.decode(), info.minimum, info.maximum, info.text.decode(),
+                  [info.choices[i].decode() for i in range(info.choice_count)])
 
 
 def _describe(index):

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no schedule can do better."""
+import ctypes
+from typing import NamedTuple, Union
+
+from . import _abi
+from ._abi import Objective
+from ._library import Error, call, lib
+from .config import Config
+from .views import sized
+
+
+class Bound(NamedTuple):
+    """Lower bounds on the time of an iteration.
+
+    value: the largest of the three, from `device`: work (a device runs all its ops), fill_drain (with what must come before
+    and after), memory (activations share the memory limit; 0 where there is none). least_limit: the least memory limit, one
+    for all devices, under which there is a schedule at all.
+    """
+
+    value: float
+    device: int
+    work: float
+    fill_drain: float
+    memory: float
+    least_limit: float
+
+
+def lower_bound(config: Config, objective: Union[Objective, str] = "span") -> Bound:
+    """The bounds for the config's placement (default: loop), on the longest device span or the makespan."""
+    if isinstance(objective, str):
+        if objective.upper() not in Objective.__members__:
+            raise Error(f"there is no objective {objective!r}; there are {', '.join(o.name.lower() for o in Objective)}")
+        objective = Objective[objective.upper()]
+    record = sized(_abi.Bound)
+    call(lib.ppsched_lower_bound, ctypes.byref(record), config._handle, objective)
+    return Bound(*(getattr(record, field) for field in Bound._fields))

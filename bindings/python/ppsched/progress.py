@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bar that shows on a terminal how far a search is."""
+import math
+import sys
+import time
+
+WIDTH, PATIENCE = 30, 0.3  # characters; seconds before the bar appears
+
+
+class ProgressBar:
+    """For ppsched.generate's `progress`, as a context manager: what it has drawn is gone at the end. Draws nothing where the
+    stream is no terminal."""
+
+    def __init__(self, stream=None):
+        self._stream = sys.stderr if stream is None else stream
+        self._is_terminal = self._stream is not None and self._stream.isatty()
+        self._start, self._drawn = time.monotonic(), ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._drawn:
+            self._draw("")
+
+    def __call__(self, share, best):
+        if self._is_terminal and time.monotonic() - self._start > PATIENCE:
+            filled = round(share * WIDTH)
+            found = f", best {best:g}" if math.isfinite(best) else ""
+            self._draw(f"searching [{'#' * filled}{'.' * (WIDTH - filled)}] {100 * share:3.0f} %{found}")
+
+    def _draw(self, text):
+        if text != self._drawn:
+            self._stream.write("\r" + text.ljust(len(self._drawn)) + ("" if text else "\r"))
+            self._stream.flush()
+            self._drawn = text
