@@ -20,6 +20,6 @@ for strategy in 1f1b_no_flush eager_1f1b_no_flush; do
 done
 picture zb_auto 4 8 --mem-limit 6
 picture v_search 8 8 --mem-limit 6
-for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved_zb zbv dualpipe_v; do
+for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved_zb zbv dualpipe_v v_half v_min; do
   picture "$strategy" 8 8
 done

@@ -23,6 +23,8 @@ static const struct ppi_strategy *const table[] = {
     &ppi_dualpipe_v,
     &ppi_dualpipe,
     &ppi_zb_auto,
+    &ppi_v_half,
+    &ppi_v_min,
     &ppi_v_search,
 };
 

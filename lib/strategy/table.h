@@ -21,6 +21,8 @@ extern const struct ppi_strategy ppi_zbv;
 extern const struct ppi_strategy ppi_dualpipe;
 extern const struct ppi_strategy ppi_dualpipe_v;
 extern const struct ppi_strategy ppi_zb_auto;
+extern const struct ppi_strategy ppi_v_half;
+extern const struct ppi_strategy ppi_v_min;
 extern const struct ppi_strategy ppi_v_search;
 
 #endif

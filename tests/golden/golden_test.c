@@ -259,7 +259,7 @@ static void test_victarry(void **state)
 static void test_sail(void **state)
 {
     (void)state;
-    run_file("sail", 30);
+    run_file("sail", 37);
 }
 
 static void test_zeropipe(void **state)

@@ -75,6 +75,8 @@ static ppsched_status whole_life(struct host *host)
     if (status == PPSCHED_OK)
         status = generate_and_drop(&environment, "v_search", 4);
     if (status == PPSCHED_OK)
+        status = generate_and_drop(&environment, "v_min", 4);
+    if (status == PPSCHED_OK)
         status = ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, times, 4, NULL);
     if (status == PPSCHED_OK)
         status = ppsched_config_set_option(config, "group_size", "3", NULL);
