@@ -21,6 +21,6 @@ done
 picture zb_auto 4 8 --mem-limit 6
 picture v_search 8 8 --mem-limit 6
 picture zbv_auto 8 8 --mem-limit 6
-for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved_zb zbv dualpipe_v v_1f1b; do
+for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved_zb zbv dualpipe_v v_1f1b v_half v_min; do
   picture "$strategy" 8 8
 done

@@ -25,6 +25,8 @@ static const struct ppi_strategy *const table[] = {
     &ppi_dualpipe,
     &ppi_zb_auto,
     &ppi_zbv_auto,
+    &ppi_v_half,
+    &ppi_v_min,
     &ppi_v_search,
     &ppi_auto,
 };

@@ -23,6 +23,8 @@ extern const struct ppi_strategy ppi_dualpipe_v;
 extern const struct ppi_strategy ppi_zb_auto;
 extern const struct ppi_strategy ppi_v_1f1b;
 extern const struct ppi_strategy ppi_zbv_auto;
+extern const struct ppi_strategy ppi_v_half;
+extern const struct ppi_strategy ppi_v_min;
 extern const struct ppi_strategy ppi_v_search;
 extern const struct ppi_strategy ppi_auto;
 

@@ -329,7 +329,7 @@ static void test_victarry(void **state)
 static void test_sail(void **state)
 {
     (void)state;
-    run_file("sail", 40);
+    run_file("sail", 47);
 }
 
 static void test_zeropipe(void **state)

@@ -83,6 +83,7 @@ static ppsched_status whole_life(struct host *host)
         status = generate_and_drop(&environment, "zbv_auto", 4);
     if (status == PPSCHED_OK)
         status = generate_and_drop(&environment, "zbv_auto", -4);
+        status = generate_and_drop(&environment, "v_min", 4);
     if (status == PPSCHED_OK)
         status = ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, times, 4, NULL);
     if (status == PPSCHED_OK)
