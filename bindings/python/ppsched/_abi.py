@@ -68,6 +68,13 @@ class Format(enum.IntEnum):
     CHROME_TRACE = 4
 
 
+class Lowering(enum.IntEnum):
+    NONE = 0
+    PYTORCH = 1
+    BY_TIME = 2
+    JUST_IN_TIME = 3
+
+
 class Kind(enum.IntEnum):
     F = 1
     B = 2
@@ -174,6 +181,18 @@ class ExportOptions(Structure):
         ("size", c_uint32),
         ("text_columns", c_uint32),
         ("time_scale", c_double),
+    ]
+
+
+class LowerOptions(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("lowering", c_int32),
+        ("merge_backwards", c_uint32),
+        ("split_backwards", c_uint32),
+        ("unshard", c_uint32),
+        ("reduce_grad", c_uint32),
+        ("defer_receives", c_uint32),
     ]
 
 
@@ -287,6 +306,7 @@ FUNCTIONS = {
     "ppsched_timeline_memory": (c_int32, [c_void_p, c_uint32, POINTER(MemoryPoint), c_size_t, POINTER(c_size_t)]),
     "ppsched_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_export_to_buffer": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
     "ppsched_op_token": (c_int32, [POINTER(Op), c_void_p, c_size_t, POINTER(c_size_t)]),
