@@ -9,6 +9,7 @@
 #define PPSCHED_PPSCHED_H
 
 #include <ppsched/bound.h>
+#include <ppsched/channel.h>
 #include <ppsched/check.h>
 #include <ppsched/config.h>
 #include <ppsched/environment.h>

@@ -19,6 +19,12 @@ class Objective(enum.IntEnum):
     MAKESPAN = 2
 
 
+class ChannelOrder(enum.IntEnum):
+    GROUP = 0
+    DIRECTION = 1
+    PAIR = 2
+
+
 class FindingKind(enum.IntEnum):
     MISSING = 1
     DUPLICATE = 2
@@ -125,6 +131,15 @@ class Bound(Structure):
         ("fill_drain", c_double),
         ("memory", c_double),
         ("least_limit", c_double),
+    ]
+
+
+class ChannelModel(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("order", c_int32),
+        ("rendezvous", c_uint32),
+        ("batched", c_uint32),
     ]
 
 
@@ -258,6 +273,14 @@ class OptionInfo(Structure):
     ]
 
 
+class Wait(Structure):
+    _fields_ = [
+        ("device", c_uint32),
+        ("position", c_uint32),
+        ("op", Op),
+    ]
+
+
 class Finding(Structure):
     _fields_ = [
         ("kind", c_int32),
@@ -277,6 +300,7 @@ GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
 # name: (result, arguments)
 FUNCTIONS = {
     "ppsched_lower_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_schedule_prove": (c_int32, [c_void_p, POINTER(ChannelModel), POINTER(Wait), c_size_t, POINTER(c_size_t), POINTER(Error)]),
     "ppsched_check": (c_int32, [c_void_p, POINTER(Finding), c_size_t, POINTER(c_size_t), POINTER(Error)]),
     "ppsched_finding_text": (c_int32, [POINTER(Finding), c_void_p, c_size_t, POINTER(c_size_t)]),
     "ppsched_config_create": (c_int32, [POINTER(c_void_p), c_int64, c_int64, c_int64, POINTER(Environment), POINTER(Error)]),
