@@ -34,7 +34,7 @@ static ppsched_status reduce_device(ppsched_builder *out, const ppsched_schedule
         uint32_t *count = &made[copy * schedule->shape.stages + weight->stage];
         if (++*count < share(schedule, copy))
             continue;
-        ppsched_op reduce = {.stage = weight->stage, .kind = PPSCHED_KIND_REDUCE_GRAD};
+        ppsched_op reduce = {.microbatch = PPSCHED_NONE, .stage = weight->stage, .kind = PPSCHED_KIND_REDUCE_GRAD};
         status = ppi_builder_append(out, device, &reduce, 1, error);
         *count = 0;
     }

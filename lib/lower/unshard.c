@@ -71,7 +71,7 @@ static uint32_t count_wanted(const struct sharding *sharding)
 
 static ppsched_status put(struct sharding *sharding, uint32_t d, uint8_t kind, uint32_t stage, ppsched_error *error)
 {
-    ppsched_op op = {.stage = (uint16_t)stage, .kind = kind};
+    ppsched_op op = {.microbatch = PPSCHED_NONE, .stage = (uint16_t)stage, .kind = kind};
     return ppi_builder_append(sharding->out, d, &op, 1, error);
 }
 
