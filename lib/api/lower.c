@@ -14,6 +14,9 @@ static ppsched_status check_options(const ppsched_lower_options *options, const 
     if (options->merge_backwards > 1 || options->split_backwards > 1 || options->reduce_grad > 1 || options->defer_receives > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
                         "merge_backwards, split_backwards, reduce_grad and defer_receives must be 0 or 1");
+    if (options->unshard > PPSCHED_MAX_STAGES)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "unshard is %u; it must be 0 to %u stages", options->unshard,
+                        PPSCHED_MAX_STAGES);
     if (options->defer_receives != 0 && options->lowering != PPSCHED_LOWERING_PYTORCH)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "defer_receives goes with the pytorch lowering alone");
     return PPSCHED_OK;

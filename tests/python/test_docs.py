@@ -18,7 +18,7 @@ def blocks(page, language):
 
 class DocumentationTest(unittest.TestCase):
     def test_python_blocks(self):
-        for page in ("README.md", "docs/python.md"):
+        for page in ("README.md", "docs/python.md", "docs/lowering.md"):
             names, output = {}, io.StringIO()
             self.assertTrue(blocks(page, "python"))
             with contextlib.redirect_stdout(output):
