@@ -66,7 +66,9 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual(json.loads(result.stdout)["queues"][1]["ops"][:3], ["1UNSHARD", "1RECV_F0", "1F0"])
         self.assertEqual(run("schedule", "-s", "2", "-b", "2", "--lower", "sideways").returncode, 2)
-        self.assertEqual(run("schedule", "-s", "2", "-b", "2", "--unshard", "-1").returncode, 1)
+        result = run("schedule", "-s", "2", "-b", "2", "--unshard", "-1")
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
+        self.assertIn("unshard is -1", result.stderr)
 
 
 if __name__ == "__main__":

@@ -186,8 +186,8 @@ def run_schedule(arguments):
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
     with ProgressBar() as bar:
         schedule = generate(values.get("strategy", "1f1b"), make_config(values), progress=bar)
-    if values["lower"] or values["unshard"] or values["reduce_grad"]:
-        schedule = schedule.lower(values["lower"] or "none", unshard=values["unshard"], reduce_grad=values["reduce_grad"])
+    if values.get("lower") or values["unshard"] or values["reduce_grad"]:
+        schedule = schedule.lower(values.get("lower", "none"), unshard=values["unshard"], reduce_grad=values["reduce_grad"])
     timeline = schedule.evaluate(latest=False)
     _check_limit(timeline)
     if picture:

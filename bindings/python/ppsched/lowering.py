@@ -42,6 +42,8 @@ def lowered(schedule, lowering: Union[Lowering, str], **passes):
     options = sized(_abi.LowerOptions)
     options.lowering = _member(Lowering, "lowering", lowering)
     for name, value in passes.items():
+        if not 0 <= int(value) < 2**32:
+            raise Error(f"{name} is {value}; it must not be negative, nor that large", Status.ERROR_RANGE)
         setattr(options, name, int(value))
     return new_handle(lib.ppsched_schedule_lower, schedule._handle, schedule.config._handle, ctypes.byref(options))
 
