@@ -68,8 +68,8 @@ static ppsched_status search_all(const ppsched_environment *environment)
     static const struct {
         const char *strategy;
         int stages;
-    } searches[] = {{"zb_auto", 2},   {"zb_auto", -2}, {"v_search", 4}, {"v_1f1b", 4}, {"zbv_auto", 4},
-                    {"zbv_auto", -4}, {"v_min", 4},    {"auto", 2},     {"auto", -4}};
+    } searches[] = {{"zb_auto", 2}, {"v_search", 4}, {"v_1f1b", 4}, {"zbv_auto", 4}, {"zbv_auto", -4}, {"v_min", 4},
+                    {"auto", 2},    {"auto", -4}};
     ppsched_status status = PPSCHED_OK;
     for (size_t i = 0; i < sizeof searches / sizeof searches[0] && status == PPSCHED_OK; i++)
         status = generate_and_drop(environment, searches[i].strategy, searches[i].stages);
