@@ -57,7 +57,7 @@ static ppsched_status price_candidate(struct search *search, ppsched_error *erro
 static ppsched_status try_block(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
 {
     int32_t most = 2 * (int32_t)search->task->shape.devices;
-    if (!ppi_v_grow(&search->grid, block, most) || (search->mends && !ppi_v_mend(&search->grid, most)) ||
+    if (!ppi_v_grow(&search->grid, block, most, search->mends) || (search->mends && !ppi_v_mend(&search->grid, most)) ||
         !ppi_v_ops(&search->grid, search->candidate))
         return PPSCHED_OK;
     ppsched_status status = price_candidate(search, error);
