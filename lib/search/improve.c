@@ -101,7 +101,8 @@ static bool may_swap(const struct climb *climb, size_t i)
         return false;
     if (a->stage == b->stage && (a->microbatch == b->microbatch || a->kind == b->kind || (a_is_backward && b_is_backward)))
         return false;
-    if (a->microbatch == b->microbatch && ((a->kind == PPSCHED_KIND_F && b->kind == PPSCHED_KIND_F && a->stage + 1 == b->stage) ||
+    bool both_forward = a->kind == PPSCHED_KIND_F && b->kind == PPSCHED_KIND_F;
+    if (a->microbatch == b->microbatch && ((both_forward && a->stage + 1 == b->stage) ||
                                            (a_is_backward && b_is_backward && b->stage + 1 == a->stage)))
         return false;
     double level = climb->level[i] - memory_of(climb, a) + memory_of(climb, b);
