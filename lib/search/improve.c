@@ -229,10 +229,10 @@ static ppsched_status make_room(struct climb *climb, ppsched_error *error)
     climb->ops = climb->schedule->ops;
     climb->level = ppi_allocate(host, climb->count, sizeof *climb->level);
     climb->forward = ppi_allocate(host, 2 * cells, sizeof *climb->forward);
-    climb->backward = climb->forward + cells;
     climb->critical = ppi_allocate(host, climb->count, sizeof *climb->critical);
     if (climb->level == NULL || climb->forward == NULL || climb->critical == NULL)
         return ppi_fail_memory(error, "the search");
+    climb->backward = climb->forward + cells;
     for (size_t i = 0; i < climb->count; i++) {
         climb->level[i] = (starts_queue(climb, i) ? 0 : climb->level[i - 1]) + memory_of(climb, &climb->ops[i]);
         note(climb, i);
