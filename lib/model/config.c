@@ -189,7 +189,9 @@ static bool same_placement(int32_t chosen, int32_t wanted, const struct ppi_shap
 
 bool ppi_config_allows(const ppsched_config *config, int32_t wanted)
 {
-    return config->placement == PPSCHED_PLACEMENT_DEFAULT || same_placement(config->placement, wanted, &config->shape);
+    if (config->placement == PPSCHED_PLACEMENT_DEFAULT)
+        return wanted != PPSCHED_PLACEMENT_MAP; /* there is none */
+    return same_placement(config->placement, wanted, &config->shape);
 }
 
 ppsched_status ppi_config_place(struct ppi_placement *out, const ppsched_config *config, int32_t wanted, ppsched_error *error)

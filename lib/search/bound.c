@@ -8,7 +8,8 @@
 /* The least times of a stage of one model copy. A pair may be shorter than its two ops. */
 struct least {
     double forward, input; /* until the next stage (the stage before) can go on */
-    double pass;           /* of the device, for F and all of the backward */
+    double weight;         /* from there to the end of the backward */
+    double chain, pass;    /* of the device, for F and I, for F and all of the backward; negative where a pair saves more */
     double head;           /* before the first F can start */
     double tail;           /* after an I, before the chain ends with stage 0 */
     double area;           /* activations times the time for which they are held */
@@ -16,8 +17,12 @@ struct least {
 
 /* One device's sums, over the passes of an iteration. */
 struct sums {
-    double work, chain, head, tail, area, hold, fixed;
-    uint32_t lowest; /* its first stage */
+    double work, area, hold, fixed;
+};
+
+/* And those of one copy's passes alone. */
+struct trip {
+    double chain, head, tail;
 };
 
 struct bounds {
@@ -26,6 +31,7 @@ struct bounds {
     struct ppi_costs costs;
     struct least *least; /* copies x stages */
     struct sums *sums;   /* by device */
+    struct trip *trips;  /* copies x devices */
     double longest_backward;
 };
 
@@ -48,32 +54,55 @@ static double share(const struct bounds *bounds, uint32_t copy)
     return copy == 1 ? all / 2 : all - all / 2;
 }
 
-/* How long a pair with an F of the stage lasts at least, and how much it saves at most. */
-static void best_pair(const struct bounds *bounds, const struct ppi_lane *lane, uint32_t stage, double *pair, double *saved)
+/* The shortest pair with the stage's F. */
+static double shortest_as_forward(const struct ppi_values *given, uint32_t stages, uint32_t stage)
 {
-    const struct ppi_values *given = &bounds->costs.overlapped;
-    size_t choices = given->count > bounds->costs.stages ? bounds->costs.stages : 1;
-    *pair = PPI_INFINITE;
-    *saved = 0;
-    for (uint32_t b = 0; b < choices; b++) {
-        const struct ppi_lane *other = &bounds->costs.lanes[b];
-        double both = ppi_overlapped_duration(&bounds->costs, lane, stage, other, b, PPSCHED_KIND_B);
-        double backward = choices > 1 ? other->duration[PPSCHED_KIND_B] : bounds->longest_backward;
-        *pair = smaller(*pair, both);
-        *saved = larger(*saved, lane->duration[PPSCHED_KIND_F] + backward - both);
-    }
+    double shortest = PPI_INFINITE;
+    if (given->count <= stages)
+        return ppi_value_at(given, stage);
+    for (uint32_t b = 0; b < stages; b++)
+        shortest = smaller(shortest, given->values[(size_t)stage * stages + b]);
+    return shortest;
 }
 
-/* Shortens F, I and the pass by what an overlapped pair could save at best. */
-static void overlap(const struct bounds *bounds, const struct ppi_lane *lane, uint32_t stage, struct least *least)
+/* The shortest pair with the stage's backward. */
+static double shortest_as_backward(const struct ppi_values *given, uint32_t stages, uint32_t stage)
 {
-    double pair, saved;
-    if (bounds->costs.overlapped.values == NULL)
-        return;
-    best_pair(bounds, lane, stage, &pair, &saved);
-    least->forward = smaller(least->forward, pair);
+    double shortest = PPI_INFINITE;
+    if (given->count <= stages)
+        for (size_t f = 0; f < given->count; f++)
+            shortest = smaller(shortest, given->values[f]);
+    else
+        for (uint32_t f = 0; f < stages; f++)
+            shortest = smaller(shortest, given->values[(size_t)f * stages + stage]);
+    return shortest;
+}
+
+/* How much shorter than its two ops a pair with the stage's F may be. */
+static double most_saved(const struct bounds *bounds, uint32_t stage)
+{
+    const struct ppi_values *given = &bounds->costs.overlapped;
+    const struct ppi_lane *lanes = bounds->costs.lanes;
+    double forward = lanes[stage].duration[PPSCHED_KIND_F], most = 0;
+    if (given->count <= bounds->costs.stages)
+        return larger(0, forward + bounds->longest_backward - ppi_value_at(given, stage));
+    for (uint32_t b = 0; b < bounds->costs.stages; b++)
+        most = larger(most, forward + lanes[b].duration[PPSCHED_KIND_B] -
+                                given->values[(size_t)stage * bounds->costs.stages + b]);
+    return most;
+}
+
+/* Takes off what overlapped pairs could save at best. */
+static void overlap(const struct bounds *bounds, uint32_t stage, struct least *least)
+{
+    const struct ppi_values *given = &bounds->costs.overlapped;
+    double saved = most_saved(bounds, stage), backward = least->input + least->weight;
+    double pair = shortest_as_backward(given, bounds->costs.stages, stage);
+    least->forward = smaller(least->forward, shortest_as_forward(given, bounds->costs.stages, stage));
     least->input = smaller(least->input, pair);
-    least->pass = larger(0, least->pass - saved);
+    least->weight = smaller(backward, pair) - least->input;
+    least->chain -= saved;
+    least->pass -= saved;
 }
 
 static void find_least(struct bounds *bounds)
@@ -82,14 +111,17 @@ static void find_least(struct bounds *bounds)
     for (uint32_t s = 0; s < stages; s++)
         bounds->longest_backward = larger(bounds->longest_backward, bounds->costs.lanes[s].duration[PPSCHED_KIND_B]);
     for (size_t i = 0; i < (size_t)bounds->place.copies * stages; i++) {
-        const struct ppi_lane *lane = &bounds->costs.lanes[i];
-        const double *duration = lane->duration;
+        const double *duration = bounds->costs.lanes[i].duration;
         struct least *least = &bounds->least[i];
-        double split = duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W];
-        *least = (struct least){.forward = duration[PPSCHED_KIND_F],
-                                .input = smaller(duration[PPSCHED_KIND_I], duration[PPSCHED_KIND_B]),
-                                .pass = duration[PPSCHED_KIND_F] + smaller(split, duration[PPSCHED_KIND_B])};
-        overlap(bounds, lane, (uint32_t)(i % stages), least);
+        double forward = duration[PPSCHED_KIND_F], input = smaller(duration[PPSCHED_KIND_I], duration[PPSCHED_KIND_B]);
+        double backward = smaller(duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W], duration[PPSCHED_KIND_B]);
+        *least = (struct least){.forward = forward,
+                                .input = input,
+                                .weight = backward - input,
+                                .chain = forward + input,
+                                .pass = forward + backward};
+        if (bounds->costs.overlapped.values != NULL)
+            overlap(bounds, (uint32_t)(i % stages), least);
     }
 }
 
@@ -101,17 +133,34 @@ static void follow_chain(struct bounds *bounds, uint32_t copy)
     const struct ppi_lane *lane = &bounds->costs.lanes[(size_t)copy * stages];
     double round_trip = 0;
     for (uint32_t s = 0; s < stages; s++) {
-        double weight = larger(0, least[s].pass - least[s].forward - least[s].input);
         least[s].head = s > 0 ? least[s - 1].head + least[s - 1].forward + lane[s].forward_delay : 0;
-        least[s].tail = s > 0 ? least[s - 1].tail + least[s - 1].input + lane[s - 1].backward_delay : weight;
+        least[s].tail = s > 0 ? least[s - 1].tail + least[s - 1].input + lane[s - 1].backward_delay : least[s].weight;
     }
     for (uint32_t s = stages; s-- > 0;) {
-        double weight = larger(0, least[s].pass - least[s].forward - least[s].input);
         round_trip += least[s].forward + least[s].input;
         least[s].area = lane[s].memory[PPSCHED_KIND_F] * round_trip +
-                        (lane[s].memory[PPSCHED_KIND_F] + lane[s].memory[PPSCHED_KIND_I]) * weight;
+                        (lane[s].memory[PPSCHED_KIND_F] + lane[s].memory[PPSCHED_KIND_I]) * least[s].weight;
         round_trip += lane[s].forward_delay + (s > 0 ? lane[s - 1].backward_delay : 0);
     }
+}
+
+/* A pass of a copy's stage, as often as an iteration has it. */
+static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
+{
+    const struct least *least = &bounds->least[(size_t)copy * bounds->costs.stages + stage];
+    const struct ppi_lane *lane = &bounds->costs.lanes[(size_t)copy * bounds->costs.stages + stage];
+    struct sums *sums = &bounds->sums[lane->device];
+    struct trip *trip = &bounds->trips[(size_t)copy * bounds->config->shape.devices + lane->device];
+    double passes = share(bounds, copy);
+    if (passes == 0)
+        return;
+    sums->work += passes * least->pass;
+    sums->area += passes * least->area;
+    sums->hold = copy == 0 ? sums->hold + lane->memory[PPSCHED_KIND_F]
+                           : larger(sums->hold, lane->memory[PPSCHED_KIND_F]); /* a copy's microbatches alone */
+    trip->chain += passes * least->chain;
+    trip->head = smaller(trip->head, least->head);
+    trip->tail = smaller(trip->tail, least->tail);
 }
 
 static void sum_devices(struct bounds *bounds)
@@ -120,20 +169,12 @@ static void sum_devices(struct bounds *bounds)
     const struct ppi_values *weights = &bounds->config->values[PPSCHED_MEM_WEIGHTS];
     uint32_t stages = bounds->costs.stages, versions = bounds->config->weight_versions;
     for (uint32_t d = 0; d < bounds->config->shape.devices; d++)
-        bounds->sums[d] = (struct sums){.head = PPI_INFINITE, .tail = PPI_INFINITE, .lowest = PPSCHED_NONE};
+        bounds->sums[d] = (struct sums){0};
+    for (size_t i = 0; i < (size_t)bounds->place.copies * bounds->config->shape.devices; i++)
+        bounds->trips[i] = (struct trip){.head = PPI_INFINITE, .tail = PPI_INFINITE};
     for (size_t i = 0; i < (size_t)bounds->place.copies * stages; i++) {
-        const struct least *least = &bounds->least[i];
-        const struct ppi_lane *lane = &bounds->costs.lanes[i];
-        struct sums *sums = &bounds->sums[lane->device];
-        double passes = share(bounds, (uint32_t)(i / stages)), held = passes > 0 ? lane->memory[PPSCHED_KIND_F] : 0;
-        sums->work += passes * least->pass;
-        sums->chain += passes * (least->forward + least->input);
-        sums->area += passes * least->area;
-        sums->head = smaller(sums->head, least->head);
-        sums->tail = smaller(sums->tail, least->tail);
-        sums->hold = i < stages ? sums->hold + held : larger(sums->hold, held); /* a copy's microbatches alone */
-        if (i % stages < sums->lowest)
-            sums->lowest = (uint32_t)(i % stages);
+        struct sums *sums = &bounds->sums[bounds->costs.lanes[i].device];
+        add_passes(bounds, (uint32_t)(i / stages), (uint32_t)(i % stages));
         if (fixed->values != NULL)
             sums->fixed += ppi_value_at(fixed, i % stages);
         if (weights->values != NULL)
@@ -150,18 +191,45 @@ static void raise(ppsched_bound *out, double *part, double value, uint32_t devic
     }
 }
 
+/* From the start of one copy to its end; nobody knows how much later or earlier another one starts. */
+static double longest_trip(const struct bounds *bounds, uint32_t device)
+{
+    double longest = 0;
+    for (uint32_t copy = 0; copy < bounds->place.copies; copy++) {
+        const struct trip *trip = &bounds->trips[(size_t)copy * bounds->config->shape.devices + device];
+        if (trip->head < PPI_INFINITE)
+            longest = larger(longest, trip->head + larger(0, trip->chain) + trip->tail);
+    }
+    return longest;
+}
+
+/* From 0 to the last end of all copies. */
+static struct trip whole_trip(const struct bounds *bounds, uint32_t device)
+{
+    struct trip whole = bounds->trips[device];
+    for (uint32_t copy = 1; copy < bounds->place.copies; copy++) {
+        const struct trip *trip = &bounds->trips[(size_t)copy * bounds->config->shape.devices + device];
+        whole.chain += trip->chain;
+        whole.head = smaller(whole.head, trip->head);
+        whole.tail = smaller(whole.tail, trip->tail);
+    }
+    return whole;
+}
+
 static void add_device(const struct bounds *bounds, uint32_t device, bool by_span, ppsched_bound *out)
 {
     const struct ppi_values *limit = &bounds->config->values[PPSCHED_MEM_LIMIT];
     const struct sums *sums = &bounds->sums[device];
-    double head = by_span ? 0 : sums->head;
-    if (sums->lowest == PPSCHED_NONE)
+    const struct trip whole = whole_trip(bounds, device);
+    double head = by_span ? 0 : whole.head;
+    out->least_limit = larger(out->least_limit, sums->hold + sums->fixed);
+    if (whole.head == PPI_INFINITE) /* nothing runs here */
         return;
-    raise(out, &out->work, head + sums->work, device);
-    raise(out, &out->fill_drain, sums->head + sums->chain + sums->tail, device);
+    raise(out, &out->work, head + larger(0, sums->work), device);
+    raise(out, &out->fill_drain, by_span ? longest_trip(bounds, device) : whole.head + larger(0, whole.chain) + whole.tail,
+          device);
     if (limit->values != NULL && ppi_value_at(limit, device) > sums->fixed)
         raise(out, &out->memory, head + sums->area / (ppi_value_at(limit, device) - sums->fixed), device);
-    out->least_limit = larger(out->least_limit, sums->hold + sums->fixed);
 }
 
 ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t placement, int32_t objective,
@@ -176,7 +244,8 @@ ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config,
     if (status == PPSCHED_OK) {
         bounds.least = ppi_allocate(host, (size_t)bounds.place.copies * config->shape.stages, sizeof *bounds.least);
         bounds.sums = ppi_allocate(host, config->shape.devices, sizeof *bounds.sums);
-        if (bounds.least == NULL || bounds.sums == NULL)
+        bounds.trips = ppi_allocate(host, (size_t)bounds.place.copies * config->shape.devices, sizeof *bounds.trips);
+        if (bounds.least == NULL || bounds.sums == NULL || bounds.trips == NULL)
             status = ppi_fail_memory(error, "the lower bound");
     }
     if (status == PPSCHED_OK) {
@@ -187,8 +256,14 @@ ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config,
         sum_devices(&bounds);
         for (uint32_t d = 0; d < config->shape.devices; d++)
             add_device(&bounds, d, objective == PPSCHED_OBJECTIVE_SPAN, &bound);
-        *out = bound;
+        if (!ppi_is_finite(bound.work) || !ppi_is_finite(bound.fill_drain) || !ppi_is_finite(bound.memory))
+            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+        else if (!ppi_is_finite(bound.least_limit))
+            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of memory is too large for a double");
+        else
+            *out = bound;
     }
+    ppi_release(host, bounds.trips);
     ppi_release(host, bounds.sums);
     ppi_release(host, bounds.least);
     ppi_costs_clear(&bounds.costs);

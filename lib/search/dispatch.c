@@ -99,7 +99,7 @@ double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *pr
     for (;;) {
         uint32_t ahead, device = ppi_partial_first_to_finish(partial, problem);
         if (device == PPSCHED_NONE)
-            return ppi_partial_objective(partial, problem);
+            return ppi_partial_is_complete(partial, problem) ? ppi_partial_objective(partial, problem) : PPI_INFINITE;
         struct ppi_step step = choose(room, problem, pattern, dispatch, device, &ahead);
         if (ahead != 0)
             ppi_partial_hold(partial, problem, device, ahead);

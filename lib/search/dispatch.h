@@ -23,7 +23,7 @@ struct ppi_dispatch_room {
 ppsched_status ppi_dispatch_room_make(struct ppi_dispatch_room *out, const struct ppi_problem *problem, ppsched_error *error);
 void ppi_dispatch_room_clear(struct ppi_dispatch_room *room, const struct ppi_problem *problem);
 
-/* Fills `out`; returns the objective. */
+/* Fills `out`; returns the objective, infinite where times overflow. */
 double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
                     const struct ppi_dispatch *dispatch, struct ppi_orders *out);
 

@@ -58,24 +58,33 @@ static double scale_of(int64_t effort)
     return (double)(1 << effort) / (1 << PPI_DEFAULT_EFFORT);
 }
 
+/* The parts of the search, one after another, each with a share of what the watch has left. */
+static ppsched_status run(struct search *search, ppsched_error *error)
+{
+    static const struct ppi_beam diverse = {.mean_weight = 0.1, .crowd = 4}, deep = {.mean_weight = 1};
+    static const double ends[] = {0.2, 0.5, 0.7, 0.9, 1};
+    double first = search->watch->from, all = search->watch->to - first, before = PPI_INFINITE;
+    ppsched_status status = PPSCHED_OK;
+    search->watch->to = first;
+    for (int part = 0; part < 5 && status == PPSCHED_OK; part++) {
+        ppi_watch_go_on(search->watch, first + ends[part] * all);
+        if (part == 0)
+            status = try_patterns(search, error);
+        else if (part == 2 || part == 3)
+            status = try_beam(search, part == 2 ? diverse : deep, 0.5, error);
+        else if (part == 1 || *search->objective < before)
+            status = improve(search, error);
+        if (part == 1)
+            before = *search->objective;
+        search->watch->best = *search->objective;
+    }
+    return status;
+}
+
 ppsched_status ppi_explore(const struct ppi_problem *problem, const ppsched_config *config, int32_t placement, int64_t effort,
                            double goal, struct ppi_watch *watch, struct ppi_orders *orders, double *objective,
                            ppsched_error *error)
 {
-    static const struct ppi_beam diverse = {.mean_weight = 0.1, .crowd = 4}, deep = {.mean_weight = 1};
-    struct search search = {problem, config, placement, scale_of(effort), goal, watch, orders,
-                            objective};
-    if (effort == 0)
-        return PPSCHED_OK;
-    ppsched_status status = try_patterns(&search, error);
-    if (status == PPSCHED_OK)
-        status = improve(&search, error);
-    double before = *objective;
-    if (status == PPSCHED_OK)
-        status = try_beam(&search, diverse, 0.5, error);
-    if (status == PPSCHED_OK)
-        status = try_beam(&search, deep, 0.5, error);
-    if (status == PPSCHED_OK && *objective < before)
-        status = improve(&search, error);
-    return status;
+    struct search search = {problem, config, placement, scale_of(effort), goal, watch, orders, objective};
+    return effort > 0 ? run(&search, error) : PPSCHED_OK;
 }

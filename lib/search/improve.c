@@ -101,7 +101,8 @@ static bool may_swap(const struct climb *climb, size_t i)
         return false;
     if (a->stage == b->stage && (a->microbatch == b->microbatch || a->kind == b->kind || (a_is_backward && b_is_backward)))
         return false;
-    if (a->microbatch == b->microbatch && ((a->kind == PPSCHED_KIND_F && b->kind == PPSCHED_KIND_F && a->stage + 1 == b->stage) ||
+    bool both_forward = a->kind == PPSCHED_KIND_F && b->kind == PPSCHED_KIND_F;
+    if (a->microbatch == b->microbatch && ((both_forward && a->stage + 1 == b->stage) ||
                                            (a_is_backward && b_is_backward && b->stage + 1 == a->stage)))
         return false;
     double level = climb->level[i] - memory_of(climb, a) + memory_of(climb, b);
@@ -228,10 +229,10 @@ static ppsched_status make_room(struct climb *climb, ppsched_error *error)
     climb->ops = climb->schedule->ops;
     climb->level = ppi_allocate(host, climb->count, sizeof *climb->level);
     climb->forward = ppi_allocate(host, 2 * cells, sizeof *climb->forward);
-    climb->backward = climb->forward + cells;
     climb->critical = ppi_allocate(host, climb->count, sizeof *climb->critical);
     if (climb->level == NULL || climb->forward == NULL || climb->critical == NULL)
         return ppi_fail_memory(error, "the search");
+    climb->backward = climb->forward + cells;
     for (size_t i = 0; i < climb->count; i++) {
         climb->level[i] = (starts_queue(climb, i) ? 0 : climb->level[i - 1]) + memory_of(climb, &climb->ops[i]);
         note(climb, i);

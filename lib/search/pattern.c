@@ -37,10 +37,16 @@ double ppi_pattern_least_period(const struct ppi_problem *problem)
     return longest / problem->microbatches;
 }
 
+/* Without its fraction; of numbers too large to have one, itself. */
+static double whole_part(double x)
+{
+    return x < 4e18 ? (double)(int64_t)x : x;
+}
+
 /* A time within its period. */
 static double within(double time, double period)
 {
-    double part = time - period * (double)(int64_t)(time / period);
+    double part = time - period * whole_part(time / period);
     return part < 0 ? 0 : part < period ? part : 0;
 }
 
@@ -65,6 +71,8 @@ static double first_room(const struct ppi_slot *slots, uint32_t count, double re
         return -1;
     for (uint32_t i = 0; i < count && time <= ready + period;) {
         double wait = overlap(&slots[i], within(time, period), duration, period);
+        if (wait > 0 && !(time + wait > time)) /* too short to be seen at such a time */
+            return -1;
         time += wait;
         i = wait > 0 ? 0 : i + 1;
     }
@@ -118,7 +126,7 @@ double ppi_pattern_in_flight(const struct ppi_pattern *pattern, const struct ppi
 {
     const struct ppi_stage *own = &problem->stage[stage];
     double periods = (pattern->start[stage * 2 + 1] + own->input + own->weight - pattern->start[stage * 2]) / pattern->period;
-    double whole = (double)(int64_t)periods;
+    double whole = whole_part(periods);
     return periods > whole + 1e-9 ? whole + 1 : whole;
 }
 

@@ -8,6 +8,7 @@
 #include "eval/timeline.h"
 #include "search/bound.h"
 #include "search/explore.h"
+#include "search/straight.h"
 #include "strategy/table.h"
 
 enum { PLACEMENT, OBJECTIVE, EFFORT };
@@ -91,12 +92,17 @@ static bool has_our_placement(const struct search *search, const struct ppi_stra
 static ppsched_status try_strategies(struct search *search, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
+    uint32_t count = ppi_strategy_count();
+    search->watch->to = 0;
     for (int searched = 0; searched < 2; searched++)
-        for (uint32_t i = 0; i < ppi_strategy_count() && status == PPSCHED_OK; i++) {
+        for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
             const struct ppi_strategy *strategy = ppi_strategy_at(i);
-            if ((strategy->plan != NULL) == (searched == 1) && strategy->flushes && search->objective > search->goal &&
-                has_our_placement(search, strategy))
-                status = try_strategy(search, strategy, error);
+            if ((strategy->plan != NULL) != (searched == 1) || !strategy->flushes || search->objective <= search->goal ||
+                !has_our_placement(search, strategy))
+                continue;
+            if (searched == 1)
+                ppi_watch_go_on(search->watch, 0.5 * (i + 1) / count);
+            status = try_strategy(search, strategy, error);
         }
     return status;
 }
@@ -144,9 +150,11 @@ static ppsched_status run(struct search *search, ppsched_error *error)
     ppsched_status status = find_goal(search, error);
     if (status == PPSCHED_OK)
         status = make_plain(search, error);
-    search->watch->to = 0.5;
     if (status == PPSCHED_OK)
         status = try_strategies(search, error);
+    if (status == PPSCHED_OK && search->objective == PPI_INFINITE)
+        status = ppi_straight(&search->problem, search->orders, &search->objective, error);
+    search->watch->best = search->objective;
     ppi_watch_go_on(search->watch, 1);
     if (status == PPSCHED_OK)
         status = ppi_explore(&search->problem, search->config, search->task->placement, search->task->option[EFFORT],
@@ -223,7 +231,7 @@ static const struct ppi_option_row options[] = {
      .fallback = first_choice},
     {.name = "effort",
      .default_text = "4",
-     .text = "one more is about twice the search; 0: only the best of the other strategies",
+     .text = "one more is about twice the search; 0: the best of the other strategies, or else a plain list schedule",
      .maximum = PPI_MOST_EFFORT,
      .fallback = default_effort},
 };

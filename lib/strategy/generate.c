@@ -95,6 +95,8 @@ static ppsched_status check_placement(const struct ppi_strategy *strategy, int32
 {
     if (ppi_config_allows(config, placement))
         return PPSCHED_OK;
+    if (placement == PPSCHED_PLACEMENT_MAP)
+        return ppi_refuse(error, strategy, "placement map needs a config with the device of each stage");
     return ppi_refuse(error, strategy, "needs %s placement, not %s", ppi_placement_name(placement),
                       ppi_placement_name(config->placement));
 }

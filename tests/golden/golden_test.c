@@ -103,6 +103,24 @@ static void expect_infeasible(const struct golden *g, const ppsched_config *conf
     assert_non_null(strstr(error.message, "the least limit that works is"));
 }
 
+/* The lower bound is none above the optimum. */
+static void compare_bound(const struct golden *g, const ppsched_config *config)
+{
+    ppsched_config *placed = NULL;
+    ppsched_bound bound = {.size = sizeof bound};
+    ppsched_error error;
+    int32_t placement = strcmp(g->placement, "v") == 0 ? PPSCHED_PLACEMENT_V : PPSCHED_PLACEMENT_LOOP;
+    expect_ok(ppsched_config_copy(&placed, config, &error), &error);
+    expect_ok(ppsched_config_set_placement(placed, placement, NULL, 0, &error), &error);
+    for (int32_t objective = PPSCHED_OBJECTIVE_SPAN; objective <= PPSCHED_OBJECTIVE_MAKESPAN; objective++) {
+        expect_ok(ppsched_lower_bound(&bound, placed, objective, &error), &error);
+        int optimal = (objective == PPSCHED_OBJECTIVE_SPAN) == (strcmp(g->objective, "span") == 0);
+        if (optimal && bound.value > atof(g->optimum) * (1 + 1e-12))
+            fail_msg("%s: the bound is %.17g, above the optimum", g->name, bound.value);
+    }
+    ppsched_config_destroy(placed);
+}
+
 static void compare_optimum(const struct golden *g, struct optima *optima)
 {
     ppsched_config *config = golden_config(g);
@@ -116,6 +134,7 @@ static void compare_optimum(const struct golden *g, struct optima *optima)
         int span = strcmp(g->objective, "span") == 0;
         double excess = (span ? metrics_of(timeline).span : metrics_of(timeline).makespan) / atof(g->optimum) - 1;
         assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
+        compare_bound(g, config);
         if (excess < -1e-12)
             fail_msg("%s: below the optimum", g->name);
         optima->cases++;

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `auto`: its options, its refusals, and problems at the edge. What it promises everywhere is tested by auto_sweep_test. */
+#include "support/problem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void set_option(ppsched_config *config, const char *name, const char *value)
+{
+    ppsched_error error;
+    expect_ok(ppsched_config_set_option(config, name, value, &error), &error);
+}
+
+static void set_list(ppsched_config *config, int32_t quantity, const double *values, size_t count)
+{
+    ppsched_error error;
+    expect_ok(ppsched_config_set_values(config, quantity, values, count, &error), &error);
+}
+
+/* The schedule of a config that is used up; it can be run and keeps to the limits. */
+static ppsched_metrics run_and_drop(ppsched_config *config)
+{
+    ppsched_schedule *schedule = make_schedule(config, "auto");
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    ppsched_metrics metrics = metrics_of(timeline);
+    assert_int_equal(metrics.limit_device, PPSCHED_NONE);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return metrics;
+}
+
+static void expect_failure(const ppsched_config *config, ppsched_status wanted, const char *part)
+{
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    assert_int_equal(ppsched_schedule_generate(&schedule, config, "auto", &error), wanted);
+    if (strstr(error.message, part) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
+    assert_null(schedule);
+}
+
+static void test_misspelt_options(void **state)
+{
+    static const char *const cases[][3] = {
+        {"placement", "ring", "option placement is \"ring\"; it must be default, linear, loop, v or map"},
+        {"placement", "bidirectional", "it must be default, linear, loop, v or map"},
+        {"placement", "", "it must be default"},
+        {"objective", "time", "option objective is \"time\"; it must be span or makespan"},
+        {"effort", "13", "option effort is \"13\"; it must be an integer from 0 to 12"},
+        {"effort", "-1", "it must be an integer from 0 to 12"},
+        {"effort", "4.0", "it must be an integer from 0 to 12"},
+        {"effort", "99999999999999999999", "it must be an integer from 0 to 12"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_config *config = make_config(2, 4, 4);
+        set_option(config, cases[i][0], cases[i][1]);
+        expect_failure(config, PPSCHED_ERROR_RANGE, cases[i][2]);
+        ppsched_config_destroy(config);
+    }
+    ppsched_config *config = make_config(2, 4, 4);
+    set_option(config, "efort", "2");
+    expect_failure(config, PPSCHED_ERROR_UNKNOWN_OPTION, "did you mean effort?");
+    ppsched_config_destroy(config);
+}
+
+static void test_choices(void **state)
+{
+    ppsched_option_info option = {.size = sizeof option};
+    uint32_t strategy = 0;
+    (void)state;
+    assert_int_equal(ppsched_strategy_find("auto", &strategy, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_option(strategy, 0, &option), PPSCHED_OK);
+    assert_int_equal(option.choice_count, 5);
+    assert_string_equal(option.choices[3], "v");
+    assert_int_equal(ppsched_strategy_option(strategy, 2, &option), PPSCHED_OK);
+    assert_int_equal(option.choice_count, 0);
+}
+
+/* The placement comes from the option, else from the config, else from the sizes; both must agree. */
+static void test_placements(void **state)
+{
+    static const uint32_t map[] = {0, 1, 1, 0};
+    ppsched_config *config = make_config(2, 4, 4);
+    ppsched_error error;
+    (void)state;
+    ppsched_schedule *schedule = make_schedule(config, "auto");
+    assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_LOOP);
+    ppsched_schedule_release(schedule);
+    set_option(config, "placement", "V");
+    schedule = make_schedule(config, "auto");
+    assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_V);
+    ppsched_schedule_release(schedule);
+    set_option(config, "placement", "linear");
+    expect_failure(config, PPSCHED_ERROR_REFUSED, "linear placement needs as many stages as devices");
+    set_option(config, "placement", "map");
+    expect_failure(config, PPSCHED_ERROR_REFUSED, "placement map needs a config with the device of each stage");
+    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
+    ppsched_schedule_release(make_schedule(config, "auto"));
+    set_option(config, "placement", "loop");
+    expect_failure(config, PPSCHED_ERROR_REFUSED, "needs loop placement, not map");
+    ppsched_config_destroy(config);
+}
+
+static void test_refusals(void **state)
+{
+    ppsched_config *config = make_config(4, 4, 8);
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_BIDIRECTIONAL, NULL, 0, &error), &error);
+    expect_failure(config, PPSCHED_ERROR_REFUSED, "not bidirectional");
+    ppsched_config_destroy(config);
+    config = make_config(4, 6, 8);
+    expect_failure(config, PPSCHED_ERROR_REFUSED, "nearest: 4 or 8 stages");
+    ppsched_config_destroy(config);
+    config = make_config(2, 4, 8);
+    set_number(config, PPSCHED_MEM_LIMIT, 1.5);
+    expect_failure(config, PPSCHED_ERROR_REFUSED,
+                   "no schedule fits the memory limit: device 0 must hold 2 for one microbatch; the least limit that works is 2");
+    ppsched_config_destroy(config);
+}
+
+/* What a stage always takes counts, as do the versions of its weights; each device has its own limit. */
+static void test_memory(void **state)
+{
+    static const double limits[] = {5, 2, 3, 1};
+    ppsched_config *config = make_config(2, 2, 6);
+    ppsched_error error;
+    (void)state;
+    set_number(config, PPSCHED_MEM_STATIC, 1);
+    set_number(config, PPSCHED_MEM_WEIGHTS, 2);
+    expect_ok(ppsched_config_set_weight_versions(config, 2, &error), &error);
+    set_number(config, PPSCHED_MEM_LIMIT, 5.5);
+    expect_failure(config, PPSCHED_ERROR_REFUSED, "the least limit that works is 6");
+    set_number(config, PPSCHED_MEM_LIMIT, 6);
+    assert_true(run_and_drop(config).peak_memory == 6);
+    config = make_config(4, 4, 12);
+    set_list(config, PPSCHED_MEM_LIMIT, limits, 4);
+    run_and_drop(config);
+}
+
+/* A backward that is shorter in one is run in one; where the limit is tight too. */
+static void test_fused_backward(void **state)
+{
+    (void)state;
+    for (double limit = 1; limit <= 4; limit++) {
+        ppsched_config *config = make_config(1, 1, 8);
+        set_number(config, PPSCHED_BACKWARD_TIMES, 1.5);
+        set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 1);
+        set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 1);
+        set_number(config, PPSCHED_MEM_LIMIT, limit);
+        assert_true(run_and_drop(config).span == 8 * 2.5);
+    }
+}
+
+static void test_iterations(void **state)
+{
+    ppsched_config *config = make_config(3, 6, 5), *once = make_config(3, 6, 5);
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
+    set_number(config, PPSCHED_MEM_LIMIT, 5);
+    set_number(once, PPSCHED_MEM_LIMIT, 5);
+    double twice = run_and_drop(config).makespan;
+    assert_true(twice == 2 * run_and_drop(once).makespan);
+}
+
+static void test_smallest_sizes(void **state)
+{
+    (void)state;
+    for (uint32_t devices = 1; devices <= 4; devices += 3)
+        for (uint32_t microbatches = 1; microbatches <= 5; microbatches += 4)
+            for (int limited = 0; limited < 2; limited++) {
+                ppsched_config *config = make_config(devices, devices, microbatches);
+                if (limited)
+                    set_number(config, PPSCHED_MEM_LIMIT, 1);
+                run_and_drop(config);
+            }
+}
+
+/* More stages on a device than patterns serve, and none on another. */
+static void test_many_stages_on_a_device(void **state)
+{
+    static uint32_t map[200];
+    (void)state;
+    for (uint32_t s = 0; s < 200; s++)
+        map[s] = s < 150 ? 0 : 2;
+    for (int limited = 0; limited < 2; limited++) {
+        ppsched_config *config = make_config(3, 200, 6);
+        ppsched_error error;
+        expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 200, &error), &error);
+        if (limited)
+            set_number(config, PPSCHED_MEM_LIMIT, 150);
+        run_and_drop(config);
+        config = make_config(1, 200, 6);
+        if (limited)
+            set_number(config, PPSCHED_MEM_LIMIT, 200);
+        assert_true(run_and_drop(config).span == 200 * 6 * 3);
+    }
+}
+
+/* No other strategy fits, and there is no search. */
+static void test_no_effort(void **state)
+{
+    static const uint32_t map[] = {0, 1, 1};
+    ppsched_config *config = make_config(2, 3, 4);
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 3, &error), &error);
+    set_option(config, "effort", "0");
+    run_and_drop(config);
+    config = make_config(2, 6, 4);
+    set_option(config, "effort", "0");
+    set_number(config, PPSCHED_MEM_LIMIT, 3);
+    run_and_drop(config);
+}
+
+static void test_times_at_the_edge(void **state)
+{
+    static const uint32_t map[] = {0, 1, 1, 0};
+    static const double none[] = {0, 0, 0, 0}, mixed[] = {1, 1.5, 1, 2};
+    static const double delays[] = {0, 1, 1e17, 1e300};
+    (void)state;
+    for (int mapped = 0; mapped < 2; mapped++)
+        for (int k = 0; k < 4; k++)
+            for (int zero = 0; zero < 2; zero++) {
+                ppsched_config *config = make_config(2, 4, 5);
+                ppsched_error error;
+                if (mapped)
+                    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
+                set_list(config, PPSCHED_FORWARD_TIMES, zero ? none : mixed, 4);
+                set_list(config, PPSCHED_BACKWARD_TIMES, zero ? none : mixed, 4);
+                set_number(config, PPSCHED_P2P_TIMES, delays[k]);
+                run_and_drop(config);
+            }
+}
+
+static void test_times_too_large(void **state)
+{
+    ppsched_config *config = make_config(2, 4, 5);
+    (void)state;
+    set_number(config, PPSCHED_FORWARD_TIMES, 1e300);
+    run_and_drop(config);
+    config = make_config(2, 4, 5);
+    set_number(config, PPSCHED_FORWARD_TIMES, 1e308);
+    expect_failure(config, PPSCHED_ERROR_RANGE, "too large");
+    ppsched_config_destroy(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_misspelt_options),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_placements),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_fused_backward),
+        cmocka_unit_test(test_iterations),
+        cmocka_unit_test(test_smallest_sizes),
+        cmocka_unit_test(test_many_stages_on_a_device),
+        cmocka_unit_test(test_no_effort),
+        cmocka_unit_test(test_times_at_the_edge),
+        cmocka_unit_test(test_times_too_large),
+    };
+    return cmocka_run_group_tests_name("auto", tests, NULL, NULL);
+}

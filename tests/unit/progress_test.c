@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a search tells while it runs, and how it is stopped. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What a callback has seen; it stops the search at its call number `stop` (0: never). */
+struct witness {
+    int calls, stop;
+    double share, best;
+    int falls; /* how often a share was smaller or a best larger than before, or a share was none */
+};
+
+static int32_t see(void *user, double share, double best)
+{
+    struct witness *witness = user;
+    witness->calls++;
+    witness->falls += !(share >= witness->share && share <= 1) || !(best <= witness->best);
+    witness->share = share;
+    witness->best = best;
+    return witness->calls == witness->stop;
+}
+
+static struct witness fresh(int stop)
+{
+    return (struct witness){.stop = stop, .best = HUGE_VAL};
+}
+
+/* A problem for each strategy that searches: uneven, with delay. */
+static ppsched_config *make_uneven(const ppsched_strategy_info *info, struct witness *witness)
+{
+    uint32_t stages = info->chunks == 2 || info->chunks == 0 ? 8 : 4;
+    ppsched_config *config = make_config(4, stages, 9);
+    ppsched_error error;
+    double times[8];
+    for (uint32_t s = 0; s < stages; s++)
+        times[s] = 1 + s % 3 * 0.375;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, times, stages, &error), &error);
+    set_number(config, PPSCHED_P2P_TIMES, 0.25);
+    if (strcmp(info->name, "auto") == 0)
+        expect_ok(ppsched_config_set_option(config, "placement", "v", &error), &error);
+    assert_int_equal(ppsched_config_set_progress(config, see, witness), PPSCHED_OK);
+    return config;
+}
+
+static uint32_t for_each_search(void (*test)(const ppsched_strategy_info *info))
+{
+    uint32_t searches = 0;
+    for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
+        ppsched_strategy_info info = {.size = sizeof info};
+        assert_int_equal(ppsched_strategy_describe(i, &info), PPSCHED_OK);
+        if (info.searches) {
+            test(&info);
+            searches++;
+        }
+    }
+    return searches;
+}
+
+static void expect_honest_progress(const ppsched_strategy_info *info)
+{
+    struct witness witness = fresh(0);
+    ppsched_config *config = make_uneven(info, &witness), *silent = NULL;
+    ppsched_error error;
+    ppsched_schedule *schedule = make_schedule(config, info->name);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    if (witness.falls != 0 || witness.calls == 0 || witness.share != 1)
+        fail_msg("%s: %d calls, %d of them fell back, last share %g", info->name, witness.calls, witness.falls, witness.share);
+    if (witness.best < HUGE_VAL && fabs(witness.best - metrics_of(timeline).span) > 1e-9)
+        fail_msg("%s: says %g, has %g", info->name, witness.best, metrics_of(timeline).span);
+    expect_ok(ppsched_config_copy(&silent, config, &error), &error);
+    assert_int_equal(ppsched_config_set_progress(silent, NULL, NULL), PPSCHED_OK);
+    int calls = witness.calls;
+    ppsched_schedule *other = make_schedule(silent, info->name);
+    assert_int_equal(witness.calls, calls);
+    for (uint32_t d = 0; d < 4; d++) {
+        size_t count = 0, other_count = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), &count);
+        const ppsched_op *other_ops = ppsched_queue_ops(ppsched_schedule_queue(other, d), &other_count);
+        assert_int_equal(count, other_count);
+        assert_memory_equal(ops, other_ops, count * sizeof *ops);
+    }
+    ppsched_schedule_release(other);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(silent);
+    ppsched_config_destroy(config);
+}
+
+static void test_shares_and_best(void **state)
+{
+    (void)state;
+    assert_true(for_each_search(expect_honest_progress) >= 7);
+}
+
+/* Stopped at its first calls, and at every so many later on up to the last. */
+static void expect_stops(const ppsched_strategy_info *info)
+{
+    struct witness all = fresh(0), witness;
+    ppsched_config *config = make_uneven(info, &all);
+    ppsched_schedule_release(make_schedule(config, info->name));
+    for (int stop = 1; stop <= all.calls; stop += stop < 4 || stop + 20 > all.calls ? 1 : all.calls / 12 + 1) {
+        ppsched_schedule *untouched = (ppsched_schedule *)&witness, *out = untouched;
+        ppsched_error error;
+        witness = fresh(stop);
+        assert_int_equal(ppsched_config_set_progress(config, see, &witness), PPSCHED_OK);
+        assert_int_equal(ppsched_schedule_generate(&out, config, info->name, &error), PPSCHED_ERROR_CANCELLED);
+        assert_ptr_equal(out, untouched);
+        if (witness.calls != stop)
+            fail_msg("%s: called again after it was stopped at call %d of %d", info->name, stop, all.calls);
+        assert_string_equal(error.message, "the search was cancelled");
+        assert_int_equal(ppsched_schedule_generate(&out, config, info->name, NULL), PPSCHED_OK); /* it asks only once */
+        ppsched_schedule_release(out);
+    }
+    ppsched_config_destroy(config);
+}
+
+static void test_stop(void **state)
+{
+    (void)state;
+    for_each_search(expect_stops);
+}
+
+/* A fixed rule has nothing to tell; a copy of a config tells the same listener. */
+static void test_who_is_told(void **state)
+{
+    struct witness witness = fresh(0);
+    ppsched_config *config = make_config(4, 4, 8), *copy = NULL;
+    ppsched_error error;
+    (void)state;
+    assert_int_equal(ppsched_config_set_progress(config, see, &witness), PPSCHED_OK);
+    ppsched_schedule_release(make_schedule(config, "1f1b"));
+    assert_int_equal(witness.calls, 0);
+    expect_ok(ppsched_config_copy(&copy, config, &error), &error);
+    ppsched_config_destroy(config);
+    ppsched_schedule_release(make_schedule(copy, "auto"));
+    assert_true(witness.calls > 0 && witness.share == 1);
+    ppsched_config_destroy(copy);
+    assert_int_equal(ppsched_config_set_progress(NULL, see, &witness), PPSCHED_ERROR_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shares_and_best),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_who_is_told),
+    };
+    return cmocka_run_group_tests_name("progress", tests, NULL, NULL);
+}
