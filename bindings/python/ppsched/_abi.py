@@ -66,6 +66,8 @@ class Format(enum.IntEnum):
     CSV = 2
     JSON = 3
     CHROME_TRACE = 4
+    MEGATRON = 5
+    DEEPSPEED = 6
 
 
 class Kind(enum.IntEnum):

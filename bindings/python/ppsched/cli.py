@@ -16,6 +16,7 @@ from .picture import draw
 from .progress import ProgressBar
 from .schedule import generate
 from .strategy import find_strategy, strategies
+from .timeline import FORMAT_NAMES
 
 PICTURES = (".png", ".svg", ".pdf")
 FORMATS = {".trace.json": "chrome", ".json": "json", ".csv": "csv", ".txt": "text"}
@@ -71,7 +72,7 @@ def _add_schedule(commands):
     add_problem_arguments(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="set an option of the strategy")
-    parser.add_argument("--format", choices=("text", "csv", "json", "chrome"),
+    parser.add_argument("--format", choices=FORMAT_NAMES,
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's compute_only")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
