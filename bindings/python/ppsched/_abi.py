@@ -68,6 +68,7 @@ class Format(enum.IntEnum):
     CHROME_TRACE = 4
     MEGATRON = 5
     DEEPSPEED = 6
+    SAIL = 7
 
 
 class Kind(enum.IntEnum):

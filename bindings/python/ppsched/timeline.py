@@ -62,7 +62,7 @@ class DeviceMetrics(NamedTuple):
 
 
 _FORMATS = {"text": Format.TEXT, "csv": Format.CSV, "json": Format.JSON, "chrome": Format.CHROME_TRACE,
-            "megatron": Format.MEGATRON, "deepspeed": Format.DEEPSPEED}
+            "megatron": Format.MEGATRON, "deepspeed": Format.DEEPSPEED, "sail": Format.SAIL}
 FORMAT_NAMES = tuple(_FORMATS)
 
 
@@ -158,7 +158,8 @@ class Timeline(Shared):
         return [MemoryPoint(point.time, point.memory) for point in points]
 
     def export(self, format: Union[Format, str], *, text_columns: int = 0, time_scale: float = 0.0) -> str:
-        """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron" or "deepspeed".
+        """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron", "deepspeed" or
+        "sail".
 
         text_columns: most columns of a line of text; time_scale: microseconds per unit of time in a trace.
         """
