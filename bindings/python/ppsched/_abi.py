@@ -72,6 +72,9 @@ class Format(enum.IntEnum):
     CSV = 2
     JSON = 3
     CHROME_TRACE = 4
+    MEGATRON = 5
+    DEEPSPEED = 6
+    SAIL = 7
 
 
 class Lowering(enum.IntEnum):

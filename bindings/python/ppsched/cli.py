@@ -16,6 +16,7 @@ from .picture import draw
 from .progress import ProgressBar
 from .schedule import generate
 from .strategy import find_strategy, strategies
+from .timeline import FORMAT_NAMES
 
 PICTURES = (".png", ".svg", ".pdf")
 FORMATS = {".trace.json": "chrome", ".json": "json", ".csv": "csv", ".txt": "text"}
@@ -76,7 +77,7 @@ def _add_schedule(commands):
     parser.add_argument("--unshard", type=int, metavar="N", default=0,
                         help="gather and drop parameters of stages: at most N at once (PyTorch: 3)")
     parser.add_argument("--reduce-grad", action="store_true", default=False, help="reduce a stage's gradients at their end")
-    parser.add_argument("--format", choices=("text", "csv", "json", "chrome"),
+    parser.add_argument("--format", choices=FORMAT_NAMES,
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's compute_only")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")

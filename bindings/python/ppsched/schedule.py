@@ -146,7 +146,7 @@ class Schedule(Shared):
         return Timeline(new_handle(lib.ppsched_evaluate, self._handle, config._handle, flags), self)
 
     def export(self, format: Union[Format, str]) -> str:
-        """The schedule without times, as "csv" or "json"."""
+        """The schedule without times, as "csv", "json", "megatron" or "deepspeed"."""
         return export(self._handle, None, export_format(format))
 
     def __repr__(self):
