@@ -3,6 +3,8 @@
 import collections
 import json
 import pathlib
+import random
+import re
 import unittest
 
 import ppsched
@@ -189,6 +191,26 @@ class TraceTest(unittest.TestCase):
                     self.assertEqual([token for _, _, token in tracks[device]], compute)
                     self.assertIn(f"device {device} send", names.values())
                     self.assertIn(f"device {device} receive", names.values())
+
+    def test_comm_ops_anywhere(self):
+        """Lowered at random, with ends that are missing, repeated, misplaced or early."""
+        dice = random.Random(1)
+        for _ in range(60):
+            devices, strategy = dice.choice([2, 3, 4]), dice.choice(["1f1b", "zbv", "interleaved_1f1b"])
+            config = ppsched.Config(devices, 2 * devices, devices * (1 if strategy == "1f1b" else 2), p2p_time=dice.choice([0, 0.5, 4]),
+                                    placement="v" if strategy == "zbv" else "loop")
+            queues = [list(map(str, queue)) for queue in ppsched.generate(strategy, config).queues]
+            for queue in queues:
+                for _ in range(dice.randrange(40)):
+                    token = f"{dice.randrange(config.stages)}{dice.choice(['SEND', 'RECV'])}_{dice.choice('FB')}{dice.randrange(4)}"
+                    queue.insert(dice.randrange(len(queue) + 1), token)
+            timeline = ppsched.Schedule.from_queues(config, queues).evaluate()
+            _, _, arrows = self.check(timeline)
+            sends, receives = (collections.Counter(
+                (int(stage) + (step if kind == "F" else -step), kind, microbatch)
+                for stage, kind, microbatch in re.findall(rf"(\d+){word}_([FB])(\d+)", " ".join(sum(queues, []))))
+                for word, step in (("SEND", 1), ("RECV", 0)))
+            self.assertEqual(len(arrows), sum(count == receives[transfer] == 1 for transfer, count in sends.items()))
 
     def test_many_transfers_at_once(self):
         count = 40

@@ -63,6 +63,7 @@ static void test_other_orders_are_refused(void **state)
     for (int i = 0; i < 2; i++) {
         expect_strategy_refused("gpipe", 2, formats[i], "device 0 has 0F2 at position 2, where ");
         expect_strategy_refused("gpipe", 2, formats[i], "would run 0B0");
+        expect_strategy_refused("interleaved_1f1b", 2, formats[i], "device 0 has 0F2 at position 2"); /* a longer warm-up */
         expect_strategy_refused("zb_h1", 2, formats[i], "device 0 has 0I0 at position 2");
         expect_queues_refused("0F0 0F1 0B0 0B1", "1F0 1B0 +1F1 1B1", formats[i], "device 1 has (1F1;1B1)OVERLAP_F_B at");
         expect_queues_refused("0F0 0F1 0B0", "1F0 1B0 1F1 1B1", formats[i], "device 0 has nothing at position 3");
