@@ -150,6 +150,15 @@ static bool has_sent(const struct lowering *lowering, const struct sent *sent)
     return cursor->position > end || (cursor->position == end && cursor->sends > before);
 }
 
+static bool is_written(const struct lowering *lowering, uint32_t device)
+{
+    const struct cursor *cursor = &lowering->cursors[device];
+    ppsched_op send;
+    if (cursor->position < lowering->schedule->queues[device].count)
+        return false;
+    return cursor->position == 0 || !nth_send(lowering, device, cursor->position, cursor->sends, &send);
+}
+
 static ppsched_status write_all(struct lowering *lowering, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -161,13 +170,9 @@ static ppsched_status write_all(struct lowering *lowering, ppsched_error *error)
         if (status == PPSCHED_OK)
             status = ppi_builder_append(lowering->out, sent->transfer.to, &sent->transfer.receive, 1, error);
     }
-    for (uint32_t d = 0; d < lowering->schedule->shape.devices; d++) {
-        const struct cursor *cursor = &lowering->cursors[d];
-        ppsched_op send;
-        while (status == PPSCHED_OK && (cursor->position < lowering->schedule->queues[d].count ||
-                                        (cursor->position > 0 && nth_send(lowering, d, cursor->position, cursor->sends, &send))))
+    for (uint32_t d = 0; d < lowering->schedule->shape.devices; d++)
+        while (status == PPSCHED_OK && !is_written(lowering, d))
             status = advance(lowering, d, error);
-    }
     return status;
 }
 

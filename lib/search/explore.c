@@ -22,7 +22,7 @@ static double op_count(const struct ppi_problem *problem)
     return 3.0 * problem->stages * problem->microbatches;
 }
 
-enum { MOST_PERIODS = 24 };
+enum { MOST_PERIODS = 12 };
 
 static ppsched_status try_patterns(struct search *search, ppsched_error *error)
 {
@@ -33,7 +33,7 @@ static ppsched_status try_patterns(struct search *search, ppsched_error *error)
 
 static ppsched_status improve(struct search *search, ppsched_error *error)
 {
-    double tries = search->scale * 1500, affordable = search->scale * 2e6 / op_count(search->problem);
+    double tries = search->scale * 1000, affordable = search->scale * 2e6 / op_count(search->problem);
     tries = tries < affordable ? tries : affordable;
     if (!ppi_is_finite(*search->objective))
         return PPSCHED_OK;
@@ -71,7 +71,7 @@ static ppsched_status run(struct search *search, ppsched_error *error)
         if (part == 0)
             status = try_patterns(search, error);
         else if (part == 2 || part == 3)
-            status = try_beam(search, part == 2 ? diverse : deep, 0.5, error);
+            status = try_beam(search, part == 2 ? diverse : deep, 0.4, error);
         else if (part == 1 || *search->objective < before)
             status = improve(search, error);
         if (part == 1)
