@@ -85,7 +85,8 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
     for (uint32_t code = 0; code < 5 * 5 * 5 && !search->done && status == PPSCHED_OK; code++) {
         struct ppi_v_block block = {.slot = {0, 1 + code / 25, 1 + code / 5 % 5, 1 + code % 5}};
         status = ppi_watch_report(search->watch, code / 125.0, error);
-        if (status == PPSCHED_OK && block.slot[1] != block.slot[2] && block.slot[1] != block.slot[3] && block.slot[2] != block.slot[3])
+        if (status == PPSCHED_OK && block.slot[1] != block.slot[2] && block.slot[1] != block.slot[3] &&
+            block.slot[2] != block.slot[3])
             status = try_pattern(search, block, error);
     }
     return status;
