@@ -19,7 +19,7 @@ from .views import View
 __version__ = lib.ppsched_version_text().decode()
 
 __all__ = [
-    "Bound", "Bubble", "Builder", "Cancelled", "Config", "DeviceMetrics", "Error", "Finding", "FindingKind", "Format", "InvalidSchedule", "Kind",
-    "MemoryPoint", "Metrics", "Objective", "Op", "Option", "Placement", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline",
-    "View", "find_strategy", "generate", "lower_bound", "strategies",
+    "Bound", "Bubble", "Builder", "Cancelled", "Config", "DeviceMetrics", "Error", "Finding", "FindingKind", "Format",
+    "InvalidSchedule", "Kind", "MemoryPoint", "Metrics", "Objective", "Op", "Option", "Placement", "Refused", "Schedule",
+    "Span", "Status", "Strategy", "Timeline", "View", "find_strategy", "generate", "lower_bound", "strategies",
 ]
