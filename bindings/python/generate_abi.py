@@ -25,6 +25,8 @@ ENUMS = {
     "ppsched_finding_kind": ("FindingKind", "PPSCHED_FINDING_"),
     "ppsched_evaluate_flag": ("EvaluateFlag", "PPSCHED_EVALUATE_"),
     "ppsched_format": ("Format", "PPSCHED_FORMAT_"),
+    "ppsched_channel_order": ("ChannelOrder", "PPSCHED_CHANNEL_"),
+    "ppsched_lowering": ("Lowering", "PPSCHED_LOWERING_"),
     "ppsched_objective": ("Objective", "PPSCHED_OBJECTIVE_"),
 }
 

@@ -16,10 +16,13 @@ extern "C" {
 #endif
 
 enum ppsched_format {
-    PPSCHED_FORMAT_TEXT = 1,        /* a grid for terminals: a row a device, time to the right */
-    PPSCHED_FORMAT_CSV = 2,         /* PyTorch's compute_only CSV: a row a device, a cell an op */
-    PPSCHED_FORMAT_JSON = 3,        /* one object: sizes, queues with tokens, starts and ends, metrics */
-    PPSCHED_FORMAT_CHROME_TRACE = 4 /* Trace Event JSON for Perfetto or chrome://tracing: a track a device, memory counters */
+    PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: a row a device, time to the right */
+    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's compute_only CSV: a row a device, a cell an op */
+    PPSCHED_FORMAT_JSON = 3,         /* one object: sizes, queues with tokens, starts and ends, metrics */
+    PPSCHED_FORMAT_CHROME_TRACE = 4, /* Trace Event JSON for Perfetto and chrome://tracing: tracks, arrows, memory counters */
+    PPSCHED_FORMAT_MEGATRON = 5,     /* Megatron-LM: an object with schedule table, warm-up counts and order lists of 1F1B */
+    PPSCHED_FORMAT_DEEPSPEED = 6,    /* DeepSpeed: the instruction lists of 1F1B with buffer ids, a line a rank */
+    PPSCHED_FORMAT_SAIL = 7          /* sail-sg's zero-bubble runtime: a list of scheduled nodes a rank, as JSON */
 };
 
 /* Sized struct: set `size`, zero means default. */
@@ -32,10 +35,10 @@ typedef struct ppsched_export_options {
 /* Takes the next `size` bytes. Returns 0 to go on, anything else to stop. */
 typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
 
-/* Writes a schedule in a format (enum ppsched_format). `timeline` must be of that schedule; NULL is accepted for CSV, and
- * for JSON, which then has no times and no metrics. `options` may be NULL. The text is ASCII, or UTF-8 where a name is.
- * Errors: ARGUMENT, STRUCT_SIZE, RANGE, WRITER, NO_MEMORY; REFUSED where the format cannot hold the schedule. Nothing is
- * written unless the arguments are good. */
+/* Writes a schedule in a format (enum ppsched_format). `timeline` must be of that schedule; NULL is accepted for CSV,
+ * MEGATRON and DEEPSPEED, and for JSON, which then has no times and no metrics. `options` may be NULL. The text is ASCII, or
+ * UTF-8 where a name is. Errors: ARGUMENT, STRUCT_SIZE, RANGE, WRITER, NO_MEMORY; REFUSED where the format cannot hold the
+ * schedule, or its runtime cannot run it. Nothing is written unless the arguments are good. */
 PPSCHED_API ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
                                           const ppsched_export_options *options, ppsched_write_function write, void *user,
                                           ppsched_error *error);

@@ -9,11 +9,13 @@
 #define PPSCHED_PPSCHED_H
 
 #include <ppsched/bound.h>
+#include <ppsched/channel.h>
 #include <ppsched/check.h>
 #include <ppsched/config.h>
 #include <ppsched/environment.h>
 #include <ppsched/evaluate.h>
 #include <ppsched/export.h>
+#include <ppsched/lower.h>
 #include <ppsched/op.h>
 #include <ppsched/schedule.h>
 #include <ppsched/status.h>

@@ -104,3 +104,11 @@ void ppi_format(char *buffer, size_t capacity, const char *format, va_list argum
     va_end(copy);
     buffer[sink.length] = '\0';
 }
+
+void ppi_print(char *buffer, size_t capacity, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    ppi_format(buffer, capacity, format, arguments);
+    va_end(arguments);
+}

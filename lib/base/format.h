@@ -11,4 +11,7 @@
  * %lld long long, %g double (shortest form that reads back), %%. */
 void ppi_format(char *buffer, size_t capacity, const char *format, va_list arguments);
 
+/* The same with its arguments at once. */
+void ppi_print(char *buffer, size_t capacity, const char *format, ...);
+
 #endif

@@ -59,12 +59,6 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-/* Over the limit by more than the rounding of a running sum. */
-static bool is_over(const ppsched_device_metrics *device)
-{
-    return device->peak_memory > device->memory_limit * (1 + 1e-9);
-}
-
 /* The longest span, the largest peak and the first device over its limit. */
 static void pick_extremes(ppsched_timeline *timeline)
 {
@@ -81,7 +75,7 @@ static void pick_extremes(ppsched_timeline *timeline)
             metrics->peak_memory = device->peak_memory;
             metrics->peak_device = d;
         }
-        if (is_over(device) && metrics->limit_device == PPSCHED_NONE)
+        if (ppi_is_over_limit(device->peak_memory, device->memory_limit) && metrics->limit_device == PPSCHED_NONE)
             metrics->limit_device = d;
         if (device->last_end > metrics->makespan)
             metrics->makespan = device->last_end;

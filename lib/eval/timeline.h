@@ -44,6 +44,12 @@ void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
 /* Fills a device's figures but `idle`; its static memory must be known. */
 void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsched_config *config);
 
+/* Over the limit by more than the rounding of a running sum. */
+static inline bool ppi_is_over_limit(double peak, double limit)
+{
+    return peak > limit * (1 + 1e-9);
+}
+
 /* Goes along a device's memory curve, point by point. */
 struct ppi_memory_walk {
     const ppsched_timeline *timeline;

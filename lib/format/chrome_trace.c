@@ -1,24 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trace Event JSON, as Perfetto and chrome://tracing read it: a process for the schedule, a track a device, a memory counter a
- * device. Format: "Trace Event Format" (Google, 2016). */
+ * device. Sends and receives have tracks of their own beside their device's, with an arrow (a flow) from each SEND to its RECV.
+ * Format: "Trace Event Format" (Google, 2016). */
 #include "format/formats.h"
+#include "format/transfers.h"
 
-static void write_track_names(struct ppi_writer *writer, const ppsched_schedule *schedule)
+/* Sends (or receives) of a device that are under way at once have a track each, up to so many. */
+enum { MOST_LANES = 16 };
+
+struct lanes {
+    uint32_t used;
+    double end[MOST_LANES]; /* of the last event */
+};
+
+struct trace {
+    struct ppi_writer *writer;
+    const ppsched_schedule *schedule;
+    const ppsched_timeline *timeline;
+    double scale;
+    struct ppi_transfers transfers; /* empty without comm ops */
+};
+
+static void write_integer(struct ppi_writer *writer, const char *before, uint64_t value)
 {
-    ppi_write_text(writer, "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 0, \"args\": {\"name\": ");
-    ppi_write_json_string(writer, schedule->name);
-    ppi_write_text(writer, "}}");
-    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
-        ppi_write_text(writer, ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, \"tid\": ");
-        ppi_write_integer(writer, d);
-        ppi_write_text(writer, ", \"args\": {\"name\": \"device ");
-        ppi_write_integer(writer, d);
-        ppi_write_text(writer, "\"}},\n{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 0, \"tid\": ");
-        ppi_write_integer(writer, d);
-        ppi_write_text(writer, ", \"args\": {\"sort_index\": ");
-        ppi_write_integer(writer, d);
-        ppi_write_text(writer, "}}");
-    }
+    ppi_write_text(writer, before);
+    ppi_write_integer(writer, (int64_t)value);
+}
+
+static void write_time(struct ppi_writer *writer, const char *before, double time)
+{
+    ppi_write_text(writer, before);
+    ppi_write_json_number(writer, time);
+}
+
+/* Devices come first, then for each its lanes of sends and of receives. */
+static uint64_t lane_track(const struct trace *trace, uint32_t device, bool send, uint32_t lane)
+{
+    return trace->schedule->shape.devices + ((uint64_t)device * 2 + !send) * MOST_LANES + lane;
+}
+
+/* Names a track; tracks are shown by their sort index, a device's one below the other. */
+static void write_track(const struct trace *trace, uint64_t track, uint32_t device, const char *what, uint32_t lane,
+                        uint64_t sort_index)
+{
+    write_integer(trace->writer, ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
+    write_integer(trace->writer, ", \"args\": {\"name\": \"device ", device);
+    ppi_write_text(trace->writer, what);
+    if (lane > 0)
+        write_integer(trace->writer, " ", lane + 1);
+    write_integer(trace->writer, "\"}},\n{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
+    write_integer(trace->writer, ", \"args\": {\"sort_index\": ", sort_index);
+    ppi_write_text(trace->writer, "}}");
+}
+
+static void write_devices(const struct trace *trace)
+{
+    uint64_t step = trace->transfers.all != NULL ? 1 + 2 * MOST_LANES : 1;
+    ppi_write_text(trace->writer, "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 0, \"args\": {\"name\": ");
+    ppi_write_json_string(trace->writer, trace->schedule->name);
+    ppi_write_text(trace->writer, "}}");
+    for (uint32_t d = 0; d < trace->schedule->shape.devices; d++)
+        write_track(trace, d, d, "", 0, d * step);
 }
 
 static void write_details(struct ppi_writer *writer, const ppsched_op *unit)
@@ -36,23 +78,79 @@ static void write_details(struct ppi_writer *writer, const ppsched_op *unit)
     }
 }
 
-static void write_unit(struct ppi_writer *writer, uint32_t device, const ppsched_op *unit, const ppsched_span *span,
-                       double scale)
+static void write_unit(const struct trace *trace, uint64_t track, const ppsched_op *unit, const ppsched_span *span)
 {
+    struct ppi_writer *writer = trace->writer;
     char token[PPI_UNIT_TOKEN_SIZE];
-    double start = span->start * scale;
+    double start = span->start * trace->scale;
     ppi_write_text(writer, ",\n{\"name\": \"");
     ppi_write(writer, token, ppi_unit_token(token, unit));
-    ppi_write_text(writer, ppi_is_compute(unit->kind) ? "\", \"cat\": \"compute\", \"ph\": \"X\", \"pid\": 0, \"tid\": "
-                                                      : "\", \"cat\": \"communication\", \"ph\": \"X\", \"pid\": 0, \"tid\": ");
-    ppi_write_integer(writer, device);
-    ppi_write_text(writer, ", \"ts\": ");
-    ppi_write_json_number(writer, start);
-    ppi_write_text(writer, ", \"dur\": ");
-    ppi_write_json_number(writer, span->end * scale - start);
+    ppi_write_text(writer, ppi_is_compute(unit->kind) ? "\", \"cat\": \"compute\"" : "\", \"cat\": \"communication\"");
+    write_integer(writer, ", \"ph\": \"X\", \"pid\": 0, \"tid\": ", track);
+    write_time(writer, ", \"ts\": ", start);
+    write_time(writer, ", \"dur\": ", span->end * trace->scale - start);
     ppi_write_text(writer, ", \"args\": {");
     write_details(writer, unit);
     ppi_write_text(writer, "}}");
+}
+
+/* An end of an arrow, in the event before it. */
+static void write_arrow_end(const struct trace *trace, uint64_t track, const ppsched_op *op, size_t number, double time)
+{
+    bool gradient = op->kind == PPSCHED_KIND_SEND_B || op->kind == PPSCHED_KIND_RECV_B;
+    ppi_write_text(trace->writer, gradient ? ",\n{\"name\": \"gradient\"" : ",\n{\"name\": \"activation\"");
+    ppi_write_text(trace->writer, ", \"cat\": \"transfer\", \"ph\": ");
+    ppi_write_text(trace->writer, ppi_is_send(op->kind) ? "\"s\"" : "\"f\", \"bp\": \"e\"");
+    write_integer(trace->writer, ", \"id\": ", number);
+    write_integer(trace->writer, ", \"pid\": 0, \"tid\": ", track);
+    write_time(trace->writer, ", \"ts\": ", time * trace->scale);
+    ppi_write_text(trace->writer, "}");
+}
+
+/* Where a receive is drawn: from when it stands ready and its data is sent, until that is there. */
+static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, ppsched_span span,
+                              const struct ppi_transfer *transfer)
+{
+    const struct ppi_lane *lane = ppi_lane_of(&trace->timeline->costs, trace->schedule, op);
+    double delay = op->kind == PPSCHED_KIND_RECV_F ? lane->forward_delay : lane->backward_delay;
+    double there = span.start < span.end ? span.end : transfer->sending.end + delay;
+    double start = span.start > transfer->sending.start ? span.start : transfer->sending.start;
+    return (ppsched_span){start, there > start ? there : start};
+}
+
+/* The first lane that is free, or a new one; where there are no more an event is cut short. */
+static uint32_t take_lane(struct lanes *lanes, ppsched_span *span)
+{
+    uint32_t lane = 0;
+    while (lane < lanes->used && lanes->end[lane] > span->start)
+        lane++;
+    if (lane == MOST_LANES) {
+        double free_from = lanes->end[--lane];
+        *span = (ppsched_span){free_from, span->end > free_from ? span->end : free_from};
+    }
+    lanes->end[lane] = span->end;
+    return lane;
+}
+
+static void write_comm(const struct trace *trace, uint32_t device, const ppsched_op *op, ppsched_span span, struct lanes *lanes)
+{
+    bool send = ppi_is_send(op->kind);
+    size_t number = ppi_transfer_of(&trace->transfers, op);
+    const struct ppi_transfer *transfer = number != SIZE_MAX ? &trace->transfers.all[number] : NULL;
+    bool paired = transfer != NULL && transfer->state == (PPI_TRANSFER_SENT | PPI_TRANSFER_RECEIVED);
+    if (paired && !send)
+        span = receiving(trace, op, span, transfer);
+    double arrow = span.start;
+    uint32_t lane = take_lane(lanes, &span);
+    uint64_t track = lane_track(trace, device, send, lane);
+    if (lane == lanes->used) {
+        uint64_t sort_index = device * (1 + 2 * MOST_LANES) + 1 + (send ? 0 : MOST_LANES) + lane;
+        write_track(trace, track, device, send ? " send" : " receive", lane, sort_index);
+        lanes->used++;
+    }
+    write_unit(trace, track, op, &span);
+    if (paired)
+        write_arrow_end(trace, track, op, number, arrow);
 }
 
 static void write_memory(struct ppi_writer *writer, uint32_t device, double time, double memory)
@@ -66,23 +164,37 @@ static void write_memory(struct ppi_writer *writer, uint32_t device, double time
     ppi_write_text(writer, "}}");
 }
 
+static void write_device(const struct trace *trace, uint32_t device)
+{
+    const ppsched_queue *queue = &trace->schedule->queues[device];
+    const ppsched_span *spans = ppi_spans_of(trace->timeline, queue);
+    struct lanes sends = {.used = 0}, receives = {.used = 0};
+    for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
+        if (ppi_is_send(queue->ops[i].kind) || ppi_is_receive(queue->ops[i].kind))
+            write_comm(trace, device, &queue->ops[i], spans[i], ppi_is_send(queue->ops[i].kind) ? &sends : &receives);
+        else
+            write_unit(trace, device, &queue->ops[i], &spans[i]);
+    }
+    struct ppi_memory_walk walk = ppi_memory_walk_start(trace->timeline, device);
+    ppsched_memory_point point;
+    while (ppi_memory_walk_next(&walk, &point))
+        write_memory(trace->writer, device, point.time * trace->scale, point.memory);
+}
+
 static void write_trace(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                         const ppsched_export_options *options)
 {
-    double scale = options->time_scale != 0 ? options->time_scale : 1;
-    ppi_write_text(writer, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
-    write_track_names(writer, schedule);
-    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
-        const ppsched_queue *queue = &schedule->queues[d];
-        const ppsched_span *spans = ppi_spans_of(timeline, queue);
-        for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i]))
-            write_unit(writer, d, &queue->ops[i], &spans[i], scale);
-        struct ppi_memory_walk walk = ppi_memory_walk_start(timeline, d);
-        ppsched_memory_point point;
-        while (ppi_memory_walk_next(&walk, &point))
-            write_memory(writer, d, point.time * scale, point.memory);
+    struct trace trace = {writer, schedule, timeline, options->time_scale != 0 ? options->time_scale : 1, {.all = NULL}};
+    if (ppi_has_comm_ops(schedule) && ppi_transfers_make(&trace.transfers, schedule, timeline, NULL) != PPSCHED_OK) {
+        writer->lacks = "the transfers";
+        return;
     }
+    ppi_write_text(writer, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+    write_devices(&trace);
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        write_device(&trace, d);
     ppi_write_text(writer, "\n]}\n");
+    ppi_transfers_clear(&trace.transfers);
 }
 
 const struct ppi_format ppi_chrome_trace_format = {.name = "chrome trace", .needs_timeline = true, .write = write_trace};

@@ -6,6 +6,9 @@ static const struct ppi_format *const table[] = {
     [PPSCHED_FORMAT_CSV] = &ppi_csv_format,
     [PPSCHED_FORMAT_JSON] = &ppi_json_format,
     [PPSCHED_FORMAT_CHROME_TRACE] = &ppi_chrome_trace_format,
+    [PPSCHED_FORMAT_MEGATRON] = &ppi_megatron_format,
+    [PPSCHED_FORMAT_DEEPSPEED] = &ppi_deepspeed_format,
+    [PPSCHED_FORMAT_SAIL] = &ppi_sail_format,
 };
 
 const struct ppi_format *ppi_format_of(int32_t format)

@@ -21,6 +21,9 @@ extern const struct ppi_format ppi_text_format;
 extern const struct ppi_format ppi_csv_format;
 extern const struct ppi_format ppi_json_format;
 extern const struct ppi_format ppi_chrome_trace_format;
+extern const struct ppi_format ppi_megatron_format;
+extern const struct ppi_format ppi_deepspeed_format;
+extern const struct ppi_format ppi_sail_format;
 
 /* The format's row, or NULL. */
 const struct ppi_format *ppi_format_of(int32_t format);

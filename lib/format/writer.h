@@ -14,14 +14,15 @@ enum { PPI_WRITER_SIZE = 8192 };
 struct ppi_writer {
     ppsched_write_function write;
     void *user;
-    bool stopped; /* the caller wants no more */
+    bool stopped;      /* the caller wants no more */
+    const char *lacks; /* what a format had no memory for, and so wrote nothing; NULL: nothing */
     size_t filled;
     char buffer[PPI_WRITER_SIZE];
 };
 
 void ppi_writer_start(struct ppi_writer *writer, ppsched_write_function write, void *user);
 
-/* Sends what is left; WRITER where the caller stopped on the way. */
+/* Sends what is left; WRITER where the caller stopped on the way, NO_MEMORY where the format lacked it. */
 ppsched_status ppi_writer_finish(struct ppi_writer *writer, ppsched_error *error);
 
 void ppi_write(struct ppi_writer *writer, const char *text, size_t size);

@@ -6,32 +6,52 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-ppsched_status ppi_builder_create(ppsched_builder **out, const ppsched_config *config, int32_t placement, const char *name,
-                                  ppsched_error *error)
+/* Takes over the table of the placement, also where it fails. */
+static ppsched_status make(ppsched_builder **out, const struct ppi_host *host, const struct ppi_shape *shape,
+                           const struct ppi_placement *placement, const char *name, ppsched_error *error)
 {
-    const struct ppi_host *host = &config->host;
-    struct ppi_placement place = {0};
-    ppsched_status status = ppi_config_place(&place, config, placement, error);
-    if (status != PPSCHED_OK)
-        return status;
     ppsched_builder *builder = ppi_allocate_zeroed(host, 1, sizeof *builder);
-    struct ppi_segment *segments = ppi_allocate_zeroed(host, config->shape.devices, sizeof *segments);
+    struct ppi_segment *segments = ppi_allocate_zeroed(host, shape->devices, sizeof *segments);
     char *name_copy = ppi_copy_text(host, name);
     if (builder == NULL || segments == NULL || name_copy == NULL) {
         ppi_release(host, builder);
         ppi_release(host, segments);
         ppi_release(host, name_copy);
-        ppi_release(host, place.device_of);
+        ppi_release(host, placement->device_of);
         return ppi_fail_memory(error, "the builder");
     }
     builder->host = *host;
-    builder->shape = config->shape;
-    builder->placement = place;
+    builder->shape = *shape;
+    builder->placement = *placement;
     builder->flushes = true;
     builder->weight_versions = 1;
     builder->name = name_copy;
     builder->segments = segments;
     *out = builder;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_builder_create(ppsched_builder **out, const ppsched_config *config, int32_t placement, const char *name,
+                                  ppsched_error *error)
+{
+    struct ppi_placement place = {0};
+    ppsched_status status = ppi_config_place(&place, config, placement, error);
+    return status == PPSCHED_OK ? make(out, &config->host, &config->shape, &place, name, error) : status;
+}
+
+ppsched_status ppi_builder_like(ppsched_builder **out, const ppsched_schedule *schedule, ppsched_error *error)
+{
+    struct ppi_placement place = schedule->placement;
+    size_t size = (size_t)place.copies * schedule->shape.stages;
+    place.device_of = ppi_allocate(&schedule->host, size, sizeof *place.device_of);
+    if (place.device_of == NULL)
+        return ppi_fail_memory(error, "the builder");
+    memcpy(place.device_of, schedule->placement.device_of, size * sizeof *place.device_of);
+    ppsched_status status = make(out, &schedule->host, &schedule->shape, &place, schedule->name, error);
+    if (status != PPSCHED_OK)
+        return status;
+    (*out)->flushes = schedule->flushes;
+    (*out)->weight_versions = schedule->weight_versions;
     return PPSCHED_OK;
 }
 

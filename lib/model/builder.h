@@ -25,6 +25,9 @@ struct ppsched_builder {
 /* `placement` as in ppi_config_place. */
 ppsched_status ppi_builder_create(ppsched_builder **out, const ppsched_config *config, int32_t placement, const char *name,
                                   ppsched_error *error);
+
+/* An empty one for a schedule of the same sizes, placement, name and so on. */
+ppsched_status ppi_builder_like(ppsched_builder **out, const ppsched_schedule *schedule, ppsched_error *error);
 void ppi_builder_destroy(ppsched_builder *builder);
 
 /* Room for `count` ops on each device, in one block that becomes the schedule's own. For an empty builder. */

@@ -2,11 +2,9 @@
 #include "search/explore.h"
 
 #include "base/checked.h"
-#include "base/error.h"
 #include "search/beam.h"
-#include "search/dispatch.h"
 #include "search/improve.h"
-#include "search/pattern.h"
+#include "search/repeat.h"
 
 struct search {
     const struct ppi_problem *problem;
@@ -24,70 +22,14 @@ static double op_count(const struct ppi_problem *problem)
     return 3.0 * problem->stages * problem->microbatches;
 }
 
-/* --- patterns --- */
-
-enum { MOST_PERIODS = 24, RULES = 6 };
-
-/* The shortest period, of some that grow, of a pattern that fits the limits; or of one where a microbatch has the devices for
- * itself. */
-static double longest_period(struct ppi_pattern *pattern, const struct ppi_problem *problem, double least)
-{
-    double period = least;
-    for (int i = 0; i < 60; i++, period *= 1.05)
-        if (ppi_pattern_place(pattern, problem, period) && ppi_pattern_fits(pattern, problem))
-            break;
-    return period;
-}
-
-static ppsched_status dispatch_all(struct search *search, struct ppi_pattern *pattern, struct ppi_dispatch_room *room,
-                                   struct ppi_orders *candidate, ppsched_error *error)
-{
-    const struct ppi_problem *problem = search->problem;
-    double least = ppi_pattern_least_period(problem), most = 1.1 * longest_period(pattern, problem, least);
-    double affordable = search->scale * 2e6 / op_count(problem) / RULES;
-    int periods = affordable < 2 ? 2 : affordable > MOST_PERIODS ? MOST_PERIODS : (int)affordable;
-    for (int i = 0; i < periods && *search->objective > search->goal; i++) {
-        const double lags[] = {0, least, PPI_INFINITE};
-        ppsched_status status = ppi_watch_report(search->watch, (double)i / periods, error);
-        if (status != PPSCHED_OK)
-            return status;
-        if (!ppi_pattern_place(pattern, problem, least + (most - least) * i / (periods - 1)))
-            continue;
-        for (int rule = 0; rule < RULES; rule++) {
-            struct ppi_dispatch dispatch = {.weight_lag = lags[rule / 2], .holds_back = rule % 2 == 1};
-            double objective = ppi_dispatch(room, problem, pattern, &dispatch, candidate);
-            if (objective >= *search->objective)
-                continue;
-            *search->objective = objective;
-            ppi_orders_copy(search->orders, candidate);
-        }
-    }
-    return PPSCHED_OK;
-}
+enum { MOST_PERIODS = 24 };
 
 static ppsched_status try_patterns(struct search *search, ppsched_error *error)
 {
-    const struct ppi_problem *problem = search->problem;
-    struct ppi_pattern pattern = {0};
-    struct ppi_dispatch_room room = {0};
-    struct ppi_orders candidate = {0};
-    if (!ppi_pattern_suits(problem))
-        return PPSCHED_OK;
-    ppsched_status status = ppi_pattern_make(&pattern, problem, error);
-    if (status == PPSCHED_OK)
-        status = ppi_dispatch_room_make(&room, problem, error);
-    if (status == PPSCHED_OK)
-        status = ppi_orders_like(&candidate, search->orders, error);
-    if (status == PPSCHED_OK)
-        status = dispatch_all(search, &pattern, &room, &candidate, error);
-    if (candidate.first != NULL)
-        ppi_orders_clear(&candidate);
-    ppi_dispatch_room_clear(&room, problem);
-    ppi_pattern_clear(&pattern, problem);
-    return status;
+    double affordable = search->scale * 2e6 / op_count(search->problem) / 6;
+    int periods = affordable < 2 ? 2 : affordable > MOST_PERIODS ? MOST_PERIODS : (int)affordable;
+    return ppi_repeat(search->problem, periods, search->goal, search->watch, search->orders, search->objective, error);
 }
-
-/* --- local search and beams --- */
 
 static ppsched_status improve(struct search *search, ppsched_error *error)
 {

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "base/checked.h"
+#include "base/error.h"
+
 static ppsched_status build(struct ppi_pricer *pricer, int32_t placement, const ppsched_op *ops, size_t per_device,
                             ppsched_error *error)
 {
@@ -23,6 +26,8 @@ ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *con
     ppsched_status status = build(&pricer, placement, any, per_device, error);
     if (status == PPSCHED_OK)
         status = ppi_evaluate(&pricer.timeline, pricer.schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
+    if (status == PPSCHED_OK)
+        status = ppi_event_loop_make(&pricer.loop, pricer.schedule, &pricer.timeline->costs, error);
     if (status != PPSCHED_OK) {
         ppi_pricer_clear(&pricer);
         return status;
@@ -36,18 +41,58 @@ ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *con
 
 void ppi_pricer_clear(struct ppi_pricer *pricer)
 {
+    if (pricer->loop.schedule != NULL)
+        ppi_event_loop_clear(&pricer->loop);
     ppi_timeline_destroy(pricer->timeline);
     ppi_schedule_release(pricer->schedule);
 }
 
+void ppi_price_memory(const struct ppi_pricer *pricer, const ppsched_op *ops, struct ppi_price *out)
+{
+    const ppsched_timeline *timeline = pricer->timeline;
+    *out = (struct ppi_price){.fits = true};
+    for (uint32_t d = 0; d < pricer->config->shape.devices; d++) {
+        const ppsched_queue *queue = &pricer->schedule->queues[d];
+        double memory = timeline->devices[d].static_memory, peak = memory;
+        for (size_t i = 0; i < queue->count; i++) {
+            const ppsched_op *op = &ops[queue->first + i];
+            memory += timeline->costs.lanes[op->stage].memory[op->kind];
+            peak = memory > peak ? memory : peak;
+        }
+        out->peak = peak > out->peak ? peak : out->peak;
+        out->fits = out->fits && !ppi_is_over_limit(peak, timeline->devices[d].memory_limit);
+    }
+}
+
+/* The longest span. */
+static double find_span(const struct ppi_pricer *pricer, double *makespan)
+{
+    const ppsched_span *spans = pricer->timeline->spans;
+    double longest = 0;
+    *makespan = 0;
+    for (uint32_t d = 0; d < pricer->config->shape.devices; d++) {
+        const ppsched_queue *queue = &pricer->schedule->queues[d];
+        double end = spans[queue->first + queue->count - 1].end, span = end - spans[queue->first].start;
+        longest = span > longest ? span : longest;
+        *makespan = end > *makespan ? end : *makespan;
+    }
+    return longest;
+}
+
 ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_op *ops, struct ppi_price *out, ppsched_error *error)
 {
+    double makespan;
     memcpy(pricer->schedule->ops, ops, (size_t)pricer->schedule->op_count * sizeof *ops);
-    ppsched_status status = ppi_evaluate_again(pricer->timeline, pricer->config, error);
+    ppi_event_loop_reset(&pricer->loop);
+    ppsched_status status = ppi_earliest_starts_in(&pricer->loop, pricer->timeline, error);
     if (status != PPSCHED_OK)
         return status;
-    out->span = pricer->timeline->metrics.span;
-    out->fits = pricer->timeline->metrics.limit_device == PPSCHED_NONE;
+    ppi_price_memory(pricer, ops, out);
+    out->span = find_span(pricer, &makespan);
+    if (!ppi_is_finite(out->peak))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of memory is too large for a double");
+    if (!ppi_is_finite(pricer->config->shape.devices * makespan))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     return PPSCHED_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef PPSCHED_STRATEGY_PRICE_H
 #define PPSCHED_STRATEGY_PRICE_H
 
+#include "eval/event_loop.h"
 #include "eval/timeline.h"
 #include "model/builder.h"
 #include "strategy/strategy.h"
@@ -11,13 +12,15 @@ struct ppi_pricer {
     const ppsched_config *config;
     ppsched_schedule *schedule; /* its ops are overwritten by each candidate */
     ppsched_timeline *timeline;
+    struct ppi_event_loop loop;
     double least_span;          /* no order has a shorter one: the work of the busiest device */
 };
 
 /* What a candidate costs. */
 struct ppi_price {
     double span;
-    bool fits; /* within the memory limit of every device */
+    double peak; /* the most memory that a device needs */
+    bool fits;   /* within the memory limit of every device */
 };
 
 /* `any` is an order that can be run, `per_device` ops for each device. */
@@ -25,7 +28,10 @@ ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *con
                                size_t per_device, ppsched_error *error);
 void ppi_pricer_clear(struct ppi_pricer *pricer);
 
-/* INVALID_SCHEDULE where the order cannot be run. */
+/* Fills `peak` and `fits`, which need no times. */
+void ppi_price_memory(const struct ppi_pricer *pricer, const ppsched_op *ops, struct ppi_price *out);
+
+/* Fills all. INVALID_SCHEDULE where the order cannot be run. */
 ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_op *ops, struct ppi_price *out, ppsched_error *error);
 
 /* Writes a fixed schedule's order of one device as a search has it: a full backward as I and W, pairs one op behind the other.

@@ -12,10 +12,14 @@ static int32_t least(int32_t a, int32_t c)
     return a < c ? a : c;
 }
 
-/* Cells of a row are `devices` apart. */
+static uint8_t *row_of(const struct ppi_v_grid *grid, int32_t device)
+{
+    return &grid->cells[(size_t)device * (size_t)grid->columns];
+}
+
 static uint8_t *cell(const struct ppi_v_grid *grid, int32_t device, int32_t column)
 {
-    return &grid->cells[(size_t)column * (size_t)grid->devices + (size_t)device];
+    return row_of(grid, device) + column;
 }
 
 ppsched_status ppi_v_grid_make(struct ppi_v_grid *out, const struct ppi_host *host, uint32_t devices, uint32_t microbatches,
@@ -99,17 +103,20 @@ static int32_t lay_letter(struct ppi_v_grid *grid, int32_t device, uint8_t lette
 {
     int32_t slot = slots_of(grid, device)[letter];
     int32_t first = cursor + (slot + PPI_V_PERIOD - cursor % PPI_V_PERIOD) % PPI_V_PERIOD;
+    uint8_t *row = row_of(grid, device);
     for (int32_t k = 0, c = first; k < grid->built && c < grid->columns; k++, c += PPI_V_PERIOD)
-        *cell(grid, device, c) = letter;
+        row[c] = letter;
     return first + 1;
 }
 
 /* Lets the first microbatch run through, F down, f up, B down, b up, each device after the one before; the others follow it
- * every six cells. */
-static void lay_block(struct ppi_v_grid *grid)
+ * every six cells. Returns the column from which on every device repeats itself. */
+static int32_t lay_block(struct ppi_v_grid *grid)
 {
     int32_t cursor = PPI_V_PERIOD;
     memset(grid->cells, BLANK, (size_t)grid->columns * (size_t)grid->devices);
+    memset(grid->counts, 0, 4 * (size_t)grid->devices * sizeof *grid->counts);
+    grid->squeezed = 0;
     for (uint8_t letter = F; letter <= b; letter++)
         for (int32_t k = 0; k < grid->devices; k++) {
             int32_t device = letter == F || letter == B ? k : grid->devices - 1 - k;
@@ -118,6 +125,7 @@ static void lay_block(struct ppi_v_grid *grid)
                 lay_letter(grid, device, letter == B ? W : w, cursor);
         }
     grid->used = least(grid->columns, cursor + PPI_V_PERIOD * grid->built);
+    return least(grid->used, cursor + PPI_V_PERIOD);
 }
 
 /* --- what all steps need --- */
@@ -127,27 +135,41 @@ static bool is_weight(uint8_t letter)
     return letter == W || letter == w;
 }
 
-/* The most activations that a device holds: from F or f to W or w. */
-static int32_t peak_of(const struct ppi_v_grid *grid)
+/* What a letter adds to the activations that its device holds: from F or f to W or w. */
+static const int8_t held_by[LETTERS] = {[F] = 1, [f] = 1, [W] = -1, [w] = -1};
+
+/* The most activations that a device holds, before a column. */
+static int32_t peak_before(const struct ppi_v_grid *grid, int32_t end)
 {
     int32_t peak = 0;
     for (int32_t i = 0; i < grid->devices; i++) {
+        const uint8_t *row = row_of(grid, i);
         int32_t held = 0;
-        for (int32_t c = 0; c < grid->used; c++) {
-            uint8_t letter = *cell(grid, i, c);
-            held += (letter == F || letter == f) - is_weight(letter);
+        for (int32_t c = 0; c < end; c++) {
+            held += held_by[row[c]];
             peak = held > peak ? held : peak;
         }
     }
     return peak;
 }
 
+static int32_t peak_of(const struct ppi_v_grid *grid)
+{
+    return peak_before(grid, grid->used);
+}
+
+/* Changes a cell; what comes behind it may then be squeezed further. */
+static void set_cell(struct ppi_v_grid *grid, int32_t device, int32_t column, uint8_t letter)
+{
+    *cell(grid, device, column) = letter;
+    grid->squeezed = least(grid->squeezed, column);
+    grid->used = column >= grid->used ? column + 1 : grid->used;
+}
+
 static int32_t find_first(const struct ppi_v_grid *grid, int32_t device, uint8_t letter)
 {
-    for (int32_t c = 0; c < grid->used; c++)
-        if (*cell(grid, device, c) == letter)
-            return c;
-    return grid->used;
+    const uint8_t *found = memchr(row_of(grid, device), letter, (size_t)grid->used);
+    return found != NULL ? (int32_t)(found - row_of(grid, device)) : grid->used;
 }
 
 static int32_t find_last(const struct ppi_v_grid *grid, int32_t device, uint8_t letter)
@@ -158,69 +180,100 @@ static int32_t find_last(const struct ppi_v_grid *grid, int32_t device, uint8_t 
     return c;
 }
 
-static int32_t *placed_at(const struct ppi_v_grid *grid, uint8_t letter, int32_t device, int32_t index)
+/* Moves one op, that is not a weight gradient, as far left as its device, whose next free column is `*next`, and the same op on
+ * the neighbour that comes before it allow. False where that is not placed yet. */
+static bool place_op(struct ppi_v_grid *grid, int32_t *next, int32_t device, uint8_t letter, int32_t neighbour)
 {
-    size_t row = (size_t)(letter - F) * (size_t)grid->devices + (size_t)device;
-    return &grid->placed[row * (size_t)grid->built + (size_t)index];
+    const ptrdiff_t built = grid->built;
+    int32_t *counts = grid->counts + (letter - F) * grid->devices;
+    int32_t *placed = grid->placed + (letter - F) * (built * grid->devices);
+    int32_t index = counts[device]++, column = *next;
+    if (index >= built)
+        return false;
+    if (neighbour >= 0 && neighbour < grid->devices) {
+        if (index >= counts[neighbour])
+            return false;
+        int32_t before = placed[neighbour * built + index];
+        column = before >= column ? before + 1 : column;
+    }
+    placed[device * built + index] = *next = column;
+    return true;
 }
 
-/* Moves one op as far left as its device and the same op on the neighbour that comes before it allow. `next` is the first free
- * column of each device, `counts` how many of each letter are placed on it. */
-static bool squeeze_op(struct ppi_v_grid *grid, int32_t *next, int32_t *counts, int32_t device, uint8_t letter)
+/* One device's op in a column. */
+static bool squeeze_op(struct ppi_v_grid *grid, int32_t *next, int32_t device, uint8_t letter, int32_t neighbour)
 {
-    int32_t column = next[device];
-    if (!is_weight(letter)) {
-        bool down = letter == F || letter == B;
-        int32_t neighbour = down ? device - 1 : device + 1, index = counts[(letter - F) * grid->devices + device]++;
-        if (neighbour >= 0 && neighbour < grid->devices) {
-            if (index >= counts[(letter - F) * grid->devices + neighbour])
-                return false;
-            int32_t ready = *placed_at(grid, letter, neighbour, index) + 1;
-            column = ready > column ? ready : column;
-        }
-        if (index >= grid->built)
-            return false;
-        *placed_at(grid, letter, device, index) = column;
-    }
-    if (column >= grid->columns)
+    if (!is_weight(letter) && !place_op(grid, next, device, letter, neighbour))
         return false;
-    grid->spare[(size_t)column * (size_t)grid->devices + (size_t)device] = letter;
-    next[device] = column + 1;
+    if (*next >= grid->columns)
+        return false;
+    grid->spare[(size_t)device * (size_t)grid->columns + (size_t)*next] = letter;
+    ++*next;
     return true;
 }
 
 /* One column: first what runs down the devices, then what runs up. */
-static bool squeeze_column(struct ppi_v_grid *grid, int32_t *next, int32_t *counts, int32_t column)
+static bool squeeze_column(struct ppi_v_grid *grid, int32_t *next, int32_t column)
 {
-    for (int32_t i = 0; i < grid->devices; i++) {
-        uint8_t letter = *cell(grid, i, column);
-        if ((letter == F || letter == B || letter == W) && !squeeze_op(grid, next, counts, i, letter))
+    const uint8_t *place = cell(grid, 0, column);
+    for (int32_t i = 0; i < grid->devices; i++, place += grid->columns)
+        if ((*place == F || *place == B || *place == W) && !squeeze_op(grid, &next[i], i, *place, i - 1))
             return false;
-    }
-    for (int32_t i = grid->devices - 1; i >= 0; i--) {
-        uint8_t letter = *cell(grid, i, column);
-        if ((letter == f || letter == b || letter == w) && !squeeze_op(grid, next, counts, i, letter))
+    for (int32_t i = grid->devices; i-- > 0;) {
+        place -= grid->columns;
+        if ((*place == f || *place == b || *place == w) && !squeeze_op(grid, &next[i], i, *place, i + 1))
             return false;
     }
     return true;
+}
+
+/* How many of the ascending columns lie before one. */
+static int32_t count_before(const int32_t *columns, int32_t count, int32_t column)
+{
+    int32_t low = 0;
+    while (low < count) {
+        int32_t middle = low + (count - low) / 2;
+        if (columns[middle] < column)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+/* Puts a squeeze of a row where the one before it was, as far as columns have not changed since. */
+static void resume_row(struct ppi_v_grid *grid, int32_t device, int32_t *next)
+{
+    size_t row = (size_t)device * (size_t)grid->columns, fixed = (size_t)grid->squeezed;
+    int32_t free = grid->squeezed;
+    memcpy(grid->spare + row, grid->cells + row, fixed);
+    memset(grid->spare + row + fixed, BLANK, (size_t)grid->columns - fixed);
+    while (free > 0 && grid->cells[row + (size_t)free - 1] == BLANK)
+        free--;
+    next[device] = free;
+    for (int32_t k = 0; k < 4; k++) {
+        int32_t *count = &grid->counts[k * grid->devices + device];
+        *count = count_before(grid->placed + ((ptrdiff_t)k * grid->devices + device) * grid->built, *count, grid->squeezed);
+    }
 }
 
 /* Moves all ops to the left in their order. False where an op comes before the one that it needs. */
 static bool squeeze(struct ppi_v_grid *grid)
 {
-    bool fine = true;
     int32_t *next = grid->counts + 4 * grid->devices;
-    memset(grid->counts, 0, 5 * (size_t)grid->devices * sizeof *grid->counts);
-    memset(grid->spare, BLANK, (size_t)grid->columns * (size_t)grid->devices);
-    for (int32_t c = 0; c < grid->used && fine; c++)
-        fine = squeeze_column(grid, next, grid->counts, c);
+    for (int32_t i = 0; i < grid->devices; i++)
+        resume_row(grid, i, next);
+    for (int32_t c = grid->squeezed; c < grid->used; c++)
+        if (!squeeze_column(grid, next, c))
+            return false;
     grid->used = 0;
     for (int32_t i = 0; i < grid->devices; i++)
         grid->used = next[i] > grid->used ? next[i] : grid->used;
     uint8_t *cells = grid->cells;
     grid->cells = grid->spare;
     grid->spare = cells;
-    return fine;
+    grid->squeezed = grid->used;
+    return true;
 }
 
 /* --- the warm-up: as many forwards as the memory allows, in the order of a V --- */
@@ -339,7 +392,7 @@ static void blank_last(struct ppi_v_grid *grid, int32_t device, uint8_t letter, 
 {
     for (int32_t c = grid->used - 1; c >= 0 && count > 0; c--)
         if (*cell(grid, device, c) == letter) {
-            *cell(grid, device, c) = BLANK;
+            set_cell(grid, device, c, BLANK);
             count--;
         }
 }
@@ -351,7 +404,7 @@ static int32_t blank_last_weights(struct ppi_v_grid *grid, int32_t device, int32
     int32_t c = grid->used - 1;
     for (; c >= 0 && count > 0; c--)
         if (is_weight(*cell(grid, device, c))) {
-            *cell(grid, device, c) = BLANK;
+            set_cell(grid, device, c, BLANK);
             count--;
         }
     while (c >= 0 && !is_weight(*cell(grid, device, c)))
@@ -367,8 +420,7 @@ static bool lay_diagonals(struct ppi_v_grid *grid, int32_t device, int32_t turn,
         int32_t column = of_first ? turn + 2 * grid->devices - device - 2 * k : turn + 1 + device - 2 * (k - first);
         if (column < 0 || column >= grid->columns || *cell(grid, device, column) != BLANK)
             return false;
-        *cell(grid, device, column) = of_first ? b : B;
-        grid->used = column >= grid->used ? column + 1 : grid->used;
+        set_cell(grid, device, column, of_first ? b : B);
     }
     return true;
 }
@@ -380,14 +432,30 @@ static void refill_weights(struct ppi_v_grid *grid, int32_t device, int32_t from
     for (int32_t c = 0; c < grid->columns && (c < grid->used || due[0] > 0 || due[1] > 0); c++) {
         uint8_t *place = cell(grid, device, c);
         if (*place == BLANK && c >= from && (due[0] > 0 || due[1] > 0))
-            *place = due[0] > 0 ? W : w;
+            set_cell(grid, device, c, due[0] > 0 ? W : w);
         grid->used = c >= grid->used ? c + 1 : grid->used;
         due[0] += (*place == B) - (*place == W);
         due[1] += (*place == b) - (*place == w);
     }
 }
 
-static bool rewrite_cooldown(struct ppi_v_grid *grid)
+/* Whether a weight gradient of a device stands before its own input gradient, and stays there: the cool-down lays the last two
+ * that it has left anew. */
+static bool has_early_weight(const struct ppi_v_grid *grid, int32_t device)
+{
+    const uint8_t *row = row_of(grid, device);
+    int32_t count[LETTERS] = {0}, weights = 0, early = INT32_MAX;
+    for (int32_t c = 0; c < grid->used; c++) {
+        count[row[c]]++;
+        weights += is_weight(row[c]);
+        if (early == INT32_MAX && (count[W] > count[B] || count[w] > count[b]))
+            early = weights;
+    }
+    return early <= weights - 2;
+}
+
+/* The last squeeze is left out: behind the one before only weight gradients move, so that it would change no device's order. */
+static bool rewrite_cooldown(struct ppi_v_grid *grid, bool keeps_early)
 {
     int32_t peak = peak_of(grid), first = least((peak + 1) / 2, grid->microbatches);
     int32_t second = least(peak - first, grid->microbatches), turn = find_last(grid, 0, f);
@@ -396,27 +464,26 @@ static bool rewrite_cooldown(struct ppi_v_grid *grid)
         blank_last(grid, i, B, mine);
         blank_last(grid, i, b, first);
         blank_last_weights(grid, i, peak);
-        if (!lay_diagonals(grid, i, turn, mine, first))
+        if (!lay_diagonals(grid, i, turn, mine, first) || (!keeps_early && has_early_weight(grid, i)))
             return false;
     }
     if (!squeeze(grid))
         return false;
     for (int32_t i = 0; i < grid->devices; i++)
         refill_weights(grid, i, blank_last_weights(grid, i, 2) + 1);
-    return squeeze(grid);
+    return true;
 }
 
-bool ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, int32_t most_activations)
+bool ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, int32_t most_activations, bool keeps_early)
 {
     if (!place_block(grid, block))
         return false;
-    lay_block(grid);
-    int32_t peak = peak_of(grid);
+    int32_t peak = peak_before(grid, lay_block(grid));
     if (peak > most_activations || !rewrite_warmup(grid, peak))
         return false;
     if (grid->microbatches < grid->built)
         keep_first_microbatches(grid);
-    if (peak_of(grid) > peak || !squeeze(grid) || !rewrite_cooldown(grid))
+    if (peak_of(grid) > peak || !squeeze(grid) || !rewrite_cooldown(grid, keeps_early))
         return false;
     return peak_of(grid) <= peak;
 }
@@ -435,16 +502,18 @@ static int32_t first_early_weight(const struct ppi_v_grid *grid, int32_t device)
 
 bool ppi_v_mend(struct ppi_v_grid *grid, int32_t most_activations)
 {
+    if (!squeeze(grid))
+        return false;
     for (int32_t i = 0; i < grid->devices; i++) {
         int32_t from = first_early_weight(grid, i);
         if (from == grid->used)
             continue;
         for (int32_t c = from; c < grid->used; c++)
             if (is_weight(*cell(grid, i, c)))
-                *cell(grid, i, c) = BLANK;
+                set_cell(grid, i, c, BLANK);
         refill_weights(grid, i, from);
     }
-    return squeeze(grid) && peak_of(grid) <= most_activations;
+    return peak_of(grid) <= most_activations;
 }
 
 bool ppi_v_ops(const struct ppi_v_grid *grid, ppsched_op *ops)

@@ -24,8 +24,9 @@ struct ppi_v_grid {
     struct ppi_host host;
     int32_t devices, microbatches, built; /* built: microbatches of the repeated pattern */
     int32_t columns, used;                /* there is room for; there is nothing behind */
-    uint8_t *cells, *spare; /* column by column */
+    uint8_t *cells, *spare; /* row by row */
     uint8_t *slots;         /* of the six letters of each device in the repeated pattern */
+    int32_t squeezed;       /* columns before it are as the last squeeze left them */
     int32_t *placed;        /* column of each F, f, B and b that a squeeze has placed */
     int32_t *counts;        /* a squeeze's numbers for each device: placed F, f, B and b, and the first free column */
 };
@@ -35,8 +36,9 @@ ppsched_status ppi_v_grid_make(struct ppi_v_grid *out, const struct ppi_host *ho
 void ppi_v_grid_clear(struct ppi_v_grid *grid);
 
 /* Grows the schedule of a block. False where the block does not give one: cells collide, or memory grows beyond
- * `most_activations`, counted in stage passes from F to W. */
-bool ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, int32_t most_activations);
+ * `most_activations`, counted in stage passes from F to W. Where `keeps_early` is not set, also where it is plain that a weight
+ * gradient stands before its own input gradient. */
+bool ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, int32_t most_activations, bool keeps_early);
 
 /* What growth leaves open: a weight gradient may stand before its own input gradient. Lays the weight gradients anew from the
  * first such place on. False where memory grows beyond `most_activations`. */

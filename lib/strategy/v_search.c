@@ -34,12 +34,14 @@ static ppsched_status price_candidate(struct search *search, ppsched_error *erro
         if (status != PPSCHED_OK)
             return status;
     }
+    ppi_price_memory(&search->pricer, search->candidate, &price);
+    if (!price.fits && (search->found || price.peak >= search->least_limit)) /* it is of no account, runnable or not */
+        return PPSCHED_OK;
     ppsched_status status = ppi_price(&search->pricer, search->candidate, &price, error);
     if (status != PPSCHED_OK)
         return status;
     if (!price.fits) {
-        double peak = search->pricer.timeline->metrics.peak_memory;
-        search->least_limit = peak < search->least_limit ? peak : search->least_limit;
+        search->least_limit = price.peak < search->least_limit ? price.peak : search->least_limit;
         return PPSCHED_OK;
     }
     if (search->found && price.span >= search->best_span)
@@ -55,7 +57,7 @@ static ppsched_status price_candidate(struct search *search, ppsched_error *erro
 static ppsched_status try_block(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
 {
     int32_t most = 2 * (int32_t)search->task->shape.devices;
-    if (!ppi_v_grow(&search->grid, block, most) || (search->mends && !ppi_v_mend(&search->grid, most)) ||
+    if (!ppi_v_grow(&search->grid, block, most, search->mends) || (search->mends && !ppi_v_mend(&search->grid, most)) ||
         !ppi_v_ops(&search->grid, search->candidate))
         return PPSCHED_OK;
     ppsched_status status = price_candidate(search, error);

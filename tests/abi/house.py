@@ -16,8 +16,9 @@ LAYERS = {
     "eval": ["model", "base"],
     "search": ["eval", "model", "base"],
     "strategy": ["search", "eval", "model", "base"],
+    "lower": ["eval", "model", "base"],
     "format": ["eval", "model", "base"],
-    "api": ["format", "strategy", "search", "eval", "check", "model", "base"],
+    "api": ["format", "lower", "strategy", "search", "eval", "check", "model", "base"],
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15

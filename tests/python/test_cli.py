@@ -101,6 +101,24 @@ class ScheduleTest(CommandTest):
         self.assertEqual(max(event["args"]["memory"] for event in counters), 2)
         self.assertEqual({event["name"] for event in counters}, {"memory of device 0", "memory of device 1"})
 
+    def test_megatron(self):
+        words = ["schedule", "--strategy", "vpp", "--num-devices", 2, "-s", 4, "-b", 4, "--format", "megatron"]
+        result = json.loads(self.succeed(*words))
+        self.assertEqual(result["arguments"], ["--pipeline-model-parallel-size", "2", "--num-virtual-stages-per-pipeline-rank", "2",
+                                               "--microbatch-group-size-per-virtual-pipeline-stage", "2"])
+        self.assertEqual(result["schedule_table"][:3], [[0, 0], [1, 0], [0, 1]])
+        self.assertEqual(result["num_warmup_microbatches"], [4, 2])
+        self.assertEqual(result["_order"][1][:6], [1, 1, 2, -2, 2, -2])
+        self.fail_with(1, "device 0 has 0F2 at position 2, where Megatron-LM would run 0B0", "schedule", "--strategy", "gpipe",
+                       "-s", 2, "-b", 4, "--format", "megatron")
+
+    def test_deepspeed(self):
+        text = self.succeed("schedule", "-s", 2, "-b", 1, "--format", "deepspeed")
+        self.assertEqual(text.splitlines()[1], "rank 1 2 - | RecvActivation:0 LoadMicroBatch:0 ForwardPass:0 | BackwardPass:0 | "
+                                               "SendGrad:0 ReduceTiedGrads ReduceGrads OptimizerStep")
+        self.fail_with(1, "one stage a device", "schedule", "--strategy", "zbv", "--num-devices", 2, "-s", 4, "-b", 4,
+                       "--format", "deepspeed")
+
     def test_columns_and_time_scale(self):
         text = self.succeed("schedule", "-s", 4, "-b", 32, "--text-columns", 80)
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()[1:]))

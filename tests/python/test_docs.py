@@ -18,13 +18,23 @@ def blocks(page, language):
 
 class DocumentationTest(unittest.TestCase):
     def test_python_blocks(self):
-        for page in ("README.md", "docs/python.md"):
+        for page in ("README.md", "docs/python.md", "docs/lowering.md"):
             names, output = {}, io.StringIO()
             self.assertTrue(blocks(page, "python"))
             with contextlib.redirect_stdout(output):
                 for code in blocks(page, "python"):
                     exec(compile(code, page, "exec"), names)  # pylint: disable=exec-used
             self.assertTrue(output.getvalue(), page)
+
+    def test_formats_for_runtimes(self):
+        """A command, an empty line, and what it prints, with blanks as one likes and "..." for what is left out."""
+        page = (ROOT / "docs" / "runtimes.md").read_text(encoding="utf-8")
+        examples = re.findall(r"^    ppsched (schedule .*)\n\n((?:    .*\n)+)", page, flags=re.M)
+        self.assertEqual(len(examples), 3)
+        for words, shown in examples:
+            result = subprocess.run([sys.executable, "-m", "ppsched", *words.split()], capture_output=True, text=True, check=True)
+            pieces = ["".join(piece.split()) for piece in shown.split("...")]
+            self.assertRegex("".join(result.stdout.split()), "^" + ".*".join(map(re.escape, pieces)) + "$")
 
     def test_yaml_block(self):
         (text,) = blocks("docs/command.md", "yaml")

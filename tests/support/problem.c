@@ -65,6 +65,21 @@ char *queue_text(const ppsched_schedule *schedule, uint32_t device)
     return text;
 }
 
+char *export_text(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
+                  const ppsched_export_options *options)
+{
+    size_t needed = 0, again = 0;
+    ppsched_error error;
+    expect_ok(ppsched_export_to_buffer(schedule, timeline, format, options, NULL, 0, &needed, &error), &error);
+    char *text = malloc(needed + 1);
+    assert_non_null(text);
+    text[needed] = '\0';
+    expect_ok(ppsched_export_to_buffer(schedule, timeline, format, options, text, needed, &again, &error), &error);
+    assert_int_equal(needed, again);
+    assert_int_equal(strlen(text), needed);
+    return text;
+}
+
 ppsched_metrics metrics_of(const ppsched_timeline *timeline)
 {
     ppsched_metrics metrics = {.size = sizeof metrics};

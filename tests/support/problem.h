@@ -26,6 +26,10 @@ ppsched_timeline *make_timeline(const ppsched_schedule *schedule, const ppsched_
 /* The tokens of a device's queue with blanks between, pairs as pairs; the caller frees it. */
 char *queue_text(const ppsched_schedule *schedule, uint32_t device);
 
+/* A whole export with a NUL; `timeline` and `options` may be NULL. The caller frees it. */
+char *export_text(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
+                  const ppsched_export_options *options);
+
 ppsched_metrics metrics_of(const ppsched_timeline *timeline);
 ppsched_device_metrics device_metrics_of(const ppsched_timeline *timeline, uint32_t device);
 

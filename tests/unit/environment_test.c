@@ -105,8 +105,9 @@ static ppsched_status whole_life(struct host *host)
         status = ppsched_check(schedule, NULL, 0, NULL, NULL);
     if (status == PPSCHED_OK)
         status = ppsched_evaluate(&timeline, schedule, config, 0, NULL);
-    for (int32_t format = PPSCHED_FORMAT_TEXT; format <= PPSCHED_FORMAT_CHROME_TRACE && status == PPSCHED_OK; format++)
-        status = ppsched_export(schedule, timeline, format, NULL, discard, NULL, NULL);
+    for (int32_t format = PPSCHED_FORMAT_TEXT; format <= PPSCHED_FORMAT_SAIL && status == PPSCHED_OK; format++)
+        if (format != PPSCHED_FORMAT_DEEPSPEED) /* one stage a device */
+            status = ppsched_export(schedule, timeline, format, NULL, discard, NULL, NULL);
     if (status == PPSCHED_OK)
         status = ppsched_builder_create(&builder, copy, NULL);
     for (uint32_t i = 0; i < 20 && status == PPSCHED_OK; i++) {

@@ -6,10 +6,11 @@
     timeline = ppsched.generate("1f1b", config).evaluate()
     print(timeline.metrics.bubble.of_total, timeline.export("text"))
 """
-from ._abi import FindingKind, Format, Kind, Objective, Placement, Status
+from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Status
 from ._library import Cancelled, Error, InvalidSchedule, Refused, lib
 from .bound import Bound, lower_bound
 from .config import Config
+from .lowering import Proof, Wait
 from .op import Op
 from .schedule import Builder, Finding, Schedule, generate
 from .strategy import Option, Strategy, find_strategy, strategies
@@ -19,7 +20,8 @@ from .views import View
 __version__ = lib.ppsched_version_text().decode()
 
 __all__ = [
-    "Bound", "Bubble", "Builder", "Cancelled", "Config", "DeviceMetrics", "Error", "Finding", "FindingKind", "Format",
-    "InvalidSchedule", "Kind", "MemoryPoint", "Metrics", "Objective", "Op", "Option", "Placement", "Refused", "Schedule",
-    "Span", "Status", "Strategy", "Timeline", "View", "find_strategy", "generate", "lower_bound", "strategies",
+    "Bound", "Bubble", "Builder", "Cancelled", "ChannelOrder", "Config", "DeviceMetrics", "Error", "Finding",
+    "FindingKind", "Format", "InvalidSchedule", "Kind", "Lowering", "MemoryPoint", "Metrics", "Objective", "Op",
+    "Option", "Placement", "Proof", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline", "View", "Wait",
+    "find_strategy", "generate", "lower_bound", "strategies",
 ]

@@ -19,6 +19,12 @@ class Objective(enum.IntEnum):
     MAKESPAN = 2
 
 
+class ChannelOrder(enum.IntEnum):
+    GROUP = 0
+    DIRECTION = 1
+    PAIR = 2
+
+
 class FindingKind(enum.IntEnum):
     MISSING = 1
     DUPLICATE = 2
@@ -66,6 +72,16 @@ class Format(enum.IntEnum):
     CSV = 2
     JSON = 3
     CHROME_TRACE = 4
+    MEGATRON = 5
+    DEEPSPEED = 6
+    SAIL = 7
+
+
+class Lowering(enum.IntEnum):
+    NONE = 0
+    PYTORCH = 1
+    BY_TIME = 2
+    JUST_IN_TIME = 3
 
 
 class Kind(enum.IntEnum):
@@ -118,6 +134,15 @@ class Bound(Structure):
         ("fill_drain", c_double),
         ("memory", c_double),
         ("least_limit", c_double),
+    ]
+
+
+class ChannelModel(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("order", c_int32),
+        ("rendezvous", c_uint32),
+        ("batched", c_uint32),
     ]
 
 
@@ -174,6 +199,18 @@ class ExportOptions(Structure):
         ("size", c_uint32),
         ("text_columns", c_uint32),
         ("time_scale", c_double),
+    ]
+
+
+class LowerOptions(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("lowering", c_int32),
+        ("merge_backwards", c_uint32),
+        ("split_backwards", c_uint32),
+        ("unshard", c_uint32),
+        ("reduce_grad", c_uint32),
+        ("defer_receives", c_uint32),
     ]
 
 
@@ -239,6 +276,14 @@ class OptionInfo(Structure):
     ]
 
 
+class Wait(Structure):
+    _fields_ = [
+        ("device", c_uint32),
+        ("position", c_uint32),
+        ("op", Op),
+    ]
+
+
 class Finding(Structure):
     _fields_ = [
         ("kind", c_int32),
@@ -258,6 +303,7 @@ GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
 # name: (result, arguments)
 FUNCTIONS = {
     "ppsched_lower_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_schedule_prove": (c_int32, [c_void_p, POINTER(ChannelModel), POINTER(Wait), c_size_t, POINTER(c_size_t), POINTER(Error)]),
     "ppsched_check": (c_int32, [c_void_p, POINTER(Finding), c_size_t, POINTER(c_size_t), POINTER(Error)]),
     "ppsched_finding_text": (c_int32, [POINTER(Finding), c_void_p, c_size_t, POINTER(c_size_t)]),
     "ppsched_config_create": (c_int32, [POINTER(c_void_p), c_int64, c_int64, c_int64, POINTER(Environment), POINTER(Error)]),
@@ -287,6 +333,7 @@ FUNCTIONS = {
     "ppsched_timeline_memory": (c_int32, [c_void_p, c_uint32, POINTER(MemoryPoint), c_size_t, POINTER(c_size_t)]),
     "ppsched_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_export_to_buffer": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
     "ppsched_op_token": (c_int32, [POINTER(Op), c_void_p, c_size_t, POINTER(c_size_t)]),

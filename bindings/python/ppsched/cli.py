@@ -16,6 +16,7 @@ from .picture import draw
 from .progress import ProgressBar
 from .schedule import generate
 from .strategy import find_strategy, strategies
+from .timeline import FORMAT_NAMES
 
 PICTURES = (".png", ".svg", ".pdf")
 INTERRUPTED = 130  # as a shell has it
@@ -72,7 +73,12 @@ def _add_schedule(commands):
     add_problem_arguments(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="set an option of the strategy")
-    parser.add_argument("--format", choices=("text", "csv", "json", "chrome"),
+    parser.add_argument("--lower", choices=("pytorch", "by_time", "just_in_time"),
+                        help="place sends and receives: as PyTorch does, by the times, or each right before it is needed")
+    parser.add_argument("--unshard", type=int, metavar="N", default=0,
+                        help="gather and drop parameters of stages: at most N at once (PyTorch: 3)")
+    parser.add_argument("--reduce-grad", action="store_true", default=False, help="reduce a stage's gradients at their end")
+    parser.add_argument("--format", choices=FORMAT_NAMES,
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's compute_only")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
@@ -182,6 +188,8 @@ def run_schedule(arguments):
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
     with ProgressBar() as bar:
         schedule = generate(values.get("strategy", "1f1b"), make_config(values), progress=bar)
+    if values.get("lower") or values["unshard"] or values["reduce_grad"]:
+        schedule = schedule.lower(values.get("lower", "none"), unshard=values["unshard"], reduce_grad=values["reduce_grad"])
     timeline = schedule.evaluate(latest=False)
     _check_limit(timeline)
     if picture:

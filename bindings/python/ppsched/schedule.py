@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import List, NamedTuple, Optional, Union
 
 from . import _abi
-from ._abi import FindingKind, Format, Placement
+from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement
 from ._library import Error, call, check, encoded, lib, new_handle
 from .config import Config
 from .interrupt import Interrupts
+from .lowering import Proof, lowered, proof
 from .op import Op, from_record, text_of, to_records
 from .timeline import Timeline, export, export_format
 from .views import Shared, View, none_if_unset
@@ -57,6 +58,25 @@ class Schedule(Shared):
         for device, ops in queues.items() if isinstance(queues, Mapping) else enumerate(queues):
             builder.append(device, *ops)
         return builder.finish()
+
+    def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0, reduce_grad: bool = False,
+              merge_backwards: bool = False, split_backwards: bool = False, defer_receives: bool = False) -> "Schedule":
+        """A schedule that a runtime can run: with sends and receives where the lowering puts them ("pytorch", "by_time",
+        "just_in_time", or "none" for the other passes alone).
+
+        unshard: most stages whose parameters a device holds at once, 0 for no UNSHARD and RESHARD; reduce_grad: REDUCE_GRAD
+        behind a stage's last weight gradient; merge_backwards, split_backwards: neighbouring I and W into B, and back;
+        defer_receives: PyTorch's defer_pp_recv.
+        """
+        handle = lowered(self, lowering, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
+                         split_backwards=split_backwards, defer_receives=defer_receives)
+        return Schedule(handle, self.config)
+
+    def prove(self, order: Union[ChannelOrder, str] = "group", *, rendezvous: bool = False, batched: bool = False) -> Proof:
+        """Whether this lowered schedule always comes to its end, if comm ops of a device wait for each other in one queue
+        ("group"), one a direction ("direction") or one a pair of devices ("pair"), sends are buffered or meet their receives,
+        and neighbouring comm ops start one by one or together."""
+        return proof(self, order, rendezvous, batched)
 
     @property
     def name(self) -> str:
@@ -127,7 +147,7 @@ class Schedule(Shared):
         return Timeline(new_handle(lib.ppsched_evaluate, self._handle, config._handle, flags), self)
 
     def export(self, format: Union[Format, str]) -> str:
-        """The schedule without times, as "csv" or "json"."""
+        """The schedule without times, as "csv", "json", "megatron" or "deepspeed"."""
         return export(self._handle, None, export_format(format))
 
     def __repr__(self):

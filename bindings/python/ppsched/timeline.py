@@ -61,11 +61,13 @@ class DeviceMetrics(NamedTuple):
     memory_limit: float
 
 
-_FORMATS = {"text": Format.TEXT, "csv": Format.CSV, "json": Format.JSON, "chrome": Format.CHROME_TRACE}
+_FORMATS = {"text": Format.TEXT, "csv": Format.CSV, "json": Format.JSON, "chrome": Format.CHROME_TRACE,
+            "megatron": Format.MEGATRON, "deepspeed": Format.DEEPSPEED, "sail": Format.SAIL}
+FORMAT_NAMES = tuple(_FORMATS)
 
 
 def export_format(name: Union[Format, str]) -> Format:
-    """A format from its name: text, csv, json or chrome."""
+    """A format from its name, one of FORMAT_NAMES."""
     if isinstance(name, Format):
         return name
     if name not in _FORMATS:
@@ -156,7 +158,8 @@ class Timeline(Shared):
         return [MemoryPoint(point.time, point.memory) for point in points]
 
     def export(self, format: Union[Format, str], *, text_columns: int = 0, time_scale: float = 0.0) -> str:
-        """The schedule with its times, as "text", "csv", "json" or "chrome" (trace).
+        """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron", "deepspeed" or
+        "sail".
 
         text_columns: most columns of a line of text; time_scale: microseconds per unit of time in a trace.
         """

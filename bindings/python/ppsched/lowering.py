@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lowering, and the proof that a lowered schedule cannot hang."""
+import ctypes
+from typing import List, NamedTuple, Union
+
+from . import _abi
+from ._abi import ChannelOrder, Lowering, Status
+from ._library import Error, lib, new_handle
+from .op import Op, from_record
+from .views import sized
+
+
+class Wait(NamedTuple):
+    """A link of a circle of devices: `device` waits in `op`, at `position` of its queue, for the device of the next link."""
+
+    device: int
+    position: int
+    op: Op
+
+
+class Proof(NamedTuple):
+    """What Schedule.prove found. circle: empty where it is safe; text: the circle in words."""
+
+    safe: bool
+    circle: List[Wait]
+    text: str
+
+    def __bool__(self):
+        return self.safe
+
+
+def _member(enum, what, value):
+    if not isinstance(value, str):
+        return enum(value)
+    if value.upper() not in enum.__members__:
+        raise Error(f"there is no {what} {value!r}; there are {', '.join(name.lower() for name in enum.__members__)}")
+    return enum[value.upper()]
+
+
+def lowered(schedule, lowering: Union[Lowering, str], **passes):
+    """The handle of a lowered schedule."""
+    options = sized(_abi.LowerOptions)
+    options.lowering = _member(Lowering, "lowering", lowering)
+    for name, value in passes.items():
+        if not 0 <= int(value) < 2**32:
+            raise Error(f"{name} is {value}; it must not be negative, nor that large", Status.ERROR_RANGE)
+        setattr(options, name, int(value))
+    return new_handle(lib.ppsched_schedule_lower, schedule._handle, schedule.config._handle, ctypes.byref(options))
+
+
+def proof(schedule, order: Union[ChannelOrder, str], rendezvous: bool, batched: bool) -> Proof:
+    model = sized(_abi.ChannelModel)
+    model.order = _member(ChannelOrder, "channel order", order)
+    model.rendezvous, model.batched = int(rendezvous), int(batched)
+    room = schedule.devices * 4
+    circle, count, record = (_abi.Wait * room)(), ctypes.c_size_t(), _abi.Error()
+    status = lib.ppsched_schedule_prove(schedule._handle, ctypes.byref(model), circle, room, ctypes.byref(count),
+                                        ctypes.byref(record))
+    if status == Status.OK:
+        return Proof(True, [], "")
+    message = record.message.decode("utf-8", "replace")
+    if status != Status.ERROR_INVALID_SCHEDULE:
+        raise Error(message, status, record)
+    links = [Wait(link.device, link.position, from_record(link.op)) for link in circle[:min(count.value, room)]]
+    return Proof(False, links, message)

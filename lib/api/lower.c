@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lower/lower.h"
+
+#include "api/null.h"
+#include "base/sized.h"
+#include "check/check.h"
+
+static ppsched_status check_options(const ppsched_lower_options *options, const ppsched_config *config, ppsched_error *error)
+{
+    if (options->lowering < PPSCHED_LOWERING_NONE || options->lowering > PPSCHED_LOWERING_JUST_IN_TIME)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no lowering %d", options->lowering);
+    if (options->lowering == PPSCHED_LOWERING_BY_TIME && config == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "lowering by time needs a config with the times");
+    if (options->merge_backwards > 1 || options->split_backwards > 1 || options->reduce_grad > 1 || options->defer_receives > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "merge_backwards, split_backwards, reduce_grad and defer_receives must be 0 or 1");
+    if (options->unshard > PPSCHED_MAX_STAGES)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "unshard is %u; it must be 0 to %u stages", options->unshard,
+                        PPSCHED_MAX_STAGES);
+    if (options->defer_receives != 0 && options->lowering != PPSCHED_LOWERING_PYTORCH)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "defer_receives goes with the pytorch lowering alone");
+    return PPSCHED_OK;
+}
+
+/* Only what computes may be lowered, and only if it can be run. */
+static ppsched_status check_schedule(const ppsched_schedule *schedule, ppsched_error *error)
+{
+    struct ppi_findings findings = {0};
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        for (size_t i = 0; i < schedule->queues[d].count; i++) {
+            const ppsched_op *op = &schedule->queues[d].ops[i];
+            if (!ppi_is_compute(op->kind))
+                return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){d, op->stage, op->microbatch, (uint32_t)i},
+                                   "device %u has %s at position %zu: the schedule has been lowered already", d,
+                                   ppi_kind_token(op->kind), i);
+        }
+    return ppi_check(schedule, &findings, error);
+}
+
+ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                      const ppsched_lower_options *options, ppsched_error *error)
+{
+    ppsched_lower_options own;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(schedule);
+    PPI_REQUIRE(options);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof own, options, "ppsched_lower_options", error);
+    if (status == PPSCHED_OK)
+        status = check_options(&own, config, error);
+    if (status == PPSCHED_OK)
+        status = check_schedule(schedule, error);
+    return status == PPSCHED_OK ? ppi_lower(out, schedule, config, &own, error) : status;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a launcher of Megatron-LM needs for 1F1B and interleaved 1F1B, as one JSON object: arguments, the schedule table, the
+ * warm-up of each rank, and the order of each rank as make_graphed_callables of Transformer Engine takes it. */
+#include "base/error.h"
+#include "format/formats.h"
+#include "format/order_1f1b.h"
+
+/* What Megatron-LM asks of groups where it interleaves: g is D to M, and the last group is whole or has at least D. */
+static ppsched_status fits_groups(const struct ppi_order_1f1b *order, ppsched_error *error)
+{
+    uint32_t last = order->microbatches % order->group_size;
+    if (order->devices == 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Megatron-LM interleaves on more than one device only");
+    if (order->group_size < order->devices)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM interleaves groups of at least %u microbatches on %u devices, not of %u", order->devices,
+                        order->devices, order->group_size);
+    if (last > 0 && last < order->devices)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM wants a last group of at least %u microbatches; %u in groups of %u leave %u",
+                        order->devices, order->microbatches, order->group_size, last);
+    return PPSCHED_OK;
+}
+
+static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *error)
+{
+    struct ppi_order_1f1b order = ppi_order_of(schedule);
+    ppsched_status status = ppi_has_order(schedule, &order, "Megatron-LM", error);
+    return status == PPSCHED_OK && order.chunks > 1 ? fits_groups(&order, error) : status;
+}
+
+static void write_integer(struct ppi_writer *writer, const char *before, uint64_t value)
+{
+    ppi_write_text(writer, before);
+    ppi_write_integer(writer, (int64_t)value);
+}
+
+static void write_sizes(struct ppi_writer *writer, const struct ppi_order_1f1b *order)
+{
+    write_integer(writer, ",\n \"arguments\": [\"--pipeline-model-parallel-size\", \"", order->devices);
+    if (order->chunks > 1) {
+        write_integer(writer, "\", \"--num-virtual-stages-per-pipeline-rank\", \"", order->chunks);
+        write_integer(writer, "\", \"--microbatch-group-size-per-virtual-pipeline-stage\", \"", order->group_size);
+    }
+    write_integer(writer, "\"],\n \"pipeline_model_parallel_size\": ", order->devices);
+    write_integer(writer, ", \"num_model_chunks\": ", order->chunks);
+    write_integer(writer, ", \"num_microbatches\": ", order->microbatches);
+    write_integer(writer, ", \"microbatch_group_size_per_vp_stage\": ", order->group_size);
+}
+
+static void write_table(struct ppi_writer *writer, const struct ppi_order_1f1b *order)
+{
+    ppi_write_text(writer, ",\n \"schedule_table\": [");
+    for (uint64_t k = 0; k < ppi_visits_of(order); k++) {
+        struct ppi_visit visit = ppi_table_entry(order, k);
+        write_integer(writer, k > 0 ? ", [" : "[", visit.microbatch);
+        write_integer(writer, ", ", visit.chunk);
+        ppi_write(writer, "]", 1);
+    }
+    ppi_write(writer, "]", 1);
+}
+
+static void write_warmups(struct ppi_writer *writer, const struct ppi_order_1f1b *order)
+{
+    ppi_write_text(writer, ",\n \"num_warmup_microbatches\": ");
+    for (uint32_t d = 0; d < order->devices; d++)
+        write_integer(writer, d > 0 ? ", " : "[", ppi_warmup_of(order, d));
+    ppi_write(writer, "]", 1);
+}
+
+/* Forward of chunk c is c+1, backward -(c+1). */
+static void write_order(struct ppi_writer *writer, const ppsched_queue *queue, uint32_t devices)
+{
+    for (size_t i = 0; i < queue->count; i++) {
+        int64_t chunk = queue->ops[i].stage / devices + 1;
+        ppi_write_text(writer, i > 0 ? ", " : "[");
+        ppi_write_integer(writer, queue->ops[i].kind == PPSCHED_KIND_F ? chunk : -chunk);
+    }
+    ppi_write(writer, "]", 1);
+}
+
+static void write_megatron(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
+                           const ppsched_export_options *options)
+{
+    struct ppi_order_1f1b order = ppi_order_of(schedule);
+    (void)timeline, (void)options;
+    ppi_write_text(writer, "{\"strategy\": ");
+    ppi_write_json_string(writer, schedule->name);
+    write_sizes(writer, &order);
+    write_table(writer, &order);
+    write_warmups(writer, &order);
+    for (uint32_t d = 0; d < order.devices; d++) {
+        ppi_write_text(writer, d > 0 ? ",\n  " : ",\n \"_order\": [\n  ");
+        write_order(writer, &schedule->queues[d], order.devices);
+    }
+    ppi_write_text(writer, "]}\n");
+}
+
+const struct ppi_format ppi_megatron_format = {.name = "megatron", .fits = fits, .write = write_megatron};

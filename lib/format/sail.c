@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scheduled nodes of sail-sg's zero-bubble runtime as JSON: a list a rank, a node an op, with that runtime's field names. Its
+ * "stage" is a rank, its "layer_group_idx" a stage; its "B" is I here, its "BW" B. Communication is where the schedule has it:
+ * a node without length, when what it moves is made. */
+#include "base/error.h"
+#include "format/formats.h"
+#include "format/transfers.h"
+
+/* The runtime's name of a kind, or NULL. */
+static const char *type_of(uint8_t kind)
+{
+    static const char *const types[PPI_LAST_KIND + 1] = {
+        [PPSCHED_KIND_F] = "F",
+        [PPSCHED_KIND_B] = "BW",
+        [PPSCHED_KIND_I] = "B",
+        [PPSCHED_KIND_W] = "W",
+        [PPSCHED_KIND_SEND_F] = "SEND_FORWARD",
+        [PPSCHED_KIND_RECV_F] = "RECV_FORWARD",
+        [PPSCHED_KIND_SEND_B] = "SEND_BACKWARD",
+        [PPSCHED_KIND_RECV_B] = "RECV_BACKWARD",
+    };
+    return types[kind];
+}
+
+/* Where an op's input comes from and its output goes: devices, PPSCHED_NONE where that is its own or there is none. */
+struct peers {
+    uint32_t source, target;
+};
+
+static uint32_t other_device(const ppsched_schedule *schedule, const ppsched_op *op, int32_t step)
+{
+    int64_t stage = (int64_t)op->stage + step;
+    if (stage < 0 || stage >= schedule->shape.stages)
+        return PPSCHED_NONE;
+    uint32_t device = schedule->placement.device_of[stage];
+    return device != schedule->placement.device_of[op->stage] ? device : PPSCHED_NONE;
+}
+
+static struct peers peers_of(const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    if (op->kind == PPSCHED_KIND_W)
+        return (struct peers){PPSCHED_NONE, PPSCHED_NONE};
+    bool back = op->kind != PPSCHED_KIND_F && op->kind != PPSCHED_KIND_SEND_F && op->kind != PPSCHED_KIND_RECV_F;
+    uint32_t before = other_device(schedule, op, -1), after = other_device(schedule, op, 1);
+    return back ? (struct peers){after, before} : (struct peers){before, after};
+}
+
+/* The schedule's transfers, and whether its ops must send and receive. */
+struct check {
+    const ppsched_schedule *schedule;
+    struct ppi_transfers transfers;
+    bool lowered;
+};
+
+static const char *fault_of_comm(const struct check *check, uint32_t device, const ppsched_op *op)
+{
+    struct peers peers = peers_of(check->schedule, op);
+    size_t number = ppi_transfer_of(&check->transfers, op);
+    if (check->schedule->placement.device_of[op->stage] != device)
+        return "is on a device that does not hold its stage";
+    if ((ppi_is_send(op->kind) ? peers.target : peers.source) == PPSCHED_NONE)
+        return "does not cross devices";
+    return check->transfers.all[number].state != (PPI_TRANSFER_SENT | PPI_TRANSFER_RECEIVED)
+               ? "is not one SEND with one RECV" : NULL;
+}
+
+static const char *fault_of_compute(const struct check *check, const ppsched_op *op)
+{
+    size_t number = op->kind == PPSCHED_KIND_W ? SIZE_MAX : ppi_transfer_in(&check->transfers, op);
+    if (number == SIZE_MAX)
+        return NULL;
+    const struct ppi_transfer *transfer = &check->transfers.all[number];
+    if (transfer->maker != 0 && transfer->maker != op->kind)
+        return "follows the other kind of backward, which the runtime does not connect";
+    return check->lowered && transfer->state == 0 && peers_of(check->schedule, op).source != PPSCHED_NONE
+               ? "has no SEND and RECV, others have" : NULL;
+}
+
+static const char *fault_of(const struct check *check, uint32_t device, const ppsched_op *op)
+{
+    if (type_of(op->kind) == NULL)
+        return "has no counterpart there";
+    if (ppi_unit_length(op) == 2)
+        return "runs overlapped, which the runtime does not";
+    return ppi_is_compute(op->kind) ? fault_of_compute(check, op) : fault_of_comm(check, device, op);
+}
+
+static ppsched_status check_ops(const struct check *check, ppsched_error *error)
+{
+    char token[PPI_TOKEN_SIZE];
+    for (uint32_t d = 0; d < check->schedule->shape.devices; d++) {
+        const ppsched_queue *queue = &check->schedule->queues[d];
+        for (size_t i = 0; i < queue->count; i++) {
+            const ppsched_op *op = &queue->ops[i];
+            const char *fault = fault_of(check, d, op);
+            if (fault == NULL)
+                continue;
+            ppi_op_token(token, op);
+            return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){d, op->stage, op->microbatch, (uint32_t)i},
+                               "sail-sg's nodes cannot hold the schedule: device %u, position %zu: %s %s", d, i, token, fault);
+        }
+    }
+    return PPSCHED_OK;
+}
+
+static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *error)
+{
+    struct check check = {.schedule = schedule, .lowered = ppi_has_comm_ops(schedule)};
+    int32_t placement = schedule->placement.kind;
+    if (schedule->shape.iterations != 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's nodes are those of one iteration, not of %u",
+                        schedule->shape.iterations);
+    if (placement == PPSCHED_PLACEMENT_MAP || placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's runtime has linear, loop and v placement, not %s",
+                        placement == PPSCHED_PLACEMENT_MAP ? "a map" : "bidirectional");
+    ppsched_status status = ppi_transfers_make(&check.transfers, schedule, NULL, error);
+    if (status == PPSCHED_OK)
+        status = check_ops(&check, error);
+    ppi_transfers_clear(&check.transfers);
+    return status;
+}
+
+static void write_integer(struct ppi_writer *writer, const char *name, uint32_t value)
+{
+    ppi_write_text(writer, name);
+    if (value == PPSCHED_NONE)
+        ppi_write_text(writer, "null");
+    else
+        ppi_write_integer(writer, value);
+}
+
+static void write_time(struct ppi_writer *writer, const char *name, double time)
+{
+    ppi_write_text(writer, name);
+    ppi_write_json_number(writer, time);
+}
+
+/* What all nodes have. */
+static void write_start(struct ppi_writer *writer, uint32_t device, uint32_t devices, const ppsched_op *op,
+                        const ppsched_span *span)
+{
+    ppi_write_text(writer, "{\"type\": \"");
+    ppi_write_text(writer, type_of(op->kind));
+    write_integer(writer, "\", \"stage\": ", device);
+    write_integer(writer, ", \"microbatch\": ", op->microbatch);
+    write_integer(writer, ", \"chunk\": ", op->stage / devices);
+    write_integer(writer, ", \"seq_split_idx\": ", op->slice);
+    write_integer(writer, ", \"layer_group_idx\": ", op->stage);
+    write_time(writer, ", \"start_time\": ", span->start);
+    write_time(writer, ", \"completion_time\": ", span->end);
+}
+
+static void write_compute(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    struct peers peers = peers_of(schedule, op);
+    write_integer(writer, ", \"recv_peer_stage\": ", peers.source);
+    write_integer(writer, ", \"send_peer_stage\": ", peers.target);
+    ppi_write_text(writer, ", \"comm_direction\": null, \"comm_peer_stage\": null, \"comm_pair_id\": null");
+}
+
+/* What comes from the rank before, round the ring, goes to NEXT and comes from PREV; with two ranks all of it does. */
+static void write_comm(struct ppi_writer *writer, const ppsched_schedule *schedule, uint32_t device, const ppsched_op *op,
+                       size_t number)
+{
+    bool send = ppi_is_send(op->kind);
+    struct peers peers = peers_of(schedule, op);
+    uint32_t peer = send ? peers.target : peers.source, from = send ? device : peer, to = send ? peer : device;
+    bool upwards = (from + 1) % schedule->shape.devices == to;
+    ppi_write_text(writer, ", \"recv_peer_stage\": null, \"send_peer_stage\": null, \"comm_direction\": ");
+    ppi_write_text(writer, send == upwards ? "\"NEXT\"" : "\"PREV\"");
+    write_integer(writer, ", \"comm_peer_stage\": ", peer);
+    write_integer(writer, ", \"comm_pair_id\": ", (uint32_t)number);
+}
+
+static void write_rank(struct ppi_writer *writer, const ppsched_timeline *timeline, const struct ppi_transfers *transfers,
+                       uint32_t device)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    const ppsched_queue *queue = &schedule->queues[device];
+    const ppsched_span *spans = ppi_spans_of(timeline, queue);
+    for (size_t i = 0; i < queue->count; i++) {
+        const ppsched_op *op = &queue->ops[i];
+        ppi_write_text(writer, i > 0 ? ",\n  " : "");
+        if (ppi_is_compute(op->kind)) {
+            write_start(writer, device, schedule->shape.devices, op, &spans[i]);
+            write_compute(writer, schedule, op);
+        } else {
+            size_t number = ppi_transfer_of(transfers, op);
+            double made = transfers->all[number].made;
+            write_start(writer, device, schedule->shape.devices, op, &(ppsched_span){made, made});
+            write_comm(writer, schedule, device, op, number);
+        }
+        ppi_write_text(writer, ", \"rollback\": false, \"need_recompute\": false, \"should_offload\": false}");
+    }
+}
+
+static void write_sail(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
+                       const ppsched_export_options *options)
+{
+    struct ppi_transfers transfers = {.all = NULL};
+    (void)options;
+    if (ppi_has_comm_ops(schedule) && ppi_transfers_make(&transfers, schedule, timeline, NULL) != PPSCHED_OK) {
+        writer->lacks = "the transfers";
+        return;
+    }
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        ppi_write_text(writer, d > 0 ? ",\n [" : "[[");
+        write_rank(writer, timeline, &transfers, d);
+        ppi_write(writer, "]", 1);
+    }
+    ppi_write_text(writer, "]\n");
+    ppi_transfers_clear(&transfers);
+}
+
+const struct ppi_format ppi_sail_format = {.name = "sail", .needs_timeline = true, .fits = fits, .write = write_sail};

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Receives as late as is safe. All devices run as if sends and receives blocked both sides until they meet; a receive stands
+ * right before its consumer. Where devices wait for each other in a circle, the receive of one of its sends moves to the front:
+ * to where its device waits. So there is one common history in which each send meets its receive, and no channel, however it
+ * orders or blocks, can make the devices wait in a circle. */
+#include "base/error.h"
+#include "lower/passes.h"
+#include "lower/transfer.h"
+
+/* What a device waits for. */
+enum wait { RUNS, SENDS, RECEIVES, ENDED };
+
+struct device {
+    size_t position;     /* of its next unit */
+    uint32_t sent;       /* ops of the unit before it whose sends are written */
+    enum wait wait;
+    struct ppi_transfer transfer; /* that it sends or receives */
+    uint32_t mark;       /* of a walk along waiting devices */
+};
+
+struct history {
+    const ppsched_schedule *schedule;
+    ppsched_builder *out;
+    uint8_t *there;      /* inputs, by stage pass */
+    struct device *devices;
+    uint32_t *ready, ready_count; /* stack of devices that can go on */
+    uint32_t mark;
+};
+
+static bool is_same(const struct ppi_transfer *a, const struct ppi_transfer *b)
+{
+    return a->from == b->from && a->to == b->to && a->send.kind == b->send.kind && a->send.stage == b->send.stage &&
+           a->send.microbatch == b->send.microbatch;
+}
+
+/* A send meets its receive; both devices may go on. */
+static ppsched_status meet(struct history *history, const struct ppi_transfer *transfer, ppsched_error *error)
+{
+    struct device *from = &history->devices[transfer->from], *to = &history->devices[transfer->to];
+    const struct ppi_transfer met = *transfer;
+    history->there[ppi_cell_of(history->schedule, &met.receive)] |=
+        met.receive.kind == PPSCHED_KIND_RECV_F ? PPI_FORWARD_THERE : PPI_BACKWARD_THERE;
+    ppsched_status status = ppi_builder_append(history->out, met.from, &met.send, 1, error);
+    if (status == PPSCHED_OK)
+        status = ppi_builder_append(history->out, met.to, &met.receive, 1, error);
+    from->wait = RUNS;
+    from->sent++;
+    history->ready[history->ready_count++] = met.from;
+    if (to->wait == RECEIVES && is_same(&to->transfer, &met)) {
+        to->wait = RUNS;
+        history->ready[history->ready_count++] = met.to;
+    }
+    return status;
+}
+
+/* The next send of the unit before a device's position. */
+static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *out)
+{
+    struct device *device = &history->devices[d];
+    const ppsched_op *ops = history->schedule->queues[d].ops;
+    size_t length = device->position >= 2 && ppi_unit_length(&ops[device->position - 2]) == 2 ? 2 : 1;
+    for (; device->position > 0 && device->sent < length; device->sent++)
+        if (ppi_transfer_of(history->schedule, &ops[device->position - length + device->sent], out))
+            return true;
+    return false;
+}
+
+/* The next input of a device's next unit that is not there yet and comes from another device. */
+static bool next_receive(const struct history *history, uint32_t d, struct ppi_transfer *out)
+{
+    const ppsched_op *unit = &history->schedule->queues[d].ops[history->devices[d].position];
+    for (size_t i = 0; i < ppi_unit_length(unit); i++) {
+        uint8_t needed = ppi_input_of(history->schedule, &unit[i]);
+        if (needed != 0 && (history->there[ppi_cell_of(history->schedule, &unit[i])] & needed) == 0 &&
+            ppi_transfer_to(history->schedule, &unit[i], out))
+            return true;
+    }
+    return false;
+}
+
+/* Runs a device until it waits. */
+static ppsched_status run_device(struct history *history, uint32_t d, ppsched_error *error)
+{
+    const ppsched_queue *queue = &history->schedule->queues[d];
+    struct device *device = &history->devices[d];
+    for (;;) {
+        if (next_send(history, d, &device->transfer)) {
+            const struct device *peer = &history->devices[device->transfer.to];
+            device->wait = SENDS;
+            return peer->wait == RECEIVES && is_same(&peer->transfer, &device->transfer)
+                       ? meet(history, &device->transfer, error)
+                       : PPSCHED_OK;
+        }
+        if (device->position == queue->count) {
+            device->wait = ENDED;
+            return PPSCHED_OK;
+        }
+        if (next_receive(history, d, &device->transfer)) {
+            const struct device *peer = &history->devices[device->transfer.from];
+            device->wait = RECEIVES;
+            return peer->wait == SENDS && is_same(&peer->transfer, &device->transfer)
+                       ? meet(history, &device->transfer, error)
+                       : PPSCHED_OK;
+        }
+        const ppsched_op *unit = &queue->ops[device->position];
+        size_t length = ppi_unit_length(unit);
+        if (!ppi_inputs_are_there(history->schedule, history->there, unit))
+            return PPSCHED_ERROR_INVALID_SCHEDULE; /* a stage of its own comes too late */
+        ppsched_status status = ppi_builder_append(history->out, d, unit, length, error);
+        if (status != PPSCHED_OK)
+            return status;
+        for (size_t i = 0; i < length; i++)
+            if (!ppi_transfer_of(history->schedule, &unit[i], &device->transfer))
+                ppi_note_output(history->schedule, history->there, &unit[i]);
+        device->position += length;
+        device->sent = 0;
+    }
+}
+
+static uint32_t waits_for(const struct device *device)
+{
+    return device->wait == SENDS ? device->transfer.to : device->transfer.from;
+}
+
+/* Of a circle of waiting devices, the first on the walk that sends; PPSCHED_NONE where the walk from `d` ends. */
+static uint32_t find_sender(struct history *history, uint32_t d)
+{
+    history->mark++;
+    while (history->devices[d].mark != history->mark) {
+        if (history->devices[d].wait == ENDED)
+            return PPSCHED_NONE;
+        history->devices[d].mark = history->mark;
+        d = waits_for(&history->devices[d]);
+    }
+    for (uint32_t first = d;;) {
+        if (history->devices[d].wait == SENDS)
+            return d;
+        d = waits_for(&history->devices[d]);
+        if (d == first)
+            return PPSCHED_NONE; /* all receive: the order itself cannot be run */
+    }
+}
+
+/* All wait: hoists one receive. INVALID_SCHEDULE where that is of no use, OK with none ready where all have ended. */
+static ppsched_status resolve(struct history *history, uint32_t *next, ppsched_error *error)
+{
+    uint32_t devices = history->schedule->shape.devices;
+    while (*next < devices && history->devices[*next].wait == ENDED)
+        ++*next; /* none of these will ever wait again */
+    if (*next == devices)
+        return PPSCHED_OK;
+    uint32_t sender = find_sender(history, *next);
+    return sender != PPSCHED_NONE ? meet(history, &history->devices[sender].transfer, error) : PPSCHED_ERROR_INVALID_SCHEDULE;
+}
+
+static ppsched_status run(struct history *history, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    uint32_t next = 0;
+    for (uint32_t d = history->schedule->shape.devices; d-- > 0;)
+        history->ready[history->ready_count++] = d;
+    while (status == PPSCHED_OK && history->ready_count > 0) {
+        while (status == PPSCHED_OK && history->ready_count > 0)
+            status = run_device(history, history->ready[--history->ready_count], error);
+        if (status == PPSCHED_OK)
+            status = resolve(history, &next, error);
+    }
+    return status;
+}
+
+ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error)
+{
+    const struct ppi_host *host = &schedule->host;
+    struct history history = {.schedule = schedule, .out = out};
+    history.there = ppi_allocate_zeroed(host, ppi_cell_count(schedule), 1);
+    history.devices = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *history.devices);
+    history.ready = ppi_allocate(host, schedule->shape.devices, 2 * sizeof *history.ready);
+    ppsched_status status = PPSCHED_OK;
+    if (history.there == NULL || history.devices == NULL || history.ready == NULL)
+        status = ppi_fail_memory(error, "the lowering");
+    else
+        status = run(&history, error);
+    ppi_release(host, history.ready);
+    ppi_release(host, history.devices);
+    ppi_release(host, history.there);
+    return status;
+}

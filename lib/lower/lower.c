@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lower/lower.h"
+
+#include "base/error.h"
+#include "lower/passes.h"
+
+/* A pass with what it needs besides the schedule. */
+struct pass {
+    const ppsched_config *config;
+    const ppsched_lower_options *options;
+    ppsched_status (*run)(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error);
+};
+
+static ppsched_status merge(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
+{
+    (void)pass;
+    return ppi_merge_backwards(out, in, error);
+}
+
+static ppsched_status split(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
+{
+    (void)pass;
+    return ppi_split_backwards(out, in, error);
+}
+
+static ppsched_status unshard(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
+{
+    return ppi_unshard(out, in, pass->options->unshard, error);
+}
+
+static ppsched_status reduce(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
+{
+    (void)pass;
+    return ppi_reduce_gradients(out, in, error);
+}
+
+static ppsched_status send(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
+{
+    switch (pass->options->lowering) {
+    case PPSCHED_LOWERING_PYTORCH:
+        return ppi_lower_in_turns(out, in, error);
+    case PPSCHED_LOWERING_BY_TIME:
+        return ppi_lower_by_time(out, in, pass->config, error);
+    default:
+        return ppi_lower_just_in_time(out, in, error);
+    }
+}
+
+static ppsched_status defer(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
+{
+    (void)pass;
+    return ppi_defer_receives(out, in, error);
+}
+
+/* Replaces a schedule by what a pass makes of it. */
+static ppsched_status apply(const struct pass *pass, ppsched_schedule **schedule, ppsched_error *error)
+{
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *next = NULL;
+    ppsched_status status = ppi_builder_like(&builder, *schedule, error);
+    if (status == PPSCHED_OK)
+        status = pass->run(pass, builder, *schedule, error);
+    if (status == PPSCHED_OK)
+        status = ppi_builder_finish(&next, builder, error);
+    ppi_builder_destroy(builder);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_schedule_release(*schedule);
+    *schedule = next;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                         const ppsched_lower_options *options, ppsched_error *error)
+{
+    const struct {
+        bool wanted;
+        struct pass pass;
+    } passes[] = {
+        {options->merge_backwards != 0, {config, options, merge}},
+        {options->split_backwards != 0, {config, options, split}},
+        {options->unshard != 0, {config, options, unshard}},
+        {options->reduce_grad != 0, {config, options, reduce}},
+        {options->lowering != PPSCHED_LOWERING_NONE, {config, options, send}},
+        {options->defer_receives != 0, {config, options, defer}},
+    };
+    ppsched_schedule *present = (ppsched_schedule *)(uintptr_t)schedule; /* only its count changes, which is atomic */
+    ppsched_status status = PPSCHED_OK;
+    ppi_schedule_retain(present);
+    for (size_t i = 0; i < sizeof passes / sizeof passes[0] && status == PPSCHED_OK; i++)
+        if (passes[i].wanted)
+            status = apply(&passes[i].pass, &present, error);
+    if (status != PPSCHED_OK) {
+        ppi_schedule_release(present);
+        return status;
+    }
+    *out = present;
+    return PPSCHED_OK;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the passes of lowering one after the other: see <ppsched/lower.h>. */
+#ifndef PPSCHED_LOWER_LOWER_H
+#define PPSCHED_LOWER_LOWER_H
+
+#include <ppsched/lower.h>
+
+#include "model/schedule.h"
+
+/* INVALID_SCHEDULE comes without the reason: the checker knows it. */
+ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                         const ppsched_lower_options *options, ppsched_error *error);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The passes of lowering. Each appends the ops of a schedule, changed, to an empty builder of the same shape. */
+#ifndef PPSCHED_LOWER_PASSES_H
+#define PPSCHED_LOWER_PASSES_H
+
+#include <ppsched/lower.h>
+
+#include "model/builder.h"
+
+ppsched_status ppi_merge_backwards(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
+ppsched_status ppi_split_backwards(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
+ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t most, ppsched_error *error);
+ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
+
+/* INVALID_SCHEDULE comes without the reason: the checker knows it. */
+ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
+ppsched_status ppi_lower_by_time(ppsched_builder *out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                 ppsched_error *error);
+ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
+
+/* For a lowered schedule. */
+ppsched_status ppi_defer_receives(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
+
+#endif

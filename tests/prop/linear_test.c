@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* zb_auto on random problems: it keeps to the memory limits, is no longer than any fixed schedule that does, and not much
+ * longer than what a full search finds, however short of memory the devices are. */
+#include "support/problem.h"
+
+#include <math.h>
+
+static const char *const fixed[] = {"gpipe", "1f1b", "eager_1f1b", "zb_h1", "zb_h2"};
+
+static double draw(uint64_t *seed, double from, double to)
+{
+    return from + (to - from) * random_below(seed, 1000) / 1000;
+}
+
+static void set_list(ppsched_config *config, int32_t quantity, const double *values)
+{
+    ppsched_error error;
+    expect_ok(ppsched_config_set_values(config, quantity, values, ppsched_config_devices(config), &error), &error);
+}
+
+/* Up to 16 devices, in half the problems with stages up to five times as long as others; memory and limits by device. `tight`:
+ * limits from one stage pass on; else from D. */
+static ppsched_config *random_problem(uint64_t *seed, int tight)
+{
+    static const int32_t kinds[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES};
+    uint32_t devices = 2 + random_below(seed, 15);
+    ppsched_config *config = make_config(devices, devices, 1 + random_below(seed, 3 * devices));
+    double scale[16], values[16], memory[16], spread = random_below(seed, 2) ? 5 : 1;
+    double limit = tight ? draw(seed, 1, devices) : draw(seed, devices, 2 * devices);
+    for (uint32_t s = 0; s < devices; s++)
+        scale[s] = draw(seed, 1, spread);
+    for (int k = 0; k < 3; k++) {
+        double mean = draw(seed, 0.5, 1.5);
+        for (uint32_t s = 0; s < devices; s++)
+            values[s] = scale[s] * mean * (spread > 1 ? draw(seed, 0.7, 1.3) : 1);
+        set_list(config, kinds[k], values);
+    }
+    for (uint32_t s = 0; s < devices; s++) {
+        memory[s] = random_below(seed, 2) ? 1 : draw(seed, 0.5, 1.5);
+        values[s] = -memory[s] * draw(seed, 0, 1);
+    }
+    set_list(config, PPSCHED_MEM_FORWARD, memory);
+    set_list(config, PPSCHED_MEM_BACKWARD_INPUT, values);
+    for (uint32_t s = 0; s < devices; s++)
+        values[s] = memory[s] * limit * (random_below(seed, 2) ? 1 : draw(seed, 1, 1.4));
+    set_list(config, PPSCHED_MEM_LIMIT, values);
+    set_number(config, PPSCHED_P2P_TIMES, random_below(seed, 2) ? draw(seed, 0, 1) : 0);
+    return config;
+}
+
+/* The longest span; infinite where the schedule goes over a limit. */
+static double span_of(const ppsched_config *config, const char *strategy)
+{
+    ppsched_schedule *schedule = make_schedule(config, strategy);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    ppsched_metrics metrics = metrics_of(timeline);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    return metrics.limit_device == PPSCHED_NONE ? metrics.span : INFINITY;
+}
+
+static void set_option(ppsched_config *config, const char *name, const char *value)
+{
+    ppsched_error error;
+    expect_ok(ppsched_config_set_option(config, name, value, &error), &error);
+}
+
+static void compare_all(int tight, double most)
+{
+    uint64_t seed = 21 + tight;
+    double worst = 0;
+    for (int trial = 0; trial < 250; trial++) {
+        ppsched_config *config = random_problem(&seed, tight);
+        double span = span_of(config, "zb_auto");
+        assert_true(isfinite(span));
+        for (size_t k = 0; k < sizeof fixed / sizeof fixed[0]; k++)
+            if (span > span_of(config, fixed[k]) * (1 + 1e-9))
+                fail_msg("trial %d: zb_auto %g, %s %g", trial, span, fixed[k], span_of(config, fixed[k]));
+        set_option(config, "placement", "linear");
+        set_option(config, "effort", "3");
+        worst = fmax(worst, span / span_of(config, "auto"));
+        ppsched_config_destroy(config);
+    }
+    print_message("# the span is at most %.3f of auto's\n", worst);
+    assert_true(worst < most);
+}
+
+static void test_ample_memory(void **state)
+{
+    (void)state;
+    compare_all(0, 1.2);
+}
+
+static void test_short_memory(void **state)
+{
+    (void)state;
+    compare_all(1, 1.25);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ample_memory),
+        cmocka_unit_test(test_short_memory),
+    };
+    return cmocka_run_group_tests_name("linear", tests, NULL, NULL);
+}

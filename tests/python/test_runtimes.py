@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runtimes and viewers read of an export: sail-sg's nodes by the rules of its runtime, traces by those of the format."""
+import collections
+import json
+import pathlib
+import random
+import re
+import unittest
+
+import ppsched
+
+CASES = pathlib.Path(__file__).resolve().parent.parent / "golden" / "cases"
+
+FIELDS = ["type", "stage", "microbatch", "chunk", "seq_split_idx", "layer_group_idx", "start_time", "completion_time",
+          "recv_peer_stage", "send_peer_stage", "comm_direction", "comm_peer_stage", "comm_pair_id", "rollback", "need_recompute",
+          "should_offload"]
+KINDS = {"F": "F", "BW": "B", "B": "I", "W": "W", "SEND_FORWARD": "SEND_F", "RECV_FORWARD": "RECV_F", "SEND_BACKWARD": "SEND_B",
+         "RECV_BACKWARD": "RECV_B"}
+
+
+def lowered_cases(p2p_time=None):
+    """Schedules with comm ops, as sail-sg's runtime runs them."""
+    for text in (CASES / "sail_comms.txt").read_text(encoding="utf-8").split("\ncase ")[1:]:
+        lines = [line.split() for line in text.splitlines()]
+        word = {line[0]: line[1] for line in lines[1:] if line and line[0] in ("strategy", "devices", "stages", "microbatches",
+                                                                               "placement", "p2p")}
+        config = ppsched.Config(int(word["devices"]), int(word["microbatches"]), int(word["stages"]), placement=word["placement"],
+                                p2p_time=float(word["p2p"]) if p2p_time is None else p2p_time)
+        orders = [line[2:] for line in lines if line and line[0] == "order"]
+        yield lines[0][0], orders, ppsched.Schedule.from_queues(config, orders, word["strategy"]).evaluate()
+
+
+def key(node):
+    return node["type"], node["layer_group_idx"], node["microbatch"]
+
+
+def key_before(node, stages):
+    """The node whose output a compute node takes; None at the start."""
+    kind, stage, microbatch = key(node)
+    if kind == "F":
+        return ("F", stage - 1, microbatch) if stage > 0 else None
+    if kind == "W":
+        return "B", stage, microbatch
+    return (kind, stage + 1, microbatch) if stage + 1 < stages else ("F", stage, microbatch)
+
+
+class SailTest(unittest.TestCase):
+    def check_compute(self, ranks, stages):
+        """Peers, as the runtime finds them itself."""
+        nodes = {key(node): node for rank in ranks for node in rank if node["type"] in ("F", "B", "BW", "W")}
+        receives, sends = {}, {}
+        for name, node in nodes.items():
+            before = key_before(node, stages)
+            if before is not None and nodes[before]["stage"] != node["stage"]:
+                receives[name], sends[before] = nodes[before]["stage"], node["stage"]
+        for name, node in nodes.items():
+            self.assertEqual((node["recv_peer_stage"], node["send_peer_stage"]), (receives.get(name), sends.get(name)), node)
+            self.assertEqual([node[field] for field in FIELDS[10:]], [None, None, None, False, False, False])
+        return nodes
+
+    def check_comm(self, ranks, nodes, stages):
+        """One SEND and one RECV for every input from elsewhere, in the direction and at the time of the runtime."""
+        pairs = collections.defaultdict(list)
+        for node in (node for rank in ranks for node in rank if key(node) not in nodes):
+            pairs[node["comm_pair_id"]].append(node)
+            self.assertEqual((node["recv_peer_stage"], node["send_peer_stage"]), (None, None))
+        self.assertEqual(len(pairs), sum(node["recv_peer_stage"] is not None for node in nodes.values()))
+        for number, pair in pairs.items():
+            send, receive = sorted(pair, key=lambda node: node["type"], reverse=True)
+            self.assertGreaterEqual(number, 0)
+            kind = send["type"][len("SEND_"):]
+            self.assertEqual(receive["type"], "RECV_" + kind)
+            taker = next(nodes[name] for name in ((t, receive["layer_group_idx"], receive["microbatch"])
+                                                  for t in (("F",) if kind == "FORWARD" else ("B", "BW"))) if name in nodes)
+            maker = nodes[key_before(taker, stages)]
+            self.assertEqual((send["layer_group_idx"], send["stage"], send["chunk"]),
+                             (maker["layer_group_idx"], maker["stage"], maker["chunk"]))
+            self.assertEqual((receive["stage"], receive["chunk"]), (taker["stage"], taker["chunk"]))
+            self.assertEqual((send["comm_peer_stage"], receive["comm_peer_stage"]), (taker["stage"], maker["stage"]))
+            for node in pair:
+                self.assertEqual((node["start_time"], node["completion_time"]), (maker["completion_time"],) * 2)
+            from_before = (maker["stage"] + 1) % len(ranks) == taker["stage"]
+            self.assertEqual((send["comm_direction"], receive["comm_direction"]),
+                             ("NEXT", "PREV") if from_before else ("PREV", "NEXT"))
+
+    def check(self, timeline):
+        schedule = timeline.schedule
+        ranks = json.loads(timeline.export("sail"))
+        self.assertEqual(len(ranks), schedule.devices)
+        for rank, (nodes, queue, spans) in enumerate(zip(ranks, schedule.queues, timeline.spans)):
+            self.assertEqual(len(nodes), len(queue))
+            for node, op, span in zip(nodes, queue, spans):
+                self.assertEqual(list(node), FIELDS)
+                self.assertEqual(f"{node['layer_group_idx']}{KINDS[node['type']]}{node['microbatch']}", str(op))
+                self.assertEqual((node["stage"], node["chunk"]), (rank, op.stage // schedule.devices))
+                if node["comm_pair_id"] is None:
+                    self.assertEqual((node["start_time"], node["completion_time"]), span)
+        return ranks, self.check_compute(ranks, schedule.stages)
+
+    def test_strategies(self):
+        for strategy, stages in (("1f1b", 4), ("zb_h2", 4), ("gpipe", 4), ("interleaved_1f1b", 12), ("interleaved_zb", 8), ("zbv", 8),
+                                 ("v_half", 8), ("v_1f1b", 8), ("zb_auto", 4), ("looped_bfs", 8)):
+            config = ppsched.Config(4, 8, stages, forward_times=1.5, p2p_time=0.25)
+            self.check(ppsched.generate(strategy, config).evaluate())
+        self.check(ppsched.generate("1f1b", ppsched.Config(1, 2)).evaluate())
+
+    def test_lowered(self):
+        names = set()
+        for name, _, timeline in lowered_cases():
+            ranks, nodes = self.check(timeline)
+            self.check_comm(ranks, nodes, timeline.schedule.stages)
+            names.add(name)
+        self.assertEqual(len(names), 5)
+
+    def test_two_ranks_send_one_way_round(self):
+        config = ppsched.Config(2, 1)
+        queues = ["0F0 0SEND_F0 0RECV_B0 0B0".split(), "1RECV_F0 1F0 1B0 1SEND_B0".split()]
+        timeline = ppsched.Schedule.from_queues(config, queues).evaluate()
+        ranks, nodes = self.check(timeline)
+        self.check_comm(ranks, nodes, 2)
+        self.assertEqual([node["comm_direction"] for rank in ranks for node in rank if node["comm_pair_id"] is not None],
+                         ["NEXT", "PREV", "PREV", "NEXT"])
+
+    def expect_refused(self, part, queues, microbatches=1, **problem):
+        timeline = ppsched.Schedule.from_queues(ppsched.Config(len(queues), microbatches, **problem),
+                                                [queue.split() for queue in queues]).evaluate()
+        with self.assertRaises(ppsched.Error) as caught:
+            timeline.export("sail")
+        self.assertIn(part, str(caught.exception))
+
+    def test_refused(self):
+        self.expect_refused("position 0: 0UNSHARD has no counterpart there", ["0UNSHARD 0F0 0B0"])
+        self.expect_refused("device 0, position 1: 0SEND_F0 is not one SEND with one RECV", ["0F0 0SEND_F0 0B0", "1F0 1B0"])
+        self.expect_refused("0SEND_F0 is not one SEND with one RECV", ["0F0 0SEND_F0 0SEND_F0 0B0", "1RECV_F0 1F0 1B0"])
+        self.expect_refused("device 0, position 2: 0B0 has no SEND and RECV", ["0F0 0SEND_F0 0B0", "1RECV_F0 1F0 1B0"])
+        self.expect_refused("1SEND_F0 does not cross devices", ["0F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1F0 1SEND_F0 1B0 1SEND_B0"])
+        self.expect_refused("1RECV_F0 does not cross devices", ["0F0 1RECV_F0 1F0 1B0 0B0"], stages=2)
+        self.expect_refused("0SEND_F0 is on a device that does not hold its stage", ["0F0 0RECV_B0 0B0", "0SEND_F0 1RECV_F0 1F0 1B0 1SEND_B0"])
+        self.expect_refused("device 0, position 1: 0I0 follows the other kind of backward", ["0F0 0I0 0W0", "1F0 1B0"])
+        pairs = ppsched.generate("1f1b_overlap", ppsched.Config(1, 2)).evaluate()
+        with self.assertRaisesRegex(ppsched.Error, "position 1: 0F1 runs overlapped"):
+            pairs.export("sail")
+        self.expect_refused("not a map", ["0F0 1F0 1B0 0B0"], stages=2, placement=[0, 0])
+        self.expect_refused("one iteration, not of 2", ["0F0 0B0 0F1 0B1"], iterations=2)
+        with self.assertRaisesRegex(ppsched.Error, "not bidirectional"):
+            ppsched.generate("dualpipe", ppsched.Config(4, 8)).evaluate().export("sail")
+        with self.assertRaisesRegex(ppsched.Error, "sail needs a timeline"):
+            ppsched.generate("1f1b", ppsched.Config(4, 8)).export("sail")
+
+
+class TraceTest(unittest.TestCase):
+    def check(self, timeline):
+        events = json.loads(timeline.export("chrome", time_scale=1000))["traceEvents"]
+        by_phase = collections.defaultdict(list)
+        for event in events:
+            by_phase[event["ph"]].append(event)
+        names = {event["tid"]: event["args"]["name"] for event in by_phase["M"] if event["name"] == "thread_name"}
+        order = {event["tid"]: event["args"]["sort_index"] for event in by_phase["M"] if event["name"] == "thread_sort_index"}
+        self.assertEqual(len(names), sum(event["name"] == "thread_name" for event in by_phase["M"]))
+        self.assertEqual((len(set(names.values())), len(set(order.values()))), (len(names), len(names)))
+        tracks = collections.defaultdict(list)
+        for event in by_phase["X"]:
+            self.assertGreaterEqual(event["dur"], 0)
+            tracks[event["tid"]].append((event["ts"], event["ts"] + event["dur"], event["name"]))
+        self.assertEqual(set(tracks), set(names))
+        for slices in tracks.values():
+            slices.sort()
+            self.assertTrue(all(a[1] <= b[0] + 1e-6 for a, b in zip(slices, slices[1:])), slices)
+        starts, ends = ({event["id"]: event for event in by_phase[phase]} for phase in "sf")
+        self.assertEqual((len(by_phase["s"]), len(by_phase["f"])), (len(starts), len(ends)))
+        self.assertEqual(set(starts), set(ends))
+        for number, start in starts.items():
+            end = ends[number]
+            self.assertLessEqual(start["ts"], end["ts"])
+            self.assertEqual((start["name"], start["cat"], end["bp"]), (end["name"], end["cat"], "e"))
+            for event, what in ((start, " send"), (end, " receive")):
+                self.assertIn(what, names[event["tid"]])
+                self.assertTrue(any(a <= event["ts"] <= b for a, b, _ in tracks[event["tid"]]), event)
+        self.assertTrue(by_phase["C"])
+        return names, tracks, starts
+
+    def test_lowered(self):
+        for p2p_time in (None, 0, 0.5, 3):
+            for name, orders, timeline in lowered_cases(p2p_time):
+                names, tracks, arrows = self.check(timeline)
+                devices = timeline.schedule.devices
+                self.assertEqual(len(arrows), sum("SEND" in token for order in orders for token in order), name)
+                self.assertEqual({names[d] for d in range(devices)}, {f"device {d}" for d in range(devices)})
+                for device, order in enumerate(orders):
+                    compute = [token for token in order if "_" not in token]
+                    self.assertEqual([token for _, _, token in tracks[device]], compute)
+                    self.assertIn(f"device {device} send", names.values())
+                    self.assertIn(f"device {device} receive", names.values())
+
+    def test_comm_ops_anywhere(self):
+        """Lowered at random, with ends that are missing, repeated, misplaced or early."""
+        dice = random.Random(1)
+        for _ in range(60):
+            devices, strategy = dice.choice([2, 3, 4]), dice.choice(["1f1b", "zbv", "interleaved_1f1b"])
+            config = ppsched.Config(devices, 2 * devices, devices * (1 if strategy == "1f1b" else 2), p2p_time=dice.choice([0, 0.5, 4]),
+                                    placement="v" if strategy == "zbv" else "loop")
+            queues = [list(map(str, queue)) for queue in ppsched.generate(strategy, config).queues]
+            for queue in queues:
+                for _ in range(dice.randrange(40)):
+                    token = f"{dice.randrange(config.stages)}{dice.choice(['SEND', 'RECV'])}_{dice.choice('FB')}{dice.randrange(4)}"
+                    queue.insert(dice.randrange(len(queue) + 1), token)
+            timeline = ppsched.Schedule.from_queues(config, queues).evaluate()
+            _, _, arrows = self.check(timeline)
+            sends, receives = (collections.Counter(
+                (int(stage) + (step if kind == "F" else -step), kind, microbatch)
+                for stage, kind, microbatch in re.findall(rf"(\d+){word}_([FB])(\d+)", " ".join(sum(queues, []))))
+                for word, step in (("SEND", 1), ("RECV", 0)))
+            self.assertEqual(len(arrows), sum(count == receives[transfer] == 1 for transfer, count in sends.items()))
+
+    def test_many_transfers_at_once(self):
+        count = 40
+        first = [token for m in range(count) for token in (f"0F{m}", f"0SEND_F{m}")] + [f"0RECV_B{m}" for m in range(count)]
+        second = [f"1RECV_F{m}" for m in range(count)] + [token for m in range(count) for token in (f"1F{m}", f"1B{m}", f"1SEND_B{m}")]
+        config = ppsched.Config(2, count, p2p_time=500)
+        timeline = ppsched.Schedule.from_queues(config, [first + [f"0B{m}" for m in range(count)], second]).evaluate()
+        names, _, arrows = self.check(timeline)
+        self.assertEqual(len(arrows), 2 * count)
+        self.assertEqual(sum("receive" in name for name in names.values()), 32)
+
+    def test_ends_that_are_missing_have_no_arrow(self):
+        config = ppsched.Config(2, 1)
+        queues = [["0F0", "0SEND_F0", "0RESHARD", "0B0"], ["1F0", "1SEND_F0", "1B0"]]
+        _, tracks, arrows = self.check(ppsched.Schedule.from_queues(config, queues).evaluate())
+        self.assertEqual(arrows, {})
+        self.assertEqual([name for _, _, name in tracks[0]], ["0F0", "0RESHARD", "0B0"])
+
+    def test_without_comm_ops(self):
+        names, _, arrows = self.check(ppsched.generate("zbv", ppsched.Config(4, 8, 8, p2p_time=0.3)).evaluate())
+        self.assertEqual((len(names), arrows), (4, {}))
+
+
+if __name__ == "__main__":
+    unittest.main()
