@@ -105,7 +105,8 @@ static uint32_t list_streams(const struct ppi_outlook_room *room, const struct p
             add_stream(streams, &count, (struct ppi_stream){partial->heads[s * 2], forward, forward});
         if (inputs > 0) {
             add_stream(streams, &count, (struct ppi_stream){partial->heads[s * 2 + 1], input, input});
-            add_stream(streams, &count, (struct ppi_stream){partial->heads[s * 2 + 1] + stage->input, inputs * stage->weight, 0});
+            add_stream(streams, &count,
+                       (struct ppi_stream){partial->heads[s * 2 + 1] + stage->input, inputs * stage->weight, 0});
         }
         if (pending > 0)
             add_stream(streams, &count, (struct ppi_stream){partial->clock[device], pending * stage->weight, 0});
@@ -141,7 +142,8 @@ static double chains_of(const struct ppi_problem *problem, const struct ppi_part
         if (inputs > 0)
             chain = larger(chain, partial->heads[s * 2 + 1] + inputs * stage->input + stage->tail[PPI_I]);
         if (own->limit < PPI_INFINITE)
-            area += area_of(stage, &partial->done[s * 3], partial->heads[s * 2 + 1], partial->clock[device], problem->microbatches);
+            area += area_of(stage, &partial->done[s * 3], partial->heads[s * 2 + 1], partial->clock[device],
+                            problem->microbatches);
     }
     if (area > 0 && own->limit > 0)
         chain = larger(chain, area / own->limit + (problem->by_span ? partial->clock[device] - larger(0, partial->start[device])

@@ -210,8 +210,8 @@ static void count(struct ppi_partial *partial, const struct ppi_stage *stage, ui
 }
 
 /* A value arrives at a stage from a device: news for the stage's if it waits for it. */
-static void deliver(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t from, uint32_t stage, enum ppi_letter letter,
-                    uint32_t microbatch, double time)
+static void deliver(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t from, uint32_t stage,
+                    enum ppi_letter letter, uint32_t microbatch, double time)
 {
     if (partial->done[stage * 3 + letter] != microbatch)
         return;

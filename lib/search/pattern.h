@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A pattern that all microbatches repeat, one period apart: when each F and I of the first one starts, so that those of all
- * others find their device free. Compilers do the same to loops: modulo scheduling (Rau, "Iterative Modulo Scheduling", 1994). */
+ * others find their device free. Compilers do the same to loops: modulo scheduling (Rau, "Iterative Modulo Scheduling",
+ * 1994). */
 #ifndef PPSCHED_SEARCH_PATTERN_H
 #define PPSCHED_SEARCH_PATTERN_H
 

@@ -21,8 +21,8 @@ static void follow(struct ppi_pattern *pattern, const struct ppi_problem *proble
 }
 
 /* Each W either as soon as its turn comes, or where nothing else can be run: the better. */
-static double dispatch_both(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
-                            struct ppi_orders *out)
+static double dispatch_both(struct ppi_dispatch_room *room, const struct ppi_problem *problem,
+                            const struct ppi_pattern *pattern, struct ppi_orders *out)
 {
     const struct ppi_dispatch soon = {.weight_lag = 0}, late = {.weight_lag = PPI_INFINITE};
     double first = ppi_dispatch(room, problem, pattern, &soon, out), second = ppi_dispatch(room, problem, pattern, &late, out);

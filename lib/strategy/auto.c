@@ -127,8 +127,8 @@ static ppsched_status nothing_fits(const struct search *search, uint32_t device,
 {
     const struct ppi_device *own = &search->problem.device[device];
     return ppi_refuse(error, &ppi_auto,
-                      "no schedule fits the memory limit: device %u must hold %g for one microbatch; the least limit that works "
-                      "is %g",
+                      "no schedule fits the memory limit: device %u must hold %g for one microbatch; the least limit that "
+                      "works is %g",
                       device, own->least + own->fixed, ppi_problem_least_limit(&search->problem));
 }
 

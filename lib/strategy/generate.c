@@ -56,7 +56,8 @@ static ppsched_status read_choice(int64_t *out, const struct ppi_strategy *strat
             return PPSCHED_OK;
         }
     join_choices(all, sizeof all, row);
-    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is \"%q\"; it must be %s", strategy->name, row->name, value, all);
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is \"%q\"; it must be %s", strategy->name, row->name,
+                    value, all);
 }
 
 static ppsched_status read_option(int64_t *out, const struct ppi_strategy *strategy, const struct ppi_option_row *row,

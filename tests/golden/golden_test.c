@@ -230,8 +230,8 @@ static void test_optimal(void **state)
             snprintf(g.placement, sizeof g.placement, "%s", placements[p]);
             snprintf(g.objective, sizeof g.objective, "%s", objectives[o]);
             const struct optima *own = optima_of(&g);
-            print_message("%-6s %-8s: %2d of %2d optima, mean excess %.3f %%, largest %.2f %%\n", placements[p], objectives[o],
-                          own->reached, own->cases, 100 * own->excess / own->cases, 100 * own->worst);
+            print_message("# %-6s %-8s: %2d of %2d optima, mean excess %.3f %%, largest %.2f %%\n", placements[p],
+                          objectives[o], own->reached, own->cases, 100 * own->excess / own->cases, 100 * own->worst);
             sum.cases += own->cases;
             sum.reached += own->reached;
             sum.worst = fmax(sum.worst, own->worst);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `auto` promises, over random problems of all placements: a schedule that can be run and keeps to the limits, never longer
- * than any other strategy's, never below the lower bound, the same each time. Tells how far above the bound it is. */
+/* What `auto` promises, over random problems of all placements: a schedule that can be run and keeps to the limits, never
+ * longer than any other strategy's, never below the lower bound, the same each time. Tells how far above the bound it is. */
 #include "support/problem.h"
 
 #include <math.h>
@@ -210,7 +210,7 @@ static void test_promises(void **state)
     for (int f = 0; f < FAMILIES; f++) {
         int n = counts[f];
         qsort(gaps[f], (size_t)n, sizeof gaps[f][0], ascending);
-        print_message("%-9s: above the bound by %5.2f %% (median), %5.2f %% (of 90 %%), %5.2f %% (largest); %d problems, %d rivals\n",
+        print_message("# %-9s: above the bound by %5.2f %% (median), %5.2f %% (90 %%), %5.2f %% (most); %d cases, %d rivals\n",
                       families[f], 100 * gaps[f][n / 2], 100 * gaps[f][n * 9 / 10], 100 * gaps[f][n - 1], n, compared[f]);
     }
     assert_true(compared[LINEAR] > 60 && compared[LOOP_OF_2] > 20 && compared[V] > 50);

@@ -327,7 +327,7 @@ static void test_random_schedules_are_never_below(void **state)
         }
         ppsched_config_destroy(config);
     }
-    print_message("%d of %d random schedules reach the bound\n", reached, found);
+    print_message("# %d of %d random schedules reach the bound\n", reached, found);
     assert_true(found > 1000);
     assert_true(reached > 200);
 }
@@ -355,7 +355,7 @@ static void test_second_copy_begins_later(void **state)
         p.wait = i % 30;
         least = fmin(least, draw(&seed, &p, 3, 1, &next));
     }
-    print_message("span %g, bound %g\n", least, bound_of(config, 1).value);
+    print_message("# span %g, bound %g\n", least, bound_of(config, 1).value);
     assert_true(bound_of(config, 1).value <= least && least < 20);
     ppsched_config_destroy(config);
 }

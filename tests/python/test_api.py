@@ -4,14 +4,21 @@ import copy
 import ctypes
 import gc
 import importlib.util
+import io
+import math
+import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
+import time
 import unittest
 from unittest import mock
 
 import ppsched
 from ppsched import _abi, _library
+from ppsched.progress import ProgressBar
 
 
 def timeline_of(strategy, **problem):
@@ -220,6 +227,183 @@ class StrategyTest(unittest.TestCase):
         self.assertEqual(ppsched.find_strategy("vpp").options[0].name, "group_size")
         with self.assertRaisesRegex(ppsched.Error, "did you mean gpipe"):
             ppsched.find_strategy("gpip")
+
+    def test_choices(self):
+        placement, objective, effort = ppsched.find_strategy("auto").options
+        self.assertEqual(placement.choices, ["default", "linear", "loop", "v", "map"])
+        self.assertEqual(objective.choices, ["span", "makespan"])
+        self.assertEqual((effort.choices, effort.minimum, effort.maximum, effort.default), ([], 0, 12, "4"))
+        self.assertEqual(ppsched.find_strategy("vpp").options[0].choices, [])
+
+
+class BoundTest(unittest.TestCase):
+    def test_values(self):
+        bound = ppsched.lower_bound(ppsched.Config(4, 8))
+        self.assertEqual(bound, ppsched.Bound(value=24, device=0, work=24, fill_drain=23, memory=0, least_limit=1))
+        config = ppsched.Config(4, 8, mem_limit=2)
+        self.assertEqual(ppsched.lower_bound(config).memory, 36)
+        for objective in ("makespan", "MAKESPAN", ppsched.Objective.MAKESPAN, 2):
+            self.assertEqual(ppsched.lower_bound(config, objective)[1:4], (0, 27, 23))
+
+    def test_no_schedule_is_below(self):
+        config = ppsched.Config(3, 5, 6, placement="v", forward_times=[1, 2, 3, 1, 2, 3], mem_limit=4)
+        for objective in ("span", "makespan"):
+            with_objective = ppsched.Config(3, 5, 6, placement="v", forward_times=[1, 2, 3, 1, 2, 3], mem_limit=4,
+                                            options={"objective": objective})
+            metrics = ppsched.generate("auto", with_objective).evaluate().metrics
+            self.assertLessEqual(ppsched.lower_bound(config, objective).value, getattr(metrics, objective) * (1 + 1e-9))
+
+    def test_bad_objectives(self):
+        config = ppsched.Config(2, 2)
+        with self.assertRaisesRegex(ppsched.Error, "no objective 'time'; there are span, makespan"):
+            ppsched.lower_bound(config, "time")
+        for objective in (0, 3, -1, 2**40, 2**32 + 1):
+            with self.assertRaisesRegex(ppsched.Error, f"no objective {objective}"):
+                ppsched.lower_bound(config, objective)
+        for objective in (None, 1.5, True, b"span"):
+            with self.assertRaisesRegex(ppsched.Error, "objective must be an integer", msg=repr(objective)):
+                ppsched.lower_bound(config, objective)
+
+    def test_bad_problems(self):
+        with self.assertRaisesRegex(ppsched.Refused, "3 stages"):
+            ppsched.lower_bound(ppsched.Config(2, 2, 3))
+        with self.assertRaisesRegex(ppsched.Error, "given alone"):
+            ppsched.lower_bound(ppsched.Config(2, 2, backward_input_times=1))
+        with self.assertRaisesRegex(ppsched.Error, "too large"):
+            ppsched.lower_bound(ppsched.Config(2, 2, forward_times=1.7e308))
+
+
+class ProgressTest(unittest.TestCase):
+    def setUp(self):
+        self.config = ppsched.Config(4, 8, 8, forward_times=[1, 2] * 4, p2p_time=0.25, mem_limit=6,
+                                     options={"placement": "v", "effort": 2})
+
+    def test_shares_and_best(self):
+        seen = []
+        schedule = ppsched.generate("auto", self.config, progress=lambda share, best: seen.append((share, best)))
+        shares, bests = zip(*seen)
+        self.assertEqual((list(shares), list(bests)), (sorted(shares), sorted(bests, reverse=True)))
+        self.assertEqual(seen[-1], (1, schedule.evaluate().metrics.span))
+        self.assertGreater(len(set(shares)), 5)
+        self.assertEqual(schedule.export("csv"), ppsched.generate("auto", self.config).export("csv"))
+
+    def test_the_config_stays_as_it_was(self):
+        calls = []
+        ppsched.generate("auto", self.config, progress=lambda share, best: calls.append(share))
+        count = len(calls)
+        ppsched.generate("auto", self.config)
+        self.assertEqual(len(calls), count)
+
+    def test_only_false_stops(self):
+        for answer in (None, 0, "", True, []):
+            ppsched.generate("auto", self.config, progress=lambda share, best, answer=answer: answer)
+        for stop in (1, 2, 5):
+            calls = []
+
+            def until(share, _best, calls=calls, stop=stop):
+                calls.append(share)
+                return len(calls) < stop
+
+            with self.assertRaisesRegex(ppsched.Cancelled, "cancelled") as caught:
+                ppsched.generate("auto", self.config, progress=until)
+            self.assertEqual((len(calls), caught.exception.status), (stop, ppsched.Status.ERROR_CANCELLED))
+
+    def test_what_it_raises_comes_out(self):
+        for error in (KeyboardInterrupt, ZeroDivisionError, SystemExit):
+            def tell(_share, _best, error=error):
+                raise error
+
+            with self.assertRaises(error):
+                ppsched.generate("auto", self.config, progress=tell)
+        with self.assertRaises(TypeError):
+            ppsched.generate("auto", self.config, progress=lambda share: None)
+        with self.assertRaises(TypeError):
+            ppsched.generate("auto", self.config, progress=3)
+
+    def test_ctrl_c(self):
+        def interrupt(_share, _best):
+            os.kill(os.getpid(), signal.SIGINT)
+
+        for progress in (interrupt, lambda share, best: interrupt(share, best) or False):
+            with self.assertRaises(KeyboardInterrupt) as caught:
+                ppsched.generate("auto", self.config, progress=progress)
+            self.assertTrue(caught.exception.__suppress_context__)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_ctrl_c_with_a_handler_of_one_s_own(self):
+        seen = []
+        before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        ppsched.generate("auto", self.config, progress=lambda share, best: os.kill(os.getpid(), signal.SIGINT))
+        self.assertEqual(set(seen), {signal.SIGINT})
+
+    def test_ctrl_c_without_progress(self):
+        big = ppsched.Config(8, 32, 16, forward_times=[1, 2, 1.5, 1] * 4, mem_limit=7,
+                             options={"placement": "v", "effort": 12})
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        start = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            ppsched.generate("auto", big)
+        self.assertLess(time.monotonic() - start, 5)
+
+    def test_another_thread(self):
+        schedules = []
+        thread = threading.Thread(target=lambda: schedules.append(ppsched.generate("auto", self.config)))
+        thread.start()
+        thread.join()
+        self.assertEqual(schedules[0].check(), [])
+
+    def test_refusals_are_still_refusals(self):
+        with self.assertRaisesRegex(ppsched.Refused, "the least limit that works is 2"):
+            ppsched.generate("auto", ppsched.Config(4, 8, 8, mem_limit=1), progress=lambda share, best: None)
+
+    def test_fixed_rules_tell_nothing(self):
+        calls = []
+        ppsched.generate("1f1b", ppsched.Config(4, 8), progress=lambda share, best: calls.append(share))
+        self.assertEqual(calls, [])
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class ProgressBarTest(unittest.TestCase):
+    def draw(self, stream, times, *steps):
+        with mock.patch("time.monotonic", side_effect=times), ProgressBar(stream) as bar:
+            for step in steps:
+                self.assertIsNot(bar(*step), False)
+            return stream.getvalue()
+
+    def test_draws_and_clears(self):
+        stream = Terminal()
+        drawn = self.draw(stream, [0, 1, 2], (0.5, math.inf), (1, 12.5))
+        self.assertIn("searching [" + "#" * 15 + "." * 15 + "]  50 %", drawn)
+        self.assertIn("[" + "#" * 30 + "] 100 %, best 12.5", drawn)
+        self.assertNotIn("inf", drawn)
+        left = stream.getvalue()[len(drawn):]
+        self.assertEqual((left.strip(" \r"), left[0], left[-1]), ("", "\r", "\r"))
+        self.assertGreaterEqual(left.count(" "), len("searching [] 100 %, best 12.5") + 30)
+
+    def test_shows_nothing_of_short_searches(self):
+        stream = Terminal()
+        self.draw(stream, [0, 0.1, 0.29], (0.5, 3), (1, 2))
+        self.assertEqual(stream.getvalue(), "")
+
+    def test_clears_after_an_exception(self):
+        stream = Terminal()
+        with self.assertRaises(KeyboardInterrupt), mock.patch("time.monotonic", side_effect=[0, 1]), ProgressBar(stream) as bar:
+            bar(0.5, 3)
+            raise KeyboardInterrupt
+        self.assertTrue(stream.getvalue().endswith(" \r"))
+
+    def test_writes_nothing_elsewhere(self):
+        stream = io.StringIO()
+        self.draw(stream, [0, 1, 2], (0.5, 3), (1, 2))
+        self.assertEqual(stream.getvalue(), "")
+        with mock.patch.object(sys, "stderr", None), ProgressBar() as bar:
+            bar(0.5, 3)
 
 
 class LibraryTest(unittest.TestCase):

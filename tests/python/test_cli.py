@@ -64,6 +64,16 @@ class ScheduleTest(CommandTest):
         self.assertEqual(set(result["metrics"]), {"makespan", "span", "bubble", "busy", "idle", "peak_memory"})
         self.assertEqual(set(result["metrics"]["bubble"]), {"of_total", "of_ideal", "of_span"})
 
+    def test_search(self):
+        words = ("schedule", "--strategy", "auto", "--num-devices", 4, "-s", 8, "-b", 8, "--mem-limit", 5, "--set", "placement=v",
+                 "--set", "effort=2")
+        result = json.loads(self.succeed(*words, "--set", "objective=makespan", "--format", "json"))
+        self.assertEqual((result["strategy"], result["placement"]), ("auto", "v"))
+        self.assertEqual(set(result["metrics"]), {"makespan", "span", "bubble", "busy", "idle", "peak_memory"})
+        self.assertLessEqual(max(result["metrics"]["peak_memory"]), 5)
+        self.fail_with(1, "it must be span or makespan", *words, "--set", "objective=time")
+        self.fail_with(1, "the least limit that works is 2", *words, "--mem-limit", 1)
+
     def test_csv(self):
         rows = list(csv.reader(io.StringIO(self.succeed("schedule", "-s", 2, "-b", 2, "--format", "csv"))))
         self.assertEqual(rows, [["0F0", "0F1", "0B0", "0B1"], ["1F0", "1B0", "1F1", "1B1"]])
@@ -296,12 +306,23 @@ class StrategiesTest(CommandTest):
         self.assertIn("--set group_size=N", text)
         self.assertIn("1f1b: ", self.succeed("strategies", "1F1B"))
         self.fail_with(1, "did you mean", "strategies", "gpip")
+        text = self.succeed("strategies", "auto")
+        self.assertIn("--set placement=default|linear|loop|v|map  ", text)
+        self.assertIn("--set objective=span|makespan  ", text)
+        self.assertIn("--set effort=N  ", text)
+        self.assertIn("(0 to 12, default: 4)", text)
+        self.assertIn("any placement, any number of stages a device", text)
 
     def test_json(self):
         path = self.folder / "s.json"
         self.succeed("strategies", "--json", "-o", path)
         rows = json.loads(path.read_text(encoding="utf-8"))
         self.assertEqual({"name", "aliases", "placement", "summary", "options"} - set(rows[0]), set())
+        (auto,) = (row for row in rows if row["name"] == "auto")
+        self.assertEqual((auto["searches"], auto["placement"], auto["chunks"]), (True, "default", 0))
+        self.assertEqual([(option["name"], option["choices"]) for option in auto["options"]],
+                         [("placement", ["default", "linear", "loop", "v", "map"]), ("objective", ["span", "makespan"]),
+                          ("effort", [])])
 
 
 class PublishedTest(unittest.TestCase):

@@ -95,7 +95,7 @@ static void test_placements(void **state)
     set_option(config, "placement", "linear");
     expect_failure(config, PPSCHED_ERROR_REFUSED, "linear placement needs as many stages as devices");
     set_option(config, "placement", "map");
-    expect_failure(config, PPSCHED_ERROR_REFUSED, "placement map needs a config with the device of each stage");
+    expect_failure(config, PPSCHED_ERROR_REFUSED, "map needs a config with the device of each stage");
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
     ppsched_schedule_release(make_schedule(config, "auto"));
     set_option(config, "placement", "loop");
@@ -117,7 +117,8 @@ static void test_refusals(void **state)
     config = make_config(2, 4, 8);
     set_number(config, PPSCHED_MEM_LIMIT, 1.5);
     expect_failure(config, PPSCHED_ERROR_REFUSED,
-                   "no schedule fits the memory limit: device 0 must hold 2 for one microbatch; the least limit that works is 2");
+                   "no schedule fits the memory limit: device 0 must hold 2 for one microbatch; the least limit that works "
+                   "is 2");
     ppsched_config_destroy(config);
 }
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Union
 from . import _abi
 from ._abi import Objective
 from ._library import Error, call, lib
-from .config import Config
+from .config import Config, integer
 from .views import sized
 
 
@@ -32,6 +32,8 @@ def lower_bound(config: Config, objective: Union[Objective, str] = "span") -> Bo
         if objective.upper() not in Objective.__members__:
             raise Error(f"there is no objective {objective!r}; there are {', '.join(o.name.lower() for o in Objective)}")
         objective = Objective[objective.upper()]
+    if integer("objective", objective) not in list(Objective):
+        raise Error(f"there is no objective {objective}")
     record = sized(_abi.Bound)
     call(lib.ppsched_lower_bound, ctypes.byref(record), config._handle, objective)
     return Bound(*(getattr(record, field) for field in Bound._fields))

@@ -19,6 +19,7 @@ from .strategy import find_strategy, strategies
 from .timeline import FORMAT_NAMES
 
 PICTURES = (".png", ".svg", ".pdf")
+INTERRUPTED = 130  # as a shell has it
 FORMATS = {".trace.json": "chrome", ".json": "json", ".csv": "csv", ".txt": "text"}
 
 # Option of the command line, lists of numbers: (option strings, help).
@@ -243,7 +244,7 @@ def _drop_output():
 
 
 def main(words=None):
-    """Runs the command; returns its exit code: 0, 1 (refused or invalid) or 2 (usage)."""
+    """Runs the command; returns its exit code: 0, 1 (refused or invalid), 2 (usage) or 130 (Ctrl-C)."""
     command = "-"
     if sys.stdout is None:
         return _fail(command, "standard output is closed")
@@ -254,6 +255,9 @@ def main(words=None):
         sys.stdout.flush()
     except BrokenPipeError:
         _drop_output()
+    except KeyboardInterrupt:
+        _fail(command, "interrupted")
+        return INTERRUPTED
     except MemoryError:
         return _fail(command, "out of memory")
     except (Error, OSError, ValueError) as error:

@@ -10,6 +10,7 @@ from . import _abi
 from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement
 from ._library import Error, call, check, encoded, lib, new_handle
 from .config import Config
+from .interrupt import Interrupts
 from .lowering import Proof, lowered, proof
 from .op import Op, from_record, text_of, to_records
 from .timeline import Timeline, export, export_format
@@ -185,14 +186,11 @@ def generate(strategy: Union[str, Callable[[Config, Builder], None]], config: Co
 
     progress: called now and then by a strategy that searches, with the share of its work that is done, 0 to 1, and the span
     (or makespan) of the best schedule so far, infinite where there is none; where it returns False the search ends with
-    ppsched.Cancelled. Ctrl-C ends a search likewise.
+    ppsched.Cancelled. Ctrl-C ends a search too, with KeyboardInterrupt.
     """
     if callable(strategy):
         return _generate_with(strategy, config)
-    name = encoded("strategy", strategy)
-    if progress is None:
-        return Schedule(new_handle(lib.ppsched_schedule_generate, config._handle, name), config)
-    return Schedule(_search(name, copy.copy(config), progress), config)
+    return _search(encoded("strategy", strategy), config, progress)
 
 
 def _search(name, config, progress):
@@ -200,19 +198,20 @@ def _search(name, config, progress):
 
     def tell(_user, share, best):
         try:
-            return progress(share, best) is False
+            return (progress is not None and progress(share, best) is False) or interrupts.error is not None
         except BaseException as error:  # comes out again behind the C call
             raised.append(error)
             return 1
 
-    function = _abi.Progress(tell)
-    lib.ppsched_config_set_progress(config._handle, function, None)
-    try:
-        return new_handle(lib.ppsched_schedule_generate, config._handle, name)
-    except Error:
-        if raised:
-            raise raised[0] from None
-        raise
+    told, function = copy.copy(config), _abi.Progress(tell)
+    lib.ppsched_config_set_progress(told._handle, function, None)
+    with Interrupts() as interrupts:
+        try:
+            return Schedule(new_handle(lib.ppsched_schedule_generate, told._handle, name), config)
+        except Error:
+            if raised:
+                raise raised[0] from None
+            raise
 
 
 def _generate_with(function, config):

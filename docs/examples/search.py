@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does memory cost? The best schedule of uneven stages for a row of memory limits, beside what is possible at best."""
+import sys
+
+import ppsched
+
+STAGES = {"forward_times": [1] * 7 + [1.75], "backward_times": [2] * 7 + [3.5]}  # the last one has the output layer too
+
+
+def show(share, best):
+    """Called now and then while the search runs; returning False would stop it."""
+    if sys.stderr.isatty():
+        print(f"{share:4.0%}, best span so far {best:g}   ", end="\r", file=sys.stderr)
+
+
+for limit in (1, 3, 5, 8):
+    config = ppsched.Config(devices=4, stages=8, microbatches=12, placement="v", p2p_time=0.125, mem_limit=limit,
+                            options={"effort": 2}, **STAGES)
+    bound = ppsched.lower_bound(config)
+    try:
+        metrics = ppsched.generate("auto", config, progress=show).evaluate().metrics
+    except ppsched.Refused as error:
+        print(error)
+        continue
+    print(f"limit {limit}: span {metrics.span:g}, {metrics.span / bound.value - 1:.1%} above the bound {bound.value:g}")
