@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The best building block on the V placement under a memory limit: tries every first-device pattern with every pair of steps
  * and every turn, prices what grows from it with the real costs, and keeps the first of the shortest longest-device spans. Only
- * where none fits does a block win whose growth must be mended first; such are priced along with the others until one fits. */
+ * where none fits does a block win whose growth must be mended first; such are priced along with the others until one fits.
+ * (Without a limit all others fit, so that they wait.) */
 #include <string.h>
 
 #include "base/checked.h"
@@ -20,6 +21,7 @@ struct search {
     struct ppi_v_grid grid;
     struct ppi_pricer pricer;
     bool can_price, done;
+    bool mends;               /* whether growths with early weight gradients are mended; else they are passed over */
     enum rank rank;           /* of the best */
     size_t per_device;
     ppsched_op *candidate, *best; /* best: the caller's */
@@ -78,7 +80,7 @@ static bool is_wanted(const struct search *search, enum rank rank)
 static ppsched_status try_block(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
 {
     int32_t most = 2 * (int32_t)search->task->shape.devices;
-    bool may_mend = is_wanted(search, MENDED);
+    bool may_mend = search->mends && is_wanted(search, MENDED);
     ppsched_status status = PPSCHED_OK;
     if (!ppi_v_grow(&search->grid, block, most, may_mend))
         return PPSCHED_OK;
@@ -142,6 +144,7 @@ static ppsched_status plan(const struct ppi_task *task, const ppsched_config *co
     uint32_t devices = task->shape.devices;
     struct search search = {.task = task, .config = config, .watch = watch, .best = orders->ops, .least_limit = PPI_INFINITE};
     search.best_span = PPI_INFINITE;
+    search.mends = config->values[PPSCHED_MEM_LIMIT].values != NULL;
     search.per_device = 6 * (size_t)task->shape.microbatches;
     search.candidate = ppi_allocate(&config->host, devices * search.per_device, sizeof *search.candidate);
     if (search.candidate == NULL)
@@ -149,6 +152,10 @@ static ppsched_status plan(const struct ppi_task *task, const ppsched_config *co
     ppsched_status status = ppi_v_grid_make(&search.grid, &config->host, devices, task->shape.microbatches, error);
     if (status == PPSCHED_OK)
         status = devices == 1 ? try_single_device(&search, error) : try_all(&search, error);
+    if (status == PPSCHED_OK && search.rank == NONE && !search.mends && devices > 1) {
+        search.mends = true;
+        status = try_all(&search, error);
+    }
     if (status == PPSCHED_OK && search.rank == NONE)
         status = nothing_fits(&search, error);
     watch->best = search.best_span;
