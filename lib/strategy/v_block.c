@@ -4,8 +4,18 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "strategy/v_squeeze.h"
 
-enum letter { BLANK, F, f, B, b, W, w, LETTERS };
+enum letter {
+    BLANK = PPI_V_BLANK,
+    F = PPI_V_F,
+    f = PPI_V_SECOND_F,
+    B = PPI_V_B,
+    b = PPI_V_FIRST_B,
+    W = PPI_V_W,
+    w = PPI_V_FIRST_W,
+    LETTERS
+};
 
 static int32_t least(int32_t a, int32_t c)
 {
@@ -178,102 +188,6 @@ static int32_t find_last(const struct ppi_v_grid *grid, int32_t device, uint8_t 
     while (c >= 0 && *cell(grid, device, c) != letter)
         c--;
     return c;
-}
-
-/* Moves one op, that is not a weight gradient, as far left as its device, whose next free column is `*next`, and the same op on
- * the neighbour that comes before it allow. False where that is not placed yet. */
-static bool place_op(struct ppi_v_grid *grid, int32_t *next, int32_t device, uint8_t letter, int32_t neighbour)
-{
-    const ptrdiff_t built = grid->built;
-    int32_t *counts = grid->counts + (letter - F) * grid->devices;
-    int32_t *placed = grid->placed + (letter - F) * (built * grid->devices);
-    int32_t index = counts[device]++, column = *next;
-    if (index >= built)
-        return false;
-    if (neighbour >= 0 && neighbour < grid->devices) {
-        if (index >= counts[neighbour])
-            return false;
-        int32_t before = placed[neighbour * built + index];
-        column = before >= column ? before + 1 : column;
-    }
-    placed[device * built + index] = *next = column;
-    return true;
-}
-
-/* One device's op in a column. */
-static bool squeeze_op(struct ppi_v_grid *grid, int32_t *next, int32_t device, uint8_t letter, int32_t neighbour)
-{
-    if (!is_weight(letter) && !place_op(grid, next, device, letter, neighbour))
-        return false;
-    if (*next >= grid->columns)
-        return false;
-    grid->spare[(size_t)device * (size_t)grid->columns + (size_t)*next] = letter;
-    ++*next;
-    return true;
-}
-
-/* One column: first what runs down the devices, then what runs up. */
-static bool squeeze_column(struct ppi_v_grid *grid, int32_t *next, int32_t column)
-{
-    const uint8_t *place = cell(grid, 0, column);
-    for (int32_t i = 0; i < grid->devices; i++, place += grid->columns)
-        if ((*place == F || *place == B || *place == W) && !squeeze_op(grid, &next[i], i, *place, i - 1))
-            return false;
-    for (int32_t i = grid->devices; i-- > 0;) {
-        place -= grid->columns;
-        if ((*place == f || *place == b || *place == w) && !squeeze_op(grid, &next[i], i, *place, i + 1))
-            return false;
-    }
-    return true;
-}
-
-/* How many of the ascending columns lie before one. */
-static int32_t count_before(const int32_t *columns, int32_t count, int32_t column)
-{
-    int32_t low = 0;
-    while (low < count) {
-        int32_t middle = low + (count - low) / 2;
-        if (columns[middle] < column)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
-}
-
-/* Puts a squeeze of a row where the one before it was, as far as columns have not changed since. */
-static void resume_row(struct ppi_v_grid *grid, int32_t device, int32_t *next)
-{
-    size_t row = (size_t)device * (size_t)grid->columns, fixed = (size_t)grid->squeezed;
-    int32_t free = grid->squeezed;
-    memcpy(grid->spare + row, grid->cells + row, fixed);
-    memset(grid->spare + row + fixed, BLANK, (size_t)grid->columns - fixed);
-    while (free > 0 && grid->cells[row + (size_t)free - 1] == BLANK)
-        free--;
-    next[device] = free;
-    for (int32_t k = 0; k < 4; k++) {
-        int32_t *count = &grid->counts[k * grid->devices + device];
-        *count = count_before(grid->placed + ((ptrdiff_t)k * grid->devices + device) * grid->built, *count, grid->squeezed);
-    }
-}
-
-/* Moves all ops to the left in their order. False where an op comes before the one that it needs. */
-static bool squeeze(struct ppi_v_grid *grid)
-{
-    int32_t *next = grid->counts + 4 * grid->devices;
-    for (int32_t i = 0; i < grid->devices; i++)
-        resume_row(grid, i, next);
-    for (int32_t c = grid->squeezed; c < grid->used; c++)
-        if (!squeeze_column(grid, next, c))
-            return false;
-    grid->used = 0;
-    for (int32_t i = 0; i < grid->devices; i++)
-        grid->used = next[i] > grid->used ? next[i] : grid->used;
-    uint8_t *cells = grid->cells;
-    grid->cells = grid->spare;
-    grid->spare = cells;
-    grid->squeezed = grid->used;
-    return true;
 }
 
 /* --- the warm-up: as many forwards as the memory allows, in the order of a V --- */
@@ -467,7 +381,7 @@ static bool rewrite_cooldown(struct ppi_v_grid *grid, bool keeps_early)
         if (!lay_diagonals(grid, i, turn, mine, first) || (!keeps_early && has_early_weight(grid, i)))
             return false;
     }
-    if (!squeeze(grid))
+    if (!ppi_v_squeeze(grid))
         return false;
     for (int32_t i = 0; i < grid->devices; i++)
         refill_weights(grid, i, blank_last_weights(grid, i, 2) + 1);
@@ -483,7 +397,7 @@ bool ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, int32_
         return false;
     if (grid->microbatches < grid->built)
         keep_first_microbatches(grid);
-    if (peak_of(grid) > peak || !squeeze(grid) || !rewrite_cooldown(grid, keeps_early))
+    if (peak_of(grid) > peak || !ppi_v_squeeze(grid) || !rewrite_cooldown(grid, keeps_early))
         return false;
     return peak_of(grid) <= peak;
 }
@@ -502,7 +416,7 @@ static int32_t first_early_weight(const struct ppi_v_grid *grid, int32_t device)
 
 bool ppi_v_mend(struct ppi_v_grid *grid, int32_t most_activations)
 {
-    if (!squeeze(grid))
+    if (!ppi_v_squeeze(grid))
         return false;
     for (int32_t i = 0; i < grid->devices; i++) {
         int32_t from = first_early_weight(grid, i);

@@ -12,6 +12,9 @@
 
 enum { PPI_V_PERIOD = 6 };
 
+/* The letters F, f, B, b, W, w. */
+enum ppi_v_letter { PPI_V_BLANK, PPI_V_F, PPI_V_SECOND_F, PPI_V_B, PPI_V_FIRST_B, PPI_V_W, PPI_V_FIRST_W };
+
 /* A block: the slots of F, f, B and b on the first device, and how far they move from one device to the next: F and B by
  * `step[0]`, from the `turn`-th device on by step[1]; f and b back by one. */
 struct ppi_v_block {

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "strategy/limits.h"
 #include "strategy/price.h"
 #include "strategy/table.h"
 #include "strategy/v_cycle.h"
@@ -62,14 +63,6 @@ struct search {
 
 /* --- the problem --- */
 
-static double static_memory(const ppsched_config *config, uint32_t stage)
-{
-    const struct ppi_values *fixed = &config->values[PPSCHED_MEM_STATIC], *weights = &config->values[PPSCHED_MEM_WEIGHTS];
-    double versions = config->weight_versions != 0 ? config->weight_versions : 1;
-    return (fixed->values != NULL ? ppi_value_at(fixed, stage) : 0) +
-           (weights->values != NULL ? versions * ppi_value_at(weights, stage) : 0);
-}
-
 static void set_device(struct search *search, uint32_t d)
 {
     struct ppi_v_device *device = &search->problem.device[d];
@@ -92,23 +85,20 @@ static void set_device(struct search *search, uint32_t d)
     search->work = work > search->work ? work : search->work;
 }
 
+/* Sums of memory are made forwards and backwards in time here, and round differently. */
 static ppsched_status set_limits(struct search *search, const struct ppi_strategy *strategy, ppsched_error *error)
 {
-    const struct ppi_values *limit = &search->config->values[PPSCHED_MEM_LIMIT];
-    double least = 0;
-    bool fits = true;
+    struct ppi_problem problem;
+    ppsched_status status = ppi_fitting_problem(&problem, strategy, search->config, PPSCHED_PLACEMENT_V, error);
+    if (status != PPSCHED_OK)
+        return status;
     for (uint32_t d = 0; d < search->problem.devices; d++) {
-        struct ppi_v_device *device = &search->problem.device[d];
-        double fixed = static_memory(search->config, d) + static_memory(search->config, 2 * search->problem.devices - 1 - d);
-        double needed = fixed + device->memory[PPI_FA] + device->memory[PPI_FZ];
-        double given = limit->values != NULL ? ppi_value_at(limit, d) * (1 + 1e-10) : PPI_INFINITE;
-        device->limit = search->flat.device[d].limit = given - fixed;
-        least = needed > least ? needed : least;
-        fits = fits && needed <= given;
+        const struct ppi_device *own = &problem.device[d];
+        double limit = own->limit + (own->limit + own->fixed) * 1e-10;
+        search->problem.device[d].limit = search->flat.device[d].limit = limit;
     }
-    if (fits)
-        return PPSCHED_OK;
-    return ppi_refuse(error, strategy, "no schedule fits the memory limit; the least limit that works is %g", least);
+    ppi_problem_clear(&problem);
+    return PPSCHED_OK;
 }
 
 static ppsched_status prepare(struct search *search, const struct ppi_strategy *strategy, const struct ppi_task *task,

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "strategy/limits.h"
 
 static double larger(double a, double b)
 {
@@ -104,14 +105,6 @@ double ppi_v_span(const struct ppi_v_planner *p)
 
 /* --- making and limits --- */
 
-static double static_memory(const ppsched_config *config, uint32_t stage)
-{
-    const struct ppi_values *fixed = &config->values[PPSCHED_MEM_STATIC], *weights = &config->values[PPSCHED_MEM_WEIGHTS];
-    double versions = config->weight_versions != 0 ? config->weight_versions : 1;
-    return (fixed->values != NULL ? ppi_value_at(fixed, stage) : 0) +
-           (weights->values != NULL ? versions * ppi_value_at(weights, stage) : 0);
-}
-
 void ppi_v_set_limit(struct ppi_v_planner *p, uint32_t r, double limit)
 {
     struct ppi_v_device *device = &p->device[r];
@@ -123,21 +116,14 @@ void ppi_v_set_limit(struct ppi_v_planner *p, uint32_t r, double limit)
 ppsched_status ppi_v_set_limits(struct ppi_v_planner *p, const struct ppi_strategy *strategy, const ppsched_config *config,
                                 ppsched_error *error)
 {
-    const struct ppi_values *limit = &config->values[PPSCHED_MEM_LIMIT];
-    double least = 0;
-    bool fits = true;
-    for (uint32_t r = 0; r < p->devices; r++) {
-        const struct ppi_v_device *device = &p->device[r];
-        double given = limit->values != NULL ? ppi_value_at(limit, r) * (1 + 1e-12) : PPI_INFINITE;
-        double held = static_memory(config, r) + static_memory(config, 2 * p->devices - 1 - r);
-        double needed = held + device->a->lane->memory[PPSCHED_KIND_F] + device->z->lane->memory[PPSCHED_KIND_F];
-        least = larger(least, needed);
-        fits = fits && needed <= given;
-        ppi_v_set_limit(p, r, given - held);
-    }
-    if (fits)
-        return PPSCHED_OK;
-    return ppi_refuse(error, strategy, "no schedule fits the memory limit; the least limit that works is %g", least);
+    struct ppi_problem problem;
+    ppsched_status status = ppi_fitting_problem(&problem, strategy, config, PPSCHED_PLACEMENT_V, error);
+    if (status != PPSCHED_OK)
+        return status;
+    for (uint32_t r = 0; r < p->devices; r++)
+        ppi_v_set_limit(p, r, problem.device[r].limit);
+    ppi_problem_clear(&problem);
+    return PPSCHED_OK;
 }
 
 static void connect(struct ppi_v_planner *p)

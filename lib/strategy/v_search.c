@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The best building block on the V placement under a memory limit: tries every first-device pattern with every pair of steps
  * and every turn, prices what grows from it with the real costs, and keeps the first of the shortest longest-device spans. Only
- * where none fits are blocks considered whose growth must be mended first. */
+ * where none fits does a block win whose growth must be mended first; such are priced along with the others until one fits.
+ * (Without a limit all others fit, so that they wait.) */
 #include <string.h>
 
 #include "base/checked.h"
@@ -10,57 +11,83 @@
 #include "strategy/table.h"
 #include "strategy/v_block.h"
 
+/* What the best candidate is: one that grew as it is goes before any that was mended. */
+enum rank { NONE, MENDED, GROWN };
+
 struct search {
     const struct ppi_task *task;
     const ppsched_config *config;
     struct ppi_watch *watch;
     struct ppi_v_grid grid;
-    struct ppi_pricer pricer; /* made with the first candidate that can be run */
-    bool can_price, found, done;
+    struct ppi_pricer pricer;
+    bool can_price, done;
     bool mends;               /* whether growths with early weight gradients are mended; else they are passed over */
+    enum rank rank;           /* of the best */
     size_t per_device;
     ppsched_op *candidate, *best; /* best: the caller's */
     double best_span;
     double least_limit; /* of the candidates that do not fit, the least memory that one needs */
 };
 
-static ppsched_status price_candidate(struct search *search, ppsched_error *error)
+static void keep(struct search *search, enum rank rank, double span)
+{
+    search->rank = rank;
+    search->best_span = span;
+    memcpy(search->best, search->candidate, search->task->shape.devices * search->per_device * sizeof *search->best);
+    if (rank == GROWN) {
+        search->watch->best = span;
+        search->done = span <= search->pricer.least_span; /* nothing can be shorter */
+    }
+}
+
+/* The pricer is made with the first candidate that can be run. */
+static ppsched_status make_pricer(struct search *search, ppsched_error *error)
+{
+    if (search->can_price)
+        return PPSCHED_OK;
+    ppsched_status status = ppi_pricer_make(&search->pricer, search->config, PPSCHED_PLACEMENT_V, search->candidate,
+                                            search->per_device, error);
+    search->can_price = status == PPSCHED_OK;
+    return status;
+}
+
+static ppsched_status price_candidate(struct search *search, enum rank rank, ppsched_error *error)
 {
     struct ppi_price price;
-    if (!search->can_price) {
-        ppsched_status status = ppi_pricer_make(&search->pricer, search->config, PPSCHED_PLACEMENT_V, search->candidate,
-                                                search->per_device, error);
-        search->can_price = status == PPSCHED_OK;
-        if (status != PPSCHED_OK)
-            return status;
-    }
-    ppi_price_memory(&search->pricer, search->candidate, &price);
-    if (!price.fits && (search->found || price.peak >= search->least_limit)) /* it is of no account, runnable or not */
-        return PPSCHED_OK;
-    ppsched_status status = ppi_price(&search->pricer, search->candidate, &price, error);
+    ppsched_status status = make_pricer(search, error);
     if (status != PPSCHED_OK)
         return status;
-    if (!price.fits) {
+    ppi_price_memory(&search->pricer, search->candidate, &price);
+    if (!price.fits && (search->rank >= rank || price.peak >= search->least_limit)) /* of no account, runnable or not */
+        return PPSCHED_OK;
+    status = ppi_price(&search->pricer, search->candidate, &price, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (!price.fits)
         search->least_limit = price.peak < search->least_limit ? price.peak : search->least_limit;
-        return PPSCHED_OK;
-    }
-    if (search->found && price.span >= search->best_span)
-        return PPSCHED_OK;
-    search->found = true;
-    search->best_span = search->watch->best = price.span;
-    memcpy(search->best, search->candidate, search->task->shape.devices * search->per_device * sizeof *search->best);
-    search->done = price.span <= search->pricer.least_span; /* nothing can be shorter */
+    else if (rank > search->rank || price.span < search->best_span)
+        keep(search, rank, price.span);
     return PPSCHED_OK;
+}
+
+/* Whether candidates of a rank are still of use. */
+static bool is_wanted(const struct search *search, enum rank rank)
+{
+    return rank == GROWN || search->rank == NONE || (search->rank == MENDED && search->best_span > search->pricer.least_span);
 }
 
 /* A block that cannot be run, or grows none, is passed over. */
 static ppsched_status try_block(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
 {
     int32_t most = 2 * (int32_t)search->task->shape.devices;
-    if (!ppi_v_grow(&search->grid, block, most, search->mends) || (search->mends && !ppi_v_mend(&search->grid, most)) ||
-        !ppi_v_ops(&search->grid, search->candidate))
+    bool may_mend = search->mends && is_wanted(search, MENDED);
+    ppsched_status status = PPSCHED_OK;
+    if (!ppi_v_grow(&search->grid, block, most, may_mend))
         return PPSCHED_OK;
-    ppsched_status status = price_candidate(search, error);
+    if (ppi_v_ops(&search->grid, search->candidate))
+        status = price_candidate(search, GROWN, error);
+    else if (may_mend && ppi_v_mend(&search->grid, most) && ppi_v_ops(&search->grid, search->candidate))
+        status = price_candidate(search, MENDED, error);
     return status == PPSCHED_ERROR_INVALID_SCHEDULE ? PPSCHED_OK : status;
 }
 
@@ -102,7 +129,7 @@ static ppsched_status try_single_device(struct search *search, ppsched_error *er
     static const uint16_t stages[] = {0, 1, 1, 1, 0, 0};
     for (uint32_t k = 0; k < search->per_device; k++)
         search->candidate[k] = (ppsched_op){.microbatch = k / 6, .stage = stages[k % 6], .kind = kinds[k % 6]};
-    return price_candidate(search, error);
+    return price_candidate(search, GROWN, error);
 }
 
 static ppsched_status nothing_fits(const struct search *search, ppsched_error *error)
@@ -116,6 +143,8 @@ static ppsched_status plan(const struct ppi_task *task, const ppsched_config *co
 {
     uint32_t devices = task->shape.devices;
     struct search search = {.task = task, .config = config, .watch = watch, .best = orders->ops, .least_limit = PPI_INFINITE};
+    search.best_span = PPI_INFINITE;
+    search.mends = config->values[PPSCHED_MEM_LIMIT].values != NULL;
     search.per_device = 6 * (size_t)task->shape.microbatches;
     search.candidate = ppi_allocate(&config->host, devices * search.per_device, sizeof *search.candidate);
     if (search.candidate == NULL)
@@ -123,12 +152,13 @@ static ppsched_status plan(const struct ppi_task *task, const ppsched_config *co
     ppsched_status status = ppi_v_grid_make(&search.grid, &config->host, devices, task->shape.microbatches, error);
     if (status == PPSCHED_OK)
         status = devices == 1 ? try_single_device(&search, error) : try_all(&search, error);
-    if (status == PPSCHED_OK && !search.found && devices > 1) {
+    if (status == PPSCHED_OK && search.rank == NONE && !search.mends && devices > 1) {
         search.mends = true;
         status = try_all(&search, error);
     }
-    if (status == PPSCHED_OK && !search.found)
+    if (status == PPSCHED_OK && search.rank == NONE)
         status = nothing_fits(&search, error);
+    watch->best = search.best_span;
     if (search.can_price)
         ppi_pricer_clear(&search.pricer);
     if (search.grid.cells != NULL)

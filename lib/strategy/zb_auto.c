@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "search/bound.h"
 #include "search/repeat.h"
+#include "strategy/limits.h"
 #include "strategy/price.h"
 #include "strategy/table.h"
 #include "strategy/zb_greedy.h"
@@ -131,9 +132,6 @@ static ppsched_status try_harder(struct search *search, ppsched_error *error)
 
 static ppsched_status run(struct search *search, ppsched_error *error)
 {
-    if (ppi_problem_unfit_device(&search->problem) != PPSCHED_NONE)
-        return ppi_refuse(error, &ppi_zb_auto, "no schedule fits the memory limit; the least limit that works is %g",
-                          ppi_problem_least_limit(&search->problem));
     search->per_device = 3 * (size_t)search->task->shape.microbatches;
     search->candidate =
         ppi_allocate(&search->config->host, search->task->shape.devices * search->per_device, sizeof *search->candidate);
@@ -153,13 +151,8 @@ static ppsched_status run(struct search *search, ppsched_error *error)
 static ppsched_status plan(const struct ppi_task *task, const ppsched_config *config, struct ppi_watch *watch,
                            struct ppi_orders *orders, ppsched_error *error)
 {
-    struct ppi_placement place;
     struct search search = {.task = task, .config = config, .watch = watch, .orders = orders, .span = PPI_INFINITE};
-    ppsched_status status = ppi_config_place(&place, config, PPSCHED_PLACEMENT_LINEAR, error);
-    if (status != PPSCHED_OK)
-        return status;
-    status = ppi_problem_make(&search.problem, config, &place, true, error);
-    ppi_release(&config->host, place.device_of);
+    ppsched_status status = ppi_fitting_problem(&search.problem, &ppi_zb_auto, config, PPSCHED_PLACEMENT_LINEAR, error);
     if (status != PPSCHED_OK)
         return status;
     status = run(&search, error);
