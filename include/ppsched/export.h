@@ -17,8 +17,9 @@ extern "C" {
 
 enum ppsched_format {
     PPSCHED_FORMAT_TEXT = 1,        /* a grid for terminals: a row a device, time to the right */
-    PPSCHED_FORMAT_CSV = 2,         /* PyTorch's compute_only CSV: a row a device, a cell an op */
-    PPSCHED_FORMAT_JSON = 3,        /* one object: sizes, queues with tokens, starts and ends, metrics */
+    PPSCHED_FORMAT_CSV = 2,         /* PyTorch's CSV: a row a device, a cell an op; compute_only where all are F, B, I
+                                       and W, else compute_comms */
+    PPSCHED_FORMAT_JSON = 3,        /* one object: sizes, queues with tokens, starts and ends, metrics, flags */
     PPSCHED_FORMAT_CHROME_TRACE = 4 /* Trace Event JSON for Perfetto or chrome://tracing: a track a device, memory counters */
 };
 
