@@ -87,7 +87,7 @@ static ppsched_status name_placement(const struct rows *rows)
     return PPSCHED_OK;
 }
 
-/* Tells which model copy runs each microbatch. False, with the op, where one is in neither's place or its microbatch in both. */
+/* Tells which model copy runs each microbatch; false, with the op, where one is in neither's place or its pass in both. */
 static bool find_copies(struct rows *rows)
 {
     const struct ppi_reading *reading = rows->reading;

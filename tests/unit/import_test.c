@@ -208,8 +208,8 @@ static void test_json_escapes(void **state)
     (void)state;
     ppsched_schedule *schedule =
         import_text(PPSCHED_FORMAT_JSON, "{\"\\u0073trategy\": \"\\\"\\\\\\/\\b\\n\\u00e4\\u20ac\\ud83d\\ude00\", "
-                                         "\"devices\": 1, \"stages\": 1, \"microbatches\": 1, \"iterations\": 1, \"queues\": [{\"device\": 0, "
-                                         "\"ops\": [\"(\\u0030F0\\u003b0B0)OVERLAP_F_B\"]}]}");
+                                         "\"devices\": 1, \"stages\": 1, \"microbatches\": 1, \"iterations\": 1, "
+                                         "\"queues\": [{\"device\": 0, \"ops\": [\"(\\u0030F0\\u003b0B0)OVERLAP_F_B\"]}]}");
     assert_string_equal(ppsched_schedule_name(schedule), "\"\\/\b\n\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
     expect_queue(schedule, 0, "(0F0;0B0)OVERLAP_F_B");
     ppsched_schedule_release(schedule);

@@ -11,7 +11,7 @@ from ._library import Cancelled, Error, InvalidSchedule, Refused, lib
 from .bound import Bound, lower_bound
 from .config import Config
 from .op import Op
-from .schedule import Builder, Finding, Schedule, generate
+from .schedule import Builder, Finding, Schedule, generate, read
 from .strategy import Option, Strategy, find_strategy, strategies
 from .timeline import Bubble, DeviceMetrics, MemoryPoint, Metrics, Span, Timeline
 from .views import View
@@ -21,5 +21,5 @@ __version__ = lib.ppsched_version_text().decode()
 __all__ = [
     "Bound", "Bubble", "Builder", "Cancelled", "Config", "DeviceMetrics", "Error", "Finding", "FindingKind", "Format", "InvalidSchedule", "Kind",
     "MemoryPoint", "Metrics", "Objective", "Op", "Option", "Placement", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline",
-    "View", "find_strategy", "generate", "lower_bound", "strategies",
+    "View", "find_strategy", "generate", "lower_bound", "read", "strategies",
 ]
