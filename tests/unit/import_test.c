@@ -2,6 +2,7 @@
 /* The readers: what they take, what they refuse and where, and what they know of sizes and placement. */
 #include "support/problem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -285,6 +286,33 @@ static void test_sizes_of_json(void **state)
                 REFUSED, "3 stages are not a multiple of 2 devices");
 }
 
+/* As many rows, or as long a list, as there may be, and one more. */
+static void test_largest_sizes(void **state)
+{
+    enum { LARGEST = PPSCHED_MAX_STAGES };
+    char *text = malloc((LARGEST + 1) * 10 + 100);
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    size_t size = 0;
+    (void)state;
+    assert_non_null(text);
+    for (int d = 0; d < LARGEST; d++)
+        size += (size_t)sprintf(text + size, "%dF0\n", d);
+    expect_ok(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, text, size, NULL, &error), &error);
+    assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_LINEAR);
+    ppsched_schedule_release(schedule);
+    size += (size_t)sprintf(text + size, "0F0\n");
+    expect_refusal(PPSCHED_FORMAT_CSV, text, size, PPSCHED_ERROR_RANGE, PPSCHED_NONE, PPSCHED_NONE, "more than 65535 devices");
+    size = (size_t)sprintf(text, "{\"stage_devices\": [0");
+    for (int i = 0; i < LARGEST; i++)
+        size += (size_t)sprintf(text + size, ",0");
+    size += (size_t)sprintf(text + size, "%200s", "]}");
+    expect_refusal(PPSCHED_FORMAT_JSON, text, size, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, PPSCHED_NONE, "than there can be stages");
+    size = (size_t)sprintf(text, "{\"queues\": [{\"device\": 0, \"ops\": [\"\\u0030%300s\"]}]}", "");
+    expect_refusal(PPSCHED_FORMAT_JSON, text, size, PPSCHED_ERROR_SYNTAX, 0, 0, "it is too long");
+    free(text);
+}
+
 static void test_bad_arguments(void **state)
 {
     ppsched_schedule *schedule = NULL;
@@ -360,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_json_that_is_refused),
         cmocka_unit_test(test_deep_nesting),
         cmocka_unit_test(test_sizes_of_json),
+        cmocka_unit_test(test_largest_sizes),
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_each_allocation_may_fail),
     };
