@@ -17,8 +17,9 @@ extern "C" {
 
 enum ppsched_format {
     PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: a row a device, time to the right */
-    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's compute_only CSV: a row a device, a cell an op */
-    PPSCHED_FORMAT_JSON = 3,         /* one object: sizes, queues with tokens, starts and ends, metrics */
+    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: a row a device, a cell an op; compute_only where all are F, B, I and W,
+                                        else compute_comms */
+    PPSCHED_FORMAT_JSON = 3,         /* one object: sizes, queues with tokens, starts and ends, metrics, flags */
     PPSCHED_FORMAT_CHROME_TRACE = 4, /* Trace Event JSON for Perfetto and chrome://tracing: tracks, arrows, memory counters */
     PPSCHED_FORMAT_MEGATRON = 5,     /* Megatron-LM: an object with schedule table, warm-up counts and order lists of 1F1B */
     PPSCHED_FORMAT_DEEPSPEED = 6,    /* DeepSpeed: the instruction lists of 1F1B with buffer ids, a line a rank */

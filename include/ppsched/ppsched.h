@@ -15,6 +15,7 @@
 #include <ppsched/environment.h>
 #include <ppsched/evaluate.h>
 #include <ppsched/export.h>
+#include <ppsched/import.h>
 #include <ppsched/lower.h>
 #include <ppsched/op.h>
 #include <ppsched/schedule.h>

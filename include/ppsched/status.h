@@ -30,7 +30,8 @@ enum ppsched_status_value {
     PPSCHED_ERROR_WRITER = 12,          /* the caller's writer asked to stop */
     PPSCHED_ERROR_CALLBACK = 13,        /* the caller's generator failed */
     PPSCHED_ERROR_INTERNAL = 14,        /* a defect of the library */
-    PPSCHED_ERROR_CANCELLED = 15        /* the caller's progress callback asked to stop */
+    PPSCHED_ERROR_CANCELLED = 15,       /* the caller's progress callback asked to stop */
+    PPSCHED_ERROR_SYNTAX = 16           /* a text that is not what its format says */
 };
 
 /* Stands in a record's number that does not apply. */

@@ -26,6 +26,7 @@ static const struct row rows[] = {
     ROW(PPSCHED_ERROR_CALLBACK, "the generator failed"),
     ROW(PPSCHED_ERROR_INTERNAL, "a defect of the library"),
     ROW(PPSCHED_ERROR_CANCELLED, "cancelled by the caller"),
+    ROW(PPSCHED_ERROR_SYNTAX, "the text is not what its format says"),
 };
 
 static const struct row *row_of(ppsched_status status)

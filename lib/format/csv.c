@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PyTorch's compute_only CSV: row i is rank i, a cell is an op or an overlapped pair. */
+/* PyTorch's CSV: row i is rank i, a cell is an op or an overlapped pair. It is compute_only where all ops are F, B, I and W,
+ * and compute_comms where there are others. */
 #include "base/error.h"
+#include "format/csv_reader.h"
 #include "format/formats.h"
 
 static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *error)
@@ -8,11 +10,11 @@ static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *erro
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++) {
             const ppsched_op *op = &schedule->queues[d].ops[i];
-            if (!ppi_is_compute(op->kind))
+            if (op->kind > PPSCHED_KIND_REDUCE_GRAD)
                 return ppi_fail_at(error, PPSCHED_ERROR_REFUSED,
                                    (struct ppi_place){d, op->stage, op->microbatch, (uint32_t)i},
-                                   "a compute_only CSV holds F, B, I and W; device %u has %s at position %zu", d,
-                                   ppi_kind_token(op->kind), i);
+                                   "PyTorch's CSV has no %s, which device %u has at position %zu",
+                                   ppi_kind_token(op->kind), d, i);
         }
     return PPSCHED_OK;
 }
@@ -33,4 +35,4 @@ static void write_csv(struct ppi_writer *writer, const ppsched_schedule *schedul
     }
 }
 
-const struct ppi_format ppi_csv_format = {.name = "csv", .fits = fits, .write = write_csv};
+const struct ppi_format ppi_csv_format = {.name = "csv", .fits = fits, .write = write_csv, .read = ppi_read_csv};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats. Each writes a schedule with its timeline, which may be NULL where the format allows it. */
+/* The formats. Each writes a schedule with its timeline, which may be NULL where the format allows it; some are read too. */
 #ifndef PPSCHED_FORMAT_FORMATS_H
 #define PPSCHED_FORMAT_FORMATS_H
 
 #include <stdbool.h>
 
 #include "eval/timeline.h"
+#include "format/reading.h"
 #include "format/writer.h"
 
 struct ppi_format {
@@ -15,6 +16,8 @@ struct ppi_format {
     ppsched_status (*fits)(const ppsched_schedule *schedule, ppsched_error *error);
     void (*write)(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                   const ppsched_export_options *options);
+    /* Reads a text of the format. NULL where it is only written. */
+    ppsched_status (*read)(struct ppi_reading *reading, const char *data, size_t size);
 };
 
 extern const struct ppi_format ppi_text_format;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One JSON object: sizes, a queue a device with tokens, starts and ends, and the metrics. */
+/* One JSON object: sizes, a queue a device with tokens, starts and ends, the metrics, and what else a schedule is. */
 #include "format/formats.h"
+#include "format/json_reader.h"
 
 static void write_field(struct ppi_writer *writer, const char *name, uint32_t value)
 {
@@ -85,6 +86,18 @@ static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *tim
     ppi_write(writer, "}", 1);
 }
 
+/* What a schedule has beside sizes and queues. */
+static void write_properties(struct ppi_writer *writer, const ppsched_schedule *schedule)
+{
+    ppi_write_text(writer, schedule->flushes ? ",\n \"flushes\": true" : ",\n \"flushes\": false");
+    write_field(writer, ", \"weight_versions\": ", schedule->weight_versions);
+    if (schedule->placement.kind != PPSCHED_PLACEMENT_MAP)
+        return;
+    for (uint32_t s = 0; s < schedule->shape.stages; s++)
+        write_field(writer, s > 0 ? ", " : ", \"stage_devices\": [", schedule->placement.device_of[s]);
+    ppi_write(writer, "]", 1);
+}
+
 static void write_json(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                        const ppsched_export_options *options)
 {
@@ -100,7 +113,8 @@ static void write_json(struct ppi_writer *writer, const ppsched_schedule *schedu
     write_queues(writer, schedule, timeline);
     if (timeline != NULL)
         write_metrics(writer, timeline);
+    write_properties(writer, schedule);
     ppi_write_text(writer, "}\n");
 }
 
-const struct ppi_format ppi_json_format = {.name = "json", .write = write_json};
+const struct ppi_format ppi_json_format = {.name = "json", .write = write_json, .read = ppi_read_json};

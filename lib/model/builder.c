@@ -123,6 +123,16 @@ ppsched_status ppi_builder_append(ppsched_builder *builder, uint32_t device, con
     return PPSCHED_OK;
 }
 
+void ppi_builder_adopt(ppsched_builder *builder, ppsched_op *ops, const size_t *ends)
+{
+    size_t first = 0;
+    builder->block = ops;
+    for (uint32_t d = 0; d < builder->shape.devices; d++) {
+        builder->segments[d] = (struct ppi_segment){ops + first, ends[d] - first, ends[d] - first};
+        first = ends[d];
+    }
+}
+
 static size_t total_count(const ppsched_builder *builder)
 {
     size_t total = 0;

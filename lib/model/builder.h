@@ -37,6 +37,9 @@ ppsched_status ppi_builder_reserve(ppsched_builder *builder, size_t count, ppsch
 ppsched_status ppi_builder_append(ppsched_builder *builder, uint32_t device, const ppsched_op *ops, size_t count,
                                   ppsched_error *error);
 
+/* Takes over ops that lie device by device in memory of the same host, up to `ends[device]`. For an empty builder. */
+void ppi_builder_adopt(ppsched_builder *builder, ppsched_op *ops, const size_t *ends);
+
 ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *builder, ppsched_error *error);
 
 /* Writes one device's ops into what was reserved for it: the fast way for generators. */

@@ -70,7 +70,7 @@ ppsched_status ppi_placement_fits(int32_t kind, const struct ppi_shape *shape, p
     }
 }
 
-static uint32_t device_of(int32_t kind, const struct ppi_shape *shape, uint32_t stage, const uint32_t *map)
+uint32_t ppi_placed_device(int32_t kind, const struct ppi_shape *shape, uint32_t stage, const uint32_t *map)
 {
     uint32_t place = stage % shape->devices;
     if (kind == PPSCHED_PLACEMENT_MAP)
@@ -91,7 +91,7 @@ ppsched_status ppi_placement_make(struct ppi_placement *out, const struct ppi_ho
     if (table == NULL)
         return ppi_fail_memory(error, "the placement");
     for (uint32_t s = 0; s < shape->stages; s++)
-        table[s] = device_of(kind, shape, s, map);
+        table[s] = ppi_placed_device(kind, shape, s, map);
     if (copies == 2)
         for (uint32_t s = 0; s < shape->stages; s++)
             table[shape->stages + s] = shape->devices - 1 - s;

@@ -34,6 +34,9 @@ ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t st
 /* Tells whether a placement suits the sizes: REFUSED with the nearest sizes that do. */
 ppsched_status ppi_placement_fits(int32_t kind, const struct ppi_shape *shape, ppsched_error *error);
 
+/* Device that has a stage (of the first copy, where there are two); `map` is for MAP. */
+uint32_t ppi_placed_device(int32_t kind, const struct ppi_shape *shape, uint32_t stage, const uint32_t *map);
+
 /* Fills the table of a placement that fits; `map` is for MAP. The caller releases `device_of`. */
 ppsched_status ppi_placement_make(struct ppi_placement *out, const struct ppi_host *host, int32_t kind,
                                   const struct ppi_shape *shape, const uint32_t *map, ppsched_error *error);

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package: natural objects, zero-copy views, exceptions with the library's message."""
 import copy
+import csv
 import ctypes
 import gc
 import importlib.util
 import io
 import math
 import os
+import pathlib
 import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -139,6 +142,74 @@ class ScheduleTest(unittest.TestCase):
         del timeline
         gc.collect()
         self.assertEqual((view[0], spans[0]), first)
+
+
+class ReadTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(folder.name)
+        self.addCleanup(folder.cleanup)
+
+    def test_round_trip(self):
+        schedule = ppsched.generate("dualpipe", ppsched.Config(4, 8, iterations=2))
+        for format in ("csv", "json"):
+            path = self.folder / f"a.{format}"
+            path.write_text(schedule.export(format), encoding="utf-8")
+            for again in (ppsched.read(path), ppsched.Schedule.read(str(path), format), ppsched.Schedule.from_text(path.read_bytes(), format),
+                          ppsched.Schedule.from_text(schedule.export(format), ppsched.Format[format.upper()])):
+                self.assertEqual([list(queue) for queue in again.queues], [list(queue) for queue in schedule.queues])
+                self.assertEqual((again.placement, again.iterations, again.flushes), (schedule.placement, 2, True))
+                self.assertEqual(again.name, "dualpipe" if format == "json" else "custom")
+                self.assertEqual(again.evaluate().metrics, schedule.evaluate().metrics)
+
+    def test_real_files_of_pytorch(self):
+        files = sorted((pathlib.Path(__file__).resolve().parents[1] / "golden" / "csv").glob("*.csv"))
+        self.assertEqual(len(files), 10)
+        for path in files:
+            schedule = ppsched.read(path)
+            self.assertEqual(schedule.check(), [], path)
+            with open(path, encoding="utf-8", newline="") as file:
+                rows = [[cell for cell in row if cell] for row in csv.reader(file)]
+            self.assertEqual(list(csv.reader(io.StringIO(schedule.export("csv")))), rows)
+            self.assertEqual(ppsched.Schedule.from_text(schedule.export("json"), "json").export("csv"), schedule.export("csv"))
+
+    def test_lists_and_config(self):
+        text = ppsched.generate("1f1b", ppsched.Config(2, 2)).export("csv")
+        schedule = ppsched.Schedule.from_text(text, "csv", forward_times=[1, 2], p2p_time=0.5)
+        self.assertEqual(schedule.config.values("forward_times"), [1, 2])
+        self.assertEqual(schedule.evaluate().metrics,
+                         ppsched.generate("1f1b", ppsched.Config(2, 2, forward_times=[1, 2], p2p_time=0.5)).evaluate().metrics)
+        with self.assertRaisesRegex(ppsched.Error, "give 1 for all stages or 2"):
+            ppsched.Schedule.from_text(text, "csv", forward_times=[1, 2, 3])
+        with self.assertRaisesRegex(TypeError, "no argument 'forward_time'"):
+            ppsched.Schedule.from_text(text, "csv", forward_time=1)
+
+    def test_placement_map(self):
+        schedule = ppsched.Schedule.from_text("2F0,2B0\n0F0,1F0,1B0,0B0\n", "csv")
+        self.assertEqual([schedule.device_of(stage) for stage in range(3)], [1, 1, 0])
+        self.assertEqual(schedule.evaluate().metrics.makespan, 9)
+        again = ppsched.Schedule.from_text(schedule.export("json"), "json")
+        self.assertEqual(again.export("json"), schedule.export("json"))
+
+    def test_what_is_refused(self):
+        with self.assertRaises(ppsched.Error) as caught:
+            ppsched.Schedule.from_text("0F0,0B0\n1F0,1BW0\n", "csv")
+        self.assertEqual((caught.exception.status, caught.exception.device, caught.exception.position),
+                         (ppsched.Status.ERROR_SYNTAX, 1, 1))
+        self.assertIn('rank 1, column 1: cannot read "1BW0": BW is', str(caught.exception))
+        path = self.folder / "a.csv"
+        path.write_text("0F", encoding="utf-8")
+        with self.assertRaisesRegex(ppsched.Error, "a.csv: rank 0, column 0: .* its microbatch is missing") as caught:
+            ppsched.read(path)
+        self.assertEqual(caught.exception.device, 0)
+        with self.assertRaises(FileNotFoundError):
+            ppsched.read(self.folder / "none.csv")
+        for misuse in (lambda: ppsched.read("a.txt"), lambda: ppsched.Schedule.from_text("0F0", "text"),
+                       lambda: ppsched.Schedule.from_text(0, "csv"), lambda: ppsched.Schedule.from_text("\ud800", "csv"),
+                       lambda: ppsched.Schedule.from_text("0F0", ppsched.Format.TEXT),
+                       lambda: ppsched.Schedule.from_text(b"0F0\0", "csv"), lambda: ppsched.Schedule.from_text("", "csv")):
+            with self.assertRaises(ppsched.Error):
+                misuse()
 
 
 class ViewTest(unittest.TestCase):

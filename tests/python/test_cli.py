@@ -299,6 +299,88 @@ class BadInputTest(CommandTest):
         self.assertEqual(path.read_text(encoding="utf-8"), "old")
 
 
+class CheckTest(CommandTest):
+    def test_good_files(self):
+        for ending, name in (("csv", "custom"), ("json", "zbv")):
+            path = self.folder / f"a.{ending}"
+            self.succeed("schedule", "--strategy", "zbv", "--num-devices", 2, "-s", 4, "-b", 1, "-o", path)
+            text = self.succeed("check", path)
+            self.assertEqual(text, f"ok: {name}: 2 devices, 4 stages, 1 microbatch, 1 iteration, v placement, 12 ops\n")
+        row = json.loads(self.succeed("check", path, "--json"))
+        self.assertEqual((row["valid"], row["strategy"], row["stages"], row["findings"]), (True, "zbv", 4, []))
+        path.rename(self.folder / "a.x")
+        self.assertTrue(self.succeed("check", self.folder / "a.x", "--from", "json").startswith("ok: zbv: "))
+
+    def test_findings(self):
+        path = self.write("a.csv", "0F0,0F1,0B0\n1F0,1B0,1F1,1B1\n")
+        result = run("check", path)
+        self.assertEqual((result.returncode, result.stdout), (1, "device 0: 0B1 is missing\n"))
+        self.assertEqual(result.stderr, f"ppsched check: {path}: 1 finding; first: device 0: 0B1 is missing\n")
+        result = run("check", path, "--json")
+        row = json.loads(result.stdout)
+        self.assertEqual((result.returncode, row["valid"], row["ops"]), (1, False, 7))
+        self.assertEqual(row["findings"], [{"kind": "missing", "device": 0, "position": None, "op": "0B1", "other_device": None,
+                                            "other_position": None, "other": None, "text": "device 0: 0B1 is missing"}])
+        path = self.write("a.csv", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n")
+        result = run("check", path)
+        self.assertEqual((result.returncode, len(result.stdout.splitlines()), result.stderr.count("\n")), (1, 2, 1))
+
+    def test_unreadable_files(self):
+        path = self.write("a.csv", "0F0,0BW0\n")
+        self.fail_with(1, f'{path}: rank 0, column 1: cannot read "0BW0"', "check", path)
+        result = run("check", path, "--json")
+        row = json.loads(result.stdout)
+        self.assertEqual((result.returncode, row["valid"], row["error"]["status"], row["error"]["device"], row["error"]["position"]),
+                         (1, False, "error_syntax", 0, 1))
+        self.fail_with(1, "line 1, column 1: an object must stand here", "check", self.write("a.json", "[1]"))
+        self.fail_with(1, "cannot read", "check", self.folder / "none.csv")
+        self.fail_with(1, "cannot read", "check", self.folder, "--from", "csv")
+        self.fail_with(2, "unknown ending", "check", self.folder / "a.txt")
+        self.fail_with(2, "needs --from", "check", "-")
+
+    def test_standard_input(self):
+        result = subprocess.run([sys.executable, "-m", "ppsched", "check", "-", "--from", "csv"], input="0F0,0B0", capture_output=True,
+                                text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+
+class ConvertTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "a.json"
+        self.succeed("schedule", "--strategy", "zb_h1", "-s", 2, "-b", 3, "-o", self.path)
+
+    def test_formats(self):
+        table = self.succeed("convert", self.path, "--to", "csv")
+        self.assertEqual(table, self.succeed("schedule", "--strategy", "zb_h1", "-s", 2, "-b", 3, "--format", "csv"))
+        path = self.write("a.csv", table)
+        self.assertEqual(self.succeed("convert", self.path, "--to", "json"), self.path.read_text(encoding="utf-8"))
+        for format, ending in (("text", "txt"), ("chrome", "trace.json")):
+            output = self.folder / f"b.{ending}"
+            self.assertEqual(self.succeed("convert", path, "-o", output), "")
+            self.assertEqual(output.read_text(encoding="utf-8"), self.succeed("convert", path, "--to", format))
+        self.assertNotIn("metrics", json.loads(self.succeed("convert", path, "--to", "json", "--no-times")))
+
+    def test_times(self):
+        words = ["-f", 2, 3, "--p2p-time", 0.5]
+        text = self.succeed("convert", self.path, "--to", "json", *words)
+        self.assertEqual(text, self.succeed("schedule", "--strategy", "zb_h1", "-s", 2, "-b", 3, "--format", "json", *words))
+        config = self.write("c.json", '{"num_stages": 2, "num_batches": 3, "forward_times": [2, 3], "p2p_time": 9}')
+        self.assertEqual(self.succeed("convert", self.path, "--to", "json", "-c", config, "--p2p-time", 0.5), text)
+
+    def test_what_is_refused(self):
+        config = self.write("c.json", '{"num_stages": 4, "num_batches": 3}')
+        self.fail_with(1, "num_stages is 4, but", "convert", self.path, "--to", "text", "-c", config)
+        self.fail_with(1, "give 1 for all stages or 2", "convert", self.path, "--to", "text", "-f", 1, 2, 3)
+        self.fail_with(1, "over its limit", "convert", self.path, "--to", "text", "--mem-limit", 1)
+        broken = self.write("b.csv", "0F0\n1F0,1B0\n")
+        self.fail_with(1, "0B0 is missing", "convert", broken, "--to", "text")
+        self.assertEqual(self.succeed("convert", broken, "--to", "csv"), "0F0\n1F0,1B0\n")
+        self.fail_with(2, "give --to", "convert", self.path)
+        self.fail_with(2, "invalid choice", "convert", self.path, "--to", "png")
+        self.fail_with(1, "cannot write", "convert", self.path, "-o", self.folder / "none" / "a.csv")
+
+
 class StrategiesTest(CommandTest):
     def test_text(self):
         text = self.succeed("strategies")

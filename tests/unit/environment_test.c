@@ -228,9 +228,9 @@ static void test_statuses(void **state)
     assert_string_equal(ppsched_status_name(PPSCHED_OK), "PPSCHED_OK");
     assert_string_equal(ppsched_status_name(PPSCHED_ERROR_REFUSED), "PPSCHED_ERROR_REFUSED");
     assert_string_equal(ppsched_status_text(PPSCHED_ERROR_NO_MEMORY), "out of memory");
-    for (int32_t status = 0; status <= PPSCHED_ERROR_CANCELLED; status++)
+    for (int32_t status = 0; status <= PPSCHED_ERROR_SYNTAX; status++)
         assert_string_not_equal(ppsched_status_name(status), "unknown status");
-    assert_string_equal(ppsched_status_name(PPSCHED_ERROR_CANCELLED + 1), "unknown status");
+    assert_string_equal(ppsched_status_name(PPSCHED_ERROR_SYNTAX + 1), "unknown status");
     assert_string_equal(ppsched_status_text(-1), "unknown status");
 }
 

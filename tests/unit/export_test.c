@@ -148,24 +148,46 @@ static void test_names_are_escaped(void **state)
     free_example(&e);
 }
 
-static void test_csv_holds_compute_only(void **state)
+/* A schedule of one device with one op. */
+static ppsched_schedule *one_op(const char *token)
 {
     ppsched_config *config = make_config(1, 1, 1);
     ppsched_builder *builder = NULL;
     ppsched_schedule *schedule = NULL;
-    ppsched_op op = op_from_token("0REDUCE_GRAD");
+    ppsched_op op = op_from_token(token);
     ppsched_error error;
-    size_t needed = 0;
-    (void)state;
     expect_ok(ppsched_builder_create(&builder, config, &error), &error);
     expect_ok(ppsched_builder_append(builder, 0, &op, 1, &error), &error);
     expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
-    assert_int_equal(ppsched_export_to_buffer(schedule, NULL, PPSCHED_FORMAT_CSV, NULL, NULL, 0, &needed, &error),
-                     PPSCHED_ERROR_REFUSED);
-    assert_non_null(strstr(error.message, "REDUCE_GRAD at position 0"));
-    ppsched_schedule_release(schedule);
     ppsched_builder_destroy(builder);
     ppsched_config_destroy(config);
+    return schedule;
+}
+
+static void test_csv_holds_what_pytorch_knows(void **state)
+{
+    static const char *const known[] = {"0F0",         "0B0",      "0I0",      "0W0",           "0SEND_F0", "0RECV_F0",
+                                        "0SEND_B0",    "0RECV_B0", "0UNSHARD", "0RESHARD",      "0REDUCE_GRAD"};
+    static const char *const others[] = {"0RECOMPUTE0", "0OFFLOAD0", "0RELOAD0", "0OPTIMIZER_STEP"};
+    ppsched_error error;
+    size_t needed = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        ppsched_schedule *schedule = one_op(known[i]);
+        char *text = export_text(schedule, NULL, PPSCHED_FORMAT_CSV, NULL);
+        assert_memory_equal(text, known[i], strlen(known[i]));
+        assert_string_equal(text + strlen(known[i]), "\n");
+        free(text);
+        ppsched_schedule_release(schedule);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        ppsched_schedule *schedule = one_op(others[i]);
+        assert_int_equal(ppsched_export_to_buffer(schedule, NULL, PPSCHED_FORMAT_CSV, NULL, NULL, 0, &needed, &error),
+                         PPSCHED_ERROR_REFUSED);
+        assert_int_equal(error.position, 0);
+        assert_non_null(strstr(error.message, "which device 0 has at position 0"));
+        ppsched_schedule_release(schedule);
+    }
 }
 
 int main(void)
@@ -174,7 +196,8 @@ int main(void)
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_text),
         cmocka_unit_test(test_json),         cmocka_unit_test(test_chrome_trace),
         cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_writer_may_stop),
-        cmocka_unit_test(test_names_are_escaped), cmocka_unit_test(test_csv_holds_compute_only),
+        cmocka_unit_test(test_names_are_escaped),
+        cmocka_unit_test(test_csv_holds_what_pytorch_knows),
     };
     return cmocka_run_group_tests_name("export", tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ from .bound import Bound, lower_bound
 from .config import Config
 from .lowering import Proof, Wait
 from .op import Op
-from .schedule import Builder, Finding, Schedule, generate
+from .schedule import Builder, Finding, Schedule, generate, read
 from .strategy import Option, Strategy, find_strategy, strategies
 from .timeline import Bubble, DeviceMetrics, MemoryPoint, Metrics, Span, Timeline
 from .views import View
@@ -23,5 +23,5 @@ __all__ = [
     "Bound", "Bubble", "Builder", "Cancelled", "ChannelOrder", "Config", "DeviceMetrics", "Error", "Finding",
     "FindingKind", "Format", "InvalidSchedule", "Kind", "Lowering", "MemoryPoint", "Metrics", "Objective", "Op",
     "Option", "Placement", "Proof", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline", "View", "Wait",
-    "find_strategy", "generate", "lower_bound", "strategies",
+    "find_strategy", "generate", "lower_bound", "read", "strategies",
 ]

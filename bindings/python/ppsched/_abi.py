@@ -123,6 +123,7 @@ class Status(enum.IntEnum):
     ERROR_CALLBACK = 13
     ERROR_INTERNAL = 14
     ERROR_CANCELLED = 15
+    ERROR_SYNTAX = 16
 
 
 class Bound(Structure):
@@ -333,6 +334,7 @@ FUNCTIONS = {
     "ppsched_timeline_memory": (c_int32, [c_void_p, c_uint32, POINTER(MemoryPoint), c_size_t, POINTER(c_size_t)]),
     "ppsched_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_export_to_buffer": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),

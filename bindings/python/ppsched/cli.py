@@ -48,12 +48,14 @@ class UsageError(Error):
 
 
 def _parser():
+    from . import file_commands  # which needs this module
     parser = argparse.ArgumentParser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.",
                                      allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ppsched {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_strategies(commands)
     _add_schedule(commands)
+    file_commands.add_commands(commands)
     return parser
 
 
@@ -79,7 +81,7 @@ def _add_schedule(commands):
                         help="gather and drop parameters of stages: at most N at once (PyTorch: 3)")
     parser.add_argument("--reduce-grad", action="store_true", default=False, help="reduce a stage's gradients at their end")
     parser.add_argument("--format", choices=FORMAT_NAMES,
-                        help="format of the output (default: by the file's ending, else text); csv is PyTorch's compute_only")
+                        help="format of the output (default: by the file's ending, else text); csv is PyTorch's")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
     parser.add_argument("--text-columns", type=int, metavar="N", default=0,
@@ -91,13 +93,18 @@ def _add_schedule(commands):
 
 def add_problem_arguments(parser):
     """What states a problem, on every command that needs one."""
-    parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
     parser.add_argument("-s", "--num-stages", type=int, metavar="S", help="stages of the model; alone: that many devices too")
     parser.add_argument("-b", "--num-batches", type=int, metavar="M", help="microbatches per iteration")
     parser.add_argument("--num-devices", type=int, metavar="D", help="devices; alone: that many stages too")
     parser.add_argument("--iterations", type=int, metavar="N", help="training iterations in the schedule (default: 1)")
     parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
     parser.add_argument("--weight-versions", type=int, metavar="N", help="versions of the weights that live at once")
+    add_cost_arguments(parser)
+
+
+def add_cost_arguments(parser):
+    """Times and memory, by list or by file."""
+    parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
     parser._negative_number_matcher = _NEGATIVE_NUMBER  # argparse's own does not know exponents
     for name, (strings, text) in LISTS.items():
         parser.add_argument(*strings, nargs="+", type=float, metavar="T", dest=name, help=text)
@@ -151,11 +158,11 @@ def make_config(values):
                   options=values["options"], **lists)
 
 
-def _ending(path, endings):
+def ending_of(path, endings):
     return next((ending for ending in endings if path.lower().endswith(ending)), None)
 
 
-def _check_limit(timeline):
+def check_limit(timeline):
     """A schedule over the caller's memory limit is refused: it could not be run."""
     device = timeline.metrics.limit_device
     if device is None:
@@ -166,11 +173,11 @@ def _check_limit(timeline):
                 f"{figures.memory_limit:g}")
 
 
-def _text_columns(to_terminal):
+def terminal_columns(to_terminal):
     return shutil.get_terminal_size().columns if to_terminal else 0
 
 
-def _print(text, path=None):
+def print_text(text, path=None):
     if path is None:
         sys.stdout.write(text)
     else:
@@ -180,10 +187,10 @@ def _print(text, path=None):
 def run_schedule(arguments):
     values = _merged(arguments)
     output = values.get("output")
-    picture = _ending(output, PICTURES) if output else None
+    picture = ending_of(output, PICTURES) if output else None
     chosen = values.get("format")
     if output and not picture and chosen is None:
-        chosen = FORMATS.get(_ending(output, FORMATS))
+        chosen = FORMATS.get(ending_of(output, FORMATS))
         if chosen is None:
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
     with ProgressBar() as bar:
@@ -191,17 +198,17 @@ def run_schedule(arguments):
     if values.get("lower") or values["unshard"] or values["reduce_grad"]:
         schedule = schedule.lower(values.get("lower", "none"), unshard=values["unshard"], reduce_grad=values["reduce_grad"])
     timeline = schedule.evaluate(latest=False)
-    _check_limit(timeline)
+    check_limit(timeline)
     if picture:
         if not values.get("no_visualization"):
             with whole_file(output) as temporary:
                 draw(timeline, temporary, picture[1:])
         output = None
-    columns = values["text_columns"] or _text_columns(output is None and sys.stdout.isatty())
+    columns = values["text_columns"] or terminal_columns(output is None and sys.stdout.isatty())
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
     if picture and chosen is None:
         text = text.splitlines()[0] + "\n"
-    _print(text, output)
+    print_text(text, output)
 
 
 def _strategy_row(strategy):
@@ -229,7 +236,7 @@ def run_strategies(arguments):
         text = json.dumps([_strategy_row(strategy) for strategy in chosen], indent=1)
     else:
         text = "\n".join(_strategy_text(strategy) for strategy in chosen)
-    _print(text + "\n", arguments.output)
+    print_text(text + "\n", arguments.output)
 
 
 def _fail(command, error):

@@ -4,15 +4,17 @@ import copy
 import ctypes
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
 from typing import List, NamedTuple, Optional, Union
 
 from . import _abi
 from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement
 from ._library import Error, call, check, encoded, lib, new_handle
-from .config import Config
+from .config import Config, Numbers
 from .interrupt import Interrupts
 from .lowering import Proof, lowered, proof
 from .op import Op, from_record, text_of, to_records
+from .reader import config_for, import_file, import_text
 from .timeline import Timeline, export, export_format
 from .views import Shared, View, none_if_unset
 
@@ -42,7 +44,8 @@ def _finding(record):
 class Schedule(Shared):
     """For each device the queue of its ops. Immutable; may be shared between threads.
 
-    Made by ppsched.generate, Schedule.from_queues or a Builder. `config` is the problem that it was made for.
+    Made by ppsched.generate, ppsched.read, Schedule.from_text, Schedule.from_queues or a Builder. `config` is the problem that
+    it was made for.
     """
 
     def __init__(self, handle, config: Config):
@@ -58,6 +61,24 @@ class Schedule(Shared):
         for device, ops in queues.items() if isinstance(queues, Mapping) else enumerate(queues):
             builder.append(device, *ops)
         return builder.finish()
+
+    @classmethod
+    def from_text(cls, text: Union[str, bytes], format: Union[Format, str], **lists: Numbers) -> "Schedule":
+        """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
+
+        `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
+        ppsched.Config; without them all times are its defaults. The schedule is not checked here; see check.
+        """
+        return cls(import_text(text, format), None)._with_lists(lists)
+
+    @classmethod
+    def read(cls, path: Union[str, PathLike], format: Union[Format, str, None] = None, **lists: Numbers) -> "Schedule":
+        """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
+        return cls(import_file(path, format), None)._with_lists(lists)
+
+    def _with_lists(self, lists):
+        self.config = config_for(self, **lists)
+        return self
 
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0, reduce_grad: bool = False,
               merge_backwards: bool = False, split_backwards: bool = False, defer_receives: bool = False) -> "Schedule":
@@ -236,3 +257,6 @@ def _generate_with(function, config):
         if raised:
             raise raised[0] from None
         raise
+
+
+read = Schedule.read

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that read schedules: check and convert."""
+import json
+import sys
+
+from .cli import FORMATS, LISTS, UsageError, add_cost_arguments, check_limit, ending_of, print_text, terminal_columns
+from .config_file import read_config_file
+from ._library import Error
+from .reader import FORMATS as READ_FORMATS, config_for, format_of
+from .schedule import Schedule
+
+# Keys of a config file that state sizes, and what they must agree with.
+SIZES = {"num_devices": "devices", "num_stages": "stages", "num_batches": "microbatches", "iterations": "iterations"}
+
+
+def add_commands(commands):
+    check = commands.add_parser("check", help="tell whether a schedule in a file is complete and can be run", allow_abbrev=False,
+                                description="Reads a schedule and checks it: one line where it is good, else a line a finding, and 1 as "
+                                            "exit code.")
+    _add_file(check)
+    check.add_argument("--json", action="store_true", help="as JSON")
+    check.set_defaults(run=run_check)
+    convert = commands.add_parser("convert", help="write a schedule from a file in another format", allow_abbrev=False,
+                                  description="Reads a schedule and writes it in another format. Times, where that has any, are those of "
+                                              "the options here: one number for all stages, or one a stage.")
+    _add_file(convert)
+    convert.add_argument("--to", choices=tuple(FORMATS.values()), help="format of the output (default: by the ending of -o)")
+    convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
+    convert.add_argument("--text-columns", type=int, metavar="N", default=0,
+                         help="most columns of a row of text (default: the terminal's, or as many as needed)")
+    convert.add_argument("--time-scale", type=float, metavar="X", default=0.0, help="microseconds per unit of time in a trace")
+    add_cost_arguments(convert)
+    convert.set_defaults(run=run_convert)
+
+
+def _add_file(parser):
+    parser.add_argument("file", metavar="FILE", help="CSV as PyTorch has it, or JSON as ppsched schedule writes it; - is standard input")
+    parser.add_argument("--from", choices=tuple(READ_FORMATS), dest="source", help="its format (default: by its ending)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+
+
+def _read(arguments):
+    path, format = arguments.file, arguments.source
+    if path == "-":
+        if format is None:
+            raise UsageError("- (standard input) needs --from")
+        return Schedule.from_text(sys.stdin.buffer.read(), format)
+    if format is None:
+        try:
+            format_of(path)
+        except Error as error:
+            raise UsageError(str(error).replace("name the format", "give --from")) from None
+    try:
+        return Schedule.read(path, format)
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from None
+
+
+def _counted(count, one, more="s"):
+    return f"{count} {one}{'' if count == 1 else more}"
+
+
+def _good_line(schedule):
+    words = [_counted(schedule.devices, "device"), _counted(schedule.stages, "stage"),
+             _counted(schedule.microbatches, "microbatch", "es"), _counted(schedule.iterations, "iteration"),
+             f"{schedule.placement.name.lower()} placement", _counted(len(schedule), "op")]
+    return f"ok: {schedule.name}: {', '.join(words)}\n"
+
+
+def _finding_row(finding):
+    other = None if finding.other is None else str(finding.other)
+    return {**finding._asdict(), "kind": finding.kind.name.lower(), "op": str(finding.op), "other": other}
+
+
+def _schedule_row(schedule, findings):
+    return {"valid": not findings, "strategy": schedule.name, "placement": schedule.placement.name.lower(),
+            "devices": schedule.devices, "stages": schedule.stages, "microbatches": schedule.microbatches,
+            "iterations": schedule.iterations, "ops": len(schedule), "findings": [_finding_row(finding) for finding in findings]}
+
+
+def _error_row(error):
+    places = {name: getattr(error, name) for name in ("device", "stage", "microbatch", "position")}
+    return {"valid": False, "findings": [], "error": {"message": str(error), "status": error.status.name.lower(), **places}}
+
+
+def _print_json(arguments, row):
+    print_text(json.dumps({"file": arguments.file, **row}, indent=1) + "\n", arguments.output)
+
+
+def run_check(arguments):
+    try:
+        schedule = _read(arguments)
+    except Error as error:
+        if arguments.json and not isinstance(error, UsageError):
+            _print_json(arguments, _error_row(error))
+        raise
+    findings = schedule.check()
+    if arguments.json:
+        _print_json(arguments, _schedule_row(schedule, findings))
+    else:
+        print_text("".join(f"{finding}\n" for finding in findings) or _good_line(schedule), arguments.output)
+    if findings:
+        raise Error(f"{arguments.file}: {_counted(len(findings), 'finding')}; first: {findings[0]}")
+
+
+def _lists(arguments, schedule):
+    """Times and memory: those of the config file, with those of the command line over them."""
+    values = read_config_file(arguments.config) if arguments.config is not None else {}
+    for key, what in SIZES.items():
+        if key in values and values[key] != getattr(schedule, what):
+            raise Error(f"{arguments.config}: {key} is {values[key]}, but {arguments.file} has {getattr(schedule, what)}")
+    given = {name: getattr(arguments, name) for name in LISTS if getattr(arguments, name) is not None}
+    return {**{name: values[name] for name in LISTS if name in values}, **given}
+
+
+def run_convert(arguments):
+    output, format = arguments.output, arguments.to
+    if format is None:
+        format = FORMATS.get(ending_of(output, FORMATS)) if output else None
+        if format is None:
+            raise UsageError(f"give --to, or -o with one of the endings {' '.join(FORMATS)}")
+    schedule = _read(arguments)
+    lists = _lists(arguments, schedule)
+    if format == "csv" or (format == "json" and arguments.no_times):
+        print_text(schedule.export(format), output)
+        return
+    timeline = schedule.evaluate(config_for(schedule, **lists), latest=False)
+    check_limit(timeline)
+    columns = arguments.text_columns or terminal_columns(output is None and sys.stdout.isatty())
+    print_text(timeline.export(format, text_columns=columns, time_scale=arguments.time_scale), output)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules from files and texts."""
+import ctypes
+import os
+
+from . import _abi
+from ._abi import Format, Placement
+from ._library import Error, lib, new_handle
+from .config import Config
+
+FORMATS = {"csv": Format.CSV, "json": Format.JSON}
+
+
+def import_text(text, format):
+    """The library's handle of the schedule that a text holds."""
+    if not isinstance(format, Format):
+        if format not in FORMATS:
+            raise Error(f"there is no format {format!r} to read; there are {', '.join(FORMATS)}")
+        format = FORMATS[format]
+    if isinstance(text, str):
+        try:
+            text = text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise Error("the text is no Unicode text", _abi.Status.ERROR_SYNTAX) from None
+    elif not isinstance(text, bytes):
+        raise Error(f"the text must be a str or bytes, not {type(text).__name__}")
+    return new_handle(lib.ppsched_schedule_import, format, ctypes.c_char_p(text), len(text), None)
+
+
+def format_of(path):
+    """The format that a file's name ends in."""
+    ending = os.path.splitext(os.fspath(path))[1].lower()[1:]
+    if ending not in FORMATS:
+        raise Error(f"{path}: unknown ending; known are {' '.join('.' + name for name in FORMATS)}, or name the format")
+    return FORMATS[ending]
+
+
+def import_file(path, format=None):
+    """The same of a file; errors name it."""
+    format = format_of(path) if format is None else format
+    with open(path, "rb") as file:
+        text = file.read()
+    try:
+        return import_text(text, format)
+    except Error as error:
+        error.args = (f"{os.fspath(path)}: {error}",)
+        raise
+
+
+def config_for(schedule, **lists):
+    """A problem of the schedule's sizes and placement, with these lists of numbers."""
+    placement = schedule.placement
+    if placement == Placement.MAP:
+        placement = [schedule.device_of(stage) for stage in range(schedule.stages)]
+    return Config(schedule.devices, schedule.microbatches, schedule.stages, iterations=schedule.iterations, placement=placement,
+                  weight_versions=schedule.weight_versions, **lists)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ppsched/import.h>
+
+#include "api/null.h"
+#include "format/formats.h"
+
+ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, const char *data, size_t size,
+                                       const ppsched_environment *environment, ppsched_error *error)
+{
+    struct ppi_host host;
+    struct ppi_reading reading;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(data);
+    const struct ppi_format *row = ppi_format_of(format);
+    if (row == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no format %d", format);
+    if (row->read == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "format %s is written, not read", row->name);
+    ppsched_status status = ppi_host_take(&host, environment, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_reading_start(&reading, &host, error);
+    status = row->read(&reading, data, size);
+    if (status == PPSCHED_OK)
+        status = ppi_reading_finish(out, &reading);
+    ppi_reading_clear(&reading);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* UTF-8 (RFC 3629). */
+#ifndef PPSCHED_BASE_UTF8_H
+#define PPSCHED_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Index of the first byte that belongs to no character; `size` where all do. */
+size_t ppi_find_broken_utf8(const char *text, size_t size);
+
+/* Writes a character, not a surrogate, below 0x110000; returns its number of bytes, 1 to 4. */
+size_t ppi_put_utf8(char out[4], uint32_t character);
+
+#endif

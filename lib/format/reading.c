@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/reading.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "format/placing.h"
+#include "model/builder.h"
+
+/* A complete schedule has two ops or more a stage pass. One that has less than a sixteenth of an op is no schedule but a text
+ * that makes its readers allocate; small ones are let through, so that the checker can say what is missing. */
+enum { PASSES_PER_OP = 16, PASSES_FOR_ALL = 4096 };
+
+void ppi_reading_start(struct ppi_reading *reading, const struct ppi_host *host, ppsched_error *error)
+{
+    *reading = (struct ppi_reading){.host = *host, .error = error, .flushes = true, .weight_versions = 1};
+}
+
+void ppi_reading_clear(struct ppi_reading *reading)
+{
+    ppi_release(&reading->host, reading->ops);
+    ppi_release(&reading->host, reading->ends);
+    ppi_release(&reading->host, reading->name);
+    ppi_release(&reading->host, reading->map);
+}
+
+ppsched_status ppi_reading_reserve(struct ppi_reading *reading, size_t count)
+{
+    reading->ops = ppi_allocate(&reading->host, count, sizeof *reading->ops);
+    reading->capacity = count;
+    return reading->ops != NULL ? PPSCHED_OK : ppi_fail_memory(reading->error, "the ops");
+}
+
+static bool grow_ends(struct ppi_reading *reading)
+{
+    uint32_t capacity = reading->device_capacity * 2 + 16;
+    size_t *grown = ppi_allocate(&reading->host, capacity, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    if (reading->devices > 0)
+        memcpy(grown, reading->ends, reading->devices * sizeof *grown);
+    ppi_release(&reading->host, reading->ends);
+    reading->ends = grown;
+    reading->device_capacity = capacity;
+    return true;
+}
+
+size_t ppi_reading_device_count(const struct ppi_reading *reading)
+{
+    return reading->count - ppi_reading_first(reading, reading->devices);
+}
+
+ppsched_status ppi_reading_end_device(struct ppi_reading *reading)
+{
+    if (reading->devices == PPSCHED_MAX_STAGES)
+        return ppi_fail(reading->error, PPSCHED_ERROR_RANGE, "there are more than %d devices", PPSCHED_MAX_STAGES);
+    if (ppi_reading_device_count(reading) >= PPSCHED_NONE - 1)
+        return ppi_fail(reading->error, PPSCHED_ERROR_RANGE, "device %u: too many ops", reading->devices);
+    if (reading->devices == reading->device_capacity && !grow_ends(reading))
+        return ppi_fail_memory(reading->error, "the devices");
+    reading->ends[reading->devices++] = reading->count;
+    return PPSCHED_OK;
+}
+
+/* An op whose stage or microbatch is beyond what the text itself says. */
+static ppsched_status refuse_op_beyond(const struct ppi_reading *reading, const struct ppi_shape *shape)
+{
+    char token[PPI_TOKEN_SIZE];
+    uint32_t microbatches = ppi_total_microbatches(shape), device = 0;
+    size_t i = 0;
+    while (reading->ops[i].stage < shape->stages &&
+           (reading->ops[i].microbatch == PPSCHED_NONE || reading->ops[i].microbatch < microbatches))
+        i++;
+    while (reading->ends[device] <= i)
+        device++;
+    ppi_op_token(token, &reading->ops[i]);
+    size_t position = i - ppi_reading_first(reading, device);
+    struct ppi_place place = {device, reading->ops[i].stage, reading->ops[i].microbatch, (uint32_t)position};
+    return ppi_fail_at(reading->error, PPSCHED_ERROR_RANGE, place,
+                       "device %u, op %zu: %s is beyond the sizes of the text, %u stages and %u microbatches in all", device,
+                       position, token, shape->stages, microbatches);
+}
+
+/* The sizes: what the text says, else what the tokens show. */
+static ppsched_status make_shape(struct ppi_shape *shape, const struct ppi_reading *reading)
+{
+    int64_t stages = reading->said_stages != 0 ? reading->said_stages : reading->stages;
+    int64_t microbatches = reading->said_microbatches != 0 ? reading->said_microbatches : reading->microbatches;
+    int64_t iterations = reading->iterations != 0 ? reading->iterations : 1;
+    ppsched_status status = ppi_shape_make(shape, reading->devices, stages, microbatches, iterations, reading->error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (reading->stages > shape->stages || reading->microbatches > ppi_total_microbatches(shape))
+        return refuse_op_beyond(reading, shape);
+    size_t passes = (size_t)shape->stages * ppi_total_microbatches(shape);
+    if (passes <= PASSES_FOR_ALL || (passes - PASSES_FOR_ALL) / PASSES_PER_OP <= reading->count)
+        return PPSCHED_OK;
+    return ppi_fail(reading->error, PPSCHED_ERROR_RANGE,
+                    "%u stages and %u microbatches need %zu ops or more, but the text has %zu: too few for these sizes",
+                    shape->stages, ppi_total_microbatches(shape), 2 * passes, reading->count);
+}
+
+/* Placement, and once it is known the iterations. */
+static ppsched_status place(struct ppi_shape *shape, struct ppi_reading *reading)
+{
+    if (reading->placement != PPSCHED_PLACEMENT_DEFAULT)
+        return PPSCHED_OK;
+    struct ppi_shape whole = *shape;
+    whole.microbatches = ppi_total_microbatches(shape);
+    whole.iterations = 1;
+    ppsched_status status = ppi_find_placement(reading, &whole);
+    if (status != PPSCHED_OK || reading->said_microbatches != 0)
+        return status;
+    shape->iterations = reading->iterations != 0 ? (uint32_t)reading->iterations : 1;
+    shape->microbatches = whole.microbatches / shape->iterations;
+    return PPSCHED_OK;
+}
+
+/* Gives back what was reserved for ops that did not come. */
+static ppsched_status trim(struct ppi_reading *reading)
+{
+    if (reading->capacity - reading->count <= reading->count / 8)
+        return PPSCHED_OK;
+    ppsched_op *ops = ppi_allocate(&reading->host, reading->count, sizeof *ops);
+    if (ops == NULL)
+        return ppi_fail_memory(reading->error, "the ops");
+    if (reading->count > 0)
+        memcpy(ops, reading->ops, reading->count * sizeof *ops);
+    ppi_release(&reading->host, reading->ops);
+    reading->ops = ops;
+    reading->capacity = reading->count;
+    return PPSCHED_OK;
+}
+
+static ppsched_status build(ppsched_schedule **out, struct ppi_reading *reading, const ppsched_config *config)
+{
+    ppsched_builder *builder = NULL;
+    const char *name = reading->name != NULL ? reading->name : "custom";
+    ppsched_status status = ppi_builder_create(&builder, config, PPSCHED_PLACEMENT_DEFAULT, name, reading->error);
+    if (status != PPSCHED_OK)
+        return status;
+    builder->flushes = reading->flushes;
+    builder->weight_versions = reading->weight_versions;
+    ppi_builder_adopt(builder, reading->ops, reading->ends);
+    reading->ops = NULL;
+    status = ppi_builder_finish(out, builder, reading->error);
+    ppi_builder_destroy(builder);
+    return status;
+}
+
+ppsched_status ppi_reading_finish(ppsched_schedule **out, struct ppi_reading *reading)
+{
+    struct ppi_shape shape = {0};
+    ppsched_config *config = NULL;
+    ppsched_status status = make_shape(&shape, reading);
+    if (status == PPSCHED_OK)
+        status = place(&shape, reading);
+    if (status == PPSCHED_OK)
+        status = trim(reading);
+    if (status == PPSCHED_OK)
+        status = ppi_config_create(&config, &shape, &reading->host, reading->error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_set_placement(config, reading->placement, reading->map, shape.stages, reading->error);
+    if (status == PPSCHED_OK)
+        status = build(out, reading, config);
+    ppi_config_destroy(config);
+    return status;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a reader has gathered of a text, and the schedule that it makes. */
+#ifndef PPSCHED_FORMAT_READING_H
+#define PPSCHED_FORMAT_READING_H
+
+#include <ppsched/schedule.h>
+
+#include "base/host.h"
+#include "format/token.h"
+#include "model/shape.h"
+
+struct ppi_reading {
+    struct ppi_host host;
+    ppsched_error *error;
+
+    ppsched_op *ops; /* device by device */
+    size_t count, capacity;
+    size_t *ends; /* for each device, `count` behind its last op */
+    uint32_t devices, device_capacity;
+    uint32_t stages, microbatches; /* one more than the largest of the tokens */
+
+    /* What the text says of the whole; as they start where it says nothing. */
+    char *name;                                        /* NULL */
+    int32_t placement;                                 /* DEFAULT: what the rows show */
+    uint32_t *map;                                     /* for MAP: a device a stage */
+    int64_t said_stages, said_microbatches, iterations; /* 0: what the tokens show */
+    bool flushes;                                      /* true */
+    uint32_t weight_versions;                          /* 1 */
+};
+
+void ppi_reading_start(struct ppi_reading *reading, const struct ppi_host *host, ppsched_error *error);
+
+/* Frees what has not become the schedule's. */
+void ppi_reading_clear(struct ppi_reading *reading);
+
+/* Room for `count` ops in all; once. */
+ppsched_status ppi_reading_reserve(struct ppi_reading *reading, size_t count);
+
+/* Adds ops, for which there is room, to the present device. */
+static inline void ppi_reading_add(struct ppi_reading *reading, const ppsched_op *op)
+{
+    reading->ops[reading->count++] = *op;
+    if (op->stage >= reading->stages)
+        reading->stages = op->stage + 1u;
+    if (op->microbatch != PPSCHED_NONE && op->microbatch >= reading->microbatches)
+        reading->microbatches = op->microbatch + 1;
+}
+
+/* The present device has all its ops, the next one begins. */
+ppsched_status ppi_reading_end_device(struct ppi_reading *reading);
+
+/* Number of the present device's ops so far. */
+size_t ppi_reading_device_count(const struct ppi_reading *reading);
+
+/* Index of a device's first op. */
+static inline size_t ppi_reading_first(const struct ppi_reading *reading, uint32_t device)
+{
+    return device > 0 ? reading->ends[device - 1] : 0;
+}
+
+/* Makes the schedule of what was read. */
+ppsched_status ppi_reading_finish(ppsched_schedule **out, struct ppi_reading *reading);
+
+#endif

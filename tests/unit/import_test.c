@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The readers: what they take, what they refuse and where, and what they know of sizes and placement. */
+#include "support/problem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ppsched_schedule *import_text(int32_t format, const char *text)
+{
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_schedule_import(&schedule, format, text, strlen(text), NULL, &error), &error);
+    return schedule;
+}
+
+static void expect_queue(const ppsched_schedule *schedule, uint32_t device, const char *wanted)
+{
+    char *text = queue_text(schedule, device);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+/* A text that is refused: with a status, at a place, and with a part of the message. */
+static void expect_refusal(int32_t format, const char *text, size_t size, ppsched_status status, uint32_t device,
+                           uint32_t position, const char *part)
+{
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    ppsched_status got = ppsched_schedule_import(&schedule, format, text, size, NULL, &error);
+    if (got != status || error.device != device || error.position != position || strstr(error.message, part) == NULL)
+        fail_msg("%.60s: %s at %u, %u: %s", text, ppsched_status_name(got), error.device, error.position, error.message);
+    assert_null(schedule);
+}
+
+static void test_csv(void **state)
+{
+    static const char *const texts[] = {
+        "0F0,0F1,0B0,0B1\n1F0,,(1F1;1B0)OVERLAP_F_B,1B1\n", "0F0,0F1,0B0,0B1\r\n1F0,,(1F1;1B0)OVERLAP_F_B,1B1\r\n",
+        "0F0,0F1,0B0,0B1\n1F0,,(1F1;1B0)OVERLAP_F_B,1B1",   ",, 0F0 ,0F1,\t0B0,0B1,,\n1F0,( 1F1 ;\t1B0 )OVERLAP_F_B,1B1,\r\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, texts[i]);
+        assert_int_equal(ppsched_schedule_devices(schedule), 2);
+        assert_int_equal(ppsched_schedule_stages(schedule), 2);
+        assert_int_equal(ppsched_schedule_microbatches(schedule), 2);
+        assert_int_equal(ppsched_schedule_iterations(schedule), 1);
+        assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_LINEAR);
+        assert_string_equal(ppsched_schedule_name(schedule), "custom");
+        expect_queue(schedule, 0, "0F0 0F1 0B0 0B1");
+        expect_queue(schedule, 1, "1F0 (1F1;1B0)OVERLAP_F_B 1B1");
+        ppsched_schedule_release(schedule);
+    }
+}
+
+static void test_csv_with_communication(void **state)
+{
+    static const char row0[] = "0UNSHARD,0F0,0SEND_F0,0RECV_B0,0I0,0W0,0REDUCE_GRAD,0RESHARD";
+    static const char row1[] = "1RECV_F0,1F0,1B0,1SEND_B0";
+    char text[200] = "";
+    (void)state;
+    strcat(strcat(strcat(strcat(text, row0), "\n"), row1), "\n");
+    ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, text);
+    size_t needed = 0;
+    char written[200];
+    assert_int_equal(ppsched_check(schedule, NULL, 0, NULL, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_export_to_buffer(schedule, NULL, PPSCHED_FORMAT_CSV, NULL, written, sizeof written, &needed, NULL),
+                     PPSCHED_OK);
+    assert_int_equal(needed, strlen(text));
+    assert_memory_equal(written, text, needed);
+    ppsched_schedule_release(schedule);
+}
+
+static void test_placements_of_rows(void **state)
+{
+    static const struct {
+        int32_t placement;
+        const char *text;
+        uint32_t device_of_last;
+    } cases[] = {
+        {PPSCHED_PLACEMENT_LINEAR, "0F0\n1F0\n2F0\n", 2},
+        {PPSCHED_PLACEMENT_LOOP, "0F0,2F0\n1F0,3F0\n", 1},
+        {PPSCHED_PLACEMENT_V, "0F0,3F0\n1F0,2F0\n", 0},
+        {PPSCHED_PLACEMENT_MAP, "0F0,2F0\n1F0\n", 0},
+        {PPSCHED_PLACEMENT_MAP, "1F0\n0F0\n", 0},
+        {PPSCHED_PLACEMENT_MAP, "0F0,1F0\n2F0,3F0\n", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, cases[i].text);
+        uint32_t last = ppsched_schedule_stages(schedule) - 1;
+        assert_int_equal(ppsched_schedule_placement(schedule), cases[i].placement);
+        assert_int_equal(ppsched_schedule_device_of(schedule, last, 0), cases[i].device_of_last);
+        ppsched_schedule_release(schedule);
+    }
+}
+
+static void test_both_ways(void **state)
+{
+    static const char twice[] = "0F0,1F1,0F2,1F3\n1F0,0F1,1F2,0F3\n", uneven[] = "0F0,0F1,1F2\n1F0,1F1,0F2\n";
+    (void)state;
+    ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, twice);
+    assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_BIDIRECTIONAL);
+    assert_int_equal(ppsched_schedule_microbatches(schedule), 2);
+    assert_int_equal(ppsched_schedule_iterations(schedule), 2);
+    assert_int_equal(ppsched_schedule_device_of(schedule, 0, 3), 1);
+    ppsched_schedule_release(schedule);
+    schedule = import_text(PPSCHED_FORMAT_CSV, uneven);
+    assert_int_equal(ppsched_schedule_microbatches(schedule), 3);
+    ppsched_schedule_release(schedule);
+}
+
+#define EXPECT_CSV(text, status, device, position, part)                                                                       \
+    expect_refusal(PPSCHED_FORMAT_CSV, text, sizeof text - 1, PPSCHED_ERROR_##status, device, position, part)
+
+static void test_csv_tokens_that_are_refused(void **state)
+{
+    (void)state;
+    EXPECT_CSV("0F0\n1F0,0BW0", SYNTAX, 1, 1, "rank 1, column 1: cannot read \"0BW0\": BW is the full backward");
+    EXPECT_CSV("0f0", SYNTAX, 0, 0, "\"0f0\": a kind in capital letters");
+    EXPECT_CSV("0F", SYNTAX, 0, 0, "\"0F\": its microbatch is missing");
+    EXPECT_CSV("0UNSHARD5", SYNTAX, 0, 0, "its kind has no microbatch");
+    EXPECT_CSV("00F1", SYNTAX, 0, 0, "leading zeros");
+    EXPECT_CSV("0F01", SYNTAX, 0, 0, "leading zeros");
+    EXPECT_CSV("0F0,,0F0xyz\n", SYNTAX, 0, 2, "rank 0, column 2: cannot read \"0F0xyz\": something follows the op");
+    EXPECT_CSV("0F0 0B0", SYNTAX, 0, 0, "something follows");
+    EXPECT_CSV("F0", SYNTAX, 0, 0, "begins with the number of its stage");
+    EXPECT_CSV("-1F0", SYNTAX, 0, 0, "begins with the number of its stage");
+    EXPECT_CSV("0X0", SYNTAX, 0, 0, "no kind that the format has");
+    EXPECT_CSV("0RECOMPUTE0", SYNTAX, 0, 0, "no kind that the format has");
+    EXPECT_CSV("65535F0", SYNTAX, 0, 0, "stage must be at most 65534");
+    EXPECT_CSV("0F99999999999999999999999999", SYNTAX, 0, 0, "microbatch must be at most 1073741823");
+    EXPECT_CSV("0", SYNTAX, 0, 0, "capital letters");
+    EXPECT_CSV("\"0F0\"", SYNTAX, 0, 0, "cannot read");
+    EXPECT_CSV("0F0,\0,0B0", SYNTAX, 0, 1, "cannot read \"?\"");
+    EXPECT_CSV("\xEF\xBB\xBF" "0F0", SYNTAX, 0, 0, "cannot read \"???0F0\"");
+    EXPECT_CSV("0F0\r,0B0", SYNTAX, 0, 0, "\"0F0?\"");
+    EXPECT_CSV("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", SYNTAX, 0, 0, "xxxxxxxx...\": ");
+}
+
+static void test_csv_pairs_that_are_refused(void **state)
+{
+    static const char *const texts[] = {"()OVERLAP_F_B",   "(0F0)F",          "(0F0)OVERLAP_F_B", "(0F0;0B0", "(0F0;0B0)",
+                                        "(0F0;0B0)OVERLAP", "(0F0;0B0;0W0)OVERLAP_F_B", "((0F0;0B0)OVERLAP_F_B",
+                                        "0F0;0B0",          "(",  "(0F0;0B0)OVERLAP_F_B)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        expect_refusal(PPSCHED_FORMAT_CSV, texts[i], strlen(texts[i]), PPSCHED_ERROR_SYNTAX, 0, 0, "rank 0, column 0: cannot");
+    EXPECT_CSV("(0B0;0F0)OVERLAP_F_B", SYNTAX, 0, 0, "an F and then a B or an I");
+    EXPECT_CSV("(0F0;0W0)OVERLAP_F_B", SYNTAX, 0, 0, "an F and then a B or an I");
+}
+
+static void test_csv_rows_that_are_refused(void **state)
+{
+    (void)state;
+    EXPECT_CSV("", SYNTAX, PPSCHED_NONE, PPSCHED_NONE, "the text is empty");
+    EXPECT_CSV("\n", SYNTAX, 0, PPSCHED_NONE, "rank 0: the row has no op");
+    EXPECT_CSV("0F0\n,,\n2F0\n", SYNTAX, 1, PPSCHED_NONE, "rank 1: the row has no op");
+    EXPECT_CSV("0F0\n\n", SYNTAX, 1, PPSCHED_NONE, "rank 1: the row has no op");
+    EXPECT_CSV("0F0,0SEND_F0\n1F0,,1B0", SYNTAX, 1, 1,
+               "rank 1, column 1 is empty, but the text has communication ops (rank 0, column 1)");
+    EXPECT_CSV("0F0,0B0\n0F1,0B1\n", INVALID_SCHEDULE, 1, 0, "device 1, op 0 (0F1): stage 0 is on another device too");
+    EXPECT_CSV("0F0,0F1\n1F0,1F1,0B0,0B1\n", INVALID_SCHEDULE, 1, 2, "device 1, op 2 (0B0)");
+    EXPECT_CSV("0F0,1F1,0F2\n1F0,0F1,0F2\n", INVALID_SCHEDULE, 1, 2, "(0F2): stage 0 is on another device too");
+    EXPECT_CSV("0F0,1B1,0F1\n1F0,1F1,1B0\n", INVALID_SCHEDULE, 0, 2, "device 0, op 2 (0F1)");
+    EXPECT_CSV("0F0,2F0\n1F0,2F1\n", INVALID_SCHEDULE, 1, 1, "device 1, op 1 (2F1): stage 2 is on another device too");
+    EXPECT_CSV("0F0,2F0\n", INVALID_SCHEDULE, PPSCHED_NONE, PPSCHED_NONE, "stage 1 has no F, B, I or W on any device");
+    EXPECT_CSV("0UNSHARD", RANGE, PPSCHED_NONE, PPSCHED_NONE, "number of microbatches is 0");
+    EXPECT_CSV("65534F1073741823", RANGE, PPSCHED_NONE, PPSCHED_NONE, "above the largest supported");
+    EXPECT_CSV("0F0,0F1073741823", RANGE, PPSCHED_NONE, PPSCHED_NONE, "need 2147483648 ops or more, but the text has 2");
+    EXPECT_CSV("65534F0", RANGE, PPSCHED_NONE, PPSCHED_NONE, "need 131070 ops or more");
+}
+
+static void test_incomplete_schedules_are_read(void **state)
+{
+    ppsched_error error;
+    size_t count = 0;
+    (void)state;
+    ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, "0F0,0B0,0F3\n1F0\n");
+    assert_int_equal(ppsched_schedule_microbatches(schedule), 4);
+    assert_int_equal(ppsched_check(schedule, NULL, 0, &count, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_in_range(count, 4, 20);
+    ppsched_schedule_release(schedule);
+}
+
+#define HEAD "{\"strategy\": \"a\", \"devices\": 2, \"stages\": 2, \"microbatches\": 1, \"iterations\": 1"
+#define QUEUES                                                                                                                 \
+    ", \"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0B0\"]}, {\"device\": 1, \"ops\": [\"(1F0;1B0)OVERLAP_F_B\"]}]"
+
+static void test_json(void **state)
+{
+    static const char *const texts[] = {
+        HEAD QUEUES "}",
+        " " HEAD QUEUES ", \"metrics\": {\"a\": [1, {}, [], {\"b\": [[-0.5e+3, \"\\u00e4\\ud83d\\ude00\"]]}]}}\r\n",
+        HEAD ", \"weight_versions\": 1, \"flushes\": true, \"placement\": \"linear\", \"x\": [null, false, 1e308]" QUEUES "}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_JSON, texts[i]);
+        assert_string_equal(ppsched_schedule_name(schedule), "a");
+        assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_LINEAR);
+        expect_queue(schedule, 0, "0F0 0B0");
+        expect_queue(schedule, 1, "(1F0;1B0)OVERLAP_F_B");
+        ppsched_schedule_release(schedule);
+    }
+}
+
+static void test_json_escapes(void **state)
+{
+    (void)state;
+    ppsched_schedule *schedule =
+        import_text(PPSCHED_FORMAT_JSON, "{\"\\u0073trategy\": \"\\\"\\\\\\/\\b\\n\\u00e4\\u20ac\\ud83d\\ude00\", "
+                                         "\"devices\": 1, \"stages\": 1, \"microbatches\": 1, \"iterations\": 1, "
+                                         "\"queues\": [{\"device\": 0, \"ops\": [\"(\\u0030F0\\u003b0B0)OVERLAP_F_B\"]}]}");
+    assert_string_equal(ppsched_schedule_name(schedule), "\"\\/\b\n\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
+    expect_queue(schedule, 0, "(0F0;0B0)OVERLAP_F_B");
+    ppsched_schedule_release(schedule);
+}
+
+#define EXPECT_JSON_AT(text, status, device, position, part)                                                                   \
+    expect_refusal(PPSCHED_FORMAT_JSON, text, sizeof text - 1, PPSCHED_ERROR_##status, device, position, part)
+#define EXPECT_JSON(text, status, part) EXPECT_JSON_AT(text, status, PPSCHED_NONE, PPSCHED_NONE, part)
+
+static void test_json_that_is_refused(void **state)
+{
+    (void)state;
+    EXPECT_JSON("", SYNTAX, "line 1, column 1: the text ends; an object");
+    EXPECT_JSON("[]", SYNTAX, "line 1, column 1: an object must stand here");
+    EXPECT_JSON(HEAD, SYNTAX, "the text ends; a ',' or a '}'");
+    EXPECT_JSON(HEAD "}", SYNTAX, "has no key \"queues\"");
+    EXPECT_JSON(HEAD QUEUES "} x", SYNTAX, "something follows the object");
+    EXPECT_JSON(HEAD QUEUES ",\n}", SYNTAX, "line 2, column 1: a key in quotes");
+    EXPECT_JSON(HEAD ", \"stages\": 2" QUEUES "}", SYNTAX, "the key stands twice");
+    EXPECT_JSON(HEAD QUEUES ", \"flushes\": 1}", SYNTAX, "true or false must stand here");
+    EXPECT_JSON(HEAD QUEUES ", \"weight_versions\": 0}", RANGE, "it must be 1 to 1024");
+    EXPECT_JSON(HEAD QUEUES ", \"metrics\": []}", SYNTAX, "an object must stand here");
+    EXPECT_JSON(HEAD QUEUES ", \"placement\": \"w\"}", SYNTAX, "a placement is linear");
+    EXPECT_JSON(HEAD QUEUES ", \"placement\": \"map\"}", SYNTAX, "go together");
+    EXPECT_JSON(HEAD QUEUES ", \"placement\": \"map\", \"stage_devices\": [0]}", SYNTAX, "has 1 values for 2 stages");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": 1e999}", SYNTAX, "too large for a double");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": 0.0000001e999}", SYNTAX, "too large for a double");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": 01}", SYNTAX, "none of JSON's");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": NaN}", SYNTAX, "none of JSON's");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": \"\\ud83d\"}", SYNTAX, "half of a surrogate pair");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": \"\\x\"}", SYNTAX, "the escape is none of JSON's");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": \"\n\"}", SYNTAX, "control characters");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": \"\xFF\"}", SYNTAX, "the byte is no UTF-8");
+    EXPECT_JSON("{\"strategy\": \"a\\u0000b\"}", SYNTAX, "must not hold a NUL");
+    EXPECT_JSON("{\"devices\": 1.0}", SYNTAX, "an integer must stand here");
+    EXPECT_JSON("{\"devices\": 1e999}", SYNTAX, "an integer must stand here");
+    EXPECT_JSON("{\"devices\": \"1\"}", SYNTAX, "an integer must stand here");
+    EXPECT_JSON("{\"devices\": 99999999999999999999}", SYNTAX, "the integer is too large");
+    EXPECT_JSON("{\"devices\": -1}", RANGE, "the number is -1; it must be 1 to 65535");
+    EXPECT_JSON("{\"queues\": [{\"device\": 1, \"ops\": []}]}", SYNTAX, "queue 0 is of device 1");
+    EXPECT_JSON("{\"queues\": [{\"device\": 0}]}", SYNTAX, "has no key \"ops\"");
+    EXPECT_JSON("{\"queues\": [{\"device\": 0, \"ops\": [0]}]}", SYNTAX, "a string must stand here");
+    EXPECT_JSON_AT("{\"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0BW0\"]}]}", SYNTAX, 0, 1,
+                   "device 0, entry 1 of ops: cannot read \"0BW0\": BW is");
+    EXPECT_JSON_AT("{\"queues\": [{\"device\": 0, \"ops\": [\"0F0\"], \"end\": []}]}", SYNTAX, 0, PPSCHED_NONE,
+                   "device 0 has 1 entries in ops, but 0 times");
+}
+
+static void test_deep_nesting(void **state)
+{
+    enum { DEPTH = 1000000 };
+    char *text = malloc(DEPTH + 10);
+    (void)state;
+    assert_non_null(text);
+    memcpy(text, "{\"x\": ", 6);
+    memset(text + 6, '[', DEPTH);
+    expect_refusal(PPSCHED_FORMAT_JSON, text, DEPTH, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, PPSCHED_NONE, "nested too deeply");
+    free(text);
+}
+
+static void test_sizes_of_json(void **state)
+{
+    static const char large[] = "{\"strategy\": \"a\", \"devices\": 1, \"stages\": 1, \"microbatches\": 1000000000, "
+                                "\"iterations\": 1, \"queues\": [{\"device\": 0, \"ops\": [\"0F0\"]}]}";
+    static const char beyond[] = "{\"strategy\": \"a\", \"devices\": 1, \"stages\": 1, \"microbatches\": 2, \"iterations\": 2, "
+                                 "\"queues\": [{\"device\": 0, \"ops\": [\"0F3\", \"0F4\"]}]}";
+    (void)state;
+    EXPECT_JSON(large, RANGE, "need 2000000000 ops or more, but the text has 1");
+    expect_refusal(PPSCHED_FORMAT_JSON, beyond, sizeof beyond - 1, PPSCHED_ERROR_RANGE, 0, 1,
+                   "device 0, op 1: 0F4 is beyond the sizes of the text, 1 stages and 4 microbatches");
+    EXPECT_JSON("{\"strategy\": \"a\", \"placement\": \"v\", \"devices\": 2, \"stages\": 3, \"microbatches\": 1, "
+                "\"iterations\": 1, \"queues\": [{\"device\": 0, \"ops\": []}, {\"device\": 1, \"ops\": []}]}",
+                REFUSED, "3 stages are not a multiple of 2 devices");
+}
+
+/* As many rows, or as long a list, as there may be, and one more. */
+static void test_largest_sizes(void **state)
+{
+    enum { LARGEST = PPSCHED_MAX_STAGES };
+    char *text = malloc((LARGEST + 1) * 10 + 100);
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    size_t size = 0;
+    (void)state;
+    assert_non_null(text);
+    for (int d = 0; d < LARGEST; d++)
+        size += (size_t)sprintf(text + size, "%dF0\n", d);
+    expect_ok(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, text, size, NULL, &error), &error);
+    assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_LINEAR);
+    ppsched_schedule_release(schedule);
+    size += (size_t)sprintf(text + size, "0F0\n");
+    expect_refusal(PPSCHED_FORMAT_CSV, text, size, PPSCHED_ERROR_RANGE, PPSCHED_NONE, PPSCHED_NONE, "more than 65535 devices");
+    size = (size_t)sprintf(text, "{\"stage_devices\": [0");
+    for (int i = 0; i < LARGEST; i++)
+        size += (size_t)sprintf(text + size, ",0");
+    size += (size_t)sprintf(text + size, "%200s", "]}");
+    expect_refusal(PPSCHED_FORMAT_JSON, text, size, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, PPSCHED_NONE, "than there can be stages");
+    size = (size_t)sprintf(text, "{\"queues\": [{\"device\": 0, \"ops\": [\"\\u0030%300s\"]}]}", "");
+    expect_refusal(PPSCHED_FORMAT_JSON, text, size, PPSCHED_ERROR_SYNTAX, 0, 0, "it is too long");
+    free(text);
+}
+
+static void test_bad_arguments(void **state)
+{
+    ppsched_schedule *schedule = NULL;
+    ppsched_environment unsized = {0};
+    ppsched_error error;
+    (void)state;
+    assert_int_equal(ppsched_schedule_import(NULL, PPSCHED_FORMAT_CSV, "0F0", 3, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, NULL, 0, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_import(&schedule, 99, "0F0", 3, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_TEXT, "0F0", 3, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_string_equal(error.message, "format text is written, not read");
+    assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, "0F0", 3, &unsized, &error),
+                     PPSCHED_ERROR_STRUCT_SIZE);
+    assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, "x", 1, NULL, NULL), PPSCHED_ERROR_SYNTAX);
+    assert_null(schedule);
+}
+
+/* An allocator that fails at one of its calls. */
+struct host {
+    int live, until_failure;
+};
+
+static void *allocate(void *user, size_t size)
+{
+    struct host *host = user;
+    if (host->until_failure-- == 0)
+        return NULL;
+    host->live++;
+    return malloc(size);
+}
+
+static void release(void *user, void *memory)
+{
+    ((struct host *)user)->live--;
+    free(memory);
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+    static const char *const texts[] = {"0F0,1F1\n1F0,0F1\n", "1F0,,,,,,\n0F0\n", HEAD QUEUES "}",
+                                        HEAD QUEUES ", \"placement\": \"map\", \"stage_devices\": [0, 1]}"};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        int tries = 0;
+        for (ppsched_status status = PPSCHED_ERROR_NO_MEMORY; status != PPSCHED_OK; tries++) {
+            struct host host = {0, tries};
+            ppsched_environment environment = {.size = sizeof environment, .user = &host, .allocate = allocate,
+                                               .release = release};
+            ppsched_schedule *schedule = NULL;
+            status = ppsched_schedule_import(&schedule, i < 2 ? PPSCHED_FORMAT_CSV : PPSCHED_FORMAT_JSON, texts[i],
+                                             strlen(texts[i]), &environment, NULL);
+            assert_true(status == PPSCHED_OK || status == PPSCHED_ERROR_NO_MEMORY);
+            ppsched_schedule_release(schedule);
+            assert_int_equal(host.live, 0);
+        }
+        assert_in_range(tries, 10, 40);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_with_communication),
+        cmocka_unit_test(test_placements_of_rows),
+        cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_csv_tokens_that_are_refused),
+        cmocka_unit_test(test_csv_pairs_that_are_refused),
+        cmocka_unit_test(test_csv_rows_that_are_refused),
+        cmocka_unit_test(test_incomplete_schedules_are_read),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_escapes),
+        cmocka_unit_test(test_json_that_is_refused),
+        cmocka_unit_test(test_deep_nesting),
+        cmocka_unit_test(test_sizes_of_json),
+        cmocka_unit_test(test_largest_sizes),
+        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_each_allocation_may_fail),
+    };
+    return cmocka_run_group_tests_name("import", tests, NULL, NULL);
+}
