@@ -23,9 +23,9 @@ enum ppsched_channel_order {
     PPSCHED_CHANNEL_PAIR = 2       /* one for each directed pair of devices */
 };
 
-/* How a runtime sends. A device issues its comm ops as it comes to them and goes on; only a compute op waits, for the receive of
- * its input. Between two devices the messages of a queue arrive in the order in which they are sent: a receive takes the oldest,
- * and if that is not the one it expects, it waits. Sized struct: set `size`, zero means the first choice. */
+/* How a runtime sends. A device issues its comm ops as it comes to them and goes on; only a compute op waits, for the receive
+ * of its input. Between two devices the messages of a queue arrive in the order in which they are sent: a receive takes the
+ * oldest, and if that is not the one it expects, it waits. Sized struct: set `size`, zero means the first choice. */
 typedef struct ppsched_channel_model {
     uint32_t size;
     int32_t order;       /* enum ppsched_channel_order */
@@ -33,18 +33,18 @@ typedef struct ppsched_channel_model {
     uint32_t batched;    /* 1: neighbouring comm ops of a device start together, and the queue goes on when all are done */
 } ppsched_channel_model;
 
-/* A link of a circle: `device` waits in `op`, its op number `position`, for the device of the next link; the last for that of the
- * first. */
+/* A link of a circle: `device` waits in `op`, its op number `position`, for the device of the next link; the last for that of
+ * the first. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;
     ppsched_op op;
 } ppsched_wait;
 
-/* Tells whether a lowered schedule always comes to its end under the model: OK, or INVALID_SCHEDULE with the circle in words and
- * up to `capacity` links of it in `circle` (may be NULL); `*count` (may be NULL) gets how many there are, 0 where it is safe. Of
- * several circles it is a shortest one that devices wait in, the lowest device first. No run of the model depends on speeds: it
- * ends always or never.
+/* Tells whether a lowered schedule always comes to its end under the model: OK, or INVALID_SCHEDULE with the circle in words
+ * and up to `capacity` links of it in `circle` (may be NULL); `*count` (may be NULL) gets how many there are, 0 where it is
+ * safe. Of several circles it is a shortest one that devices wait in, the lowest device first. No run of the model depends on
+ * speeds: it ends always or never.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also where a send has no receive, or an input is never received;
  * NO_MEMORY. Source of the model: PyTorch's batched isend and irecv, NCCL's order of point-to-point calls. */
 PPSCHED_API ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model,

@@ -145,8 +145,8 @@ static uint32_t obstacle(const struct run *run, uint32_t i)
     return has_turn(run, i) ? i : head_of(run, run->wiring.wires[i].queue);
 }
 
-/* The op for which one that is not done waits: on its own device what has not let it come to its turn; else what is wrong at the
- * other end: its partner, or the message before it. */
+/* The op for which one that is not done waits: on its own device what has not let it come to its turn; else what is wrong at
+ * the other end: its partner, or the message before it. */
 static uint32_t next_link(const struct run *run, uint32_t i)
 {
     uint32_t before = obstacle(run, i), partner = run->wiring.wires[i].partner;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times the strategies that search, and tells how good their schedules are: a JSON line a measurement, with the median time of a
- * whole call, the span, and how far that is above the lower bound. At last the distribution of that distance over random
+/* Times the strategies that search, and tells how good their schedules are: a JSON line a measurement, with the median time
+ * of a whole call, the span, and how far that is above the lower bound. At last the distribution of that distance over random
  * problems, for `auto`.
  *
  * search_bench [runs a measurement [random problems]], by default 5 and 150. */

@@ -30,6 +30,11 @@ static bool is_receive(const ppsched_op *op)
     return op->kind == PPSCHED_KIND_RECV_F || op->kind == PPSCHED_KIND_RECV_B;
 }
 
+static bool is_comm(const ppsched_op *op)
+{
+    return is_send(op) || is_receive(op);
+}
+
 static bool is_gradient(const ppsched_op *op)
 {
     return op->kind == PPSCHED_KIND_SEND_B || op->kind == PPSCHED_KIND_RECV_B;
@@ -157,7 +162,7 @@ static bool ends(struct plain *plain)
     }
     for (uint32_t d = 0; d < devices; d++)
         for (size_t i = 0; i < plain->count[d]; i++)
-            if (plain->position[d] < plain->count[d] || ((is_send(&plain->ops[d][i]) || is_receive(&plain->ops[d][i])) && !plain->done[d][i]))
+            if (plain->position[d] < plain->count[d] || (is_comm(&plain->ops[d][i]) && !plain->done[d][i]))
                 return false;
     return true;
 }
@@ -298,8 +303,8 @@ static ppsched_schedule *shuffled(const ppsched_schedule *lowered, const ppsched
             ppsched_op a = ops[i], b = ops[i + 1];
             bool a_comm = is_send(&a) || is_receive(&a), b_comm = is_send(&b) || is_receive(&b);
             bool depends = a.microbatch == b.microbatch && a.stage == b.stage; /* producer and send, receive and consumer */
-            bool in_pair = (a.flags & PPSCHED_OP_OVERLAPPED) != 0 || (i > 0 && (ops[i - 1].flags & PPSCHED_OP_OVERLAPPED) != 0) ||
-                           (b.flags & PPSCHED_OP_OVERLAPPED) != 0;
+            bool in_pair = ((a.flags | b.flags) & PPSCHED_OP_OVERLAPPED) != 0 ||
+                           (i > 0 && (ops[i - 1].flags & PPSCHED_OP_OVERLAPPED) != 0);
             if ((a_comm || b_comm) && !depends && !in_pair) {
                 ops[i] = b;
                 ops[i + 1] = a;
