@@ -307,7 +307,8 @@ static void test_largest_sizes(void **state)
     for (int i = 0; i < LARGEST; i++)
         size += (size_t)sprintf(text + size, ",0");
     size += (size_t)sprintf(text + size, "%200s", "]}");
-    expect_refusal(PPSCHED_FORMAT_JSON, text, size, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, PPSCHED_NONE, "than there can be stages");
+    expect_refusal(PPSCHED_FORMAT_JSON, text, size, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, PPSCHED_NONE,
+                   "than there can be stages");
     size = (size_t)sprintf(text, "{\"queues\": [{\"device\": 0, \"ops\": [\"\\u0030%300s\"]}]}", "");
     expect_refusal(PPSCHED_FORMAT_JSON, text, size, PPSCHED_ERROR_SYNTAX, 0, 0, "it is too long");
     free(text);
