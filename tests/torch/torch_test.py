@@ -23,6 +23,22 @@ SIZES = [(2, 2, 6)]
 MORE_SIZES = [(2, 2, 6), (3, 1, 7), (4, 2, 8), (3, 2, 9), (4, 3, 12)]
 
 
+LOWERINGS = [("just_in_time", {}), ("pytorch", {"unshard": 3, "reduce_grad": True})]
+MORE_LOWERINGS = [*LOWERINGS, ("pytorch", {}), ("by_time", {"reduce_grad": True})]
+
+
+def schedules():
+    """All strategies that the runtime knows, at some sizes. (DualPipe's devices hold stages of two model copies.)"""
+    for strategy in ppsched.strategies():
+        for devices, chunks, microbatches in MORE_SIZES if os.environ.get("PPSCHED_TORCH_ALL") else SIZES:
+            try:
+                if strategy.placement != "bidirectional":
+                    stages = devices * (strategy.chunks or chunks)
+                    yield ppsched.generate(strategy.name, ppsched.Config(devices, microbatches, stages))
+            except ppsched.Refused:
+                pass
+
+
 def has_torch():
     try:
         return subprocess.run([*PYTHON, "-c", PROBE], capture_output=True, check=False).returncode == 0
@@ -43,20 +59,25 @@ def train(text, form):
 class TorchTest(unittest.TestCase):
     def test_compute_only(self):
         trained = 0
-        for strategy in ppsched.strategies():
-            if strategy.placement == "bidirectional":
-                continue  # a device holds stages of two model copies, which that runtime does not know
-            for devices, chunks, microbatches in MORE_SIZES if os.environ.get("PPSCHED_TORCH_ALL") else SIZES:
-                config = ppsched.Config(devices, microbatches, devices * (strategy.chunks or chunks))
-                try:
-                    schedule = ppsched.generate(strategy.name, config)
-                except ppsched.Refused:
-                    continue
-                with self.subTest(strategy=strategy.name, config=config):
-                    self.assertEqual(train(schedule.export("csv"), "compute_only"), 0)
-                trained += 1
+        for schedule in schedules():
+            with self.subTest(schedule=schedule.name, devices=schedule.devices):
+                self.assertEqual(train(schedule.export("csv"), "compute_only"), 0)
+            trained += 1
         print(f"# trained from {trained} schedules", file=sys.stderr)
         self.assertGreaterEqual(trained, len(ppsched.strategies()) - 1)
+
+    def test_lowered(self):
+        trained = 0
+        for schedule in schedules():
+            for lowering, passes in MORE_LOWERINGS if os.environ.get("PPSCHED_TORCH_ALL") else LOWERINGS:
+                lowered = schedule.lower(lowering, **passes)
+                if not lowered.prove("pair"):
+                    continue  # by_time can put receives in another order than the sends of a pair
+                with self.subTest(schedule=schedule.name, devices=schedule.devices, lowering=lowering):
+                    self.assertEqual(train(lowered.export("csv"), "compute_comms"), 0)
+                trained += 1
+        print(f"# trained from {trained} lowered schedules", file=sys.stderr)
+        self.assertGreaterEqual(trained, 2 * (len(ppsched.strategies()) - 1))
 
 
 if __name__ == "__main__":
