@@ -7,7 +7,7 @@
 
 #include "search/problem.h"
 
-enum { PPI_PATTERN_MOST_STAGES = 64 }; /* of a device; the work grows with their square */
+enum { PPI_PATTERN_MOST_STAGES = 16 }; /* of a device; the work grows with their square */
 
 struct ppi_pattern {
     double period;

@@ -183,7 +183,7 @@ static ppsched_status try_candidate(struct search *search, ppsched_error *error)
  * pass is shorter than the best schedule so far; else the shortest is the candidate. */
 static bool justify(struct search *search)
 {
-    const double hopeless = 1.2 * (search->found ? search->best_span : PPI_INFINITE);
+    const double hopeless = 1.1 * (search->found ? search->best_span : PPI_INFINITE);
     double shortest = search->found ? search->best_span : PPI_INFINITE;
     bool improved = false;
     for (int round = 0; round < ROUNDS; round++) {
