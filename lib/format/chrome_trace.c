@@ -3,7 +3,7 @@
  * device. Sends and receives have tracks of their own beside their device's, with an arrow (a flow) from each SEND to its RECV.
  * Format: "Trace Event Format" (Google, 2016). */
 #include "format/formats.h"
-#include "format/transfers.h"
+#include "format/crossings.h"
 
 /* Sends (or receives) of a device that are under way at once have a track each, up to so many. */
 enum { MOST_LANES = 16 };
@@ -18,7 +18,7 @@ struct trace {
     const ppsched_schedule *schedule;
     const ppsched_timeline *timeline;
     double scale;
-    struct ppi_transfers transfers; /* empty without comm ops */
+    struct ppi_crossings transfers; /* empty without comm ops */
 };
 
 static void write_integer(struct ppi_writer *writer, const char *before, uint64_t value)
@@ -109,7 +109,7 @@ static void write_arrow_end(const struct trace *trace, uint64_t track, const pps
 
 /* Where a receive is drawn: from when it stands ready and its data is sent, until that is there. */
 static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, ppsched_span span,
-                              const struct ppi_transfer *transfer)
+                              const struct ppi_crossing *transfer)
 {
     const struct ppi_lane *lane = ppi_lane_of(&trace->timeline->costs, trace->schedule, op);
     double delay = op->kind == PPSCHED_KIND_RECV_F ? lane->forward_delay : lane->backward_delay;
@@ -135,9 +135,9 @@ static uint32_t take_lane(struct lanes *lanes, ppsched_span *span)
 static void write_comm(const struct trace *trace, uint32_t device, const ppsched_op *op, ppsched_span span, struct lanes *lanes)
 {
     bool send = ppi_is_send(op->kind);
-    size_t number = ppi_transfer_of(&trace->transfers, op);
-    const struct ppi_transfer *transfer = number != SIZE_MAX ? &trace->transfers.all[number] : NULL;
-    bool paired = transfer != NULL && transfer->state == (PPI_TRANSFER_SENT | PPI_TRANSFER_RECEIVED);
+    size_t number = ppi_crossing_of(&trace->transfers, op);
+    const struct ppi_crossing *transfer = number != SIZE_MAX ? &trace->transfers.all[number] : NULL;
+    bool paired = transfer != NULL && transfer->state == (PPI_CROSSING_SENT | PPI_CROSSING_RECEIVED);
     if (paired && !send)
         span = receiving(trace, op, span, transfer);
     double arrow = span.start;
@@ -185,7 +185,7 @@ static void write_trace(struct ppi_writer *writer, const ppsched_schedule *sched
                         const ppsched_export_options *options)
 {
     struct trace trace = {writer, schedule, timeline, options->time_scale != 0 ? options->time_scale : 1, {.all = NULL}};
-    if (ppi_has_comm_ops(schedule) && ppi_transfers_make(&trace.transfers, schedule, timeline, NULL) != PPSCHED_OK) {
+    if (ppi_has_comm_ops(schedule) && ppi_crossings_make(&trace.transfers, schedule, timeline, NULL) != PPSCHED_OK) {
         writer->lacks = "the transfers";
         return;
     }
@@ -194,7 +194,7 @@ static void write_trace(struct ppi_writer *writer, const ppsched_schedule *sched
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         write_device(&trace, d);
     ppi_write_text(writer, "\n]}\n");
-    ppi_transfers_clear(&trace.transfers);
+    ppi_crossings_clear(&trace.transfers);
 }
 
 const struct ppi_format ppi_chrome_trace_format = {.name = "chrome trace", .needs_timeline = true, .write = write_trace};

@@ -4,7 +4,7 @@
  * a node without length, when what it moves is made. */
 #include "base/error.h"
 #include "format/formats.h"
-#include "format/transfers.h"
+#include "format/crossings.h"
 
 /* The runtime's name of a kind, or NULL. */
 static const char *type_of(uint8_t kind)
@@ -48,28 +48,28 @@ static struct peers peers_of(const ppsched_schedule *schedule, const ppsched_op 
 /* The schedule's transfers, and whether its ops must send and receive. */
 struct check {
     const ppsched_schedule *schedule;
-    struct ppi_transfers transfers;
+    struct ppi_crossings transfers;
     bool lowered;
 };
 
 static const char *fault_of_comm(const struct check *check, uint32_t device, const ppsched_op *op)
 {
     struct peers peers = peers_of(check->schedule, op);
-    size_t number = ppi_transfer_of(&check->transfers, op);
+    size_t number = ppi_crossing_of(&check->transfers, op);
     if (check->schedule->placement.device_of[op->stage] != device)
         return "is on a device that does not hold its stage";
     if ((ppi_is_send(op->kind) ? peers.target : peers.source) == PPSCHED_NONE)
         return "does not cross devices";
-    return check->transfers.all[number].state != (PPI_TRANSFER_SENT | PPI_TRANSFER_RECEIVED)
+    return check->transfers.all[number].state != (PPI_CROSSING_SENT | PPI_CROSSING_RECEIVED)
                ? "is not one SEND with one RECV" : NULL;
 }
 
 static const char *fault_of_compute(const struct check *check, const ppsched_op *op)
 {
-    size_t number = op->kind == PPSCHED_KIND_W ? SIZE_MAX : ppi_transfer_in(&check->transfers, op);
+    size_t number = op->kind == PPSCHED_KIND_W ? SIZE_MAX : ppi_crossing_in(&check->transfers, op);
     if (number == SIZE_MAX)
         return NULL;
-    const struct ppi_transfer *transfer = &check->transfers.all[number];
+    const struct ppi_crossing *transfer = &check->transfers.all[number];
     if (transfer->maker != 0 && transfer->maker != op->kind)
         return "follows the other kind of backward, which the runtime does not connect";
     return check->lowered && transfer->state == 0 && peers_of(check->schedule, op).source != PPSCHED_NONE
@@ -113,10 +113,10 @@ static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *erro
     if (placement == PPSCHED_PLACEMENT_MAP || placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's runtime has linear, loop and v placement, not %s",
                         placement == PPSCHED_PLACEMENT_MAP ? "a map" : "bidirectional");
-    ppsched_status status = ppi_transfers_make(&check.transfers, schedule, NULL, error);
+    ppsched_status status = ppi_crossings_make(&check.transfers, schedule, NULL, error);
     if (status == PPSCHED_OK)
         status = check_ops(&check, error);
-    ppi_transfers_clear(&check.transfers);
+    ppi_crossings_clear(&check.transfers);
     return status;
 }
 
@@ -172,7 +172,7 @@ static void write_comm(struct ppi_writer *writer, const ppsched_schedule *schedu
     write_integer(writer, ", \"comm_pair_id\": ", (uint32_t)number);
 }
 
-static void write_rank(struct ppi_writer *writer, const ppsched_timeline *timeline, const struct ppi_transfers *transfers,
+static void write_rank(struct ppi_writer *writer, const ppsched_timeline *timeline, const struct ppi_crossings *transfers,
                        uint32_t device)
 {
     const ppsched_schedule *schedule = timeline->schedule;
@@ -185,7 +185,7 @@ static void write_rank(struct ppi_writer *writer, const ppsched_timeline *timeli
             write_start(writer, device, schedule->shape.devices, op, &spans[i]);
             write_compute(writer, schedule, op);
         } else {
-            size_t number = ppi_transfer_of(transfers, op);
+            size_t number = ppi_crossing_of(transfers, op);
             double made = transfers->all[number].made;
             write_start(writer, device, schedule->shape.devices, op, &(ppsched_span){made, made});
             write_comm(writer, schedule, device, op, number);
@@ -197,9 +197,9 @@ static void write_rank(struct ppi_writer *writer, const ppsched_timeline *timeli
 static void write_sail(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                        const ppsched_export_options *options)
 {
-    struct ppi_transfers transfers = {.all = NULL};
+    struct ppi_crossings transfers = {.all = NULL};
     (void)options;
-    if (ppi_has_comm_ops(schedule) && ppi_transfers_make(&transfers, schedule, timeline, NULL) != PPSCHED_OK) {
+    if (ppi_has_comm_ops(schedule) && ppi_crossings_make(&transfers, schedule, timeline, NULL) != PPSCHED_OK) {
         writer->lacks = "the transfers";
         return;
     }
@@ -209,7 +209,7 @@ static void write_sail(struct ppi_writer *writer, const ppsched_schedule *schedu
         ppi_write(writer, "]", 1);
     }
     ppi_write_text(writer, "]\n");
-    ppi_transfers_clear(&transfers);
+    ppi_crossings_clear(&transfers);
 }
 
 const struct ppi_format ppi_sail_format = {.name = "sail", .needs_timeline = true, .fits = fits, .write = write_sail};

@@ -20,16 +20,6 @@ static uint8_t bit_of(const ppsched_op *receive)
     return receive->kind == PPSCHED_KIND_RECV_F ? PPI_FORWARD_THERE : PPI_BACKWARD_THERE;
 }
 
-static bool is_receive(const ppsched_op *op)
-{
-    return op->kind == PPSCHED_KIND_RECV_F || op->kind == PPSCHED_KIND_RECV_B;
-}
-
-static bool is_send(const ppsched_op *op)
-{
-    return op->kind == PPSCHED_KIND_SEND_F || op->kind == PPSCHED_KIND_SEND_B;
-}
-
 /* The device at the other end. */
 static uint32_t peer_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
@@ -92,11 +82,11 @@ static ppsched_status defer_device(struct deferral *deferral, uint32_t device, p
         const ppsched_op *unit = &queue->ops[i];
         size_t length = ppi_unit_length(unit);
         i += length;
-        if (is_receive(unit)) {
+        if (ppi_is_receive(unit->kind)) {
             hold(deferral, unit);
             continue;
         }
-        if (is_send(unit) && device < peer_of(deferral->schedule, unit))
+        if (ppi_is_send(unit->kind) && device < peer_of(deferral->schedule, unit))
             status = put_all_from(deferral, device, peer_of(deferral->schedule, unit), error);
         else
             status = put_inputs(deferral, device, unit, error);

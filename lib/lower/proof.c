@@ -75,7 +75,7 @@ static void finish(struct run *run, uint32_t i)
 static void look_at(struct run *run, uint32_t i)
 {
     const struct ppi_wire *wire = &run->wiring.wires[i];
-    bool is_send = ppi_is_send(&run->schedule->ops[i]);
+    bool is_send = ppi_is_send(run->schedule->ops[i].kind);
     uint32_t send = is_send ? i : wire->partner, receive = is_send ? wire->partner : i;
     if (run->done[i] || !has_turn(run, i))
         return;
@@ -150,7 +150,7 @@ static uint32_t obstacle(const struct run *run, uint32_t i)
 static uint32_t next_link(const struct run *run, uint32_t i)
 {
     uint32_t before = obstacle(run, i), partner = run->wiring.wires[i].partner;
-    bool is_send = ppi_is_send(&run->schedule->ops[i]);
+    bool is_send = ppi_is_send(run->schedule->ops[i].kind);
     if (before != i)
         return before;
     const struct ppi_wire *sent = &run->wiring.wires[is_send ? i : partner];

@@ -129,13 +129,13 @@ static ppsched_status wire_all(struct making *making, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0; i < making->wiring->count && status == PPSCHED_OK; i++) {
-        if (ppi_is_send(&making->schedule->ops[i]))
+        if (ppi_is_send(making->schedule->ops[i].kind))
             status = wire_send(making, i, error);
         else if (ppi_is_compute(making->schedule->ops[i].kind))
             status = wire_consumer(making, i, error);
     }
     for (uint32_t i = 0; i < making->wiring->count && status == PPSCHED_OK; i++)
-        if (ppi_is_receive(&making->schedule->ops[i]) && making->wiring->wires[i].partner == PPI_NO_OP)
+        if (ppi_is_receive(making->schedule->ops[i].kind) && making->wiring->wires[i].partner == PPI_NO_OP)
             status = fail_at(making, i, "is sent nowhere", error);
     return status;
 }
@@ -161,7 +161,7 @@ static uint32_t queue_key(const struct making *making, uint32_t i)
     case PPSCHED_CHANNEL_DIRECTION:
         return op->kind == PPSCHED_KIND_SEND_B || op->kind == PPSCHED_KIND_RECV_B;
     default:
-        return 2 * making->wiring->wires[wire->partner].device + ppi_is_send(op);
+        return 2 * making->wiring->wires[wire->partner].device + ppi_is_send(op->kind);
     }
 }
 
@@ -187,7 +187,7 @@ static void number_all(struct making *making)
         wire->batch = batch; /* for now its number */
         wire->queue = number_of(&making->queues, wire->device, queue_key(making, i));
         wire->place = making->queue_size[wire->queue]++;
-        if (!ppi_is_send(op))
+        if (!ppi_is_send(op->kind))
             continue;
         wire->channel = number_of(&making->channels, wire->device, channel_key(making, i));
         wire->number = making->channel_size[wire->channel]++;
@@ -213,7 +213,7 @@ static void fill_lists(struct making *making)
         const struct ppi_wire *wire = &wiring->wires[i];
         if (ppi_is_comm(&making->schedule->ops[i]))
             wiring->queued[wiring->queue_first[wire->queue] + wire->place] = i;
-        if (ppi_is_send(&making->schedule->ops[i]))
+        if (ppi_is_send(making->schedule->ops[i].kind))
             wiring->carried[wiring->channel_first[wire->channel] + wire->number] = i;
     }
     for (uint32_t q = 0; q < wiring->queue_count; q++) /* from the number of a batch to its first place */

@@ -37,19 +37,9 @@ ppsched_status ppi_wiring_make(struct ppi_wiring *out, const ppsched_schedule *s
                                ppsched_error *error);
 void ppi_wiring_clear(struct ppi_wiring *wiring);
 
-static inline bool ppi_is_send(const ppsched_op *op)
-{
-    return op->kind == PPSCHED_KIND_SEND_F || op->kind == PPSCHED_KIND_SEND_B;
-}
-
-static inline bool ppi_is_receive(const ppsched_op *op)
-{
-    return op->kind == PPSCHED_KIND_RECV_F || op->kind == PPSCHED_KIND_RECV_B;
-}
-
 static inline bool ppi_is_comm(const ppsched_op *op)
 {
-    return ppi_is_send(op) || ppi_is_receive(op);
+    return ppi_is_send(op->kind) || ppi_is_receive(op->kind);
 }
 
 #endif

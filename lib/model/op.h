@@ -26,6 +26,16 @@ static inline bool ppi_is_backward(uint8_t kind)
     return kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_I;
 }
 
+static inline bool ppi_is_send(uint8_t kind)
+{
+    return kind == PPSCHED_KIND_SEND_F || kind == PPSCHED_KIND_SEND_B;
+}
+
+static inline bool ppi_is_receive(uint8_t kind)
+{
+    return kind == PPSCHED_KIND_RECV_F || kind == PPSCHED_KIND_RECV_B;
+}
+
 bool ppi_kind_known(int32_t kind);
 bool ppi_kind_has_microbatch(int32_t kind);
 const char *ppi_kind_token(int32_t kind);
