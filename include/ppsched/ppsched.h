@@ -21,6 +21,7 @@
 #include <ppsched/schedule.h>
 #include <ppsched/status.h>
 #include <ppsched/strategy.h>
+#include <ppsched/traffic.h>
 #include <ppsched/version.h>
 
 #endif

@@ -260,6 +260,120 @@ static void check_all_models(const ppsched_schedule *lowered, const char *what, 
         }
 }
 
+/* Where a compute op is on its device that consumes a receive. */
+static size_t consumer_of(const struct plain *plain, uint32_t d, const ppsched_op *receive)
+{
+    for (size_t i = 0; i < plain->count[d]; i++) {
+        const ppsched_op *op = &plain->ops[d][i];
+        bool takes = receive->kind == PPSCHED_KIND_RECV_F ? op->kind == PPSCHED_KIND_F
+                                                          : op->kind == PPSCHED_KIND_B || op->kind == PPSCHED_KIND_I;
+        if (takes && op->stage == receive->stage && op->microbatch == receive->microbatch)
+            return i;
+    }
+    fail_msg("a receive has no consumer");
+    return 0;
+}
+
+/* The first op of a send's device that can only run when the other device has used the value, by looking at all of its sends. */
+static uint32_t released_at(const struct plain *plain, uint32_t d, size_t i)
+{
+    ppsched_op receive = partner_of(&plain->ops[d][i]);
+    uint32_t peer = device_of(plain, receive.stage, receive.microbatch);
+    for (size_t k = consumer_of(plain, peer, &receive) + 1; k < plain->count[peer]; k++) {
+        ppsched_op back = partner_of(&plain->ops[peer][k]);
+        if (is_send(&plain->ops[peer][k]) && device_of(plain, back.stage, back.microbatch) == d) {
+            size_t consumer = consumer_of(plain, d, &back);
+            return consumer > i ? (uint32_t)consumer : PPSCHED_NONE;
+        }
+    }
+    return PPSCHED_NONE;
+}
+
+/* Slots are never shared by two receives in flight, and are as many as there are at most in flight. */
+static void check_buffers(const struct plain *plain, uint32_t d)
+{
+    static ppsched_op_buffer buffers[MOST_OPS];
+    static size_t taken_until[MOST_OPS];
+    uint32_t slots = 0, flight = 0, most = 0;
+    ppsched_error error;
+    expect_ok(ppsched_schedule_buffers(plain->schedule, d, buffers, MOST_OPS, &slots, &error), &error);
+    memset(taken_until, 0, sizeof taken_until);
+    for (size_t i = 0; i < plain->count[d]; i++) {
+        const ppsched_op *op = &plain->ops[d][i];
+        if (is_receive(op)) {
+            assert_int_equal(buffers[i].until, consumer_of(plain, d, op));
+            assert_true(buffers[i].slot < slots && taken_until[buffers[i].slot] <= i);
+            taken_until[buffers[i].slot] = buffers[i].until;
+            most = ++flight > most ? flight : most;
+        } else {
+            assert_int_equal(buffers[i].slot, PPSCHED_NONE);
+            assert_int_equal(buffers[i].until, is_send(op) ? released_at(plain, d, i) : PPSCHED_NONE);
+        }
+        for (size_t k = 0; k < i; k++)
+            flight -= is_receive(&plain->ops[d][k]) && buffers[k].until == i;
+    }
+    assert_int_equal(slots, most);
+}
+
+static void check_edges(const struct plain *plain)
+{
+    ppsched_edge edges[MOST_DEVICES * MOST_DEVICES];
+    ppsched_error error;
+    size_t count = 0, messages = 0, sends = 0;
+    expect_ok(ppsched_schedule_edges(plain->schedule, edges, MOST_DEVICES * MOST_DEVICES, &count, &error), &error);
+    for (size_t k = 0; k < count; k++) {
+        uint32_t flight = 0, most = 0, own = 0;
+        for (size_t i = 0; i < plain->count[edges[k].to]; i++) {
+            const ppsched_op *op = &plain->ops[edges[k].to][i];
+            for (size_t j = 0; j < i; j++) /* consumed by this op */
+                if (is_receive(&plain->ops[edges[k].to][j]) && consumer_of(plain, edges[k].to, &plain->ops[edges[k].to][j]) == i) {
+                    ppsched_op send = partner_of(&plain->ops[edges[k].to][j]);
+                    flight -= device_of(plain, send.stage, send.microbatch) == edges[k].from;
+                }
+            if (!is_receive(op))
+                continue;
+            ppsched_op send = partner_of(op);
+            bool mine = device_of(plain, send.stage, send.microbatch) == edges[k].from;
+            own += mine;
+            flight += mine;
+            most = flight > most ? flight : most;
+        }
+        assert_int_equal(edges[k].messages, own);
+        assert_int_equal(edges[k].most_in_flight, most);
+        messages += own;
+    }
+    for (uint32_t d = 0; d < ppsched_schedule_devices(plain->schedule); d++)
+        for (size_t i = 0; i < plain->count[d]; i++)
+            sends += is_send(&plain->ops[d][i]);
+    assert_int_equal(messages, sends);
+}
+
+static void test_traffic(void **state)
+{
+    static struct plain plain;
+    uint64_t seed = 6;
+    (void)state;
+    for (int trial = 0; trial < 60; trial++) {
+        const char *strategy = NULL;
+        ppsched_config *config = random_problem(&seed, &strategy);
+        ppsched_schedule *schedule = make_schedule(config, strategy);
+        ppsched_schedule *lowered = lower(schedule, config, 1 + (int32_t)random_below(&seed, 3), 0);
+        ppsched_op_buffer none[1];
+        uint32_t slots = 0;
+        plain.schedule = lowered;
+        for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++)
+            plain.ops[d] = ppsched_queue_ops(ppsched_schedule_queue(lowered, d), &plain.count[d]);
+        for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++)
+            check_buffers(&plain, d);
+        check_edges(&plain);
+        assert_int_equal(ppsched_schedule_buffers(lowered, 0, none, 1, &slots, NULL), PPSCHED_ERROR_BUFFER);
+        assert_int_equal(ppsched_schedule_buffers(lowered, 99, none, 1, &slots, NULL), PPSCHED_ERROR_RANGE);
+        ppsched_schedule_release(lowered);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+}
+
 static void test_lowerings(void **state)
 {
     uint64_t seed = 4;
@@ -282,7 +396,7 @@ static void test_lowerings(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
-    print_message("of %d runs by time %d hang, of %d with deferred receives %d\n", 400 * 12, unsafe, 400 * 12, deferred_unsafe);
+    print_message("# of %d runs by time %d hang, of %d with deferred receives %d\n", 400 * 12, unsafe, 400 * 12, deferred_unsafe);
     assert_true(deferred_unsafe > 0);
 }
 
@@ -340,7 +454,7 @@ static void test_shuffled_orders(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
-    print_message("of %d runs of shuffled orders %d hang\n", 600 * 12, unsafe);
+    print_message("# of %d runs of shuffled orders %d hang\n", 600 * 12, unsafe);
     assert_true(unsafe > 1000);
 }
 
@@ -386,6 +500,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lowerings),
         cmocka_unit_test(test_shuffled_orders),
+        cmocka_unit_test(test_traffic),
         cmocka_unit_test(test_circle_in_words),
     };
     return cmocka_run_group_tests_name("comm", tests, NULL, NULL);

@@ -56,6 +56,19 @@ class LoweringTest(unittest.TestCase):
         with self.assertRaisesRegex(ppsched.Error, "no channel order 'ring'"):
             lowered().prove("ring")
 
+    def test_traffic(self):
+        schedule = lowered(devices=3, microbatches=4)
+        self.assertEqual([(edge.sender, edge.receiver, edge.messages) for edge in schedule.edges()],
+                         [(1, 0, 4), (0, 1, 4), (2, 1, 4), (1, 2, 4)])
+        self.assertTrue(all(edge.most_in_flight == 1 for edge in schedule.edges()))
+        ops = tokens(schedule, 0)
+        buffer = schedule.buffers(0)[ops.index("0SEND_F0")]
+        self.assertEqual((buffer.slot, ops[buffer.until]), (None, "0B0"))
+        buffer = schedule.buffers(1)[tokens(schedule, 1).index("1RECV_B0")]
+        self.assertEqual((buffer.slot, tokens(schedule, 1)[buffer.until]), (0, "1B0"))
+        with self.assertRaises(IndexError):
+            schedule.buffers(3)
+
     def test_proof_of_a_schedule_without_comm_ops(self):
         proof = ppsched.generate("1f1b", ppsched.Config(2, 2)).prove()
         self.assertFalse(proof)

@@ -76,6 +76,30 @@ static ppsched_status search_all(const ppsched_environment *environment)
     return status;
 }
 
+/* All lowerings of a schedule, with all passes, and what is asked of them. */
+static ppsched_status lower_all(const ppsched_schedule *schedule, const ppsched_config *config)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (int32_t lowering = PPSCHED_LOWERING_NONE; lowering <= PPSCHED_LOWERING_JUST_IN_TIME && status == PPSCHED_OK; lowering++) {
+        const ppsched_lower_options options = {.size = sizeof options, .lowering = lowering, .split_backwards = 1, .unshard = 1,
+                                               .reduce_grad = 1, .defer_receives = lowering == PPSCHED_LOWERING_PYTORCH};
+        const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR, .batched = 1};
+        ppsched_schedule *lowered = NULL;
+        ppsched_op_buffer buffers[200];
+        size_t count = 0;
+        uint32_t slots = 0;
+        status = ppsched_schedule_lower(&lowered, schedule, config, &options, NULL);
+        if (status == PPSCHED_OK && lowering != PPSCHED_LOWERING_NONE)
+            status = ppsched_schedule_prove(lowered, &model, NULL, 0, &count, NULL);
+        if (status == PPSCHED_OK && lowering != PPSCHED_LOWERING_NONE)
+            status = ppsched_schedule_edges(lowered, NULL, 0, &count, NULL);
+        if (status == PPSCHED_OK && lowering != PPSCHED_LOWERING_NONE)
+            status = ppsched_schedule_buffers(lowered, 1, buffers, 200, &slots, NULL);
+        ppsched_schedule_release(lowered);
+    }
+    return status;
+}
+
 /* Everything the library does with memory, in one go; stops at the first failure and frees all. */
 static ppsched_status whole_life(struct host *host)
 {
@@ -101,6 +125,8 @@ static ppsched_status whole_life(struct host *host)
         status = ppsched_config_set_placement(copy, PPSCHED_PLACEMENT_MAP, map, 4, NULL);
     if (status == PPSCHED_OK)
         status = ppsched_schedule_generate(&schedule, config, "interleaved_1f1b", NULL);
+    if (status == PPSCHED_OK)
+        status = lower_all(schedule, config);
     if (status == PPSCHED_OK)
         status = ppsched_check(schedule, NULL, 0, NULL, NULL);
     if (status == PPSCHED_OK)

@@ -10,7 +10,7 @@ from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, 
 from ._library import Cancelled, Error, InvalidSchedule, Refused, lib
 from .bound import Bound, lower_bound
 from .config import Config
-from .lowering import Proof, Wait
+from .lowering import Buffer, Edge, Proof, Wait
 from .op import Op
 from .schedule import Builder, Finding, Schedule, generate, read
 from .strategy import Option, Strategy, find_strategy, strategies
@@ -20,7 +20,7 @@ from .views import View
 __version__ = lib.ppsched_version_text().decode()
 
 __all__ = [
-    "Bound", "Bubble", "Builder", "Cancelled", "ChannelOrder", "Config", "DeviceMetrics", "Error", "Finding",
+    "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "ChannelOrder", "Config", "DeviceMetrics", "Edge", "Error", "Finding",
     "FindingKind", "Format", "InvalidSchedule", "Kind", "Lowering", "MemoryPoint", "Metrics", "Objective", "Op",
     "Option", "Placement", "Proof", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline", "View", "Wait",
     "find_strategy", "generate", "lower_bound", "read", "strategies",

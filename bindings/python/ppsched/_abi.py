@@ -277,6 +277,22 @@ class OptionInfo(Structure):
     ]
 
 
+class Edge(Structure):
+    _fields_ = [
+        ("from", c_uint32),
+        ("to", c_uint32),
+        ("messages", c_uint32),
+        ("most_in_flight", c_uint32),
+    ]
+
+
+class OpBuffer(Structure):
+    _fields_ = [
+        ("slot", c_uint32),
+        ("until", c_uint32),
+    ]
+
+
 class Wait(Structure):
     _fields_ = [
         ("device", c_uint32),
@@ -370,6 +386,8 @@ FUNCTIONS = {
     "ppsched_strategy_option": (c_int32, [c_uint32, c_uint32, POINTER(OptionInfo)]),
     "ppsched_strategy_find": (c_int32, [c_char_p, POINTER(c_uint32), POINTER(Error)]),
     "ppsched_strategy_fits": (c_int32, [c_char_p, c_void_p, POINTER(Error)]),
+    "ppsched_schedule_edges": (c_int32, [c_void_p, POINTER(Edge), c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_schedule_buffers": (c_int32, [c_void_p, c_uint32, POINTER(OpBuffer), c_size_t, POINTER(c_uint32), POINTER(Error)]),
     "ppsched_version": (c_uint32, []),
     "ppsched_version_text": (c_char_p, []),
     "ppsched_abi_version": (c_uint32, []),

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lowering, and the proof that a lowered schedule cannot hang."""
 import ctypes
-from typing import List, NamedTuple, Union
+from typing import List, NamedTuple, Optional, Union
 
 from . import _abi
 from ._abi import ChannelOrder, Lowering, Status
-from ._library import Error, lib, new_handle
+from ._library import Error, call, lib, new_handle
 from .op import Op, from_record
-from .views import sized
+from .views import none_if_unset, sized
 
 
 class Wait(NamedTuple):
@@ -27,6 +27,37 @@ class Proof(NamedTuple):
 
     def __bool__(self):
         return self.safe
+
+
+class Edge(NamedTuple):
+    """A directed pair of devices; most_in_flight: receives, at most at once, that `to` has come to and not used yet."""
+
+    sender: int
+    receiver: int
+    messages: int
+    most_in_flight: int
+
+
+class Buffer(NamedTuple):
+    """What a comm op holds. slot: a receive's buffer on its device; until: the position behind whose op it is free, a send's
+    None where that is not known before the queue's end. Both None for ops of other kinds."""
+
+    slot: Optional[int]
+    until: Optional[int]
+
+
+def edges(schedule) -> List[Edge]:
+    count = ctypes.c_size_t()
+    call(lib.ppsched_schedule_edges, schedule._handle, None, 0, ctypes.byref(count))
+    records = (_abi.Edge * count.value)()
+    call(lib.ppsched_schedule_edges, schedule._handle, records, count.value, ctypes.byref(count))
+    return [Edge(*(getattr(record, name) for name, _ in record._fields_)) for record in records]
+
+
+def buffers(schedule, device: int) -> List[Buffer]:
+    records, slots = (_abi.OpBuffer * len(schedule.queues[device]))(), ctypes.c_uint32()
+    call(lib.ppsched_schedule_buffers, schedule._handle, device, records, len(records), ctypes.byref(slots))
+    return [Buffer(none_if_unset(record.slot), none_if_unset(record.until)) for record in records]
 
 
 def _member(enum, what, value):

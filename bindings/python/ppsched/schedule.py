@@ -12,7 +12,7 @@ from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement
 from ._library import Error, call, check, encoded, lib, new_handle
 from .config import Config, Numbers
 from .interrupt import Interrupts
-from .lowering import Proof, lowered, proof
+from .lowering import Buffer, Edge, Proof, buffers, edges, lowered, proof
 from .op import Op, from_record, text_of, to_records
 from .reader import config_for, import_file, import_text
 from .timeline import Timeline, export, export_format
@@ -98,6 +98,14 @@ class Schedule(Shared):
         ("group"), one a direction ("direction") or one a pair of devices ("pair"), sends are buffered or meet their receives,
         and neighbouring comm ops start one by one or together."""
         return proof(self, order, rendezvous, batched)
+
+    def edges(self) -> List[Edge]:
+        """Which devices of this lowered schedule send to which, and how many receives are in flight at most."""
+        return edges(self)
+
+    def buffers(self, device: int) -> List[Buffer]:
+        """For each op of a device's queue what it holds, if it sends or receives."""
+        return buffers(self, device)
 
     @property
     def name(self) -> str:

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Edges and buffers: see <ppsched/traffic.h>. */
+#ifndef PPSCHED_LOWER_TRAFFIC_H
+#define PPSCHED_LOWER_TRAFFIC_H
+
+#include <ppsched/traffic.h>
+
+#include "lower/wiring.h"
+
+/* How the ops hang together, and the consumer of each receive. */
+struct ppi_traffic {
+    struct ppi_wiring wiring;
+    uint32_t *consumer;      /* by op */
+    uint32_t *first_channel; /* of each device, and at last their number */
+};
+
+ppsched_status ppi_traffic_make(struct ppi_traffic *out, const ppsched_schedule *schedule, ppsched_error *error);
+void ppi_traffic_clear(struct ppi_traffic *traffic);
+
+ppsched_status ppi_list_edges(const struct ppi_traffic *traffic, ppsched_edge *edges, size_t capacity, size_t *count,
+                              ppsched_error *error);
+ppsched_status ppi_list_buffers(const struct ppi_traffic *traffic, uint32_t device, ppsched_op_buffer *buffers,
+                                uint32_t *slots, ppsched_error *error);
+
+#endif
