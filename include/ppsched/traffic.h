@@ -38,8 +38,8 @@ PPSCHED_API ppsched_status ppsched_schedule_edges(const ppsched_schedule *schedu
                                                   size_t *count, ppsched_error *error);
 
 /* One record for each op of a device's queue; `capacity` must be at least their number. `*slots` gets how many receive buffers
- * the device needs: as many as it has receives in flight at once. Errors: as above; RANGE for a device that is not there; BUFFER
- * where `capacity` is too small. */
+ * the device needs: as many as it has receives in flight at once.
+ * Errors: as above; RANGE for a device that is not there; BUFFER where `capacity` is too small. */
 PPSCHED_API ppsched_status ppsched_schedule_buffers(const ppsched_schedule *schedule, uint32_t device,
                                                     ppsched_op_buffer *buffers, size_t capacity, uint32_t *slots,
                                                     ppsched_error *error);
