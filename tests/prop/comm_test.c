@@ -274,7 +274,7 @@ static size_t consumer_of(const struct plain *plain, uint32_t d, const ppsched_o
     return 0;
 }
 
-/* The first op of a send's device that can only run when the other device has used the value, by looking at all of its sends. */
+/* The first op of a send's device that can only run when the other device has used the value, by looking at all it sends. */
 static uint32_t released_at(const struct plain *plain, uint32_t d, size_t i)
 {
     ppsched_op receive = partner_of(&plain->ops[d][i]);
@@ -325,11 +325,13 @@ static void check_edges(const struct plain *plain)
         uint32_t flight = 0, most = 0, own = 0;
         for (size_t i = 0; i < plain->count[edges[k].to]; i++) {
             const ppsched_op *op = &plain->ops[edges[k].to][i];
-            for (size_t j = 0; j < i; j++) /* consumed by this op */
-                if (is_receive(&plain->ops[edges[k].to][j]) && consumer_of(plain, edges[k].to, &plain->ops[edges[k].to][j]) == i) {
-                    ppsched_op send = partner_of(&plain->ops[edges[k].to][j]);
+            for (size_t j = 0; j < i; j++) { /* consumed by this op */
+                const ppsched_op *earlier = &plain->ops[edges[k].to][j];
+                if (is_receive(earlier) && consumer_of(plain, edges[k].to, earlier) == i) {
+                    ppsched_op send = partner_of(earlier);
                     flight -= device_of(plain, send.stage, send.microbatch) == edges[k].from;
                 }
+            }
             if (!is_receive(op))
                 continue;
             ppsched_op send = partner_of(op);

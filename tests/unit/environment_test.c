@@ -80,7 +80,7 @@ static ppsched_status search_all(const ppsched_environment *environment)
 static ppsched_status lower_all(const ppsched_schedule *schedule, const ppsched_config *config)
 {
     ppsched_status status = PPSCHED_OK;
-    for (int32_t lowering = PPSCHED_LOWERING_NONE; lowering <= PPSCHED_LOWERING_JUST_IN_TIME && status == PPSCHED_OK; lowering++) {
+    for (int32_t lowering = 0; lowering <= PPSCHED_LOWERING_JUST_IN_TIME && status == PPSCHED_OK; lowering++) {
         const ppsched_lower_options options = {.size = sizeof options, .lowering = lowering, .split_backwards = 1, .unshard = 1,
                                                .reduce_grad = 1, .defer_receives = lowering == PPSCHED_LOWERING_PYTORCH};
         const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR, .batched = 1};
