@@ -398,7 +398,8 @@ static void test_lowerings(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
-    print_message("# of %d runs by time %d hang, of %d with deferred receives %d\n", 400 * 12, unsafe, 400 * 12, deferred_unsafe);
+    print_message("# of %d runs by time %d hang, of %d with deferred receives %d\n", 400 * 12, unsafe, 400 * 12,
+                  deferred_unsafe);
     assert_true(deferred_unsafe > 0);
 }
 
