@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes that cannot overflow unseen. */
+/* Sizes that cannot overflow unseen, and doubles that are told apart. */
 #ifndef PPSCHED_BASE_CHECKED_H
 #define PPSCHED_BASE_CHECKED_H
 
@@ -32,6 +32,16 @@ static inline bool ppi_add_size(size_t *out, size_t a, size_t b)
 static inline bool ppi_is_finite(double x)
 {
     return x - x == 0.0;
+}
+
+static inline double ppi_larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double ppi_smaller(double a, double b)
+{
+    return a < b ? a : b;
 }
 
 #endif

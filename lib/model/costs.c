@@ -19,11 +19,6 @@ static double value_or(const ppsched_config *config, int32_t quantity, uint32_t 
     return list != NULL ? ppi_value_at(list, stage) : fallback;
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* What a part leaves of a whole; 0 where it is more by rounding alone. */
 static double rest_of(double whole, double part)
 {
@@ -34,7 +29,7 @@ static double rest_of(double whole, double part)
 /* Sums to zero but for rounding. */
 static bool balances(double f, double i, double w)
 {
-    double sum = f + i + w, scale = larger(f, larger(-i, -w));
+    double sum = f + i + w, scale = ppi_larger(f, ppi_larger(-i, -w));
     return (sum < 0 ? -sum : sum) <= ROUNDING * scale;
 }
 

@@ -35,16 +35,6 @@ struct bounds {
     double longest_backward;
 };
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 /* Passes of an iteration that a copy runs. */
 static double share(const struct bounds *bounds, uint32_t copy)
 {
@@ -61,7 +51,7 @@ static double shortest_as_forward(const struct ppi_values *given, uint32_t stage
     if (given->count <= stages)
         return ppi_value_at(given, stage);
     for (uint32_t b = 0; b < stages; b++)
-        shortest = smaller(shortest, given->values[(size_t)stage * stages + b]);
+        shortest = ppi_smaller(shortest, given->values[(size_t)stage * stages + b]);
     return shortest;
 }
 
@@ -71,10 +61,10 @@ static double shortest_as_backward(const struct ppi_values *given, uint32_t stag
     double shortest = PPI_INFINITE;
     if (given->count <= stages)
         for (size_t f = 0; f < given->count; f++)
-            shortest = smaller(shortest, given->values[f]);
+            shortest = ppi_smaller(shortest, given->values[f]);
     else
         for (uint32_t f = 0; f < stages; f++)
-            shortest = smaller(shortest, given->values[(size_t)f * stages + stage]);
+            shortest = ppi_smaller(shortest, given->values[(size_t)f * stages + stage]);
     return shortest;
 }
 
@@ -85,9 +75,9 @@ static double most_saved(const struct bounds *bounds, uint32_t stage)
     const struct ppi_lane *lanes = bounds->costs.lanes;
     double forward = lanes[stage].duration[PPSCHED_KIND_F], most = 0;
     if (given->count <= bounds->costs.stages)
-        return larger(0, forward + bounds->longest_backward - ppi_value_at(given, stage));
+        return ppi_larger(0, forward + bounds->longest_backward - ppi_value_at(given, stage));
     for (uint32_t b = 0; b < bounds->costs.stages; b++)
-        most = larger(most, forward + lanes[b].duration[PPSCHED_KIND_B] -
+        most = ppi_larger(most, forward + lanes[b].duration[PPSCHED_KIND_B] -
                                 given->values[(size_t)stage * bounds->costs.stages + b]);
     return most;
 }
@@ -98,9 +88,9 @@ static void overlap(const struct bounds *bounds, uint32_t stage, struct least *l
     const struct ppi_values *given = &bounds->costs.overlapped;
     double saved = most_saved(bounds, stage), backward = least->input + least->weight;
     double pair = shortest_as_backward(given, bounds->costs.stages, stage);
-    least->forward = smaller(least->forward, shortest_as_forward(given, bounds->costs.stages, stage));
-    least->input = smaller(least->input, pair);
-    least->weight = smaller(backward, pair) - least->input;
+    least->forward = ppi_smaller(least->forward, shortest_as_forward(given, bounds->costs.stages, stage));
+    least->input = ppi_smaller(least->input, pair);
+    least->weight = ppi_smaller(backward, pair) - least->input;
     least->chain -= saved;
     least->pass -= saved;
 }
@@ -109,12 +99,12 @@ static void find_least(struct bounds *bounds)
 {
     uint32_t stages = bounds->costs.stages;
     for (uint32_t s = 0; s < stages; s++)
-        bounds->longest_backward = larger(bounds->longest_backward, bounds->costs.lanes[s].duration[PPSCHED_KIND_B]);
+        bounds->longest_backward = ppi_larger(bounds->longest_backward, bounds->costs.lanes[s].duration[PPSCHED_KIND_B]);
     for (size_t i = 0; i < (size_t)bounds->place.copies * stages; i++) {
         const double *duration = bounds->costs.lanes[i].duration;
         struct least *least = &bounds->least[i];
-        double forward = duration[PPSCHED_KIND_F], input = smaller(duration[PPSCHED_KIND_I], duration[PPSCHED_KIND_B]);
-        double backward = smaller(duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W], duration[PPSCHED_KIND_B]);
+        double forward = duration[PPSCHED_KIND_F], input = ppi_smaller(duration[PPSCHED_KIND_I], duration[PPSCHED_KIND_B]);
+        double backward = ppi_smaller(duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W], duration[PPSCHED_KIND_B]);
         *least = (struct least){.forward = forward,
                                 .input = input,
                                 .weight = backward - input,
@@ -157,10 +147,10 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
     sums->work += passes * least->pass;
     sums->area += passes * least->area;
     sums->hold = copy == 0 ? sums->hold + lane->memory[PPSCHED_KIND_F]
-                           : larger(sums->hold, lane->memory[PPSCHED_KIND_F]); /* a copy's microbatches alone */
+                           : ppi_larger(sums->hold, lane->memory[PPSCHED_KIND_F]); /* a copy's microbatches alone */
     trip->chain += passes * least->chain;
-    trip->head = smaller(trip->head, least->head);
-    trip->tail = smaller(trip->tail, least->tail);
+    trip->head = ppi_smaller(trip->head, least->head);
+    trip->tail = ppi_smaller(trip->tail, least->tail);
 }
 
 static void sum_devices(struct bounds *bounds)
@@ -184,7 +174,7 @@ static void sum_devices(struct bounds *bounds)
 
 static void raise(ppsched_bound *out, double *part, double value, uint32_t device)
 {
-    *part = larger(*part, value);
+    *part = ppi_larger(*part, value);
     if (value > out->value) {
         out->value = value;
         out->device = device;
@@ -198,7 +188,7 @@ static double longest_trip(const struct bounds *bounds, uint32_t device)
     for (uint32_t copy = 0; copy < bounds->place.copies; copy++) {
         const struct trip *trip = &bounds->trips[(size_t)copy * bounds->config->shape.devices + device];
         if (trip->head < PPI_INFINITE)
-            longest = larger(longest, trip->head + larger(0, trip->chain) + trip->tail);
+            longest = ppi_larger(longest, trip->head + ppi_larger(0, trip->chain) + trip->tail);
     }
     return longest;
 }
@@ -210,8 +200,8 @@ static struct trip whole_trip(const struct bounds *bounds, uint32_t device)
     for (uint32_t copy = 1; copy < bounds->place.copies; copy++) {
         const struct trip *trip = &bounds->trips[(size_t)copy * bounds->config->shape.devices + device];
         whole.chain += trip->chain;
-        whole.head = smaller(whole.head, trip->head);
-        whole.tail = smaller(whole.tail, trip->tail);
+        whole.head = ppi_smaller(whole.head, trip->head);
+        whole.tail = ppi_smaller(whole.tail, trip->tail);
     }
     return whole;
 }
@@ -222,11 +212,11 @@ static void add_device(const struct bounds *bounds, uint32_t device, bool by_spa
     const struct sums *sums = &bounds->sums[device];
     const struct trip whole = whole_trip(bounds, device);
     double head = by_span ? 0 : whole.head;
-    out->least_limit = larger(out->least_limit, sums->hold + sums->fixed);
+    out->least_limit = ppi_larger(out->least_limit, sums->hold + sums->fixed);
     if (whole.head == PPI_INFINITE) /* nothing runs here */
         return;
-    raise(out, &out->work, head + larger(0, sums->work), device);
-    raise(out, &out->fill_drain, by_span ? longest_trip(bounds, device) : whole.head + larger(0, whole.chain) + whole.tail,
+    raise(out, &out->work, head + ppi_larger(0, sums->work), device);
+    raise(out, &out->fill_drain, by_span ? longest_trip(bounds, device) : whole.head + ppi_larger(0, whole.chain) + whole.tail,
           device);
     if (limit->values != NULL && ppi_value_at(limit, device) > sums->fixed)
         raise(out, &out->memory, head + sums->area / (ppi_value_at(limit, device) - sums->fixed), device);

@@ -10,16 +10,6 @@ struct ppi_stream {
     double chain; /* the load where they are Fs or Is, else 0 */
 };
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 ppsched_status ppi_outlook_room_make(struct ppi_outlook_room *out, const struct ppi_problem *problem, ppsched_error *error)
 {
     uint32_t most = 0;
@@ -49,11 +39,12 @@ static double first_end(const struct ppi_problem *problem, const struct ppi_part
         const uint32_t *done = &partial->done[s * 3];
         double forward = partial->ready[s * 2], input = partial->ready[s * 2 + 1];
         if (done[PPI_W] < done[PPI_I])
-            first = smaller(first, clock + stage->duration[PPI_STEP_W]);
+            first = ppi_smaller(first, clock + stage->duration[PPI_STEP_W]);
         if (done[PPI_I] < problem->microbatches)
-            first = smaller(first, (input < PPI_INFINITE ? larger(clock, input) : clock) + stage->input);
+            first = ppi_smaller(first, (input < PPI_INFINITE ? ppi_larger(clock, input) : clock) + stage->input);
         if (done[PPI_F] < problem->microbatches && !partial->blocked[s])
-            first = smaller(first, (forward < PPI_INFINITE ? larger(clock, forward) : clock) + stage->duration[PPI_STEP_F]);
+            first = ppi_smaller(first,
+                                (forward < PPI_INFINITE ? ppi_larger(clock, forward) : clock) + stage->duration[PPI_STEP_F]);
     }
     return first;
 }
@@ -65,8 +56,8 @@ static double forward_head(const struct ppi_problem *problem, const struct ppi_p
     if (head == PPI_INFINITE)
         head = partial->heads[s * 2 - 2] + stage[-1].duration[PPI_STEP_F] + stage->forward_delay;
     if (partial->blocked[s])
-        head = larger(head, first_end(problem, partial, stage->device));
-    return larger(head, partial->clock[stage->device]);
+        head = ppi_larger(head, first_end(problem, partial, stage->device));
+    return ppi_larger(head, partial->clock[stage->device]);
 }
 
 static double input_head(const struct ppi_problem *problem, const struct ppi_partial *partial, uint32_t s)
@@ -76,7 +67,7 @@ static double input_head(const struct ppi_problem *problem, const struct ppi_par
     if (head == PPI_INFINITE)
         head = s + 1 == problem->stages ? partial->heads[s * 2] + stage->duration[PPI_STEP_F]
                                         : partial->heads[s * 2 + 3] + stage[1].input + stage->backward_delay;
-    return larger(head, partial->clock[stage->device]);
+    return ppi_larger(head, partial->clock[stage->device]);
 }
 
 /* --- what is left on a device --- */
@@ -138,15 +129,16 @@ static double chains_of(const struct ppi_problem *problem, const struct ppi_part
         uint32_t forwards = problem->microbatches - partial->done[s * 3 + PPI_F];
         uint32_t inputs = problem->microbatches - partial->done[s * 3 + PPI_I];
         if (forwards > 0)
-            chain = larger(chain, partial->heads[s * 2] + forwards * stage->duration[PPI_STEP_F] + stage->tail[PPI_F]);
+            chain = ppi_larger(chain, partial->heads[s * 2] + forwards * stage->duration[PPI_STEP_F] + stage->tail[PPI_F]);
         if (inputs > 0)
-            chain = larger(chain, partial->heads[s * 2 + 1] + inputs * stage->input + stage->tail[PPI_I]);
+            chain = ppi_larger(chain, partial->heads[s * 2 + 1] + inputs * stage->input + stage->tail[PPI_I]);
         if (own->limit < PPI_INFINITE)
             area += area_of(stage, &partial->done[s * 3], partial->heads[s * 2 + 1], partial->clock[device],
                             problem->microbatches);
     }
     if (area > 0 && own->limit > 0)
-        chain = larger(chain, area / own->limit + (problem->by_span ? partial->clock[device] - larger(0, partial->start[device])
+        chain = ppi_larger(chain, area / own->limit +
+                                      (problem->by_span ? partial->clock[device] - ppi_larger(0, partial->start[device])
                                                                     : partial->clock[device]));
     return chain;
 }
@@ -162,16 +154,16 @@ static void find_bounds(const struct ppi_outlook_room *room, const struct ppi_pr
         const struct ppi_stream *stream = &room->streams[i];
         load += stream->load;
         chain += stream->chain;
-        end = larger(end, stream->head + load);
+        end = ppi_larger(end, stream->head + load);
         if (stream->chain > 0)
-            chain_end = larger(chain_end, stream->head + chain);
+            chain_end = ppi_larger(chain_end, stream->head + chain);
     }
     if (chain_end > 0)
         chain_end += problem->stage[ppi_stage_at(problem, device, 0)].tail[PPI_I];
     if (problem->by_span) /* where a device has not started, nobody knows when it will */
         end = partial->start[device] < 0 ? load : end - partial->start[device];
     partial->end[device] = end;
-    partial->chain[device] = larger(chain_end, chains_of(problem, partial, device));
+    partial->chain[device] = ppi_larger(chain_end, chains_of(problem, partial, device));
 }
 
 static void set_head(const struct ppi_outlook_room *room, const struct ppi_problem *problem, struct ppi_partial *partial,
@@ -199,10 +191,10 @@ struct ppi_outlook ppi_outlook(const struct ppi_outlook_room *room, const struct
         if (room->changed[d] && problem->device[d].count > 0)
             find_bounds(room, problem, partial, d);
         outlook.mean += partial->end[d];
-        outlook.bound = larger(outlook.bound, partial->end[d]);
-        outlook.chain = larger(outlook.chain, partial->chain[d]);
+        outlook.bound = ppi_larger(outlook.bound, partial->end[d]);
+        outlook.chain = ppi_larger(outlook.chain, partial->chain[d]);
     }
     outlook.mean /= problem->devices;
-    outlook.bound = larger(outlook.bound, outlook.chain);
+    outlook.bound = ppi_larger(outlook.bound, outlook.chain);
     return outlook;
 }

@@ -7,16 +7,6 @@
 
 enum { PPI_MOST_PLACES = 32 }; /* bits of `held` */
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 /* --- the block --- */
 
 size_t ppi_partial_doubles(const struct ppi_problem *problem)
@@ -99,15 +89,15 @@ double ppi_partial_earliest(const struct ppi_partial *partial, const struct ppi_
     const uint32_t *done = &partial->done[stage * 3];
     switch (kind) {
     case PPI_STEP_F:
-        return partial->blocked[stage] ? PPI_INFINITE : larger(clock, partial->ready[stage * 2]);
+        return partial->blocked[stage] ? PPI_INFINITE : ppi_larger(clock, partial->ready[stage * 2]);
     case PPI_STEP_I:
-        return larger(clock, partial->ready[stage * 2 + 1]);
+        return ppi_larger(clock, partial->ready[stage * 2 + 1]);
     case PPI_STEP_W:
         return done[PPI_W] < done[PPI_I] ? clock : PPI_INFINITE;
     default:
         if (!problem->stage[stage].fuses || done[PPI_W] < done[PPI_I])
             return PPI_INFINITE;
-        return larger(clock, partial->ready[stage * 2 + 1]);
+        return ppi_larger(clock, partial->ready[stage * 2 + 1]);
     }
 }
 
@@ -145,7 +135,7 @@ double ppi_partial_objective(const struct ppi_partial *partial, const struct ppi
 {
     double objective = 0;
     for (uint32_t d = 0; d < problem->devices; d++)
-        objective = larger(objective, partial->clock[d] - (problem->by_span ? larger(0, partial->start[d]) : 0));
+        objective = ppi_larger(objective, partial->clock[d] - (problem->by_span ? ppi_larger(0, partial->start[d]) : 0));
     return objective;
 }
 
@@ -162,12 +152,12 @@ static void renew_device(struct ppi_partial *partial, const struct ppi_problem *
         const uint32_t *done = &partial->done[s * 3];
         partial->blocked[s] = is_blocked(partial, problem, s);
         if (!partial->blocked[s])
-            finish = smaller(finish, larger(clock, partial->ready[s * 2]) + stage->duration[PPI_STEP_F]);
+            finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s * 2]) + stage->duration[PPI_STEP_F]);
         if (done[PPI_W] < done[PPI_I])
-            finish = smaller(finish, clock + stage->duration[PPI_STEP_W]);
+            finish = ppi_smaller(finish, clock + stage->duration[PPI_STEP_W]);
         else if (stage->fuses)
-            finish = smaller(finish, larger(clock, partial->ready[s * 2 + 1]) + stage->duration[PPI_STEP_B]);
-        finish = smaller(finish, larger(clock, partial->ready[s * 2 + 1]) + stage->duration[PPI_STEP_I]);
+            finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s * 2 + 1]) + stage->duration[PPI_STEP_B]);
+        finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s * 2 + 1]) + stage->duration[PPI_STEP_I]);
     }
     partial->finish[device] = finish;
 }

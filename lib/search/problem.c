@@ -4,11 +4,6 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static double static_memory(const ppsched_config *config, uint32_t stage)
 {
     const struct ppi_values *fixed = &config->values[PPSCHED_MEM_STATIC], *weights = &config->values[PPSCHED_MEM_WEIGHTS];
@@ -78,14 +73,15 @@ static void find_tails(struct ppi_problem *problem)
         struct ppi_stage *stage = &problem->stage[s];
         stage->tail[PPI_I] = s == 0 || !problem->by_span ? stage->weight : 0;
         if (s > 0)
-            stage->tail[PPI_I] = larger(stage->tail[PPI_I], stage[-1].backward_delay + stage[-1].input + stage[-1].tail[PPI_I]);
+            stage->tail[PPI_I] = ppi_larger(stage->tail[PPI_I],
+                                            stage[-1].backward_delay + stage[-1].input + stage[-1].tail[PPI_I]);
     }
     for (uint32_t s = problem->stages; s-- > 0;) {
         struct ppi_stage *stage = &problem->stage[s];
         stage->tail[PPI_F] = stage->input + stage->tail[PPI_I];
         if (s + 1 < problem->stages)
             stage->tail[PPI_F] =
-                larger(stage->tail[PPI_F], stage[1].forward_delay + stage[1].duration[PPI_STEP_F] + stage[1].tail[PPI_F]);
+                ppi_larger(stage->tail[PPI_F], stage[1].forward_delay + stage[1].duration[PPI_STEP_F] + stage[1].tail[PPI_F]);
     }
 }
 
@@ -162,6 +158,6 @@ double ppi_problem_least_limit(const struct ppi_problem *problem)
 {
     double least = 0;
     for (uint32_t d = 0; d < problem->devices; d++)
-        least = larger(least, problem->device[d].least + problem->device[d].fixed);
+        least = ppi_larger(least, problem->device[d].least + problem->device[d].fixed);
     return least;
 }

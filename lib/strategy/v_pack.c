@@ -8,11 +8,6 @@
 
 enum { FARTHEST = 64 }; /* places by which an op moves to the front at most, so that packing is linear */
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 ppsched_status ppi_v_pack_make(struct ppi_v_pack *out, const struct ppi_v_planner *p, ppsched_error *error)
 {
     const struct ppi_host *host = &p->costs.host;
@@ -86,7 +81,7 @@ static uint32_t find_place(const struct ppi_v_packed *list, uint32_t count, doub
 {
     uint32_t best = count, least = count > FARTHEST ? count - FARTHEST : 0;
     for (uint32_t i = count; i > least && list[i - 1].end > ready && (added <= 0 || list[i - 1].held + added <= limit); i--) {
-        double start = larger(ready, i > 1 ? list[i - 2].end : 0);
+        double start = ppi_larger(ready, i > 1 ? list[i - 2].end : 0);
         bool fits = added <= 0 || (i > 1 ? list[i - 2].held : 0) + added <= limit;
         if (fits && start + length <= list[i - 1].start)
             best = i - 1;
@@ -102,7 +97,7 @@ static double pack_op(struct ppi_v_pack *pack, const struct ppi_v_planner *p, co
     struct ppi_v_packed *list = packed_of(pack, p, device);
     double length = stage->lane->duration[kind], added = stage->lane->memory[kind], limit = p->device[device].limit;
     uint32_t place = find_place(list, *count, ready, length, added, limit);
-    double start = place > 0 ? larger(ready, list[place - 1].end) : ready;
+    double start = place > 0 ? ppi_larger(ready, list[place - 1].end) : ready;
     double held = (place > 0 ? list[place - 1].held : 0) + added;
     if (added > 0 && held > limit)
         return PPI_INFINITE;
@@ -119,10 +114,10 @@ static double pack_op(struct ppi_v_pack *pack, const struct ppi_v_planner *p, co
 static double ready_at(const struct ppi_v_planner *p, const struct ppi_v_stage *stage, uint8_t kind, double last_weight_end)
 {
     if (kind == PPSCHED_KIND_F)
-        return larger(ppi_v_forward_arrival(p, stage), stage->forwards > 0 ? stage->forward_end[stage->forwards - 1] : 0);
+        return ppi_larger(ppi_v_forward_arrival(p, stage), stage->forwards > 0 ? stage->forward_end[stage->forwards - 1] : 0);
     if (kind == PPSCHED_KIND_I)
-        return larger(ppi_v_input_arrival(p, stage), stage->inputs > 0 ? stage->input_end[stage->inputs - 1] : 0);
-    return stage->weights < stage->inputs ? larger(stage->input_end[stage->weights], last_weight_end) : PPI_INFINITE;
+        return ppi_larger(ppi_v_input_arrival(p, stage), stage->inputs > 0 ? stage->input_end[stage->inputs - 1] : 0);
+    return stage->weights < stage->inputs ? ppi_larger(stage->input_end[stage->weights], last_weight_end) : PPI_INFINITE;
 }
 
 /* Packs the next op of a stage; false where what it needs is not there, or memory is short. */
@@ -203,12 +198,12 @@ double ppi_v_pack(struct ppi_v_pack *pack, struct ppi_v_planner *p, const struct
         const struct ppi_v_slot *slot = &pattern->slot[i];
         double *last = &pack->last_forward[p->costs.lanes[slot->stage].device];
         if (slot->kind == PPSCHED_KIND_F)
-            *last = larger(*last, slot->start + (p->microbatches - 1) * pattern->period);
+            *last = ppi_larger(*last, slot->start + (p->microbatches - 1) * pattern->period);
     }
     sort(pack, pattern);
     if (!pack_ops(pack, p, pattern))
         return PPI_INFINITE;
     for (uint32_t r = 0; r < p->devices; r++)
-        span = larger(span, write_ops(pack, p, r, pattern->full_backward, ops + (size_t)r * PPI_V_SLOTS * p->microbatches));
+        span = ppi_larger(span, write_ops(pack, p, r, pattern->full_backward, ops + (size_t)r * PPI_V_SLOTS * p->microbatches));
     return span;
 }

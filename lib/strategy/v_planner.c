@@ -5,11 +5,6 @@
 #include "base/error.h"
 #include "strategy/limits.h"
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* --- ops --- */
 
 void ppi_v_restart(struct ppi_v_planner *p, ppsched_op *ops)
@@ -53,7 +48,7 @@ static double put(struct ppi_v_planner *p, const struct ppi_v_stage *stage, uint
         device->first_start = start;
     else
         device->idle += start - device->clock;
-    p->longest = larger(p->longest, device->work + device->idle);
+    p->longest = ppi_larger(p->longest, device->work + device->idle);
     device->clock = start + stage->lane->duration[kind];
     device->memory += stage->lane->memory[kind];
     *device->next++ = (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)(stage - p->stage), .kind = kind};
@@ -62,14 +57,14 @@ static double put(struct ppi_v_planner *p, const struct ppi_v_stage *stage, uint
 
 void ppi_v_put_forward(struct ppi_v_planner *p, struct ppi_v_stage *stage)
 {
-    double start = larger(ppi_v_device_of(p, stage)->clock, ppi_v_forward_arrival(p, stage));
+    double start = ppi_larger(ppi_v_device_of(p, stage)->clock, ppi_v_forward_arrival(p, stage));
     stage->forward_end[stage->forwards] = put(p, stage, PPSCHED_KIND_F, stage->forwards, start);
     stage->forwards++;
 }
 
 void ppi_v_put_input(struct ppi_v_planner *p, struct ppi_v_stage *stage)
 {
-    double start = larger(ppi_v_device_of(p, stage)->clock, ppi_v_input_arrival(p, stage));
+    double start = ppi_larger(ppi_v_device_of(p, stage)->clock, ppi_v_input_arrival(p, stage));
     stage->input_end[stage->inputs] = put(p, stage, PPSCHED_KIND_I, stage->inputs, start);
     stage->inputs++;
 }
@@ -98,7 +93,7 @@ double ppi_v_span(const struct ppi_v_planner *p)
         const struct ppi_v_device *device = &p->device[r];
         if (device->a->weights != p->microbatches || device->z->weights != p->microbatches)
             return PPI_INFINITE;
-        span = larger(span, device->clock - device->first_start);
+        span = ppi_larger(span, device->clock - device->first_start);
     }
     return span;
 }

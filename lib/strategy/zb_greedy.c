@@ -19,12 +19,7 @@ struct ppi_zb_stage {
     ppsched_op *next;
 };
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
+static uint32_t ppi_smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -60,8 +55,8 @@ static void wait_until(struct ppi_zb_planner *p, struct ppi_zb_stage *stage, dou
         return;
     stage->bubble += time - stage->clock;
     stage->clock = time;
-    p->worst_bubble = larger(p->worst_bubble, stage->bubble);
-    p->least_span = larger(p->least_span, stage->bubble + stage->work);
+    p->worst_bubble = ppi_larger(p->worst_bubble, stage->bubble);
+    p->least_span = ppi_larger(p->least_span, stage->bubble + stage->work);
 }
 
 static void put_forward(struct ppi_zb_planner *p, uint32_t s)
@@ -69,7 +64,7 @@ static void put_forward(struct ppi_zb_planner *p, uint32_t s)
     struct ppi_zb_stage *stage = &p->stages[s];
     uint32_t m = stage->count[PPI_F];
     if (m == 0)
-        stage->clock = stage->first_start = larger(0, forward_arrival(p, s));
+        stage->clock = stage->first_start = ppi_larger(0, forward_arrival(p, s));
     else
         wait_until(p, stage, forward_arrival(p, s));
     put(p, s, PPI_F);
@@ -113,7 +108,7 @@ static uint32_t warmup_of(const struct ppi_zb_planner *p, uint32_t s, double *in
         clock = end;
         more++;
     }
-    *input_end = larger(clock, ready) + stage->costs->duration[PPI_I];
+    *input_end = ppi_larger(clock, ready) + stage->costs->duration[PPI_I];
     return more;
 }
 
@@ -136,10 +131,10 @@ static bool find_warmup(struct ppi_zb_planner *p)
     usual = even = p->stages[0].warmup;
     for (uint32_t s = 1; s <= last; s++) {
         uint32_t more = p->stages[s].warmup;
-        even = smaller(even, smaller(more, even_share(p, s)));
+        even = ppi_smaller(even, ppi_smaller(more, even_share(p, s)));
         while (more > 0 && more >= usual && 1 + more < p->problem->microbatches)
             more--;
-        usual = smaller(usual, more); /* no forward without that of the stage before */
+        usual = ppi_smaller(usual, more); /* no forward without that of the stage before */
         differs = differs || usual != even;
         p->stages[s].warmup = p->choice.even_warmup ? even : usual;
     }
@@ -245,7 +240,7 @@ static double span_of(const struct ppi_zb_planner *p)
         const struct ppi_zb_stage *stage = &p->stages[s];
         if (stage->count[PPI_F] != p->problem->microbatches || stage->count[PPI_I] != p->problem->microbatches || stage->over)
             return PPI_INFINITE;
-        span = larger(span, stage->clock - stage->first_start);
+        span = ppi_larger(span, stage->clock - stage->first_start);
     }
     return span;
 }
