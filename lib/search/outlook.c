@@ -139,7 +139,7 @@ static double chains_of(const struct ppi_problem *problem, const struct ppi_part
     if (area > 0 && own->limit > 0)
         chain = ppi_larger(chain, area / own->limit +
                                       (problem->by_span ? partial->clock[device] - ppi_larger(0, partial->start[device])
-                                                                    : partial->clock[device]));
+                                                        : partial->clock[device]));
     return chain;
 }
 

@@ -19,7 +19,7 @@ struct ppi_zb_stage {
     ppsched_op *next;
 };
 
-static uint32_t ppi_smaller(uint32_t a, uint32_t b)
+static uint32_t smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -131,10 +131,10 @@ static bool find_warmup(struct ppi_zb_planner *p)
     usual = even = p->stages[0].warmup;
     for (uint32_t s = 1; s <= last; s++) {
         uint32_t more = p->stages[s].warmup;
-        even = ppi_smaller(even, ppi_smaller(more, even_share(p, s)));
+        even = smaller(even, smaller(more, even_share(p, s)));
         while (more > 0 && more >= usual && 1 + more < p->problem->microbatches)
             more--;
-        usual = ppi_smaller(usual, more); /* no forward without that of the stage before */
+        usual = smaller(usual, more); /* no forward without that of the stage before */
         differs = differs || usual != even;
         p->stages[s].warmup = p->choice.even_warmup ? even : usual;
     }
