@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Proof that a lowered schedule cannot hang. */
+/* How a runtime sends and receives, and the proof that a lowered schedule cannot hang there. */
 #ifndef PPSCHED_CHANNEL_H
 #define PPSCHED_CHANNEL_H
 
@@ -20,7 +20,8 @@ extern "C" {
 enum ppsched_channel_order {
     PPSCHED_CHANNEL_GROUP = 0,     /* one queue a device: one communicator for all */
     PPSCHED_CHANNEL_DIRECTION = 1, /* one for activations, one for gradients */
-    PPSCHED_CHANNEL_PAIR = 2       /* one for each directed pair of devices */
+    PPSCHED_CHANNEL_PAIR = 2,      /* one for each directed pair of devices */
+    PPSCHED_CHANNEL_NONE = 3       /* none: each waits for itself alone, as with a tag of its own */
 };
 
 /* How a runtime sends. A device issues its comm ops as it comes to them and goes on; only a compute op waits, for the receive
@@ -29,8 +30,10 @@ enum ppsched_channel_order {
 typedef struct ppsched_channel_model {
     uint32_t size;
     int32_t order;       /* enum ppsched_channel_order */
-    uint32_t rendezvous; /* 1: a send is done when its receive runs as well; 0: as soon as its turn comes (it is buffered) */
+    uint32_t rendezvous; /* 1: a send starts when its receive has its turn as well; 0: when its own turn comes (buffered) */
     uint32_t batched;    /* 1: neighbouring comm ops of a device start together, and the queue goes on when all are done */
+    uint32_t blocking;   /* 1: a device does nothing else until its comm op, or batch of them, is done; it then has one queue,
+                            whatever `order` says */
 } ppsched_channel_model;
 
 /* A link of a circle: `device` waits in `op`, its op number `position`, for the device of the next link; the last for that of

@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lower/proof.h"
+#include "api/channel.h"
 
 #include "api/null.h"
 #include "base/sized.h"
+#include "lower/proof.h"
+
+ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_channel_model *model, ppsched_error *error)
+{
+    ppsched_status status = ppi_take_sized(own, sizeof *own, offsetof(ppsched_channel_model, blocking), model,
+                                           "ppsched_channel_model", error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (own->order < PPSCHED_CHANNEL_GROUP || own->order > PPSCHED_CHANNEL_NONE)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no channel order %d", own->order);
+    if (own->rendezvous > 1 || own->batched > 1 || own->blocking > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "rendezvous, batched and blocking must be 0 or 1");
+    return PPSCHED_OK;
+}
 
 ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model,
                                       ppsched_wait *circle, size_t capacity, size_t *count, ppsched_error *error)
@@ -12,12 +26,8 @@ ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedule, const pp
     PPI_REQUIRE(model);
     if (capacity > 0)
         PPI_REQUIRE(circle);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof own, model, "ppsched_channel_model", error);
+    ppsched_status status = ppi_take_channel_model(&own, model, error);
     if (status != PPSCHED_OK)
         return status;
-    if (own.order < PPSCHED_CHANNEL_GROUP || own.order > PPSCHED_CHANNEL_PAIR)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no channel order %d", own.order);
-    if (own.rendezvous > 1 || own.batched > 1)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "rendezvous and batched must be 0 or 1");
     return ppi_prove(schedule, &own, circle, capacity, count, error);
 }

@@ -20,7 +20,7 @@ struct making {
     const ppsched_schedule *schedule;
     const ppsched_channel_model *model;
     uint32_t *slots; /* by stage pass and slot: the op, or PPI_NO_OP */
-    struct numbering queues, channels;
+    struct numbering queues, channels, links;
     uint32_t *queue_size, *channel_size;
 };
 
@@ -176,6 +176,7 @@ static uint32_t channel_key(const struct making *making, uint32_t i)
 static void number_all(struct making *making)
 {
     struct ppi_wiring *wiring = making->wiring;
+    bool ordered = making->model->order != PPSCHED_CHANNEL_NONE;
     uint32_t batch = 0;
     for (uint32_t i = 0; i < wiring->count; i++) {
         const ppsched_op *op = &making->schedule->ops[i];
@@ -185,15 +186,17 @@ static void number_all(struct making *making)
             continue;
         batch += !continues;
         wire->batch = batch; /* for now its number */
-        wire->queue = number_of(&making->queues, wire->device, queue_key(making, i));
+        wire->queue = ordered ? number_of(&making->queues, wire->device, queue_key(making, i)) : making->queues.given++;
         wire->place = making->queue_size[wire->queue]++;
         if (!ppi_is_send(op->kind))
             continue;
-        wire->channel = number_of(&making->channels, wire->device, channel_key(making, i));
+        wire->channel = ordered ? number_of(&making->channels, wire->device, channel_key(making, i)) : making->channels.given++;
         wire->number = making->channel_size[wire->channel]++;
+        wire->link = number_of(&making->links, wire->device, wiring->wires[wire->partner].device);
     }
     wiring->queue_count = making->queues.given;
     wiring->channel_count = making->channels.given;
+    wiring->link_count = making->links.given;
 }
 
 /* Where each list begins. */
@@ -242,14 +245,16 @@ static ppsched_status allocate(struct making *making, ppsched_error *error)
     making->slots = ppi_allocate(host, ppi_cell_count(making->schedule), SLOTS * sizeof *making->slots);
     making->queues.owner = ppi_allocate_zeroed(host, keys, 2 * sizeof *making->queues.owner);
     making->channels.owner = ppi_allocate_zeroed(host, keys, 2 * sizeof *making->channels.owner);
+    making->links.owner = ppi_allocate_zeroed(host, keys, 2 * sizeof *making->links.owner);
     making->queue_size = ppi_allocate_zeroed(host, count, sizeof *making->queue_size);
     making->channel_size = ppi_allocate_zeroed(host, count, sizeof *making->channel_size);
     if (wiring->wires == NULL || wiring->queue_first == NULL || wiring->queued == NULL || wiring->channel_first == NULL ||
         wiring->carried == NULL || making->slots == NULL || making->queues.owner == NULL || making->channels.owner == NULL ||
-        making->queue_size == NULL || making->channel_size == NULL)
+        making->links.owner == NULL || making->queue_size == NULL || making->channel_size == NULL)
         return ppi_fail_memory(error, "the proof");
     making->queues.number = making->queues.owner + keys;
     making->channels.number = making->channels.owner + keys;
+    making->links.number = making->links.owner + keys;
     return PPSCHED_OK;
 }
 
@@ -258,6 +263,7 @@ static void release(struct making *making)
     const struct ppi_host *host = &making->wiring->host;
     ppi_release(host, making->channel_size);
     ppi_release(host, making->queue_size);
+    ppi_release(host, making->links.owner);
     ppi_release(host, making->channels.owner);
     ppi_release(host, making->queues.owner);
     ppi_release(host, making->slots);

@@ -18,6 +18,7 @@ struct ppi_wire {
     uint32_t place;    /* of a comm op in its queue */
     uint32_t batch;    /* place of the first op of its batch; its own where nothing is batched */
     uint32_t channel, number; /* of a send: what carries it, and how many it carries before */
+    uint32_t link;     /* of a send: number of the directed pair of devices */
 };
 
 struct ppi_wiring {
@@ -25,7 +26,7 @@ struct ppi_wiring {
     const ppsched_schedule *schedule;
     struct ppi_wire *wires;
     uint32_t count;           /* of ops; more are refused */
-    uint32_t queue_count, channel_count;
+    uint32_t queue_count, channel_count, link_count;
     uint32_t *queue_first;    /* where each queue begins in `queued`, and at last its end */
     uint32_t *queued;         /* comm ops by queue, in order */
     uint32_t *channel_first;  /* likewise the sends of each channel */

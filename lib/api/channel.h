@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A caller's channel model, checked. */
+#ifndef PPSCHED_API_CHANNEL_H
+#define PPSCHED_API_CHANNEL_H
+
+#include <ppsched/channel.h>
+
+ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_channel_model *model, ppsched_error *error);
+
+#endif
