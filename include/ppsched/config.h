@@ -34,7 +34,7 @@ enum ppsched_placement {
 };
 
 /* Lists of numbers that describe the problem. Each takes one value for all or the counts named here; D devices, S
- * stages. Times and memory are in units of the caller's choice. All must be finite. */
+ * stages. Times and memory are in units of the caller's choice. All must be finite, but for bandwidths. */
 enum ppsched_quantity {
     PPSCHED_FORWARD_TIMES = 1,         /* duration of F: 1 or S values, >= 0. Default 1 */
     PPSCHED_BACKWARD_TIMES = 2,        /* duration of B: 1 or S, >= 0. Default: I + W where both are given, else 2 */
@@ -43,7 +43,7 @@ enum ppsched_quantity {
     PPSCHED_BACKWARD_INPUT_SHARE = 5,  /* share of B that is I where neither I nor W is given: 1 value in 0..1. Default 0.5 */
     PPSCHED_OVERLAPPED_TIMES = 6,      /* duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward
                                           stage, column: backward stage), >= 0. Default: the sum of both ops */
-    PPSCHED_P2P_TIMES = 7,             /* delay of a dependency that crosses devices: 1 or D*D values (row: from, column:
+    PPSCHED_P2P_TIMES = 7,             /* latency of what goes from one device to another: 1 or D*D values (row: from, column:
                                           to), >= 0. Default 0 */
     PPSCHED_MEM_FORWARD = 8,           /* memory added when F of a stage pass starts: 1 or S, >= 0. Default 1, or what the
                                           other two leave */
@@ -52,7 +52,12 @@ enum ppsched_quantity {
                                           the other two leave */
     PPSCHED_MEM_STATIC = 11,           /* memory that a stage always takes (gradients, optimizer): 1 or S, >= 0. Default 0 */
     PPSCHED_MEM_WEIGHTS = 12,          /* memory of one version of a stage's weights: 1 or S, >= 0. Default 0 */
-    PPSCHED_MEM_LIMIT = 13             /* memory of a device: 1 or D, >= 0. Default: none */
+    PPSCHED_MEM_LIMIT = 13,            /* memory of a device: 1 or D, >= 0. Default: none */
+    PPSCHED_P2P_BANDWIDTH = 14,        /* bytes per unit of time from one device to another: 1 or D*D, > 0, may be infinite.
+                                          Default: infinite */
+    PPSCHED_ACTIVATION_BYTES = 15,     /* size of what F of a stage hands on to the next one: 1 or S, >= 0. Default 0 */
+    PPSCHED_GRADIENT_BYTES = 16        /* size of what B or I of a stage hands back to the stage before: 1 or S, >= 0.
+                                          Default: that of the activation which came from there */
 };
 
 /* Makes a problem of `devices` D, `stages` S (virtual stages of the whole model) and `microbatches` M per iteration.

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ppsched/channel.h>
 #include <ppsched/config.h>
 #include <ppsched/export_macro.h>
 #include <ppsched/op.h>
@@ -21,7 +22,7 @@ extern "C" {
 typedef struct ppsched_timeline ppsched_timeline;
 
 enum ppsched_evaluate_flag {
-    PPSCHED_EVALUATE_EARLIEST_ONLY = 1 /* leave out the latest starts: less time and memory */
+    PPSCHED_EVALUATE_EARLIEST_ONLY = 1 /* leave out the latest starts and why devices are idle: less time and memory */
 };
 
 /* Figures of the whole schedule. Sized: the caller sets `size`. Times and memory in the caller's units. */
@@ -55,6 +56,20 @@ typedef struct ppsched_device_metrics {
     double memory_limit;     /* infinite where none is set */
 } ppsched_device_metrics;
 
+/* Why a device is idle; the parts sum to its idle time. Sized likewise. A wait that ends with the receive of a value is split
+ * along the way of that value. Before a device's first op of an iteration waiting for the neighbour is `fill`. */
+typedef struct ppsched_idle {
+    uint32_t size;
+    uint32_t reserved;
+    double fill;         /* before its first op of an iteration: no value has been made for it */
+    double drain;        /* after its last op of an iteration */
+    double neighbour;    /* the value that it waits for is not made yet, less `imbalance` */
+    double imbalance;    /* the same, as far as other devices just have more work: at most the busiest device's more */
+    double transfer;     /* the value is on its way: latency, and bytes / bandwidth; or the device is busy sending */
+    double link;         /* the value waits for its link, which other values occupy */
+    double head_of_line; /* the value, or its receive, waits behind other comm ops of its queue */
+} ppsched_idle;
+
 /* A step of a device's memory curve: the level from `time` on, in the order of the queue. */
 typedef struct ppsched_memory_point {
     double time;
@@ -63,7 +78,7 @@ typedef struct ppsched_memory_point {
 
 /* Times the schedule with the config's durations and delays: an op starts when its device is free (in queue order) and its
  * inputs are there. F(s,m) needs F(s-1,m); B or I of (s,m) needs its own F and the backward (B or I) of (s+1,m); W needs its
- * I; a dependency that crosses devices adds the delay. Both ops of an overlapped pair start and end together. Where the
+ * I; a dependency that crosses devices adds its latency and bytes / bandwidth, whatever else is on the way. Both ops of an overlapped pair start and end together. Where the
  * schedule flushes, an iteration starts when the one before has ended on all devices. Ops other than F, B, I and W take no
  * time of their own here, and wait for their place in the queue and the flush alone. Results are equal to the last bit on
  * every platform.
@@ -73,6 +88,19 @@ typedef struct ppsched_memory_point {
  * or the missing op, NO_MEMORY. Time and memory are linear in the ops. */
 PPSCHED_API ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule,
                                             const ppsched_config *config, uint32_t flags, ppsched_error *error);
+
+/* Times a lowered schedule with its transfers. A send asks for its link, the directed pair of devices, once it has its turn in
+ * the channel model (and with rendezvous its receive, too); links serve in the order in which they are asked. A transfer
+ * occupies its link for bytes / bandwidth; then the send is done, and latency later the value is there. A receive is done when
+ * its value is there and its own turn has come. Only then does the op that needs it start. Spans of sends and receives are from
+ * the transfer's start (a receive's: not before its turn) until they are done.
+ * `model` NULL is PPSCHED_CHANNEL_NONE, buffered: transfers wait for nothing but their links. With infinite bandwidths the
+ * times are then those of ppsched_evaluate, to the last bit. There are no latest starts, as which transfer goes first depends
+ * on times. `flags`: enum ppsched_evaluate_flag, of no effect so far.
+ * Errors: as ppsched_evaluate, and those of ppsched_schedule_prove: INVALID_SCHEDULE where it hangs. */
+PPSCHED_API ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule,
+                                                      const ppsched_config *config, const ppsched_channel_model *model,
+                                                      uint32_t flags, ppsched_error *error);
 
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_timeline_destroy(ppsched_timeline *timeline);
@@ -84,13 +112,16 @@ PPSCHED_API const ppsched_schedule *ppsched_timeline_schedule(const ppsched_time
 PPSCHED_API const ppsched_span *ppsched_timeline_spans(const ppsched_timeline *timeline, uint32_t device, size_t *count);
 
 /* Latest start of each op that leaves the makespan as it is, borrowed; slack is that minus the start, and exactly 0 on the
- * critical path. NULL with EARLIEST_ONLY. */
+ * critical path. NULL with EARLIEST_ONLY, and with transfers. */
 PPSCHED_API const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline, uint32_t device, size_t *count);
 
 /* Fills the figures. Errors: ARGUMENT, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_timeline_metrics(const ppsched_timeline *timeline, ppsched_metrics *metrics);
 PPSCHED_API ppsched_status ppsched_timeline_device_metrics(const ppsched_timeline *timeline, uint32_t device,
                                                            ppsched_device_metrics *metrics);
+
+/* Why a device is idle. Errors: ARGUMENT, also with EARLIEST_ONLY; STRUCT_SIZE. */
+PPSCHED_API ppsched_status ppsched_timeline_idle(const ppsched_timeline *timeline, uint32_t device, ppsched_idle *idle);
 
 /* Memory of a device over time: its static memory at 0, then a point for each start or end that changes it, in queue order.
  * `*count` gets the number of points. With `points` NULL and `capacity` 0 it only asks; BUFFER where they do not fit (then

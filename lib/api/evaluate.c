@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/channel.h"
 #include "api/null.h"
 #include "base/sized.h"
 #include "check/check.h"
 #include "eval/timeline.h"
+#include "lower/transfers.h"
 
 /* The evaluator found that the schedule cannot be run; the checker knows why. */
 static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *error)
@@ -14,19 +16,45 @@ static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *e
     return ppi_fail(error, PPSCHED_ERROR_INTERNAL, "evaluator and checker disagree on a schedule of %s", schedule->name);
 }
 
-ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                                uint32_t flags, ppsched_error *error)
+static ppsched_status take_arguments(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                     uint32_t flags, ppsched_error *error)
 {
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
     if ((flags & ~(uint32_t)PPSCHED_EVALUATE_EARLIEST_ONLY) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "ppsched_evaluate: unknown flags %u", flags);
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unknown flags %u", flags);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                uint32_t flags, ppsched_error *error)
+{
+    ppsched_status status = take_arguments(out, schedule, config, flags, error);
+    if (status != PPSCHED_OK)
+        return status;
     /* Only the reference count is written to, which is atomic. */
     ppsched_schedule *shared = ppsched_schedule_retain((ppsched_schedule *)(uintptr_t)schedule);
-    ppsched_status status = ppi_evaluate(out, shared, config, flags, error);
+    status = ppi_evaluate(out, shared, config, flags, error);
     if (status == PPSCHED_ERROR_INVALID_SCHEDULE)
         status = explain(schedule, error);
+    ppsched_schedule_release(shared);
+    return status;
+}
+
+ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                          const ppsched_channel_model *model, uint32_t flags, ppsched_error *error)
+{
+    ppsched_channel_model own = {.order = PPSCHED_CHANNEL_NONE};
+    ppsched_status status = take_arguments(out, schedule, config, flags, error);
+    if (status == PPSCHED_OK && model != NULL)
+        status = ppi_take_channel_model(&own, model, error);
+    if (status == PPSCHED_OK)
+        status = ppi_check(schedule, &(struct ppi_findings){0}, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppsched_schedule *shared = ppsched_schedule_retain((ppsched_schedule *)(uintptr_t)schedule);
+    status = ppi_evaluate_transfers(out, shared, config, &own, error);
     ppsched_schedule_release(shared);
     return status;
 }
@@ -76,6 +104,13 @@ ppsched_status ppsched_timeline_device_metrics(const ppsched_timeline *timeline,
     if (queue_of(timeline, device, NULL) == NULL)
         return PPSCHED_ERROR_ARGUMENT;
     return ppi_give_sized(metrics, &timeline->devices[device], sizeof timeline->devices[device]);
+}
+
+ppsched_status ppsched_timeline_idle(const ppsched_timeline *timeline, uint32_t device, ppsched_idle *idle)
+{
+    if (queue_of(timeline, device, NULL) == NULL || timeline->idle == NULL)
+        return PPSCHED_ERROR_ARGUMENT;
+    return ppi_give_sized(idle, &timeline->idle[device], sizeof timeline->idle[device]);
 }
 
 ppsched_status ppsched_timeline_memory(const ppsched_timeline *timeline, uint32_t device, ppsched_memory_point *points,

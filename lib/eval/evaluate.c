@@ -14,11 +14,11 @@ static ppsched_status check_shapes(const ppsched_schedule *schedule, const ppsch
                     s->stages, c->devices, c->stages);
 }
 
-static ppsched_status allocate(ppsched_timeline **out, ppsched_schedule *schedule, uint32_t flags, ppsched_error *error)
+static ppsched_status allocate(ppsched_timeline **out, ppsched_schedule *schedule, bool wants_latest, bool wants_idle,
+                               ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
     size_t ops = (size_t)schedule->op_count;
-    bool wants_latest = (flags & PPSCHED_EVALUATE_EARLIEST_ONLY) == 0;
     ppsched_timeline *timeline = ppi_allocate_zeroed(host, 1, sizeof *timeline);
     if (timeline == NULL)
         return ppi_fail_memory(error, "the timeline");
@@ -29,10 +29,11 @@ static ppsched_status allocate(ppsched_timeline **out, ppsched_schedule *schedul
     timeline->latest = wants_latest ? ppi_allocate(host, ops, sizeof *timeline->latest) : NULL;
     timeline->flush_times = ppi_allocate(host, timeline->flush_count, sizeof *timeline->flush_times);
     timeline->devices = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *timeline->devices);
+    timeline->idle = wants_idle ? ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *timeline->idle) : NULL;
     timeline->schedule = schedule;
     ppi_schedule_retain(schedule);
     if (timeline->spans == NULL || (wants_latest && timeline->latest == NULL) || timeline->flush_times == NULL ||
-        timeline->devices == NULL) {
+        timeline->devices == NULL || (wants_idle && timeline->idle == NULL)) {
         ppi_timeline_destroy(timeline);
         return ppi_fail_memory(error, "the timeline");
     }
@@ -50,6 +51,7 @@ void ppi_timeline_destroy(ppsched_timeline *timeline)
     ppi_release(&host, timeline->latest);
     ppi_release(&host, timeline->flush_times);
     ppi_release(&host, timeline->devices);
+    ppi_release(&host, timeline->idle);
     ppi_schedule_release(timeline->schedule);
     ppi_release(&host, timeline);
 }
@@ -117,32 +119,44 @@ static ppsched_status check_finite(const ppsched_timeline *timeline, ppsched_err
     return PPSCHED_OK;
 }
 
+ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
+{
+    ppi_static_memory(timeline, config);
+    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++)
+        ppi_device_figures(timeline, d, config);
+    sum_up(timeline);
+    return check_finite(timeline, error);
+}
+
 ppsched_status ppi_evaluate_again(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
 {
     ppi_costs_clear(&timeline->costs);
     ppsched_status status = ppi_costs_make(&timeline->costs, config, &timeline->schedule->placement, error);
     if (status == PPSCHED_OK)
         status = ppi_earliest_starts(timeline, error);
-    if (status != PPSCHED_OK)
-        return status;
-    ppi_static_memory(timeline, config);
-    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++)
-        ppi_device_figures(timeline, d, config);
-    sum_up(timeline);
-    status = check_finite(timeline, error);
+    if (status == PPSCHED_OK)
+        status = ppi_figures(timeline, config, error);
     if (status == PPSCHED_OK && timeline->latest != NULL)
         status = ppi_latest_starts(timeline, error);
+    if (status == PPSCHED_OK && timeline->idle != NULL)
+        status = ppi_find_idle(timeline, error);
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
     return status;
+}
+
+ppsched_status ppi_timeline_make(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config,
+                                 bool wants_latest, bool wants_idle, ppsched_error *error)
+{
+    ppsched_status status = check_shapes(schedule, config, error);
+    return status == PPSCHED_OK ? allocate(out, schedule, wants_latest, wants_idle, error) : status;
 }
 
 ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config, uint32_t flags,
                             ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
-    ppsched_status status = check_shapes(schedule, config, error);
-    if (status == PPSCHED_OK)
-        status = allocate(&timeline, schedule, flags, error);
+    bool wants_more = (flags & PPSCHED_EVALUATE_EARLIEST_ONLY) == 0;
+    ppsched_status status = ppi_timeline_make(&timeline, schedule, config, wants_more, wants_more, error);
     if (status != PPSCHED_OK)
         return status;
     status = ppi_evaluate_again(timeline, config, error);

@@ -17,6 +17,7 @@ struct ppsched_timeline {
     double *flush_times;        /* when iteration k + 1 may start; `flush_count` of them */
     size_t flush_count;
     ppsched_device_metrics *devices;
+    ppsched_idle *idle;         /* a device each; NULL where it was not asked for */
     ppsched_metrics metrics;
 };
 
@@ -27,6 +28,16 @@ ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, 
 /* The same into a timeline that is there: for a search that prices many orders of the same number of ops. */
 ppsched_status ppi_evaluate_again(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 void ppi_timeline_destroy(ppsched_timeline *timeline);
+
+/* A timeline without times; shapes must agree. */
+ppsched_status ppi_timeline_make(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config,
+                                 bool wants_latest, bool wants_idle, ppsched_error *error);
+
+/* All figures but idle's causes, from the spans and costs. */
+ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
+
+/* Why devices wait, from the spans; `idle` must have room. */
+ppsched_status ppi_find_idle(ppsched_timeline *timeline, ppsched_error *error);
 
 /* Fills spans and flush_times; INVALID_SCHEDULE where the schedule is not complete or cannot be run. */
 ppsched_status ppi_earliest_starts(ppsched_timeline *timeline, ppsched_error *error);

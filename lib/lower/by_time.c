@@ -124,14 +124,17 @@ static ppsched_status advance(struct lowering *lowering, uint32_t device, ppsche
 /* Whether the receive of a transfer goes before what the receiving device has next. */
 static bool belongs_here(const struct lowering *lowering, const struct sent *sent)
 {
-    uint32_t device = sent->transfer.to;
+    uint32_t device = sent->transfer.to, microbatches = lowering->schedule->shape.microbatches;
     const struct cursor *cursor = &lowering->cursors[device];
     const ppsched_queue *queue = &lowering->schedule->queues[device];
     ppsched_op send;
     if (cursor->position > 0 && nth_send(lowering, device, cursor->position, cursor->sends, &send))
         return true;
-    size_t length = ppi_unit_length(&queue->ops[cursor->position]);
-    return sent->consumer < cursor->position + length ||
+    const ppsched_op *unit = &queue->ops[cursor->position];
+    if (lowering->schedule->flushes && ppi_kind_has_microbatch(unit->kind) &&
+        unit->microbatch / microbatches < sent->transfer.send.microbatch / microbatches)
+        return false;
+    return sent->consumer < cursor->position + ppi_unit_length(unit) ||
            sent->time <= lowering->timeline->spans[queue->first + cursor->position].end;
 }
 

@@ -11,6 +11,7 @@ struct turns {
     ppsched_builder *out;
     uint8_t *there;   /* inputs, by stage pass */
     size_t *position; /* of each device */
+    uint32_t iteration_end; /* first microbatch behind the next flush */
 };
 
 static ppsched_status put_transfer(struct turns *turns, const ppsched_op *op, ppsched_error *error)
@@ -35,24 +36,43 @@ static ppsched_status take_turn(struct turns *turns, uint32_t device, ppsched_er
     return status;
 }
 
+/* Whether a device's next unit can run; false at the end of its queue, too. */
+static bool has_turn(const struct turns *turns, uint32_t device)
+{
+    const ppsched_queue *queue = &turns->schedule->queues[device];
+    if (turns->position[device] == queue->count)
+        return false;
+    const ppsched_op *unit = &queue->ops[turns->position[device]];
+    return !ppi_waits_for_flush(unit, turns->iteration_end) && ppi_inputs_are_there(turns->schedule, turns->there, unit);
+}
+
+/* Until no device can go on. */
 static ppsched_status run(struct turns *turns, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (bool progress = true; progress && status == PPSCHED_OK;) {
+        progress = false;
+        for (uint32_t d = 0; d < turns->schedule->shape.devices && status == PPSCHED_OK; d++)
+            if (has_turn(turns, d)) {
+                progress = true;
+                status = take_turn(turns, d, error);
+            }
+    }
+    return status;
+}
+
+static ppsched_status run_iterations(struct turns *turns, ppsched_error *error)
 {
     const ppsched_schedule *schedule = turns->schedule;
     ppsched_status status = PPSCHED_OK;
-    bool progress = true, left = true;
-    while (progress && status == PPSCHED_OK) {
-        progress = left = false;
-        for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++) {
-            if (turns->position[d] == schedule->queues[d].count)
-                continue;
-            left = true;
-            if (!ppi_inputs_are_there(schedule, turns->there, &schedule->queues[d].ops[turns->position[d]]))
-                continue;
-            progress = true;
-            status = take_turn(turns, d, error);
-        }
+    for (uint32_t i = 0; i < schedule->shape.iterations && status == PPSCHED_OK; i++) {
+        turns->iteration_end = ppi_iteration_end(schedule, i);
+        status = run(turns, error);
     }
-    return status == PPSCHED_OK && left ? PPSCHED_ERROR_INVALID_SCHEDULE : status;
+    for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++)
+        if (turns->position[d] < schedule->queues[d].count)
+            status = PPSCHED_ERROR_INVALID_SCHEDULE;
+    return status;
 }
 
 ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error)
@@ -65,7 +85,7 @@ ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *
     if (turns.there == NULL || turns.position == NULL)
         status = ppi_fail_memory(error, "the lowering");
     else
-        status = run(&turns, error);
+        status = run_iterations(&turns, error);
     ppi_release(host, turns.position);
     ppi_release(host, turns.there);
     return status;

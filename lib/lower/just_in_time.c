@@ -8,7 +8,7 @@
 #include "lower/transfer.h"
 
 /* What a device waits for. */
-enum wait { RUNS, SENDS, RECEIVES, ENDED };
+enum wait { RUNS, SENDS, RECEIVES, ENDED /* or at a flush */ };
 
 struct device {
     size_t position;     /* of its next unit */
@@ -25,6 +25,7 @@ struct history {
     struct device *devices;
     uint32_t *ready, ready_count; /* stack of devices that can go on */
     uint32_t mark;
+    uint32_t iteration_end;       /* first microbatch behind the next flush */
 };
 
 static bool is_same(const struct ppi_transfer *a, const struct ppi_transfer *b)
@@ -91,7 +92,7 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
                        ? meet(history, &device->transfer, error)
                        : PPSCHED_OK;
         }
-        if (device->position == queue->count) {
+        if (device->position == queue->count || ppi_waits_for_flush(&queue->ops[device->position], history->iteration_end)) {
             device->wait = ENDED;
             return PPSCHED_OK;
         }
@@ -153,6 +154,7 @@ static ppsched_status resolve(struct history *history, uint32_t *next, ppsched_e
     return sender != PPSCHED_NONE ? meet(history, &history->devices[sender].transfer, error) : PPSCHED_ERROR_INVALID_SCHEDULE;
 }
 
+/* Until all devices have ended, or come to a flush. */
 static ppsched_status run(struct history *history, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -168,6 +170,16 @@ static ppsched_status run(struct history *history, ppsched_error *error)
     return status;
 }
 
+static ppsched_status run_iterations(struct history *history, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < history->schedule->shape.iterations && status == PPSCHED_OK; i++) {
+        history->iteration_end = ppi_iteration_end(history->schedule, i);
+        status = run(history, error);
+    }
+    return status;
+}
+
 ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
@@ -179,7 +191,7 @@ ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedu
     if (history.there == NULL || history.devices == NULL || history.ready == NULL)
         status = ppi_fail_memory(error, "the lowering");
     else
-        status = run(&history, error);
+        status = run_iterations(&history, error);
     ppi_release(host, history.ready);
     ppi_release(host, history.devices);
     ppi_release(host, history.there);

@@ -41,6 +41,18 @@ static inline bool ppi_transfer_to(const ppsched_schedule *schedule, const ppsch
     return ppi_transfer_of(schedule, &producer, out);
 }
 
+/* Where the schedule flushes, ops wait until all of the iteration before is done: the first microbatch that must wait in its
+ * `iteration`. */
+static inline uint32_t ppi_iteration_end(const ppsched_schedule *schedule, uint32_t iteration)
+{
+    return schedule->flushes ? (iteration + 1) * schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
+}
+
+static inline bool ppi_waits_for_flush(const ppsched_op *op, uint32_t iteration_end)
+{
+    return ppi_kind_has_microbatch(op->kind) && op->microbatch >= iteration_end;
+}
+
 /* Which inputs of a stage pass are there: a byte for each. */
 enum { PPI_FORWARD_THERE = 1, PPI_BACKWARD_THERE = 2 };
 

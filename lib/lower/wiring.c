@@ -68,7 +68,8 @@ static ppsched_status note_slots(struct making *making, ppsched_error *error)
 {
     const ppsched_schedule *schedule = making->schedule;
     memset(making->slots, 0xff, ppi_cell_count(schedule) * SLOTS * sizeof *making->slots);
-    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        uint32_t iteration_start = 0;
         for (size_t k = 0; k < schedule->queues[d].count; k++) {
             uint32_t i = (uint32_t)(schedule->queues[d].first + k);
             const ppsched_op *op = &schedule->ops[i];
@@ -80,8 +81,13 @@ static ppsched_status note_slots(struct making *making, ppsched_error *error)
                 return fail_at(making, i, "stands there twice", error);
             if (ppi_schedule_device_of(schedule, op) != d)
                 return fail_at(making, i, "is on the wrong device", error);
+            if (op->microbatch < iteration_start)
+                return fail_at(making, i, "comes too late, behind the flush of its iteration", error);
+            if (schedule->flushes)
+                iteration_start = op->microbatch / schedule->shape.microbatches * schedule->shape.microbatches;
             *slot = i;
         }
+    }
     return PPSCHED_OK;
 }
 

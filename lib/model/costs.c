@@ -109,12 +109,31 @@ ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, s
     return status;
 }
 
-static double delay_between(const ppsched_config *config, uint32_t from, uint32_t to)
+static double bytes_of(const ppsched_config *config, uint32_t stage, bool backward)
 {
+    const struct ppi_values *gradients = list_of(config, PPSCHED_GRADIENT_BYTES);
+    if (backward && gradients != NULL)
+        return ppi_value_at(gradients, stage);
+    return value_or(config, PPSCHED_ACTIVATION_BYTES, backward ? stage - 1 : stage, 0);
+}
+
+struct ppi_passage ppi_passage_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from, uint32_t to)
+{
+    const struct ppi_values *latency = list_of(config, PPSCHED_P2P_TIMES), *bandwidth = list_of(config, PPSCHED_P2P_BANDWIDTH);
+    size_t pair = (size_t)from * config->shape.devices + to;
     if (from == to)
-        return 0;
-    const struct ppi_values *delay = list_of(config, PPSCHED_P2P_TIMES);
-    return delay != NULL ? ppi_value_at(delay, (size_t)from * config->shape.devices + to) : 0;
+        return (struct ppi_passage){0, 0};
+    return (struct ppi_passage){.latency = latency != NULL ? ppi_value_at(latency, pair) : 0,
+                                .occupancy = bandwidth != NULL
+                                                 ? bytes_of(config, stage, backward) / ppi_value_at(bandwidth, pair)
+                                                 : 0};
+}
+
+/* When nothing else is on the way. */
+static double delay_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from, uint32_t to)
+{
+    struct ppi_passage passage = ppi_passage_of(config, stage, backward, from, to);
+    return passage.occupancy + passage.latency;
 }
 
 ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *config, const struct ppi_placement *placement,
@@ -129,13 +148,16 @@ ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *confi
         for (uint32_t s = 0; s < stages; s++) {
             struct ppi_lane *lane = &lanes[(size_t)c * stages + s];
             ppsched_status status = ppi_resolve_stage(config, s, lane, error);
+            lane->device = device[s];
+            lane->forward_delay = s > 0 ? delay_of(config, s - 1, false, device[s - 1], device[s]) : 0;
+            lane->backward_delay = s + 1 < stages ? delay_of(config, s + 1, true, device[s + 1], device[s]) : 0;
+            if (status == PPSCHED_OK && !(ppi_is_finite(lane->forward_delay) && ppi_is_finite(lane->backward_delay)))
+                status = ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device[s], s, PPSCHED_NONE, PPSCHED_NONE},
+                                     "stage %u: bytes / p2p_bandwidth + p2p_time is too large for a double", s);
             if (status != PPSCHED_OK) {
                 ppi_release(&config->host, lanes);
                 return status;
             }
-            lane->device = device[s];
-            lane->forward_delay = s > 0 ? delay_between(config, device[s - 1], device[s]) : 0;
-            lane->backward_delay = s + 1 < stages ? delay_between(config, device[s + 1], device[s]) : 0;
         }
     }
     out->host = config->host;

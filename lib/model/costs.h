@@ -12,7 +12,7 @@ struct ppi_lane {
     uint32_t device;
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
-    double forward_delay;             /* from the device of the stage before */
+    double forward_delay;             /* of a passage from the device of the stage before */
     double backward_delay;            /* from the device of the next stage */
 };
 
@@ -22,6 +22,14 @@ struct ppi_costs {
     uint32_t stages;
     struct ppi_lane *lanes; /* copies x stages, as ppi_placement */
 };
+
+/* What goes from one device to another: `latency` until it is there, behind the time for which it takes the link. */
+struct ppi_passage {
+    double latency, occupancy;
+};
+
+/* Of what F (backward: B or I) of a stage hands to the next stage (to the one before). */
+struct ppi_passage ppi_passage_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from, uint32_t to);
 
 /* Durations and memory of a stage; RANGE where the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error);

@@ -7,7 +7,8 @@
 /* What a list has a value for, if not one for all. */
 enum extent { ONE, PER_STAGE, PER_STAGE_PAIR, PER_DEVICE, PER_DEVICE_PAIR };
 
-static const double NO_BOUND = 1.7976931348623157e308;
+#define NO_BOUND 1.7976931348623157e308
+#define LEAST_POSITIVE 4.9406564584124654e-324
 
 struct row {
     const char *name;
@@ -29,6 +30,9 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_MEM_STATIC] = {"mem_static", PER_STAGE, 0, NO_BOUND},
     [PPSCHED_MEM_WEIGHTS] = {"mem_weights", PER_STAGE, 0, NO_BOUND},
     [PPSCHED_MEM_LIMIT] = {"mem_limit", PER_DEVICE, 0, NO_BOUND},
+    [PPSCHED_P2P_BANDWIDTH] = {"p2p_bandwidth", PER_DEVICE_PAIR, LEAST_POSITIVE, PPI_INFINITE},
+    [PPSCHED_ACTIVATION_BYTES] = {"activation_bytes", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_GRADIENT_BYTES] = {"gradient_bytes", PER_STAGE, 0, NO_BOUND},
 };
 
 bool ppi_quantity_known(int32_t quantity)
@@ -85,12 +89,21 @@ static struct ppi_place place_of(const struct row *row, size_t count, size_t ind
     return place;
 }
 
+static const char *wanted_of(const struct row *row)
+{
+    if (row->extent == ONE)
+        return "0 to 1";
+    if (row->minimum > 0)
+        return "above 0";
+    return row->minimum < 0 ? "finite and at most 0" : "finite and at least 0";
+}
+
 static ppsched_status check_value(const struct row *row, size_t count, size_t index, double value, ppsched_error *error)
 {
     struct ppi_place place = place_of(row, count, index);
-    if (ppi_is_finite(value) && value >= row->minimum && value <= row->maximum)
+    if (value >= row->minimum && value <= row->maximum) /* never so for a NaN */
         return PPSCHED_OK;
-    const char *wanted = row->extent == ONE ? "0 to 1" : row->minimum < 0 ? "finite and at most 0" : "finite and at least 0";
+    const char *wanted = wanted_of(row);
     if (place.stage != PPSCHED_NONE)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "%s of stage %u is %g; it must be %s", row->name, place.stage,
                            value, wanted);

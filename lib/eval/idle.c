@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "eval/idle.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+/* When the value of each stage pass is made, forward and backward, stage by stage. */
+struct making {
+    const ppsched_timeline *timeline;
+    size_t microbatches;
+    double *forward, *backward;
+};
+
+static void note_ends(struct making *making)
+{
+    const ppsched_schedule *schedule = making->timeline->schedule;
+    for (uint64_t i = 0; i < schedule->op_count; i++) {
+        const ppsched_op *op = &schedule->ops[i];
+        size_t cell = op->stage * making->microbatches + op->microbatch;
+        if (op->kind == PPSCHED_KIND_F)
+            making->forward[cell] = making->timeline->spans[i].end;
+        else if (ppi_is_backward(op->kind))
+            making->backward[cell] = making->timeline->spans[i].end;
+    }
+}
+
+/* When the last input of a unit was made and when it was there; its own device's inputs are always there before. */
+static void last_input(const struct making *making, const ppsched_op *unit, double *made, double *there)
+{
+    const ppsched_schedule *schedule = making->timeline->schedule;
+    for (size_t i = 0; i < ppi_unit_length(unit); i++) {
+        const ppsched_op *op = &unit[i];
+        const struct ppi_lane *lane = ppi_lane_of(&making->timeline->costs, schedule, op);
+        size_t cell = op->stage * making->microbatches + op->microbatch;
+        double own = -1, delay = 0;
+        if (op->kind == PPSCHED_KIND_F && op->stage > 0) {
+            own = making->forward[cell - making->microbatches];
+            delay = lane->forward_delay;
+        } else if (ppi_is_backward(op->kind) && op->stage + 1u < schedule->shape.stages) {
+            own = making->backward[cell + making->microbatches];
+            delay = lane->backward_delay;
+        }
+        if (own >= 0 && own + delay > *there) {
+            *made = own;
+            *there = own + delay;
+        }
+    }
+}
+
+static void split_queue(const struct making *making, uint32_t device, ppsched_idle *idle)
+{
+    const ppsched_timeline *timeline = making->timeline;
+    const ppsched_schedule *schedule = timeline->schedule;
+    const ppsched_queue *queue = &schedule->queues[device];
+    double clock = 0;
+    size_t flushed = 0;
+    bool has_computed = false;
+    for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
+        const ppsched_op *op = &queue->ops[i];
+        const ppsched_span *span = &timeline->spans[queue->first + i];
+        double made = 0, there = 0;
+        if (!ppi_is_compute(op->kind))
+            continue;
+        while (flushed < timeline->flush_count && op->microbatch >= (flushed + 1) * schedule->shape.microbatches) {
+            idle->drain += ppi_part_of_wait(&clock, timeline->flush_times[flushed], timeline->flush_times[flushed]);
+            flushed++;
+            has_computed = false;
+        }
+        last_input(making, op, &made, &there);
+        ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(&clock, made, span->start));
+        idle->transfer += ppi_part_of_wait(&clock, span->start, span->start);
+        clock = span->end;
+        has_computed = true;
+    }
+    idle->drain += ppi_part_of_wait(&clock, timeline->metrics.makespan, timeline->metrics.makespan);
+}
+
+void ppi_find_imbalance(ppsched_timeline *timeline)
+{
+    uint32_t devices = timeline->schedule->shape.devices;
+    double most = 0;
+    for (uint32_t d = 0; d < devices; d++)
+        most = ppi_larger(most, timeline->devices[d].busy);
+    for (uint32_t d = 0; d < devices; d++) {
+        ppsched_idle *idle = &timeline->idle[d];
+        idle->imbalance = ppi_smaller(idle->neighbour, most - timeline->devices[d].busy);
+        idle->neighbour -= idle->imbalance;
+    }
+}
+
+ppsched_status ppi_find_idle(ppsched_timeline *timeline, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    size_t cells = ppi_cell_count(schedule);
+    struct making making = {.timeline = timeline, .microbatches = ppi_total_microbatches(&schedule->shape)};
+    making.forward = ppi_allocate(&schedule->host, cells, 2 * sizeof *making.forward);
+    if (making.forward == NULL)
+        return ppi_fail_memory(error, "the idle times");
+    making.backward = making.forward + cells;
+    note_ends(&making);
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        timeline->idle[d] = (ppsched_idle){.size = sizeof timeline->idle[d]};
+        split_queue(&making, d, &timeline->idle[d]);
+    }
+    ppi_find_imbalance(timeline);
+    ppi_release(&schedule->host, making.forward);
+    return PPSCHED_OK;
+}

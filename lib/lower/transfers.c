@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run in the order of time. Events are: a device has computed, a send's bytes have left, a value is there. What follows at the
+ * same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they can. */
+#include "lower/transfers.h"
+
+#include "base/error.h"
+#include "base/heap.h"
+#include "eval/idle.h"
+#include "lower/channels.h"
+#include "lower/proof.h"
+#include "lower/transfer.h"
+
+enum { COMPUTED, LEFT, THERE };
+
+/* The way of a value, from its producer to its receiver. */
+struct passage {
+    double made, asked, started, there;
+    bool has_started, is_there;
+};
+
+struct machine {
+    double clock;       /* since when it has nothing to do, or until when it computes */
+    bool computes, is_ready, is_blocked;
+    bool has_computed;  /* in this iteration */
+};
+
+struct run {
+    struct ppi_channels channels;
+    const ppsched_schedule *schedule;
+    const ppsched_config *config;
+    ppsched_timeline *timeline;
+    struct ppi_heap heap;
+    double now;
+    struct machine *machines;
+    uint32_t *ready, ready_count; /* stack of devices that may go on */
+    struct passage *passages;     /* of each transfer, channel by channel */
+    double *link_free;            /* when each link is */
+    double *made;                 /* ends of F and of B or I, by stage pass */
+    size_t passes_done, flushed;
+    uint32_t iteration_end;       /* first microbatch that may not start yet */
+};
+
+static const struct ppi_wire *wire_of(const struct run *run, uint32_t i)
+{
+    return &run->channels.wiring.wires[i];
+}
+
+static struct passage *passage_of(struct run *run, uint32_t send)
+{
+    const struct ppi_wire *wire = wire_of(run, send);
+    return &run->passages[run->channels.wiring.channel_first[wire->channel] + wire->number];
+}
+
+static void make_ready(struct run *run, uint32_t device)
+{
+    struct machine *machine = &run->machines[device];
+    if (machine->computes || machine->is_ready)
+        return;
+    machine->is_ready = true;
+    run->ready[run->ready_count++] = device;
+}
+
+/* --- transfers --- */
+
+static void finish(struct run *run, uint32_t i)
+{
+    run->timeline->spans[i].end = run->now;
+    ppi_channels_finish(&run->channels, i);
+    make_ready(run, wire_of(run, i)->device);
+}
+
+/* Whether all its channel's messages before a send have started. */
+static bool may_overtake_none(struct run *run, uint32_t send)
+{
+    return wire_of(run, send)->number == 0 || passage_of(run, send)[-1].has_started;
+}
+
+/* A transfer asks for its link. */
+static void start(struct run *run, uint32_t send)
+{
+    const struct ppi_wire *wire = wire_of(run, send);
+    const ppsched_op *op = &run->schedule->ops[send];
+    struct passage *passage = passage_of(run, send);
+    double *link = &run->link_free[wire->link];
+    bool backward = op->kind == PPSCHED_KIND_SEND_B;
+    uint32_t to = wire_of(run, wire->partner)->device, next = run->channels.wiring.channel_first[wire->channel] + wire->number + 1;
+    struct ppi_passage cost = ppi_passage_of(run->config, op->stage, backward, wire->device, to);
+    passage->has_started = true;
+    passage->made = run->made[2 * ppi_cell_of(run->schedule, op) + backward];
+    passage->asked = run->now;
+    passage->started = run->now < *link ? *link : run->now;
+    run->timeline->spans[send].start = passage->started;
+    *link = passage->started + cost.occupancy;
+    passage->there = *link + cost.latency;
+    ppi_heap_put(&run->heap, *link, LEFT, send);
+    ppi_heap_put(&run->heap, passage->there, THERE, send);
+    if (next < run->channels.wiring.channel_first[wire->channel + 1])
+        ppi_channels_tell(&run->channels, run->channels.wiring.carried[next]);
+}
+
+/* A receive takes its value, if that is there and all before it have been taken. */
+static void receive_if_there(struct run *run, uint32_t send, uint32_t receive)
+{
+    const struct passage *passage = passage_of(run, send);
+    ppsched_span *span = &run->timeline->spans[receive];
+    if (!passage->is_there || !ppi_channels_turn(&run->channels, receive) || !ppi_channels_oldest(&run->channels, send))
+        return;
+    span->start = span->start > passage->started ? span->start : passage->started;
+    finish(run, receive);
+    ppi_channels_take(&run->channels, send);
+}
+
+/* Looks whether a comm op can start, or be done, now. */
+static void look_at(struct run *run, uint32_t i)
+{
+    struct ppi_channels *channels = &run->channels;
+    bool is_send = ppi_is_send(run->schedule->ops[i].kind);
+    uint32_t send = is_send ? i : wire_of(run, i)->partner, receive = is_send ? wire_of(run, i)->partner : i;
+    if (channels->done[i] || !ppi_channels_turn(channels, i))
+        return;
+    if (!is_send && run->timeline->spans[i].start < 0)
+        run->timeline->spans[i].start = run->now; /* its turn has come */
+    bool is_met = channels->model.rendezvous == 0 || ppi_channels_turn(channels, receive);
+    if (!passage_of(run, send)->has_started && ppi_channels_turn(channels, send) && is_met && may_overtake_none(run, send))
+        start(run, send);
+    if (!is_send)
+        receive_if_there(run, send, receive);
+}
+
+/* --- devices --- */
+
+/* Splits the wait of a device for a comm op that is done now. */
+static void split_wait(struct run *run, uint32_t device, uint32_t i)
+{
+    ppsched_idle *idle = &run->timeline->idle[device];
+    bool is_send = ppi_is_send(run->schedule->ops[i].kind), has_computed = run->machines[device].has_computed;
+    const struct passage *passage = passage_of(run, is_send ? i : wire_of(run, i)->partner);
+    double *from = &run->machines[device].clock, now = run->now;
+    ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(from, is_send ? passage->asked : passage->made, now));
+    idle->head_of_line += ppi_part_of_wait(from, passage->asked, now);
+    idle->link += ppi_part_of_wait(from, passage->started, now);
+    idle->transfer += ppi_part_of_wait(from, is_send ? now : passage->there, now);
+    idle->head_of_line += ppi_part_of_wait(from, now, now);
+}
+
+/* Whether a device is blocked by the comm op before its position, or by the batch that ends there. */
+static bool is_blocked(const struct run *run, uint32_t device)
+{
+    const ppsched_queue *queue = &run->schedule->queues[device];
+    uint32_t position = run->channels.position[device];
+    if (run->channels.model.blocking == 0 || position == 0 || !ppi_is_comm(&queue->ops[position - 1]))
+        return false;
+    if (run->channels.model.batched != 0 && position < queue->count && ppi_is_comm(&queue->ops[position]))
+        return false; /* the batch goes on */
+    const struct ppi_wire *last = wire_of(run, (uint32_t)queue->first + position - 1);
+    return run->channels.head[last->queue] <= last->place;
+}
+
+/* A device goes on behind the comm ops that have blocked it: its wait is that for the one which was done last. */
+static void leave_block(struct run *run, uint32_t device)
+{
+    const ppsched_queue *queue = &run->schedule->queues[device];
+    uint32_t i = (uint32_t)queue->first + run->channels.position[device];
+    if (!run->machines[device].is_blocked)
+        return;
+    run->machines[device].is_blocked = false;
+    for (uint32_t k = i, batch = wire_of(run, i - 1)->batch; k-- > queue->first && ppi_is_comm(&run->schedule->ops[k]);)
+        if (wire_of(run, k)->batch == batch && run->timeline->spans[k].end >= run->now) {
+            split_wait(run, device, k);
+            return;
+        }
+}
+
+/* The receive of a unit that was done last, or is not done; PPI_NO_OP where it needs none. */
+static uint32_t last_receive(const struct run *run, uint32_t i)
+{
+    uint32_t last = PPI_NO_OP;
+    for (uint32_t k = i; k < i + ppi_unit_length(&run->schedule->ops[i]); k++) {
+        uint32_t receive = wire_of(run, k)->partner;
+        if (receive == PPI_NO_OP)
+            continue;
+        if (!run->channels.done[receive])
+            return receive;
+        if (last == PPI_NO_OP || run->timeline->spans[receive].end > run->timeline->spans[last].end)
+            last = receive;
+    }
+    return last;
+}
+
+static double duration_of(const struct run *run, const ppsched_op *unit)
+{
+    const struct ppi_costs *costs = &run->timeline->costs;
+    const struct ppi_lane *lane = ppi_lane_of(costs, run->schedule, unit);
+    if (ppi_unit_length(unit) == 1)
+        return lane->duration[unit->kind];
+    return ppi_overlapped_duration(costs, lane, unit->stage, ppi_lane_of(costs, run->schedule, unit + 1), unit[1].stage,
+                                   unit[1].kind);
+}
+
+/* Starts a unit whose inputs are there. */
+static void compute(struct run *run, uint32_t device, uint32_t i)
+{
+    const ppsched_op *unit = &run->schedule->ops[i];
+    struct machine *machine = &run->machines[device];
+    double end = run->now + duration_of(run, unit);
+    for (size_t k = 0; k < ppi_unit_length(unit); k++) {
+        run->timeline->spans[i + k] = (ppsched_span){run->now, end};
+        if (unit[k].kind != PPSCHED_KIND_W)
+            run->made[2 * ppi_cell_of(run->schedule, &unit[k]) + ppi_is_backward(unit[k].kind)] = end;
+        run->passes_done += unit[k].kind == PPSCHED_KIND_B || unit[k].kind == PPSCHED_KIND_W;
+    }
+    machine->clock = end;
+    machine->computes = machine->has_computed = true;
+    run->channels.position[device] += (uint32_t)ppi_unit_length(unit);
+    ppi_heap_put(&run->heap, end, COMPUTED, device);
+}
+
+/* Does a device's next op, or starts it; false where it must wait. */
+static bool step(struct run *run, uint32_t device)
+{
+    const ppsched_queue *queue = &run->schedule->queues[device];
+    uint32_t i = (uint32_t)queue->first + run->channels.position[device];
+    if (run->machines[device].computes)
+        return false;
+    if (is_blocked(run, device)) {
+        run->machines[device].is_blocked = true;
+        return false;
+    }
+    leave_block(run, device);
+    if (run->channels.position[device] == queue->count)
+        return false;
+    const ppsched_op *op = &run->schedule->ops[i];
+    if (ppi_kind_has_microbatch(op->kind) && op->microbatch >= run->iteration_end)
+        return false;
+    if (ppi_is_compute(op->kind)) {
+        uint32_t receive = last_receive(run, i);
+        if (receive != PPI_NO_OP && !run->channels.done[receive])
+            return false;
+        if (receive != PPI_NO_OP)
+            split_wait(run, device, receive);
+        compute(run, device, i);
+        return false;
+    }
+    run->channels.position[device]++;
+    run->timeline->spans[i] = ppi_is_comm(op) ? (ppsched_span){-1, -1} : (ppsched_span){run->now, run->now};
+    if (ppi_is_comm(op))
+        look_at(run, i);
+    return true;
+}
+
+/* --- the run --- */
+
+/* Does all that can be done at this moment. */
+static void settle(struct run *run)
+{
+    uint32_t i;
+    for (;;) {
+        if (ppi_channels_next(&run->channels, &i)) {
+            look_at(run, i);
+        } else if (run->ready_count > 0) {
+            uint32_t device = run->ready[--run->ready_count];
+            run->machines[device].is_ready = false;
+            while (step(run, device))
+                ;
+        } else {
+            return;
+        }
+    }
+}
+
+/* Where the schedule flushes, all devices go on together once an iteration is done on all of them. */
+static void flush_if_done(struct run *run)
+{
+    size_t passes = (size_t)run->schedule->shape.stages * run->schedule->shape.microbatches;
+    if (run->flushed == run->timeline->flush_count || run->passes_done != (run->flushed + 1) * passes)
+        return;
+    for (uint32_t d = 0; d < run->schedule->shape.devices; d++)
+        if (run->machines[d].computes)
+            return;
+    run->timeline->flush_times[run->flushed++] = run->now;
+    run->iteration_end += run->schedule->shape.microbatches;
+    for (uint32_t d = 0; d < run->schedule->shape.devices; d++) {
+        run->timeline->idle[d].drain += ppi_part_of_wait(&run->machines[d].clock, run->now, run->now);
+        run->machines[d].has_computed = false;
+        make_ready(run, d);
+    }
+}
+
+static void happen(struct run *run, const struct ppi_event *event)
+{
+    switch (event->what) {
+    case COMPUTED:
+        run->machines[event->index].computes = false;
+        make_ready(run, event->index);
+        flush_if_done(run);
+        return;
+    case LEFT:
+        finish(run, event->index);
+        return;
+    default:
+        passage_of(run, event->index)->is_there = true;
+        receive_if_there(run, event->index, wire_of(run, event->index)->partner);
+        return;
+    }
+}
+
+static bool run_all(struct run *run)
+{
+    struct ppi_event event;
+    for (uint32_t d = run->schedule->shape.devices; d-- > 0;)
+        make_ready(run, d);
+    settle(run);
+    while (ppi_heap_take(&run->heap, &event)) {
+        run->now = event.time;
+        happen(run, &event);
+        settle(run);
+    }
+    for (uint32_t d = 0; d < run->schedule->shape.devices; d++)
+        if (run->channels.position[d] != run->schedule->queues[d].count)
+            return false;
+    return ppi_channels_all_done(&run->channels);
+}
+
+static ppsched_status make_room(struct run *run, ppsched_error *error)
+{
+    const struct ppi_host *host = &run->schedule->host;
+    const struct ppi_wiring *wiring = &run->channels.wiring;
+    size_t devices = run->schedule->shape.devices, transfers = wiring->channel_first[wiring->channel_count];
+    run->heap.events = ppi_allocate(host, devices + 2 * transfers, sizeof *run->heap.events);
+    run->machines = ppi_allocate_zeroed(host, devices, sizeof *run->machines);
+    run->ready = ppi_allocate(host, devices, sizeof *run->ready);
+    run->passages = ppi_allocate_zeroed(host, transfers, sizeof *run->passages);
+    run->link_free = ppi_allocate_zeroed(host, (size_t)wiring->link_count + 1, sizeof *run->link_free);
+    run->made = ppi_allocate_zeroed(host, ppi_cell_count(run->schedule), 2 * sizeof *run->made);
+    if (run->heap.events == NULL || run->machines == NULL || run->ready == NULL || run->passages == NULL ||
+        run->link_free == NULL || run->made == NULL)
+        return ppi_fail_memory(error, "the transfers");
+    return PPSCHED_OK;
+}
+
+static void clear(struct run *run)
+{
+    const struct ppi_host *host = &run->schedule->host;
+    ppi_release(host, run->made);
+    ppi_release(host, run->link_free);
+    ppi_release(host, run->passages);
+    ppi_release(host, run->ready);
+    ppi_release(host, run->machines);
+    ppi_release(host, run->heap.events);
+    ppi_channels_clear(&run->channels);
+}
+
+/* Fills the spans and why devices are idle. */
+static ppsched_status time_transfers(ppsched_timeline *timeline, const ppsched_config *config,
+                                     const ppsched_channel_model *model, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    struct run run = {.schedule = schedule, .config = config, .timeline = timeline};
+    run.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
+    ppsched_status status = ppi_channels_make(&run.channels, schedule, model, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = make_room(&run, error);
+    if (status == PPSCHED_OK && !run_all(&run)) {
+        status = ppi_prove(schedule, model, NULL, 0, NULL, error);
+        if (status == PPSCHED_OK)
+            status = ppi_fail(error, PPSCHED_ERROR_INTERNAL, "proof and run of %s disagree", schedule->name);
+    }
+    for (uint32_t d = 0; status == PPSCHED_OK && d < schedule->shape.devices; d++) {
+        timeline->idle[d].size = sizeof timeline->idle[d];
+        timeline->idle[d].drain += ppi_part_of_wait(&run.machines[d].clock, run.now, run.now);
+    }
+    clear(&run);
+    return status;
+}
+
+ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config,
+                                      const ppsched_channel_model *model, ppsched_error *error)
+{
+    ppsched_timeline *timeline = NULL;
+    ppsched_status status = ppi_timeline_make(&timeline, schedule, config, false, true, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = ppi_costs_make(&timeline->costs, config, &schedule->placement, error);
+    if (status == PPSCHED_OK)
+        status = time_transfers(timeline, config, model, error);
+    if (status == PPSCHED_OK)
+        status = ppi_figures(timeline, config, error);
+    timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
+    if (status != PPSCHED_OK) {
+        ppi_timeline_destroy(timeline);
+        return status;
+    }
+    ppi_find_imbalance(timeline);
+    *out = timeline;
+    return PPSCHED_OK;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Evaluation with transfers over random lowered schedules: without bandwidths and queues it is the plain evaluation to the last
+ * bit; with them it equals a run that looks at everything again at every moment; idle times add up. */
+#include "support/channel_rules.h"
+#include "support/lowering.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- a plain run in time --- */
+
+struct plain_run {
+    struct plain at;
+    const ppsched_config *config;
+    double now, free_at[MOST_DEVICES], link_free[MOST_DEVICES][MOST_DEVICES];
+    double start[MOST_DEVICES][MOST_OPS], end[MOST_DEVICES][MOST_OPS]; /* ends lie in the future at first */
+    double there[MOST_DEVICES][MOST_OPS];                              /* by send */
+    bool started[MOST_DEVICES][MOST_OPS], had_turn[MOST_DEVICES][MOST_OPS];
+};
+
+static double value(const ppsched_config *config, int32_t quantity, size_t index, double fallback)
+{
+    size_t count = 0;
+    const double *values = ppsched_config_values(config, quantity, &count);
+    return count == 0 ? fallback : values[count == 1 ? 0 : index];
+}
+
+/* Whether all messages before a send in its queue to the same device have started. */
+static bool overtakes_none(const struct plain_run *run, uint32_t d, size_t i, uint32_t to)
+{
+    for (size_t k = 0; k < i; k++) {
+        ppsched_op other = partner_of(&run->at.ops[d][k]);
+        if (is_send(&run->at.ops[d][k]) && same_queue(&run->at, &run->at.ops[d][k], &run->at.ops[d][i]) &&
+            device_of(&run->at, other.stage, other.microbatch) == to && !run->started[d][k])
+            return false;
+    }
+    return true;
+}
+
+static bool step_send(struct plain_run *run, uint32_t d, size_t i)
+{
+    const ppsched_op *op = &run->at.ops[d][i];
+    ppsched_op receive = partner_of(op);
+    uint32_t to = device_of(&run->at, receive.stage, receive.microbatch), devices = ppsched_schedule_devices(run->at.schedule);
+    if (run->started[d][i]) {
+        bool leaves = !run->at.done[d][i] && run->end[d][i] <= run->now;
+        run->at.done[d][i] |= leaves;
+        return leaves;
+    }
+    if (!has_turn(&run->at, d, i) || !overtakes_none(run, d, i, to) ||
+        (run->at.model->rendezvous && !has_turn(&run->at, to, find(&run->at, to, &receive))))
+        return false;
+    double own = value(run->config, PPSCHED_ACTIVATION_BYTES, op->kind == PPSCHED_KIND_SEND_F ? op->stage : op->stage - 1u, 0);
+    double bytes = op->kind == PPSCHED_KIND_SEND_F ? own : value(run->config, PPSCHED_GRADIENT_BYTES, op->stage, own);
+    run->started[d][i] = true;
+    run->start[d][i] = fmax(run->now, run->link_free[d][to]);
+    run->end[d][i] = run->start[d][i] + bytes / value(run->config, PPSCHED_P2P_BANDWIDTH, d * devices + to, HUGE_VAL);
+    run->link_free[d][to] = run->end[d][i];
+    run->there[d][i] = run->end[d][i] + value(run->config, PPSCHED_P2P_TIMES, d * devices + to, 0);
+    return true;
+}
+
+static bool step_receive(struct plain_run *run, uint32_t d, size_t i)
+{
+    ppsched_op send = partner_of(&run->at.ops[d][i]);
+    uint32_t from = device_of(&run->at, send.stage, send.microbatch);
+    size_t k = find(&run->at, from, &send);
+    if (run->at.done[d][i] || !has_turn(&run->at, d, i))
+        return false;
+    if (!run->had_turn[d][i]) {
+        run->had_turn[d][i] = true;
+        run->start[d][i] = run->now;
+    }
+    if (!run->started[from][k] || run->there[from][k] > run->now || !is_oldest(&run->at, from, k))
+        return false;
+    run->start[d][i] = fmax(run->start[d][i], run->start[from][k]);
+    run->end[d][i] = run->now;
+    return run->at.done[d][i] = true;
+}
+
+static bool is_blocked(const struct plain_run *run, uint32_t d)
+{
+    size_t position = run->at.position[d];
+    if (!run->at.model->blocking || position == 0 || !is_comm(&run->at.ops[d][position - 1]))
+        return false;
+    if (run->at.model->batched && position < run->at.count[d] && is_comm(&run->at.ops[d][position]))
+        return false;
+    for (size_t i = 0; i < position; i++)
+        if (is_comm(&run->at.ops[d][i]) && !run->at.done[d][i])
+            return true;
+    return false;
+}
+
+static double duration_of(const struct plain_run *run, const ppsched_op *op)
+{
+    double i = value(run->config, PPSCHED_BACKWARD_INPUT_TIMES, op->stage, 0);
+    double w = value(run->config, PPSCHED_BACKWARD_WEIGHT_TIMES, op->stage, 0);
+    return op->kind == PPSCHED_KIND_F   ? value(run->config, PPSCHED_FORWARD_TIMES, op->stage, 1)
+           : op->kind == PPSCHED_KIND_B ? i + w
+           : op->kind == PPSCHED_KIND_I ? i
+                                        : w;
+}
+
+static bool step_device(struct plain_run *run, uint32_t d)
+{
+    struct plain *at = &run->at;
+    size_t position = at->position[d];
+    if (position == at->count[d] || run->free_at[d] > run->now || is_blocked(run, d))
+        return false;
+    const ppsched_op *op = &at->ops[d][position];
+    size_t length = (op->flags & PPSCHED_OP_OVERLAPPED) != 0 ? 2 : 1;
+    double duration = 0;
+    if (is_comm(op)) {
+        at->position[d]++;
+        return true;
+    }
+    for (size_t k = 0; k < length; k++) {
+        ppsched_op receive;
+        if (receive_of(at, d, &op[k], &receive) && !at->done[d][find(at, d, &receive)])
+            return false;
+        duration += duration_of(run, &op[k]);
+    }
+    for (size_t k = 0; k < length; k++) {
+        run->start[d][position + k] = run->now;
+        run->end[d][position + k] = run->free_at[d] = run->now + duration;
+    }
+    at->position[d] += length;
+    return true;
+}
+
+static bool step_all(struct plain_run *run)
+{
+    bool progress = false;
+    for (uint32_t d = 0; d < ppsched_schedule_devices(run->at.schedule); d++) {
+        progress |= step_device(run, d);
+        for (size_t i = 0; i < run->at.position[d]; i++) {
+            const ppsched_op *op = &run->at.ops[d][i];
+            progress |= is_comm(op) && (is_send(op) ? step_send(run, d, i) : step_receive(run, d, i));
+        }
+    }
+    return progress;
+}
+
+/* The next moment at which something ends; infinite where nothing does. */
+static double next_moment(const struct plain_run *run)
+{
+    double next = HUGE_VAL;
+    for (uint32_t d = 0; d < ppsched_schedule_devices(run->at.schedule); d++) {
+        if (run->free_at[d] > run->now)
+            next = fmin(next, run->free_at[d]);
+        for (size_t i = 0; i < run->at.position[d]; i++) {
+            if (!run->started[d][i])
+                continue;
+            if (run->end[d][i] > run->now)
+                next = fmin(next, run->end[d][i]);
+            if (run->there[d][i] > run->now)
+                next = fmin(next, run->there[d][i]);
+        }
+    }
+    return next;
+}
+
+/* False where it hangs. */
+static bool run_plainly(struct plain_run *run, const ppsched_schedule *schedule, const ppsched_config *config,
+                        const ppsched_channel_model *model)
+{
+    memset(run, 0, sizeof *run);
+    run->config = config;
+    plain_start(&run->at, schedule, model);
+    for (; run->now < HUGE_VAL; run->now = next_moment(run))
+        while (step_all(run))
+            ;
+    for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++)
+        for (size_t i = 0; i < run->at.count[d]; i++)
+            if (i >= run->at.position[d] || (is_comm(&run->at.ops[d][i]) && !run->at.done[d][i]))
+                return false;
+    return true;
+}
+
+/* --- problems --- */
+
+/* Times without small common multiples, so that hardly two things happen at once. */
+static void set_odd_times(ppsched_config *config, uint64_t *seed)
+{
+    static const int32_t per_stage[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES,
+                                        PPSCHED_ACTIVATION_BYTES, PPSCHED_GRADIENT_BYTES};
+    static const int32_t per_pair[] = {PPSCHED_P2P_TIMES, PPSCHED_P2P_BANDWIDTH};
+    double values[MOST_DEVICES * MOST_DEVICES];
+    size_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_BACKWARD_TIMES, NULL, 0, NULL), NULL);
+    for (size_t k = 0; k < sizeof per_stage / sizeof per_stage[0]; k++) {
+        for (size_t s = 0; s < stages; s++)
+            values[s] = 1 + random_below(seed, 1000000) / 999983.0;
+        if (per_stage[k] != PPSCHED_GRADIENT_BYTES || random_below(seed, 2) == 0)
+            expect_ok(ppsched_config_set_values(config, per_stage[k], values, stages, NULL), NULL);
+    }
+    for (size_t k = 0; k < sizeof per_pair / sizeof per_pair[0]; k++) {
+        for (size_t i = 0; i < devices * devices; i++)
+            values[i] = 0.1 + random_below(seed, 1000000) / 999979.0;
+        expect_ok(ppsched_config_set_values(config, per_pair[k], values, devices * devices, NULL), NULL);
+    }
+}
+
+static void expect_idle_adds_up(const ppsched_timeline *timeline)
+{
+    for (uint32_t d = 0; d < ppsched_schedule_devices(ppsched_timeline_schedule(timeline)); d++) {
+        ppsched_idle idle = {.size = sizeof idle};
+        double whole = device_metrics_of(timeline, d).idle, makespan = metrics_of(timeline).makespan;
+        assert_int_equal(ppsched_timeline_idle(timeline, d, &idle), PPSCHED_OK);
+        const double parts[] = {idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.link, idle.head_of_line};
+        double sum = 0;
+        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+            assert_true(parts[i] >= -1e-12 * makespan);
+            sum += parts[i];
+        }
+        if (fabs(sum - whole) > 1e-12 * makespan)
+            fail_msg("device %u is idle for %.17g, its causes for %.17g", d, whole, sum);
+    }
+}
+
+static void expect_same_spans(const ppsched_timeline *timeline, const struct plain_run *run, const char *what)
+{
+    for (uint32_t d = 0; d < ppsched_schedule_devices(run->at.schedule); d++) {
+        size_t count = 0;
+        const ppsched_span *spans = ppsched_timeline_spans(timeline, d, &count);
+        for (size_t i = 0; i < count; i++)
+            if (fabs(spans[i].start - run->start[d][i]) > 1e-9 || fabs(spans[i].end - run->end[d][i]) > 1e-9)
+                fail_msg("%s, order %d, rendezvous %u, batched %u, blocking %u: device %u, op %zu (kind %d): %g to %g, plainly %g "
+                         "to %g", what, run->at.model->order, run->at.model->rendezvous, run->at.model->batched,
+                         run->at.model->blocking, d, i, run->at.ops[d][i].kind, spans[i].start, spans[i].end, run->start[d][i],
+                         run->end[d][i]);
+    }
+}
+
+/* --- tests --- */
+
+static void test_asynchronous_without_bandwidth_is_the_plain_evaluation(void **state)
+{
+    uint64_t seed = 77;
+    (void)state;
+    for (int trial = 0; trial < 1500; trial++) {
+        const char *strategy = NULL;
+        ppsched_config *config = random_problem(&seed, &strategy);
+        ppsched_error error;
+        ppsched_timeline *timed = NULL;
+        if (trial % 3 == 0) {
+            set_odd_times(config, &seed);
+            expect_ok(ppsched_config_set_values(config, PPSCHED_P2P_BANDWIDTH, NULL, 0, NULL), NULL);
+        }
+        expect_ok(ppsched_config_set_iterations(config, 1 + trial % 2, NULL), NULL);
+        ppsched_schedule *schedule = make_schedule(config, strategy);
+        int32_t lowering = 1 + (int32_t)random_below(&seed, 3);
+        ppsched_schedule *lowered = lower(schedule, config, lowering, lowering == PPSCHED_LOWERING_PYTORCH && trial % 4 == 0);
+        ppsched_timeline *plain = make_timeline(lowered, config);
+        expect_ok(ppsched_evaluate_transfers(&timed, lowered, config, NULL, 0, &error), &error);
+        for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++) {
+            size_t count = 0;
+            const ppsched_span *a = ppsched_timeline_spans(plain, d, &count), *b = ppsched_timeline_spans(timed, d, &count);
+            const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(lowered, d), &count);
+            ppsched_idle ours = {.size = sizeof ours}, theirs = {.size = sizeof theirs};
+            for (size_t i = 0; i < count; i++)
+                if (!is_comm(&ops[i]) && memcmp(&a[i], &b[i], sizeof *a) != 0)
+                    fail_msg("%s, trial %d: device %u, op %zu: %.17g, but %.17g", strategy, trial, d, i, a[i].start, b[i].start);
+            assert_int_equal(ppsched_timeline_idle(plain, d, &ours), PPSCHED_OK);
+            assert_int_equal(ppsched_timeline_idle(timed, d, &theirs), PPSCHED_OK);
+            assert_memory_equal(&ours, &theirs, sizeof ours);
+        }
+        ppsched_metrics ours = metrics_of(plain), theirs = metrics_of(timed);
+        assert_memory_equal(&ours, &theirs, sizeof ours);
+        expect_idle_adds_up(plain);
+        ppsched_timeline_destroy(timed);
+        ppsched_timeline_destroy(plain);
+        ppsched_schedule_release(lowered);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+}
+
+static void check_model(const ppsched_schedule *lowered, const ppsched_config *config, const ppsched_channel_model *model,
+                        const char *what, int *hung)
+{
+    static struct plain_run run;
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error;
+    bool ends = run_plainly(&run, lowered, config, model);
+    ppsched_status status = ppsched_evaluate_transfers(&timeline, lowered, config, model, 0, &error);
+    assert_int_equal(ppsched_schedule_prove(lowered, model, NULL, 0, NULL, NULL), status);
+    assert_int_equal(status, ends ? PPSCHED_OK : PPSCHED_ERROR_INVALID_SCHEDULE);
+    *hung += !ends;
+    if (!ends) {
+        assert_null(timeline);
+        return;
+    }
+    expect_same_spans(timeline, &run, what);
+    expect_idle_adds_up(timeline);
+    ppsched_timeline_destroy(timeline);
+}
+
+static void test_every_model_equals_a_plain_run(void **state)
+{
+    uint64_t seed = 4;
+    int hung = 0, runs = 0;
+    (void)state;
+    for (int trial = 0; trial < 300; trial++) {
+        const char *strategy = NULL;
+        ppsched_config *config = random_problem(&seed, &strategy);
+        if (ppsched_config_microbatches(config) > 8 || strcmp(strategy, "dualpipe") == 0 || strcmp(strategy, "looped_bfs") == 0) {
+            ppsched_config_destroy(config);
+            continue;
+        }
+        set_odd_times(config, &seed);
+        ppsched_schedule *schedule = make_schedule(config, strategy);
+        expect_ok(ppsched_config_set_placement(config, ppsched_schedule_placement(schedule), NULL, 0, NULL), NULL);
+        ppsched_schedule *lowered = lower(schedule, config, 1 + (int32_t)random_below(&seed, 3), 0);
+        ppsched_schedule *other = trial % 2 == 0 ? shuffled(lowered, config, &seed) : ppsched_schedule_retain(lowered);
+        for (int32_t order = PPSCHED_CHANNEL_GROUP; order <= PPSCHED_CHANNEL_NONE; order++)
+            for (uint32_t bits = 0; bits < 8; bits++, runs++) {
+                ppsched_channel_model model = {.size = sizeof model, .order = order, .rendezvous = bits % 2,
+                                               .batched = bits / 2 % 2, .blocking = bits / 4};
+                check_model(other, config, &model, strategy, &hung);
+            }
+        ppsched_schedule_release(other);
+        ppsched_schedule_release(lowered);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+    print_message("# %d runs, %d of them hang\n", runs, hung);
+    assert_true(runs > 3000 && hung > 300 && hung < runs / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_asynchronous_without_bandwidth_is_the_plain_evaluation),
+        cmocka_unit_test(test_every_model_equals_a_plain_run),
+    };
+    return cmocka_run_group_tests_name("transfers", tests, NULL, NULL);
+}
