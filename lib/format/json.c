@@ -54,22 +54,40 @@ static void write_figure(struct ppi_writer *writer, const char *name, double val
     ppi_write_json_number(writer, value);
 }
 
-enum figure { BUSY, IDLE, PEAK };
-
-static double figure_of(const ppsched_device_metrics *device, enum figure figure)
-{
-    return figure == BUSY ? device->busy : figure == IDLE ? device->idle : device->peak_memory;
-}
-
-static void write_devices(struct ppi_writer *writer, const ppsched_timeline *timeline, const char *name, enum figure figure)
+/* A figure of each device, at an offset of records of a size. */
+static void write_devices(struct ppi_writer *writer, const ppsched_timeline *timeline, const char *name, const void *records,
+                          size_t size, size_t offset)
 {
     ppi_write_text(writer, name);
     for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
         if (d > 0)
             ppi_write_text(writer, ", ");
-        ppi_write_json_number(writer, figure_of(&timeline->devices[d], figure));
+        ppi_write_json_number(writer, *(const double *)(const void *)((const char *)records + d * size + offset));
     }
     ppi_write(writer, "]", 1);
+}
+
+static void write_device_figure(struct ppi_writer *writer, const ppsched_timeline *timeline, const char *name, size_t offset)
+{
+    write_devices(writer, timeline, name, timeline->devices, sizeof timeline->devices[0], offset);
+}
+
+static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeline)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } causes[] = {{"{\n   \"fill\": [", offsetof(ppsched_idle, fill)},
+                  {",\n   \"drain\": [", offsetof(ppsched_idle, drain)},
+                  {",\n   \"neighbour\": [", offsetof(ppsched_idle, neighbour)},
+                  {",\n   \"imbalance\": [", offsetof(ppsched_idle, imbalance)},
+                  {",\n   \"transfer\": [", offsetof(ppsched_idle, transfer)},
+                  {",\n   \"link\": [", offsetof(ppsched_idle, link)},
+                  {",\n   \"head_of_line\": [", offsetof(ppsched_idle, head_of_line)}};
+    ppi_write_text(writer, ",\n  \"idle_by_cause\": ");
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        write_devices(writer, timeline, causes[i].name, timeline->idle, sizeof timeline->idle[0], causes[i].offset);
+    ppi_write(writer, "}", 1);
 }
 
 static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *timeline)
@@ -80,9 +98,11 @@ static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *tim
     write_figure(writer, ",\n  \"bubble\": {\"of_total\": ", metrics->bubble_of_total);
     write_figure(writer, ", \"of_ideal\": ", metrics->bubble_of_ideal);
     write_figure(writer, ", \"of_span\": ", metrics->bubble_of_span);
-    write_devices(writer, timeline, "},\n  \"busy\": [", BUSY);
-    write_devices(writer, timeline, ",\n  \"idle\": [", IDLE);
-    write_devices(writer, timeline, ",\n  \"peak_memory\": [", PEAK);
+    write_device_figure(writer, timeline, "},\n  \"busy\": [", offsetof(ppsched_device_metrics, busy));
+    write_device_figure(writer, timeline, ",\n  \"idle\": [", offsetof(ppsched_device_metrics, idle));
+    write_device_figure(writer, timeline, ",\n  \"peak_memory\": [", offsetof(ppsched_device_metrics, peak_memory));
+    if (timeline->idle != NULL)
+        write_idle(writer, timeline);
     ppi_write(writer, "}", 1);
 }
 

@@ -61,7 +61,7 @@ static size_t choose_columns(const struct grid *grid, size_t most)
         const ppsched_queue *queue = &grid->schedule->queues[d];
         const ppsched_span *spans = ppi_spans_of(grid->timeline, queue);
         for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
-            double share = (spans[i].end - spans[i].start) / grid->makespan;
+            double share = ppi_is_compute(queue->ops[i].kind) ? (spans[i].end - spans[i].start) / grid->makespan : 0;
             double wanted = (double)(put_label(label, grid, &queue->ops[i]) + 1);
             if (share > 0 && wanted > columns * share)
                 columns = wanted / share;
@@ -175,6 +175,8 @@ static void write_row(const struct grid *grid, uint32_t device)
     ppi_write_repeated(writer, ' ', grid->margin - 7 - digits_of(device));
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         size_t start = column_of(grid, spans[i].start), end = column_of(grid, spans[i].end);
+        if (!ppi_is_compute(queue->ops[i].kind))
+            continue;
         ppi_write_repeated(writer, '.', start - column);
         write_cell(grid, &queue->ops[i], end - start);
         column = end;

@@ -14,14 +14,14 @@ from .lowering import Buffer, Edge, Proof, Wait
 from .op import Op
 from .schedule import Builder, Finding, Schedule, generate, read
 from .strategy import Option, Strategy, find_strategy, strategies
-from .timeline import Bubble, DeviceMetrics, MemoryPoint, Metrics, Span, Timeline
+from .timeline import Bubble, DeviceMetrics, Idle, MemoryPoint, Metrics, Span, Timeline
 from .views import View
 
 __version__ = lib.ppsched_version_text().decode()
 
 __all__ = [
     "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "ChannelOrder", "Config", "DeviceMetrics", "Edge", "Error", "Finding",
-    "FindingKind", "Format", "InvalidSchedule", "Kind", "Lowering", "MemoryPoint", "Metrics", "Objective", "Op",
+    "FindingKind", "Format", "Idle", "InvalidSchedule", "Kind", "Lowering", "MemoryPoint", "Metrics", "Objective", "Op",
     "Option", "Placement", "Proof", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline", "View", "Wait",
     "find_strategy", "generate", "lower_bound", "read", "strategies",
 ]

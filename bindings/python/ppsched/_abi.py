@@ -23,6 +23,7 @@ class ChannelOrder(enum.IntEnum):
     GROUP = 0
     DIRECTION = 1
     PAIR = 2
+    NONE = 3
 
 
 class FindingKind(enum.IntEnum):
@@ -56,6 +57,9 @@ class Quantity(enum.IntEnum):
     MEM_STATIC = 11
     MEM_WEIGHTS = 12
     MEM_LIMIT = 13
+    P2P_BANDWIDTH = 14
+    ACTIVATION_BYTES = 15
+    GRADIENT_BYTES = 16
 
 
 class LogLevel(enum.IntEnum):
@@ -144,6 +148,7 @@ class ChannelModel(Structure):
         ("order", c_int32),
         ("rendezvous", c_uint32),
         ("batched", c_uint32),
+        ("blocking", c_uint32),
     ]
 
 
@@ -185,6 +190,20 @@ class DeviceMetrics(Structure):
         ("peak_memory", c_double),
         ("peak_time", c_double),
         ("memory_limit", c_double),
+    ]
+
+
+class Idle(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("fill", c_double),
+        ("drain", c_double),
+        ("neighbour", c_double),
+        ("imbalance", c_double),
+        ("transfer", c_double),
+        ("link", c_double),
+        ("head_of_line", c_double),
     ]
 
 
@@ -341,12 +360,14 @@ FUNCTIONS = {
     "ppsched_config_set_progress": (c_int32, [c_void_p, Progress, c_void_p]),
     "ppsched_config_validate": (c_int32, [c_void_p, POINTER(Error)]),
     "ppsched_evaluate": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_evaluate_transfers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChannelModel), c_uint32, POINTER(Error)]),
     "ppsched_timeline_destroy": (None, [c_void_p]),
     "ppsched_timeline_schedule": (c_void_p, [c_void_p]),
     "ppsched_timeline_spans": (POINTER(Span), [c_void_p, c_uint32, POINTER(c_size_t)]),
     "ppsched_timeline_latest_starts": (POINTER(c_double), [c_void_p, c_uint32, POINTER(c_size_t)]),
     "ppsched_timeline_metrics": (c_int32, [c_void_p, POINTER(Metrics)]),
     "ppsched_timeline_device_metrics": (c_int32, [c_void_p, c_uint32, POINTER(DeviceMetrics)]),
+    "ppsched_timeline_idle": (c_int32, [c_void_p, c_uint32, POINTER(Idle)]),
     "ppsched_timeline_memory": (c_int32, [c_void_p, c_uint32, POINTER(MemoryPoint), c_size_t, POINTER(c_size_t)]),
     "ppsched_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_export_to_buffer": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),

@@ -11,6 +11,7 @@ from . import __version__
 from ._library import Error
 from .config import Config
 from .config_file import read_config_file
+from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .output import whole_file, write_text
 from .picture import draw
 from .progress import ProgressBar
@@ -30,7 +31,10 @@ LISTS = {
     "backward_weight_times": (("--backward-weight-times",), "time of a backward pass for the weight gradient alone"),
     "backward_input_share": (("--backward-input-share",), "share of the backward time that is the input gradient's"),
     "overlapped_times": (("--overlapped-times",), "time of an overlapped forward and backward"),
-    "p2p_time": (("--p2p-time",), "delay between devices: one number, or devices x devices"),
+    "p2p_time": (("--p2p-time",), "latency between devices: one number, or devices x devices"),
+    "p2p_bandwidth": (("--p2p-bandwidth",), "bytes per unit of time between devices: one number, or devices x devices"),
+    "activation_bytes": (("--activation-bytes",), "size of what a forward hands on"),
+    "gradient_bytes": (("--gradient-bytes",), "size of what a backward hands back (default: the activation's)"),
     "mem_forward": (("--mem-forward",), "memory that a stage pass takes at its forward"),
     "mem_backward_input": (("--mem-backward-input",), "memory added (negative) when its input gradient is done"),
     "mem_backward_weight": (("--mem-backward-weight",), "memory added (negative) when its weight gradient is done"),
@@ -75,11 +79,8 @@ def _add_schedule(commands):
     add_problem_arguments(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="set an option of the strategy")
-    parser.add_argument("--lower", choices=("pytorch", "by_time", "just_in_time"),
-                        help="place sends and receives: as PyTorch does, by the times, or each right before it is needed")
-    parser.add_argument("--unshard", type=int, metavar="N", default=0,
-                        help="gather and drop parameters of stages: at most N at once (PyTorch: 3)")
-    parser.add_argument("--reduce-grad", action="store_true", default=False, help="reduce a stage's gradients at their end")
+    add_lowering_arguments(parser)
+    add_channel_arguments(parser)
     parser.add_argument("--format", choices=FORMAT_NAMES,
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's")
     parser.add_argument("-o", "--output", metavar="FILE",
@@ -195,9 +196,7 @@ def run_schedule(arguments):
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
     with ProgressBar() as bar:
         schedule = generate(values.get("strategy", "1f1b"), make_config(values), progress=bar)
-    if values.get("lower") or values["unshard"] or values["reduce_grad"]:
-        schedule = schedule.lower(values.get("lower", "none"), unshard=values["unshard"], reduce_grad=values["reduce_grad"])
-    timeline = schedule.evaluate(latest=False)
+    timeline = evaluate(lower(schedule, values), values)
     check_limit(timeline)
     if picture:
         if not values.get("no_visualization"):

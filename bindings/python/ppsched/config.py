@@ -61,8 +61,8 @@ class Config:
 
     The others are lists of numbers; one number stands for all. Per stage: forward_times, backward_times (full backward),
     backward_input_times, backward_weight_times, mem_forward, mem_backward_input, mem_backward_weight, mem_static,
-    mem_weights. Per device: mem_limit. Per pair of devices: p2p_time. Per forward stage or pair of stages:
-    overlapped_times. One number: backward_input_share.
+    mem_weights, activation_bytes, gradient_bytes. Per device: mem_limit. Per pair of devices: p2p_time, p2p_bandwidth. Per
+    forward stage or pair of stages: overlapped_times. One number: backward_input_share.
     """
 
     def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1,

@@ -6,8 +6,11 @@ import sys
 from .cli import FORMATS, LISTS, UsageError, add_cost_arguments, check_limit, ending_of, print_text, terminal_columns
 from .config_file import read_config_file
 from ._library import Error
+from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, is_lowered, lower
 from .reader import FORMATS as READ_FORMATS, config_for, format_of
 from .schedule import Schedule
+from .timeline import FORMAT_NAMES
+from .transfer_report import TransferReport, counted, error_row
 
 # Keys of a config file that state sizes, and what they must agree with.
 SIZES = {"num_devices": "devices", "num_stages": "stages", "num_batches": "microbatches", "iterations": "iterations"}
@@ -19,16 +22,19 @@ def add_commands(commands):
                                             "exit code.")
     _add_file(check)
     check.add_argument("--json", action="store_true", help="as JSON")
+    add_channel_arguments(check)
     check.set_defaults(run=run_check)
     convert = commands.add_parser("convert", help="write a schedule from a file in another format", allow_abbrev=False,
                                   description="Reads a schedule and writes it in another format. Times, where that has any, are those of "
                                               "the options here: one number for all stages, or one a stage.")
     _add_file(convert)
-    convert.add_argument("--to", choices=tuple(FORMATS.values()), help="format of the output (default: by the ending of -o)")
+    convert.add_argument("--to", choices=FORMAT_NAMES, help="format of the output (default: by the ending of -o)")
     convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
     convert.add_argument("--text-columns", type=int, metavar="N", default=0,
                          help="most columns of a row of text (default: the terminal's, or as many as needed)")
     convert.add_argument("--time-scale", type=float, metavar="X", default=0.0, help="microseconds per unit of time in a trace")
+    add_lowering_arguments(convert)
+    add_channel_arguments(convert)
     add_cost_arguments(convert)
     convert.set_defaults(run=run_convert)
 
@@ -56,15 +62,11 @@ def _read(arguments):
         raise Error(f"cannot read {path}: {error.strerror}") from None
 
 
-def _counted(count, one, more="s"):
-    return f"{count} {one}{'' if count == 1 else more}"
-
-
 def _good_line(schedule):
-    words = [_counted(schedule.devices, "device"), _counted(schedule.stages, "stage"),
-             _counted(schedule.microbatches, "microbatch", "es"), _counted(schedule.iterations, "iteration"),
-             f"{schedule.placement.name.lower()} placement", _counted(len(schedule), "op")]
-    return f"ok: {schedule.name}: {', '.join(words)}\n"
+    words = [counted(schedule.devices, "device"), counted(schedule.stages, "stage"),
+             counted(schedule.microbatches, "microbatch", "es"), counted(schedule.iterations, "iteration"),
+             f"{schedule.placement.name.lower()} placement", counted(len(schedule), "op")]
+    return f"ok: {schedule.name}: {', '.join(words)}"
 
 
 def _finding_row(finding):
@@ -79,8 +81,7 @@ def _schedule_row(schedule, findings):
 
 
 def _error_row(error):
-    places = {name: getattr(error, name) for name in ("device", "stage", "microbatch", "position")}
-    return {"valid": False, "findings": [], "error": {"message": str(error), "status": error.status.name.lower(), **places}}
+    return {"valid": False, "findings": [], "error": error_row(error)}
 
 
 def _print_json(arguments, row):
@@ -95,12 +96,19 @@ def run_check(arguments):
             _print_json(arguments, _error_row(error))
         raise
     findings = schedule.check()
+    transfers = TransferReport(schedule, vars(arguments)) if not findings and is_lowered(schedule) else None
+    fault = transfers.fault if transfers else None
     if arguments.json:
-        _print_json(arguments, _schedule_row(schedule, findings))
+        row = _schedule_row(schedule, findings)
+        more = {"valid": row["valid"] and fault is None, "transfers": transfers.row} if transfers else {}
+        _print_json(arguments, {**row, **more})
     else:
-        print_text("".join(f"{finding}\n" for finding in findings) or _good_line(schedule), arguments.output)
+        good = [] if findings or fault else [_good_line(schedule)]
+        print_text("".join(f"{line}\n" for line in [*findings, *good, *(transfers.lines if transfers else [])]), arguments.output)
     if findings:
-        raise Error(f"{arguments.file}: {_counted(len(findings), 'finding')}; first: {findings[0]}")
+        raise Error(f"{arguments.file}: {counted(len(findings), 'finding')}; first: {findings[0]}")
+    if fault:
+        raise Error(f"{arguments.file}: {fault}")
 
 
 def _lists(arguments, schedule):
@@ -121,10 +129,12 @@ def run_convert(arguments):
             raise UsageError(f"give --to, or -o with one of the endings {' '.join(FORMATS)}")
     schedule = _read(arguments)
     lists = _lists(arguments, schedule)
-    if format == "csv" or (format == "json" and arguments.no_times):
+    schedule.config = config_for(schedule, **lists)
+    schedule = lower(schedule, vars(arguments))
+    if format in ("csv", "megatron", "deepspeed") or (format == "json" and arguments.no_times):
         print_text(schedule.export(format), output)
         return
-    timeline = schedule.evaluate(config_for(schedule, **lists), latest=False)
+    timeline = evaluate(schedule, vars(arguments))
     check_limit(timeline)
     columns = arguments.text_columns or terminal_columns(output is None and sys.stdout.isatty())
     print_text(timeline.export(format, text_columns=columns, time_scale=arguments.time_scale), output)

@@ -79,10 +79,15 @@ def lowered(schedule, lowering: Union[Lowering, str], **passes):
     return new_handle(lib.ppsched_schedule_lower, schedule._handle, schedule.config._handle, ctypes.byref(options))
 
 
-def proof(schedule, order: Union[ChannelOrder, str], rendezvous: bool, batched: bool) -> Proof:
+def channel_model(order: Union[ChannelOrder, str], *, rendezvous=False, batched=False, blocking=False):
+    """The library's record of a channel model."""
     model = sized(_abi.ChannelModel)
     model.order = _member(ChannelOrder, "channel order", order)
-    model.rendezvous, model.batched = int(rendezvous), int(batched)
+    model.rendezvous, model.batched, model.blocking = int(rendezvous), int(batched), int(blocking)
+    return model
+
+
+def proof(schedule, model) -> Proof:
     room = schedule.devices * 4
     circle, count, record = (_abi.Wait * room)(), ctypes.c_size_t(), _abi.Error()
     status = lib.ppsched_schedule_prove(schedule._handle, ctypes.byref(model), circle, room, ctypes.byref(count),

@@ -40,6 +40,8 @@ def _rectangles(timeline):
     for device, (ops, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
         follows = False
         for op, span in zip(ops, spans):
+            if op.kind.name not in ("F", "B", "I", "W"):
+                continue
             half = op.overlapped or follows
             lower = device - 0.42 if not half or op.overlapped else device
             yield device, span.start, span.end - span.start, op, lower, 0.42 if half else 0.84

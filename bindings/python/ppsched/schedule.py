@@ -12,7 +12,7 @@ from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement
 from ._library import Error, call, check, encoded, lib, new_handle
 from .config import Config, Numbers
 from .interrupt import Interrupts
-from .lowering import Buffer, Edge, Proof, buffers, edges, lowered, proof
+from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
 from .op import Op, from_record, text_of, to_records
 from .reader import config_for, import_file, import_text
 from .timeline import Timeline, export, export_format
@@ -93,11 +93,12 @@ class Schedule(Shared):
                          split_backwards=split_backwards, defer_receives=defer_receives)
         return Schedule(handle, self.config)
 
-    def prove(self, order: Union[ChannelOrder, str] = "group", *, rendezvous: bool = False, batched: bool = False) -> Proof:
+    def prove(self, order: Union[ChannelOrder, str] = "group", *, rendezvous: bool = False, batched: bool = False,
+              blocking: bool = False) -> Proof:
         """Whether this lowered schedule always comes to its end, if comm ops of a device wait for each other in one queue
-        ("group"), one a direction ("direction") or one a pair of devices ("pair"), sends are buffered or meet their receives,
-        and neighbouring comm ops start one by one or together."""
-        return proof(self, order, rendezvous, batched)
+        ("group"), one a direction ("direction"), one a pair of devices ("pair") or not at all ("none"), sends are buffered or
+        meet their receives, neighbouring comm ops start one by one or together, and devices go on meanwhile or block."""
+        return proof(self, channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking))
 
     def edges(self) -> List[Edge]:
         """Which devices of this lowered schedule send to which, and how many receives are in flight at most."""
@@ -174,6 +175,15 @@ class Schedule(Shared):
         config = self.config if config is None else config
         flags = 0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY
         return Timeline(new_handle(lib.ppsched_evaluate, self._handle, config._handle, flags), self)
+
+    def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
+                           rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> Timeline:
+        """Times this lowered schedule with its sends and receives, which wait for their links and, in the channel model (see
+        prove), for each other; by default for their links alone."""
+        config = self.config if config is None else config
+        model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
+        handle = new_handle(lib.ppsched_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)
+        return Timeline(handle, self)
 
     def export(self, format: Union[Format, str]) -> str:
         """The schedule without times, as "csv", "json", "megatron" or "deepspeed"."""

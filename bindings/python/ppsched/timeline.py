@@ -61,6 +61,23 @@ class DeviceMetrics(NamedTuple):
     memory_limit: float
 
 
+class Idle(NamedTuple):
+    """Why a device is idle; the parts sum to its idle time.
+
+    fill, drain: before its first and after its last op of an iteration; neighbour: what it waits for is not made yet;
+    imbalance: the same, as far as other devices just have more work; transfer: it is on its way; link: it waits for its link,
+    which other values occupy; head_of_line: it, or its receive, waits behind other comm ops of its queue.
+    """
+
+    fill: float
+    drain: float
+    neighbour: float
+    imbalance: float
+    transfer: float
+    link: float
+    head_of_line: float
+
+
 _FORMATS = {"text": Format.TEXT, "csv": Format.CSV, "json": Format.JSON, "chrome": Format.CHROME_TRACE,
             "megatron": Format.MEGATRON, "deepspeed": Format.DEEPSPEED, "sail": Format.SAIL}
 FORMAT_NAMES = tuple(_FORMATS)
@@ -116,7 +133,7 @@ class Timeline(Shared):
 
     @property
     def latest_starts(self) -> List[View]:
-        """For each device a view of the latest starts that leave the makespan as it is; empty with latest=False."""
+        """For each device a view of the latest starts that leave the makespan as it is; empty with latest=False, and with transfers."""
         return [self._view(lib.ppsched_timeline_latest_starts, device, float) for device in range(self.schedule.devices)]
 
     @property
@@ -146,6 +163,17 @@ class Timeline(Shared):
         check(lib.ppsched_timeline_device_metrics(self._handle, device, ctypes.byref(record)))
         return DeviceMetrics(record.busy, record.idle, record.first_start, record.last_end, record.static_memory,
                              record.peak_memory, record.peak_time, none_if_unset(record.peak_position), record.memory_limit)
+
+    @property
+    def idle(self) -> List[Idle]:
+        """For each device why it is idle. Not with latest=False."""
+        return [self._idle(device) for device in range(self.schedule.devices)]
+
+    def _idle(self, device):
+        record = sized(_abi.Idle)
+        if lib.ppsched_timeline_idle(self._handle, device, ctypes.byref(record)) != _abi.Status.OK:
+            raise Error("the causes of idle times were left out (latest=False)")
+        return Idle(*(getattr(record, name) for name in Idle._fields))
 
     def memory(self, device: int) -> List[MemoryPoint]:
         """The memory of a device over time: its static memory at 0, then a point for each change."""

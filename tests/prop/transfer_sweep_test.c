@@ -202,6 +202,8 @@ static void set_odd_times(ppsched_config *config, uint64_t *seed)
     }
 }
 
+static double all_link, all_head_of_line; /* waits seen */
+
 static void expect_idle_adds_up(const ppsched_timeline *timeline)
 {
     for (uint32_t d = 0; d < ppsched_schedule_devices(ppsched_timeline_schedule(timeline)); d++) {
@@ -210,6 +212,8 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
         assert_int_equal(ppsched_timeline_idle(timeline, d, &idle), PPSCHED_OK);
         const double parts[] = {idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.link, idle.head_of_line};
         double sum = 0;
+        all_link += idle.link;
+        all_head_of_line += idle.head_of_line;
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             assert_true(parts[i] >= -1e-12 * makespan);
             sum += parts[i];
@@ -326,6 +330,7 @@ static void test_every_model_equals_a_plain_run(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# %d runs, %d of them hang\n", runs, hung);
+    assert_true(all_link > 0 && all_head_of_line > 0);
     assert_true(runs > 3000 && hung > 300 && hung < runs / 2);
 }
 
@@ -335,5 +340,5 @@ int main(void)
         cmocka_unit_test(test_asynchronous_without_bandwidth_is_the_plain_evaluation),
         cmocka_unit_test(test_every_model_equals_a_plain_run),
     };
-    return cmocka_run_group_tests_name("transfers", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("transfer sweep", tests, NULL, NULL);
 }

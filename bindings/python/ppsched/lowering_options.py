@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line for lowering, and for how a runtime sends and receives."""
+from ._abi import ChannelOrder
+
+LOWERINGS = ("pytorch", "by_time", "just_in_time")
+PASSES = {
+    "unshard": "gather and drop parameters of stages: at most N at once (PyTorch: 3)",
+    "reduce_grad": "reduce a stage's gradients at their end",
+    "merge_backwards": "make an I with its W right behind it a B",
+    "split_backwards": "make a B an I with its W right behind it",
+    "defer_receives": "with --lower pytorch: its defer_pp_recv",
+}
+CHANNEL = {
+    "rendezvous": "a send starts when its receive has its turn, too",
+    "batched": "neighbouring sends and receives of a device start together",
+    "blocking": "a device does nothing else while it sends or receives",
+}
+
+
+def add_lowering_arguments(parser):
+    parser.add_argument("--lower", choices=LOWERINGS,
+                        help="place sends and receives: as PyTorch does, by the times, or each right before it is needed")
+    for name, text in PASSES.items():
+        option = "--" + name.replace("_", "-")
+        if name == "unshard":
+            parser.add_argument(option, type=int, metavar="N", default=0, help=text)
+        else:
+            parser.add_argument(option, action="store_true", help=text)
+
+
+def add_channel_arguments(parser):
+    parser.add_argument("--channel", choices=[order.name.lower() for order in ChannelOrder],
+                        help="which sends and receives of a device wait for each other: all, those of a direction (activations, "
+                             "gradients), those of a pair of devices, or none (default)")
+    for name, text in CHANNEL.items():
+        parser.add_argument("--" + name, action="store_true", help=text)
+
+
+def lower(schedule, values):
+    """The schedule, lowered as the options say."""
+    passes = {name: values.get(name) for name in PASSES if values.get(name)}
+    if not values.get("lower") and not passes:
+        return schedule
+    return schedule.lower(values.get("lower") or "none", **passes)
+
+
+def is_lowered(schedule):
+    """Whether it has sends or receives."""
+    return any(op.kind.name.startswith(("SEND", "RECV")) for queue in schedule.queues for op in queue)
+
+
+def channel_of(values):
+    """Order and flags of the channel model that was asked for."""
+    return values.get("channel") or "none", {name: bool(values.get(name)) for name in CHANNEL}
+
+
+def evaluate(schedule, values, config=None):
+    """With its transfers where it has any."""
+    if not is_lowered(schedule):
+        return schedule.evaluate(config)
+    order, flags = channel_of(values)
+    return schedule.evaluate_transfers(config, order, **flags)

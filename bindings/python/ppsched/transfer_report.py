@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the check command says of a schedule's sends and receives."""
+from ._library import InvalidSchedule
+from .lowering_options import channel_of
+
+
+def counted(count, one, more="s"):
+    return f"{count} {one}{'' if count == 1 else more}"
+
+
+def error_row(error):
+    places = {name: getattr(error, name) for name in ("device", "stage", "microbatch", "position")}
+    return {"message": str(error), "status": error.status.name.lower(), **places}
+
+
+def _models(values):
+    """The channel model that was asked for, or the common ones: (order, flags)."""
+    order, asked = channel_of(values)
+    if values["channel"] is not None or any(asked.values()):
+        return [(order, asked)]
+    return [(order, {**asked, "rendezvous": rendezvous}) for order in ("group", "direction", "pair") for rendezvous in (False, True)]
+
+
+def _name(order, flags):
+    return " ".join([order, "rendezvous" if flags["rendezvous"] else "buffered", *(name for name in ("batched", "blocking") if flags[name])])
+
+
+def _proof_row(order, flags, proof):
+    circle = [{**link._asdict(), "op": str(link.op)} for link in proof.circle]
+    return {"order": order, **flags, "safe": proof.safe, "text": proof.text, "circle": circle}
+
+
+def _slots(schedule, device):
+    return 1 + max((buffer.slot for buffer in schedule.buffers(device) if buffer.slot is not None), default=-1)
+
+
+class TransferReport:
+    """row: for JSON; lines: for people; fault: what is wrong, or None. Wrong is a send without its receive and the like, or that
+    the schedule hangs under the channel model that was asked for, or, where none was, under all common ones."""
+
+    def __init__(self, schedule, values):
+        try:
+            proofs = [(*model, schedule.prove(model[0], **model[1])) for model in _models(values)]
+            edges = schedule.edges()
+        except InvalidSchedule as error:
+            self.row, self.lines, self.fault = {"error": error_row(error)}, [str(error)], str(error)
+            return
+        self.row = {"edges": [edge._asdict() for edge in edges],
+                    "receive_slots": [_slots(schedule, device) for device in range(schedule.devices)],
+                    "channels": [_proof_row(*proof) for proof in proofs]}
+        hangs = [f"hangs with {_name(order, flags)} channels: {proof.text}" for order, flags, proof in proofs if not proof]
+        safe = ", ".join(_name(order, flags) for order, flags, proof in proofs if proof)
+        flight = max((edge.most_in_flight for edge in edges), default=0)
+        self.lines = [f"transfers: {counted(sum(edge.messages for edge in edges), 'message')} on {counted(len(edges), 'edge')}, at most "
+                      f"{flight} in flight on one", *([f"safe with {safe} channels"] if safe else []), *hangs]
+        self.fault = None if safe else hangs[0]
