@@ -42,8 +42,9 @@ ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *
     return status;
 }
 
-ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                                          const ppsched_channel_model *model, uint32_t flags, ppsched_error *error)
+ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule,
+                                          const ppsched_config *config, const ppsched_channel_model *model, uint32_t flags,
+                                          ppsched_error *error)
 {
     ppsched_channel_model own = {.order = PPSCHED_CHANNEL_NONE};
     ppsched_status status = take_arguments(out, schedule, config, flags, error);

@@ -77,14 +77,14 @@ static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeli
     static const struct {
         const char *name;
         size_t offset;
-    } causes[] = {{"{\n   \"fill\": [", offsetof(ppsched_idle, fill)},
-                  {",\n   \"drain\": [", offsetof(ppsched_idle, drain)},
-                  {",\n   \"neighbour\": [", offsetof(ppsched_idle, neighbour)},
-                  {",\n   \"imbalance\": [", offsetof(ppsched_idle, imbalance)},
-                  {",\n   \"transfer\": [", offsetof(ppsched_idle, transfer)},
-                  {",\n   \"link\": [", offsetof(ppsched_idle, link)},
-                  {",\n   \"head_of_line\": [", offsetof(ppsched_idle, head_of_line)}};
-    ppi_write_text(writer, ",\n  \"idle_by_cause\": ");
+    } causes[] = {{"{\n  \"fill\": [", offsetof(ppsched_idle, fill)},
+                  {",\n  \"drain\": [", offsetof(ppsched_idle, drain)},
+                  {",\n  \"neighbour\": [", offsetof(ppsched_idle, neighbour)},
+                  {",\n  \"imbalance\": [", offsetof(ppsched_idle, imbalance)},
+                  {",\n  \"transfer\": [", offsetof(ppsched_idle, transfer)},
+                  {",\n  \"link\": [", offsetof(ppsched_idle, link)},
+                  {",\n  \"head_of_line\": [", offsetof(ppsched_idle, head_of_line)}};
+    ppi_write_text(writer, ",\n \"idle_by_cause\": ");
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
         write_devices(writer, timeline, causes[i].name, timeline->idle, sizeof timeline->idle[0], causes[i].offset);
     ppi_write(writer, "}", 1);
@@ -101,9 +101,9 @@ static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *tim
     write_device_figure(writer, timeline, "},\n  \"busy\": [", offsetof(ppsched_device_metrics, busy));
     write_device_figure(writer, timeline, ",\n  \"idle\": [", offsetof(ppsched_device_metrics, idle));
     write_device_figure(writer, timeline, ",\n  \"peak_memory\": [", offsetof(ppsched_device_metrics, peak_memory));
+    ppi_write(writer, "}", 1);
     if (timeline->idle != NULL)
         write_idle(writer, timeline);
-    ppi_write(writer, "}", 1);
 }
 
 /* What a schedule has beside sizes and queues. */

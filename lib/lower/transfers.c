@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run in the order of time. Events are: a device has computed, a send's bytes have left, a value is there. What follows at the
- * same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they can. */
+/* A run in the order of time. Events are: a device has computed, a send's bytes have left, a value is there. What follows at
+ * the same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they can. */
 #include "lower/transfers.h"
 
 #include "base/error.h"
@@ -83,7 +83,8 @@ static void start(struct run *run, uint32_t send)
     struct passage *passage = passage_of(run, send);
     double *link = &run->link_free[wire->link];
     bool backward = op->kind == PPSCHED_KIND_SEND_B;
-    uint32_t to = wire_of(run, wire->partner)->device, next = run->channels.wiring.channel_first[wire->channel] + wire->number + 1;
+    uint32_t to = wire_of(run, wire->partner)->device;
+    uint32_t next = run->channels.wiring.channel_first[wire->channel] + wire->number + 1;
     struct ppi_passage cost = ppi_passage_of(run->config, op->stage, backward, wire->device, to);
     passage->has_started = true;
     passage->made = run->made[2 * ppi_cell_of(run->schedule, op) + backward];

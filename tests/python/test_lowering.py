@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lowering and its proof in Python and on the command line."""
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import ppsched
@@ -73,6 +75,69 @@ class LoweringTest(unittest.TestCase):
         proof = ppsched.generate("1f1b", ppsched.Config(2, 2)).prove()
         self.assertFalse(proof)
         self.assertIn("needs a receive that is not there", proof.text)
+
+    def test_transfers(self):
+        config = ppsched.Config(2, 3, p2p_time=0.5, p2p_bandwidth=2, activation_bytes=6)
+        schedule = ppsched.generate("gpipe", config).lower()
+        timeline = schedule.evaluate_transfers()
+        self.assertEqual(timeline.metrics.makespan, 25)
+        self.assertEqual(timeline.idle[1], ppsched.Idle(1, 7.5, 0, 0, 7.5, 0, 0))
+        self.assertEqual([len(view) for view in timeline.latest_starts], [0, 0])
+        self.assertEqual(schedule.evaluate_transfers(order="pair", rendezvous=True, blocking=True).metrics.makespan, 33)
+        self.assertEqual(schedule.evaluate().metrics.makespan, 19)  # each transfer 3.5 of its own
+        plain = ppsched.Config(2, 3, p2p_time=0.5)
+        self.assertEqual(schedule.evaluate_transfers(plain).metrics, schedule.evaluate(plain).metrics)
+        with self.assertRaisesRegex(ppsched.InvalidSchedule, "needs a receive that is not there"):
+            ppsched.generate("gpipe", config).evaluate_transfers()
+        with self.assertRaisesRegex(ppsched.InvalidSchedule, "which waits in"):
+            ppsched.generate("1f1b", config.__class__(4, 6)).lower("pytorch", defer_receives=True).evaluate_transfers(
+                order="group", rendezvous=True)
+
+    def test_idle_of_plain_evaluation(self):
+        timeline = ppsched.generate("1f1b", ppsched.Config(4, 8, forward_times=[1, 1, 1, 2])).evaluate()
+        for idle, figures in zip(timeline.idle, timeline.device_metrics):
+            self.assertAlmostEqual(sum(idle), figures.idle)
+        self.assertGreater(timeline.idle[0].imbalance, 0)
+        with self.assertRaisesRegex(ppsched.Error, "left out"):
+            ppsched.generate("1f1b", ppsched.Config(4, 8)).evaluate(latest=False).idle
+
+    def test_command_with_transfers(self):
+        words = ("schedule", "--strategy", "gpipe", "-s", "2", "-b", "3", "--lower", "just_in_time", "--p2p-time", "0.5",
+                 "--p2p-bandwidth", "2", "--activation-bytes", "6", "--format", "json")
+        result = run(*words)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        row = json.loads(result.stdout)
+        self.assertEqual((row["metrics"]["makespan"], row["idle_by_cause"]["transfer"]), (25, [5.5, 7.5]))
+        sends = [(start, end) for op, start, end in zip(*(row["queues"][0][key] for key in ("ops", "start", "end"))) if "SEND" in op]
+        self.assertEqual(sends, [(1, 4), (4, 7), (7, 10)])
+        result = run(*words, "--channel", "group", "--blocking")
+        self.assertGreater(json.loads(result.stdout)["metrics"]["makespan"], 25)
+        self.assertEqual(run(*words, "--channel", "ring").returncode, 2)
+
+    def test_check_and_convert(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plain, file = os.path.join(folder, "plain.csv"), os.path.join(folder, "lowered.csv")
+            self.assertEqual(run("schedule", "-s", "3", "-b", "4", "--format", "csv", "-o", plain).returncode, 0)
+            result = run("convert", plain, "--lower", "pytorch", "--defer-receives", "-o", file)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            result = run("check", file)
+            self.assertEqual(result.returncode, 0)
+            self.assertRegex(result.stdout, "ok: .*\ntransfers: 16 messages on 4 edges, at most 1 in flight on one\nsafe with .*\n"
+                                            "hangs with group rendezvous channels: device 1 waits in 1SEND_F1 for device 2")
+            row = json.loads(run("check", file, "--json").stdout)
+            self.assertEqual((row["valid"], row["transfers"]["receive_slots"], len(row["transfers"]["channels"])), (True, [1, 1, 1], 6))
+            result = run("check", file, "--channel", "group", "--rendezvous")
+            self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
+            with open(file, encoding="utf-8") as lines:
+                text = lines.read()
+            with open(file, "w", encoding="utf-8") as lines:
+                lines.write(text.replace("1SEND_F0,", ""))
+            result = run("check", file, "--json")
+            self.assertEqual((result.returncode, json.loads(result.stdout)["valid"]), (1, False))
+            self.assertIn("2RECV_F0 at position 0 is sent nowhere", result.stderr)
+            self.assertEqual(run("convert", plain, "--to", "megatron").returncode, 0)
+            self.assertEqual(run("convert", plain, "--to", "deepspeed").returncode, 0)
+            self.assertIn("SEND_FORWARD", run("convert", plain, "--lower", "by_time", "--to", "sail").stdout)
 
     def test_command(self):
         result = run("schedule", "-s", "2", "-b", "2", "--lower", "pytorch", "--unshard", "3", "--reduce-grad", "--format", "json")
