@@ -78,10 +78,10 @@ typedef struct ppsched_memory_point {
 
 /* Times the schedule with the config's durations and delays: an op starts when its device is free (in queue order) and its
  * inputs are there. F(s,m) needs F(s-1,m); B or I of (s,m) needs its own F and the backward (B or I) of (s+1,m); W needs its
- * I; a dependency that crosses devices adds its latency and bytes / bandwidth, whatever else is on the way. Both ops of an overlapped pair start and end together. Where the
- * schedule flushes, an iteration starts when the one before has ended on all devices. Ops other than F, B, I and W take no
- * time of their own here, and wait for their place in the queue and the flush alone. Results are equal to the last bit on
- * every platform.
+ * I; a dependency that crosses devices adds its latency and bytes / bandwidth, whatever else is on the way. Both ops of an
+ * overlapped pair start and end together. Where the schedule flushes, an iteration starts when the one before has ended on all
+ * devices. Ops other than F, B, I and W take no time of their own here, and wait for their place in the queue and the flush
+ * alone. Results are equal to the last bit on every platform.
  * `flags`: enum ppsched_evaluate_flag, 0 for everything. Devices and stages of schedule and config must be equal;
  * microbatches, iterations and placement are the schedule's.
  * Errors: MISMATCH, RANGE (see ppsched_config_validate; times or memory whose sum overflows), INVALID_SCHEDULE with the cycle

@@ -100,8 +100,9 @@ static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_m
     ppsched_status status = ppsched_schedule_prove(lowered, model, circle, 64, &count, &error);
     bool safe = ends_plainly(lowered, model);
     if ((status == PPSCHED_OK) != safe)
-        fail_msg("%s, order %d, rendezvous %u, batched %u, blocking %u: proved %s, but it %s (%s)", what, model->order, model->rendezvous,
-                 model->batched, model->blocking, status == PPSCHED_OK ? "safe" : "unsafe", safe ? "ends" : "hangs",
+        fail_msg("%s, order %d, rendezvous %u, batched %u, blocking %u: proved %s, but it %s (%s)", what, model->order,
+                 model->rendezvous, model->batched, model->blocking, status == PPSCHED_OK ? "safe" : "unsafe",
+                 safe ? "ends" : "hangs",
                  status == PPSCHED_OK ? "" : error.message);
     if (must_be_safe && !safe)
         fail_msg("%s is not safe: %s", what, error.message);
