@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The benchmark of lowering, proof and evaluation with transfers: one JSON line a size and lowering, milliseconds, the fastest of
- * several runs, beside the plain evaluation of the same run.
+/* The benchmark of lowering, proof and evaluation with transfers: one JSON line a size and lowering, milliseconds, the fastest
+ * of several runs, beside the plain evaluation of the same run.
  *
  * usage: comm_bench */
 #define _POSIX_C_SOURCE 200809L
@@ -80,7 +80,8 @@ int main(void)
         ppsched_config *config = NULL;
         ppsched_schedule *schedule = NULL;
         ppsched_error error;
-        need(ppsched_config_create(&config, sizes[i][0], sizes[i][0] * sizes[i][1], sizes[i][2], NULL, &error), "config", &error);
+        const int64_t devices = sizes[i][0], stages = devices * sizes[i][1], microbatches = sizes[i][2];
+        need(ppsched_config_create(&config, devices, stages, microbatches, NULL, &error), "config", &error);
         need(ppsched_config_set_values(config, PPSCHED_P2P_TIMES, &latency, 1, &error), "config", &error);
         need(ppsched_config_set_values(config, PPSCHED_P2P_BANDWIDTH, &bandwidth, 1, &error), "config", &error);
         need(ppsched_config_set_values(config, PPSCHED_ACTIVATION_BYTES, &bytes, 1, &error), "config", &error);
