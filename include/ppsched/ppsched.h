@@ -18,6 +18,7 @@
 #include <ppsched/import.h>
 #include <ppsched/lower.h>
 #include <ppsched/op.h>
+#include <ppsched/plan.h>
 #include <ppsched/schedule.h>
 #include <ppsched/status.h>
 #include <ppsched/strategy.h>

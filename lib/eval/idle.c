@@ -47,6 +47,15 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
     }
 }
 
+static void split_wait(const struct making *making, const ppsched_op *unit, double start, double *clock, bool has_computed,
+                       ppsched_idle *idle)
+{
+    double made = 0, there = 0;
+    last_input(making, unit, &made, &there);
+    ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(clock, made, start));
+    idle->transfer += ppi_part_of_wait(clock, start, start);
+}
+
 static void split_queue(const struct making *making, uint32_t device, ppsched_idle *idle)
 {
     const ppsched_timeline *timeline = making->timeline;
@@ -58,7 +67,6 @@ static void split_queue(const struct making *making, uint32_t device, ppsched_id
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         const ppsched_op *op = &queue->ops[i];
         const ppsched_span *span = &timeline->spans[queue->first + i];
-        double made = 0, there = 0;
         if (!ppi_is_compute(op->kind))
             continue;
         while (flushed < timeline->flush_count && op->microbatch >= (flushed + 1) * schedule->shape.microbatches) {
@@ -66,9 +74,8 @@ static void split_queue(const struct making *making, uint32_t device, ppsched_id
             flushed++;
             has_computed = false;
         }
-        last_input(making, op, &made, &there);
-        ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(&clock, made, span->start));
-        idle->transfer += ppi_part_of_wait(&clock, span->start, span->start);
+        if (span->start > clock)
+            split_wait(making, op, span->start, &clock, has_computed, idle);
         clock = span->end;
         has_computed = true;
     }

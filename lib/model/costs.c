@@ -109,7 +109,7 @@ ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, s
     return status;
 }
 
-static double bytes_of(const ppsched_config *config, uint32_t stage, bool backward)
+double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward)
 {
     const struct ppi_values *gradients = list_of(config, PPSCHED_GRADIENT_BYTES);
     if (backward && gradients != NULL)
@@ -125,7 +125,7 @@ struct ppi_passage ppi_passage_of(const ppsched_config *config, uint32_t stage, 
         return (struct ppi_passage){0, 0};
     return (struct ppi_passage){.latency = latency != NULL ? ppi_value_at(latency, pair) : 0,
                                 .occupancy = bandwidth != NULL
-                                                 ? bytes_of(config, stage, backward) / ppi_value_at(bandwidth, pair)
+                                                 ? ppi_bytes_of(config, stage, backward) / ppi_value_at(bandwidth, pair)
                                                  : 0};
 }
 

@@ -28,7 +28,10 @@ struct ppi_passage {
     double latency, occupancy;
 };
 
-/* Of what F (backward: B or I) of a stage hands to the next stage (to the one before). */
+/* Size of what F (backward: B or I) of a stage hands to the next stage (to the one before). */
+double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward);
+
+/* Of that, between two devices. */
 struct ppi_passage ppi_passage_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from, uint32_t to);
 
 /* Durations and memory of a stage; RANGE where the lists contradict each other. */

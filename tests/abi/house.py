@@ -17,8 +17,9 @@ LAYERS = {
     "search": ["eval", "model", "base"],
     "strategy": ["search", "eval", "model", "base"],
     "lower": ["eval", "model", "base"],
+    "plan": ["lower", "strategy", "search", "eval", "model", "base"],
     "format": ["eval", "model", "base"],
-    "api": ["format", "lower", "strategy", "search", "eval", "check", "model", "base"],
+    "api": ["format", "plan", "lower", "strategy", "search", "eval", "check", "model", "base"],
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15

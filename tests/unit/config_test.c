@@ -215,9 +215,9 @@ static void test_quantity_names(void **state)
 {
     (void)state;
     assert_string_equal(ppsched_quantity_name(PPSCHED_FORWARD_TIMES), "forward_times");
-    assert_string_equal(ppsched_quantity_name(PPSCHED_MEM_LIMIT), "mem_limit");
+    assert_string_equal(ppsched_quantity_name(PPSCHED_GRADIENT_BYTES), "gradient_bytes");
     assert_null(ppsched_quantity_name(0));
-    assert_null(ppsched_quantity_name(PPSCHED_MEM_LIMIT + 1));
+    assert_null(ppsched_quantity_name(PPSCHED_GRADIENT_BYTES + 1));
 }
 
 int main(void)

@@ -12,6 +12,7 @@ from .bound import Bound, lower_bound
 from .config import Config
 from .lowering import Buffer, Edge, Proof, Wait
 from .op import Op
+from .plan import Candidate, LeastLimit, Plan, plan
 from .schedule import Builder, Finding, Schedule, generate, read
 from .strategy import Option, Strategy, find_strategy, strategies
 from .timeline import Bubble, DeviceMetrics, Idle, MemoryPoint, Metrics, Span, Timeline
@@ -20,8 +21,8 @@ from .views import View
 __version__ = lib.ppsched_version_text().decode()
 
 __all__ = [
-    "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "ChannelOrder", "Config", "DeviceMetrics", "Edge", "Error", "Finding",
-    "FindingKind", "Format", "Idle", "InvalidSchedule", "Kind", "Lowering", "MemoryPoint", "Metrics", "Objective", "Op",
-    "Option", "Placement", "Proof", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline", "View", "Wait",
-    "find_strategy", "generate", "lower_bound", "read", "strategies",
+    "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Config", "DeviceMetrics", "Edge", "Error", "Finding",
+    "FindingKind", "Format", "Idle", "InvalidSchedule", "Kind", "LeastLimit", "Lowering", "MemoryPoint", "Metrics", "Objective", "Op",
+    "Option", "Placement", "Plan", "Proof", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline", "View", "Wait",
+    "find_strategy", "generate", "lower_bound", "plan", "read", "strategies",
 ]

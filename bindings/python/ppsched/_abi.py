@@ -252,6 +252,74 @@ class Span(Structure):
     ]
 
 
+class ModelEnd(Structure):
+    _fields_ = [
+        ("forward_time", c_double),
+        ("backward_time", c_double),
+        ("backward_input_time", c_double),
+        ("backward_weight_time", c_double),
+        ("mem_forward", c_double),
+        ("mem_backward_input", c_double),
+        ("mem_backward_weight", c_double),
+        ("mem_static", c_double),
+        ("mem_weights", c_double),
+    ]
+
+
+class PlanOptions(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("objective", c_int32),
+        ("strategies", POINTER(c_char_p)),
+        ("chunks", POINTER(c_uint32)),
+        ("group_sizes", POINTER(c_uint32)),
+        ("microbatches", POINTER(c_uint32)),
+        ("memory_limits", POINTER(c_double)),
+        ("strategy_count", c_uint32),
+        ("chunk_count", c_uint32),
+        ("group_size_count", c_uint32),
+        ("microbatch_count", c_uint32),
+        ("memory_limit_count", c_uint32),
+        ("placements", c_uint32),
+        ("effort", c_uint32),
+        ("lowering", c_int32),
+        ("channel", POINTER(ChannelModel)),
+        ("embedding", POINTER(ModelEnd)),
+        ("head", POINTER(ModelEnd)),
+    ]
+
+
+class Candidate(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("status", c_int32),
+        ("strategy", c_char_p),
+        ("reason", c_char_p),
+        ("chunks", c_uint32),
+        ("stages", c_uint32),
+        ("microbatches", c_uint32),
+        ("group_size", c_uint32),
+        ("placement", c_int32),
+        ("evaluated", c_uint32),
+        ("fits", c_uint32),
+        ("limit_device", c_uint32),
+        ("peak_device", c_uint32),
+        ("reserved", c_uint32),
+        ("memory_limit", c_double),
+        ("step_time", c_double),
+        ("makespan", c_double),
+        ("span", c_double),
+        ("bubble_of_total", c_double),
+        ("bubble_of_ideal", c_double),
+        ("bubble_of_span", c_double),
+        ("peak_memory", c_double),
+        ("excess", c_double),
+        ("bound", c_double),
+        ("bytes", c_double),
+        ("messages", c_uint64),
+    ]
+
+
 class Error(Structure):
     _fields_ = [
         ("status", c_int32),
@@ -376,6 +444,17 @@ FUNCTIONS = {
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
     "ppsched_op_token": (c_int32, [POINTER(Op), c_void_p, c_size_t, POINTER(c_size_t)]),
+    "ppsched_config_with_stages": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(ModelEnd), POINTER(ModelEnd), POINTER(Error)]),
+    "ppsched_config_with_microbatches": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_plan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(PlanOptions), POINTER(Error)]),
+    "ppsched_plan_destroy": (None, [c_void_p]),
+    "ppsched_plan_count": (c_size_t, [c_void_p]),
+    "ppsched_plan_evaluate": (c_int32, [c_void_p, c_size_t, POINTER(Error)]),
+    "ppsched_plan_run": (c_int32, [c_void_p, POINTER(Error)]),
+    "ppsched_plan_candidate": (c_int32, [c_void_p, c_size_t, POINTER(Candidate)]),
+    "ppsched_plan_config": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
+    "ppsched_plan_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
+    "ppsched_plan_least_limit": (c_int32, [POINTER(c_double), POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_generate": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
     "ppsched_schedule_retain": (c_void_p, [c_void_p]),
     "ppsched_schedule_release": (None, [c_void_p]),

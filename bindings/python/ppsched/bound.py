@@ -5,8 +5,9 @@ from typing import NamedTuple, Union
 
 from . import _abi
 from ._abi import Objective
-from ._library import Error, call, lib
-from .config import Config, integer
+from ._library import call, lib
+from .config import Config
+from .enums import member
 from .views import sized
 
 
@@ -28,12 +29,6 @@ class Bound(NamedTuple):
 
 def lower_bound(config: Config, objective: Union[Objective, str] = "span") -> Bound:
     """The bounds for the config's placement (default: loop), on the longest device span or the makespan."""
-    if isinstance(objective, str):
-        if objective.upper() not in Objective.__members__:
-            raise Error(f"there is no objective {objective!r}; there are {', '.join(o.name.lower() for o in Objective)}")
-        objective = Objective[objective.upper()]
-    if integer("objective", objective) not in list(Objective):
-        raise Error(f"there is no objective {objective}")
     record = sized(_abi.Bound)
-    call(lib.ppsched_lower_bound, ctypes.byref(record), config._handle, objective)
+    call(lib.ppsched_lower_bound, ctypes.byref(record), config._handle, member(Objective, "objective", objective))
     return Bound(*(getattr(record, field) for field in Bound._fields))

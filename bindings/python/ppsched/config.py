@@ -9,6 +9,7 @@ from typing import Optional, Union
 from . import _abi
 from ._abi import Placement, Quantity
 from ._library import Error, call, encoded, lib, new_handle
+from .enums import member
 
 Numbers = Union[float, Iterable[float], Iterable[Iterable[float]]]
 
@@ -97,9 +98,7 @@ class Config:
 
     def _set_placement(self, placement):
         if isinstance(placement, str):
-            if placement.upper() not in Placement.__members__:
-                raise Error(f"there is no placement {placement!r}; there are {', '.join(p.name.lower() for p in Placement)}")
-            placement = Placement[placement.upper()]
+            placement = member(Placement, "placement", placement)
         if isinstance(placement, int):
             call(lib.ppsched_config_set_placement, self._handle, placement, None, 0)
             return

@@ -6,6 +6,7 @@ from typing import List, NamedTuple, Optional, Union
 from . import _abi
 from ._abi import ChannelOrder, Lowering, Status
 from ._library import Error, call, lib, new_handle
+from .enums import member
 from .op import Op, from_record
 from .views import none_if_unset, sized
 
@@ -60,18 +61,10 @@ def buffers(schedule, device: int) -> List[Buffer]:
     return [Buffer(none_if_unset(record.slot), none_if_unset(record.until)) for record in records]
 
 
-def _member(enum, what, value):
-    if not isinstance(value, str):
-        return enum(value)
-    if value.upper() not in enum.__members__:
-        raise Error(f"there is no {what} {value!r}; there are {', '.join(name.lower() for name in enum.__members__)}")
-    return enum[value.upper()]
-
-
 def lowered(schedule, lowering: Union[Lowering, str], **passes):
     """The handle of a lowered schedule."""
     options = sized(_abi.LowerOptions)
-    options.lowering = _member(Lowering, "lowering", lowering)
+    options.lowering = member(Lowering, "lowering", lowering)
     for name, value in passes.items():
         if not 0 <= int(value) < 2**32:
             raise Error(f"{name} is {value}; it must not be negative, nor that large", Status.ERROR_RANGE)
@@ -82,7 +75,7 @@ def lowered(schedule, lowering: Union[Lowering, str], **passes):
 def channel_model(order: Union[ChannelOrder, str], *, rendezvous=False, batched=False, blocking=False):
     """The library's record of a channel model."""
     model = sized(_abi.ChannelModel)
-    model.order = _member(ChannelOrder, "channel order", order)
+    model.order = member(ChannelOrder, "channel order", order)
     model.rendezvous, model.batched, model.blocking = int(rendezvous), int(batched), int(blocking)
     return model
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedules: built by a strategy, by a generator of yours, or op by op."""
-import copy
 import ctypes
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +10,7 @@ from . import _abi
 from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement
 from ._library import Error, call, check, encoded, lib, new_handle
 from .config import Config, Numbers
-from .interrupt import Interrupts
+from .listener import Listener
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
 from .op import Op, from_record, text_of, to_records
 from .reader import config_for, import_file, import_text
@@ -233,24 +232,8 @@ def generate(strategy: Union[str, Callable[[Config, Builder], None]], config: Co
 
 
 def _search(name, config, progress):
-    raised = []
-
-    def tell(_user, share, best):
-        try:
-            return (progress is not None and progress(share, best) is False) or interrupts.error is not None
-        except BaseException as error:  # comes out again behind the C call
-            raised.append(error)
-            return 1
-
-    told, function = copy.copy(config), _abi.Progress(tell)
-    lib.ppsched_config_set_progress(told._handle, function, None)
-    with Interrupts() as interrupts:
-        try:
-            return Schedule(new_handle(lib.ppsched_schedule_generate, told._handle, name), config)
-        except Error:
-            if raised:
-                raise raised[0] from None
-            raise
+    with Listener(config, progress) as told:
+        return Schedule(new_handle(lib.ppsched_schedule_generate, told._handle, name), config)
 
 
 def _generate_with(function, config):

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress of a call into the library, and ways to stop it."""
+import copy
+
+from . import _abi
+from ._library import Error, lib
+from .interrupt import Interrupts
+
+
+class Listener:
+    """As a context manager it gives a copy of a config whose progress goes to `progress` (None: nowhere).
+
+    The call ends early where that returns False, raises (which comes out of the block), or at Ctrl-C (KeyboardInterrupt).
+    """
+
+    def __init__(self, config, progress):
+        self._config, self._progress = copy.copy(config), progress
+        self._interrupts, self._raised = Interrupts(), []
+        self._function = _abi.Progress(self._tell)  # must live as long as the config
+
+    def _tell(self, _user, share, best):
+        try:
+            return (self._progress is not None and self._progress(share, best) is False) or self._interrupts.error is not None
+        except BaseException as error:  # comes out again behind the C call
+            self._raised.append(error)
+            return 1
+
+    def __enter__(self):
+        lib.ppsched_config_set_progress(self._config._handle, self._function, None)
+        self._interrupts.__enter__()
+        return self._config
+
+    def __exit__(self, kind, error, trace):
+        self._interrupts.__exit__(kind, error, trace)
+        if self._raised and isinstance(error, Error):
+            raise self._raised[0] from None

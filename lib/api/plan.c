@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/plan.h"
+
+#include "api/channel.h"
+#include "api/null.h"
+#include "base/checked.h"
+#include "base/sized.h"
+#include "plan/restage.h"
+
+/* --- other numbers of stages and microbatches --- */
+
+static ppsched_status check_end(const ppsched_model_end *end, const char *name, ppsched_error *error)
+{
+    const double values[] = {end->forward_time,       end->backward_time,       end->backward_input_time,
+                             end->backward_weight_time, end->mem_forward,       -end->mem_backward_input,
+                             -end->mem_backward_weight, end->mem_static,        end->mem_weights};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        if (!ppi_is_finite(values[i]) || values[i] < 0)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                            "%s: value %zu is %g; times and memory must be finite and at least 0, but those of "
+                            "mem_backward_input and mem_backward_weight at most 0", name, i, values[i]);
+    return PPSCHED_OK;
+}
+
+static ppsched_status check_ends(const ppsched_model_end *embedding, const ppsched_model_end *head, ppsched_error *error)
+{
+    ppsched_status status = embedding != NULL ? check_end(embedding, "embedding", error) : PPSCHED_OK;
+    return status == PPSCHED_OK && head != NULL ? check_end(head, "head", error) : status;
+}
+
+ppsched_status ppsched_config_with_stages(ppsched_config **out, const ppsched_config *config, int64_t stages,
+                                          const ppsched_model_end *embedding, const ppsched_model_end *head,
+                                          ppsched_error *error)
+{
+    struct ppi_shape shape;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    const struct ppi_shape *old = &config->shape;
+    ppsched_status status = ppi_shape_make(&shape, old->devices, stages, old->microbatches, old->iterations, error);
+    if (status == PPSCHED_OK)
+        status = check_ends(embedding, head, error);
+    if (status == PPSCHED_OK && config->placement == PPSCHED_PLACEMENT_MAP)
+        status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of %u stages; it tells nothing of others",
+                          old->stages);
+    return status == PPSCHED_OK ? ppi_restage(out, config, &shape, embedding, head, error) : status;
+}
+
+ppsched_status ppsched_config_with_microbatches(ppsched_config **out, const ppsched_config *config, int64_t microbatches,
+                                                ppsched_error *error)
+{
+    struct ppi_shape shape;
+    ppsched_config *own = NULL;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    const struct ppi_shape *old = &config->shape;
+    ppsched_status status = ppi_shape_make(&shape, old->devices, old->stages, microbatches, old->iterations, error);
+    if (status == PPSCHED_OK)
+        status = ppi_restage(&own, config, &shape, NULL, NULL, error);
+    if (status == PPSCHED_OK && config->placement == PPSCHED_PLACEMENT_MAP)
+        status = ppi_config_set_placement(own, config->placement, config->map, old->stages, error);
+    if (status != PPSCHED_OK) {
+        ppi_config_destroy(own);
+        return status;
+    }
+    *out = own;
+    return PPSCHED_OK;
+}
+
+/* --- the plan --- */
+
+static ppsched_status check_counts(const ppsched_plan_options *options, ppsched_error *error)
+{
+    const struct {
+        const void *list;
+        uint32_t count;
+        const char *name;
+    } lists[] = {{options->strategies, options->strategy_count, "strategies"},
+                 {options->chunks, options->chunk_count, "chunks"},
+                 {options->group_sizes, options->group_size_count, "group_sizes"},
+                 {options->microbatches, options->microbatch_count, "microbatches"},
+                 {options->memory_limits, options->memory_limit_count, "memory_limits"}};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        if ((lists[i].list == NULL) != (lists[i].count == 0))
+            return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s: the list and its count must both be given, or neither",
+                            lists[i].name);
+    return PPSCHED_OK;
+}
+
+static ppsched_status check_positive(const uint32_t *list, uint32_t count, const char *name, ppsched_error *error)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == 0 || list[i] > PPSCHED_MAX_CELLS)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: value %u is %u; it must be 1 to %u", name, i, list[i],
+                            PPSCHED_MAX_CELLS);
+    return PPSCHED_OK;
+}
+
+static ppsched_status check_lists(const ppsched_plan_options *options, ppsched_error *error)
+{
+    ppsched_status status = check_counts(options, error);
+    if (status == PPSCHED_OK)
+        status = check_positive(options->chunks, options->chunk_count, "chunks", error);
+    if (status == PPSCHED_OK)
+        status = check_positive(options->group_sizes, options->group_size_count, "group_sizes", error);
+    if (status == PPSCHED_OK)
+        status = check_positive(options->microbatches, options->microbatch_count, "microbatches", error);
+    for (uint32_t i = 0; i < options->memory_limit_count && status == PPSCHED_OK; i++)
+        if (!ppi_is_finite(options->memory_limits[i]) || options->memory_limits[i] < 0)
+            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "memory_limits: value %u is %g; it must be finite and at least 0", i,
+                              options->memory_limits[i]);
+    return status;
+}
+
+static ppsched_status check_options(const ppsched_plan_options *options, ppsched_error *error)
+{
+    if (options->objective != 0 && options->objective != PPSCHED_OBJECTIVE_SPAN &&
+        options->objective != PPSCHED_OBJECTIVE_MAKESPAN)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no objective %d", options->objective);
+    if (options->lowering < 0 || options->lowering > PPSCHED_LOWERING_JUST_IN_TIME)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no lowering %d", options->lowering);
+    if (options->placements >> (PPSCHED_PLACEMENT_MAP + 1) != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "placements has bits of no placement: %u", options->placements);
+    if (options->effort > 12)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort is %u; it must be 0 to 12", options->effort);
+    ppsched_status status = check_ends(options->embedding, options->head, error);
+    return status == PPSCHED_OK ? check_lists(options, error) : status;
+}
+
+ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
+                                   ppsched_error *error)
+{
+    ppsched_plan_options own;
+    ppsched_channel_model channel;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof own, options, "ppsched_plan_options", error);
+    if (status == PPSCHED_OK)
+        status = check_options(&own, error);
+    if (status == PPSCHED_OK && own.channel != NULL) {
+        status = ppi_take_channel_model(&channel, own.channel, error);
+        own.channel = &channel;
+    }
+    return status == PPSCHED_OK ? ppi_plan_make(out, config, &own, error) : status;
+}
+
+void ppsched_plan_destroy(ppsched_plan *plan)
+{
+    ppi_plan_destroy(plan);
+}
+
+size_t ppsched_plan_count(const ppsched_plan *plan)
+{
+    return plan != NULL ? plan->count : 0;
+}
+
+static ppsched_status check_candidate(const ppsched_plan *plan, size_t candidate, ppsched_error *error)
+{
+    PPI_REQUIRE(plan);
+    if (candidate >= plan->count)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no candidate %zu of %zu", candidate, plan->count);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate, ppsched_error *error)
+{
+    ppsched_status status = check_candidate(plan, candidate, error);
+    if (status != PPSCHED_OK || plan->candidates[candidate].evaluated)
+        return status;
+    return ppi_candidate_evaluate(plan, &plan->candidates[candidate], NULL, NULL, error);
+}
+
+ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error)
+{
+    PPI_REQUIRE(plan);
+    return ppi_plan_run(plan, error);
+}
+
+/* --- what it found --- */
+
+static double limit_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    const struct ppi_values *limit = &plan->config->values[PPSCHED_MEM_LIMIT];
+    if (candidate->memory_limit >= 0)
+        return candidate->memory_limit;
+    if (limit->values == NULL)
+        return PPI_INFINITE;
+    for (size_t i = 1; i < limit->count; i++)
+        if (limit->values[i] != limit->values[0])
+            return (double)NAN;
+    return limit->values[0];
+}
+
+static ppsched_candidate identity_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    const struct ppi_strategy *strategy = candidate->strategy;
+    bool own_placement = candidate->placement == PPSCHED_PLACEMENT_DEFAULT;
+    return (ppsched_candidate){
+        .status = candidate->reason != NULL ? PPSCHED_ERROR_REFUSED : PPSCHED_OK,
+        .strategy = strategy->name,
+        .reason = candidate->reason,
+        .chunks = candidate->stages / plan->config->shape.devices,
+        .stages = candidate->stages,
+        .microbatches = candidate->microbatches,
+        .group_size = candidate->group_size,
+        .placement = own_placement ? strategy->placement : candidate->placement,
+        .evaluated = candidate->evaluated,
+        .limit_device = PPSCHED_NONE,
+        .peak_device = PPSCHED_NONE,
+        .memory_limit = limit_of(plan, candidate),
+    };
+}
+
+ppsched_status ppsched_plan_candidate(const ppsched_plan *plan, size_t candidate, ppsched_candidate *out)
+{
+    if (check_candidate(plan, candidate, NULL) != PPSCHED_OK)
+        return PPSCHED_ERROR_ARGUMENT;
+    const struct ppi_candidate *from = &plan->candidates[candidate];
+    const ppsched_metrics *metrics = &from->metrics;
+    ppsched_candidate own = identity_of(plan, from);
+    if (ppi_candidate_runs(from)) {
+        own.fits = ppi_candidate_fits(from);
+        own.limit_device = metrics->limit_device;
+        own.peak_device = metrics->peak_device;
+        own.step_time = ppi_candidate_step(plan, from);
+        own.makespan = metrics->makespan;
+        own.span = metrics->span;
+        own.bubble_of_total = metrics->bubble_of_total;
+        own.bubble_of_ideal = metrics->bubble_of_ideal;
+        own.bubble_of_span = metrics->bubble_of_span;
+        own.peak_memory = metrics->peak_memory;
+        own.excess = from->excess;
+        own.bound = from->bound;
+        own.bytes = from->bytes;
+        own.messages = from->messages;
+    }
+    return ppi_give_sized(out, &own, sizeof own);
+}
+
+ppsched_status ppsched_plan_config(ppsched_config **out, const ppsched_plan *plan, size_t candidate, ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    ppsched_status status = check_candidate(plan, candidate, error);
+    return status == PPSCHED_OK ? ppi_candidate_config(out, plan, &plan->candidates[candidate], error) : status;
+}
+
+ppsched_status ppsched_plan_timeline(ppsched_timeline **out, const ppsched_plan *plan, size_t candidate, ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    PPI_REQUIRE(out);
+    ppsched_status status = check_candidate(plan, candidate, error);
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_config(&config, plan, &plan->candidates[candidate], error);
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_timeline(out, plan, &plan->candidates[candidate], config, 0, error);
+    ppi_config_destroy(config);
+    return status;
+}
+
+ppsched_status ppsched_plan_least_limit(double *out, size_t *candidate, const ppsched_plan *plan, ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(plan);
+    return ppi_plan_least_limit(out, candidate, plan, error);
+}

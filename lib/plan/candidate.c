@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "eval/timeline.h"
+#include "lower/lower.h"
+#include "lower/transfers.h"
+#include "plan/plan.h"
+#include "plan/restage.h"
+#include "search/bound.h"
+#include "strategy/table.h"
+
+/* --- its problem --- */
+
+static ppsched_status set_number_option(ppsched_config *config, const char *name, uint32_t value, ppsched_error *error)
+{
+    char text[PPI_INTEGER_SIZE + 1];
+    text[ppi_integer_to_text(text, value)] = '\0';
+    return ppi_config_set_option(config, name, text, error);
+}
+
+/* Options of other strategies are not for this one. */
+static void drop_foreign_options(ppsched_config *config, const struct ppi_strategy *strategy)
+{
+    for (size_t i = config->option_count; i-- > 0;) {
+        uint32_t k = 0;
+        while (k < strategy->option_count && strcmp(strategy->options[k].name, config->options[i].name) != 0)
+            k++;
+        if (k == strategy->option_count)
+            ppi_config_set_option(config, config->options[i].name, NULL, NULL);
+    }
+}
+
+static ppsched_status set_auto_options(ppsched_config *config, const ppsched_plan *plan, int32_t placement,
+                                       ppsched_error *error)
+{
+    ppsched_status status = ppi_config_set_option(config, "placement", ppi_placement_name(placement), error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_set_option(config, "objective",
+                                       plan->objective == PPSCHED_OBJECTIVE_SPAN ? "span" : "makespan", error);
+    if (status == PPSCHED_OK && plan->effort > 0)
+        status = set_number_option(config, "effort", plan->effort, error);
+    return status;
+}
+
+static ppsched_status specialise(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                 ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    drop_foreign_options(config, candidate->strategy);
+    if (candidate->group_size > 0)
+        status = set_number_option(config, "group_size", candidate->group_size, error);
+    if (status == PPSCHED_OK && candidate->strategy == &ppi_auto)
+        status = set_auto_options(config, plan, candidate->placement, error);
+    if (status == PPSCHED_OK && candidate->memory_limit >= 0)
+        status = ppi_config_set_values(config, PPSCHED_MEM_LIMIT, &candidate->memory_limit, 1, error);
+    return status;
+}
+
+ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                    ppsched_error *error)
+{
+    const struct ppi_shape *old = &plan->config->shape;
+    struct ppi_shape shape = *old;
+    ppsched_config *config = NULL;
+    ppsched_status status = ppi_shape_make(&shape, old->devices, candidate->stages, candidate->microbatches, old->iterations,
+                                           error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (shape.stages == old->stages && shape.microbatches == old->microbatches)
+        status = ppi_config_copy(&config, plan->config, error);
+    else
+        status = ppi_restage(&config, plan->config, &shape, &plan->embedding, &plan->head, error);
+    if (status == PPSCHED_OK)
+        status = specialise(config, plan, candidate, error);
+    if (status != PPSCHED_OK) {
+        ppi_config_destroy(config);
+        return status;
+    }
+    *out = config;
+    return PPSCHED_OK;
+}
+
+/* --- its timeline --- */
+
+ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                      const ppsched_config *config, uint32_t flags, ppsched_error *error)
+{
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = plan->lowering};
+    ppsched_schedule *schedule = NULL, *lowered = NULL;
+    ppsched_status status = ppi_generate(&schedule, candidate->strategy, config, error);
+    if (status == PPSCHED_OK && plan->lowering != PPSCHED_LOWERING_NONE)
+        status = ppi_lower(&lowered, schedule, config, &options, error);
+    if (status == PPSCHED_OK && lowered != NULL)
+        status = ppi_evaluate_transfers(out, lowered, config, &plan->channel, error);
+    else if (status == PPSCHED_OK)
+        status = ppi_evaluate(out, schedule, config, flags, error);
+    ppi_schedule_release(lowered);
+    ppi_schedule_release(schedule);
+    return status;
+}
+
+/* --- its figures --- */
+
+double ppi_candidate_step(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    double whole = plan->objective == PPSCHED_OBJECTIVE_SPAN ? candidate->metrics.span : candidate->metrics.makespan;
+    return whole / plan->config->shape.iterations;
+}
+
+/* Messages and bytes that an iteration sends from device to device. */
+static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *config, const ppsched_schedule *schedule)
+{
+    const struct ppi_placement *placement = &schedule->placement;
+    uint32_t stages = schedule->shape.stages, m = schedule->shape.microbatches;
+    candidate->messages = 0;
+    candidate->bytes = 0;
+    for (uint32_t copy = 0; copy < placement->copies; copy++) {
+        uint32_t passes = placement->copies == 1 ? m : copy == 0 ? m - m / 2 : m / 2;
+        const uint32_t *device = placement->device_of + (size_t)copy * stages;
+        for (uint32_t s = 0; s + 1 < stages; s++)
+            if (device[s] != device[s + 1]) {
+                candidate->messages += 2 * (uint64_t)passes;
+                candidate->bytes += passes * (ppi_bytes_of(config, s, false) + ppi_bytes_of(config, s + 1, true));
+            }
+    }
+}
+
+/* The most that a device lacks under its limit. */
+static double excess_of(const ppsched_timeline *timeline)
+{
+    double excess = 0;
+    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
+        const ppsched_device_metrics *device = &timeline->devices[d];
+        if (ppi_is_over_limit(device->peak_memory, device->memory_limit))
+            excess = ppi_larger(excess, device->peak_memory - device->memory_limit);
+    }
+    return excess;
+}
+
+static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_timeline *timeline,
+                                   const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_bound bound;
+    ppsched_status status = ppi_lower_bound(&bound, config, timeline->schedule->placement.kind, plan->objective, error);
+    if (status != PPSCHED_OK)
+        return status;
+    candidate->metrics = timeline->metrics;
+    candidate->bound = bound.value;
+    candidate->excess = excess_of(timeline);
+    sum_traffic(candidate, config, timeline->schedule);
+    return PPSCHED_OK;
+}
+
+/* A refusal is an answer, and so is that an order hangs in the channel model; the others are errors. */
+static ppsched_status keep_reason(const ppsched_plan *plan, struct ppi_candidate *candidate, ppsched_status status,
+                                  const ppsched_error *reason, ppsched_error *error)
+{
+    if (status != PPSCHED_ERROR_REFUSED && status != PPSCHED_ERROR_INVALID_SCHEDULE) {
+        if (error != NULL)
+            *error = *reason;
+        return status;
+    }
+    candidate->reason = ppi_copy_text(&plan->host, reason->message);
+    return candidate->reason != NULL ? PPSCHED_OK : ppi_fail_memory(error, "a reason");
+}
+
+ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, ppsched_progress progress,
+                                      void *user, ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_error reason;
+    ppsched_status status = ppi_candidate_config(&config, plan, candidate, &reason);
+    if (status == PPSCHED_OK) {
+        config->progress = progress;
+        config->progress_user = user;
+        status = ppi_candidate_timeline(&timeline, plan, candidate, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &reason);
+    }
+    if (status == PPSCHED_OK)
+        status = take_figures(candidate, plan, timeline, config, &reason);
+    if (status != PPSCHED_OK)
+        status = keep_reason(plan, candidate, status, &reason, error);
+    candidate->evaluated = status == PPSCHED_OK;
+    ppi_timeline_destroy(timeline);
+    ppi_config_destroy(config);
+    return status;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which candidates there are: strategy by strategy, each with all that it can vary. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "plan/plan.h"
+#include "strategy/table.h"
+
+enum { MOST_CHUNKS = 4 };
+
+/* What varies, with the defaults filled in. */
+struct listing {
+    ppsched_plan *plan;
+    const ppsched_plan_options *options;
+    const uint32_t *chunks, *microbatches;
+    const double *limits;
+    uint32_t chunk_count, microbatch_count, limit_count;
+};
+
+static ppsched_status add(struct listing *listing, const struct ppi_candidate *candidate, ppsched_error *error)
+{
+    ppsched_plan *plan = listing->plan;
+    if (plan->count == plan->capacity) {
+        size_t capacity = 2 * plan->capacity + 64;
+        struct ppi_candidate *grown = ppi_allocate(&plan->host, capacity, sizeof *grown);
+        if (grown == NULL)
+            return ppi_fail_memory(error, "the candidates");
+        if (plan->count > 0)
+            memcpy(grown, plan->candidates, plan->count * sizeof *grown);
+        ppi_release(&plan->host, plan->candidates);
+        plan->candidates = grown;
+        plan->capacity = capacity;
+    }
+    plan->candidates[plan->count++] = *candidate;
+    return PPSCHED_OK;
+}
+
+static ppsched_status add_limits(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < listing->limit_count && status == PPSCHED_OK; i++) {
+        candidate->memory_limit = listing->limits[i];
+        status = add(listing, candidate, error);
+    }
+    return status;
+}
+
+static bool has_groups(const struct ppi_strategy *strategy)
+{
+    return strategy->option_count > 0 && strcmp(strategy->options[0].name, "group_size") == 0;
+}
+
+/* Those that Megatron-LM takes: D <= g <= M, M mod g 0 or at least D; and D always. */
+static bool is_usual_group(uint32_t group, uint32_t devices, uint32_t microbatches)
+{
+    uint32_t rest = microbatches % group;
+    return group == devices || rest == 0 || rest >= devices;
+}
+
+static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
+{
+    const ppsched_plan_options *options = listing->options;
+    uint32_t devices = listing->plan->config->shape.devices, m = candidate->microbatches;
+    ppsched_status status = PPSCHED_OK;
+    if (!has_groups(candidate->strategy))
+        return add_limits(listing, candidate, error);
+    for (uint32_t i = 0; i < options->group_size_count && status == PPSCHED_OK; i++) {
+        candidate->group_size = options->group_sizes[i];
+        status = add_limits(listing, candidate, error);
+    }
+    if (options->group_size_count > 0)
+        return status;
+    for (uint32_t group = devices; group == devices || (group <= m && status == PPSCHED_OK); group++)
+        if (is_usual_group(group, devices, m)) {
+            candidate->group_size = group;
+            status = add_limits(listing, candidate, error);
+        }
+    return status;
+}
+
+static ppsched_status add_microbatches(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < listing->microbatch_count && status == PPSCHED_OK; i++) {
+        candidate->microbatches = listing->microbatches[i];
+        candidate->group_size = 0;
+        status = add_groups(listing, candidate, error);
+    }
+    return status;
+}
+
+static bool may_place(const struct listing *listing, int32_t placement)
+{
+    return listing->options->placements == 0 || (listing->options->placements >> placement & 1) != 0;
+}
+
+/* auto goes by its own option; the others have one placement each. */
+static ppsched_status add_placements(struct listing *listing, struct ppi_candidate *candidate, uint32_t chunks,
+                                     ppsched_error *error)
+{
+    static const int32_t all[] = {PPSCHED_PLACEMENT_LINEAR, PPSCHED_PLACEMENT_LOOP, PPSCHED_PLACEMENT_V};
+    ppsched_status status = PPSCHED_OK;
+    if (candidate->strategy->placement != PPSCHED_PLACEMENT_DEFAULT)
+        return may_place(listing, candidate->strategy->placement) ? add_microbatches(listing, candidate, error) : PPSCHED_OK;
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && status == PPSCHED_OK; i++)
+        if (may_place(listing, all[i]) && (chunks == 1) == (all[i] == PPSCHED_PLACEMENT_LINEAR)) {
+            candidate->placement = all[i];
+            status = add_microbatches(listing, candidate, error);
+        }
+    return status;
+}
+
+/* A loop of one chunk is linear placement, which has strategies of its own. */
+static bool may_have_chunks(const struct listing *listing, const struct ppi_strategy *strategy, uint32_t chunks)
+{
+    bool is_loop = strategy->placement == PPSCHED_PLACEMENT_LOOP && listing->options->strategy_count == 0;
+    return strategy->chunks != 0 ? strategy->chunks == chunks : !(is_loop && chunks == 1);
+}
+
+static ppsched_status add_strategy(struct listing *listing, const struct ppi_strategy *strategy, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < listing->chunk_count && status == PPSCHED_OK; i++) {
+        uint64_t stages = (uint64_t)listing->chunks[i] * listing->plan->config->shape.devices;
+        struct ppi_candidate candidate = {.strategy = strategy, .stages = (uint32_t)stages};
+        if (!may_have_chunks(listing, strategy, listing->chunks[i]))
+            continue;
+        if (stages > PPSCHED_MAX_STAGES)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u chunks on %u devices are more than %u stages", listing->chunks[i],
+                            listing->plan->config->shape.devices, PPSCHED_MAX_STAGES);
+        status = add_placements(listing, &candidate, listing->chunks[i], error);
+    }
+    return status;
+}
+
+/* These try very many orders: milliseconds to seconds. */
+static bool searches_at_length(const struct ppi_strategy *strategy)
+{
+    return strategy == &ppi_auto || strategy == &ppi_v_search;
+}
+
+/* By default no other optimizer: all iterations flush. */
+static ppsched_status add_all(struct listing *listing, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < ppi_strategy_count() && status == PPSCHED_OK; i++) {
+        const struct ppi_strategy *strategy = ppi_strategy_at(i);
+        if (strategy->flushes && (listing->options->effort > 0 || !searches_at_length(strategy)))
+            status = add_strategy(listing, strategy, error);
+    }
+    return status;
+}
+
+static ppsched_status add_named(struct listing *listing, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < listing->options->strategy_count && status == PPSCHED_OK; i++) {
+        uint32_t index = 0;
+        if (listing->options->strategies[i] == NULL)
+            return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "name %u of the strategies is NULL", i);
+        status = ppi_strategy_find(listing->options->strategies[i], &index, error);
+        if (status == PPSCHED_OK)
+            status = add_strategy(listing, ppi_strategy_at(index), error);
+    }
+    return status;
+}
+
+ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error)
+{
+    static const uint32_t usual_chunks[MOST_CHUNKS] = {1, 2, 3, 4};
+    static const double own_limits = -1;
+    struct listing listing = {plan, options, options->chunks, options->microbatches, options->memory_limits,
+                              options->chunk_count, options->microbatch_count, options->memory_limit_count};
+    if (listing.chunk_count == 0) {
+        listing.chunks = usual_chunks;
+        listing.chunk_count = MOST_CHUNKS;
+    }
+    if (listing.microbatch_count == 0) {
+        listing.microbatches = &plan->config->shape.microbatches;
+        listing.microbatch_count = 1;
+    }
+    if (listing.limit_count == 0) {
+        listing.limits = &own_limits;
+        listing.limit_count = 1;
+    }
+    return options->strategy_count > 0 ? add_named(&listing, error) : add_all(&listing, error);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/plan.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "eval/timeline.h"
+#include "search/bound.h"
+
+static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, const ppsched_plan_options *options,
+                           ppsched_error *error)
+{
+    plan->host = config->host;
+    plan->objective = options->objective != 0 ? options->objective : PPSCHED_OBJECTIVE_MAKESPAN;
+    plan->lowering = options->lowering;
+    plan->effort = options->effort;
+    plan->channel = (ppsched_channel_model){.order = PPSCHED_CHANNEL_NONE};
+    if (options->channel != NULL)
+        plan->channel = *options->channel;
+    if (options->embedding != NULL)
+        plan->embedding = *options->embedding;
+    if (options->head != NULL)
+        plan->head = *options->head;
+    ppsched_status status = ppi_config_copy(&plan->config, config, error);
+    return status == PPSCHED_OK ? ppi_list_candidates(plan, options, error) : status;
+}
+
+ppsched_status ppi_plan_make(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
+                             ppsched_error *error)
+{
+    ppsched_plan *plan = ppi_allocate_zeroed(&config->host, 1, sizeof *plan);
+    if (plan == NULL)
+        return ppi_fail_memory(error, "the plan");
+    ppsched_status status = fill(plan, config, options, error);
+    if (status != PPSCHED_OK) {
+        ppi_plan_destroy(plan);
+        return status;
+    }
+    *out = plan;
+    return PPSCHED_OK;
+}
+
+void ppi_plan_destroy(ppsched_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    struct ppi_host host = plan->host;
+    for (size_t i = 0; i < plan->count; i++)
+        ppi_release(&host, plan->candidates[i].reason);
+    ppi_release(&host, plan->candidates);
+    ppi_config_destroy(plan->config);
+    ppi_release(&host, plan);
+}
+
+/* --- ranking --- */
+
+/* Those that fit, those over their limit, those refused. */
+static int group_of(const struct ppi_candidate *candidate)
+{
+    return ppi_candidate_fits(candidate) ? 0 : ppi_candidate_runs(candidate) ? 1 : 2;
+}
+
+/* To 40 bits, so that sums of the same times in another order are equal. */
+static double rounded(double x)
+{
+    double large = x * 8193;
+    return ppi_is_finite(large) ? large - (large - x) : x;
+}
+
+static bool ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a, const struct ppi_candidate *b)
+{
+    int group = group_of(a);
+    if (group != group_of(b))
+        return group < group_of(b);
+    if (group == 2)
+        return false;
+    if (group == 1 && a->excess != b->excess)
+        return a->excess < b->excess;
+    double step = rounded(ppi_candidate_step(plan, a)), other = rounded(ppi_candidate_step(plan, b));
+    if (step != other)
+        return step < other;
+    return rounded(a->metrics.peak_memory) < rounded(b->metrics.peak_memory);
+}
+
+/* A merge sort, so that equal ones stay in order. */
+static ppsched_status rank(ppsched_plan *plan, ppsched_error *error)
+{
+    struct ppi_candidate *in = plan->candidates, *out = ppi_allocate(&plan->host, plan->count, sizeof *out);
+    if (out == NULL)
+        return ppi_fail_memory(error, "the ranking");
+    for (size_t width = 1; width < plan->count; width *= 2) {
+        for (size_t from = 0; from < plan->count; from += 2 * width) {
+            size_t middle = from + width < plan->count ? from + width : plan->count;
+            size_t to = middle + width < plan->count ? middle + width : plan->count;
+            for (size_t a = from, b = middle, k = from; k < to; k++)
+                out[k] = a == middle || (b < to && ranks_before(plan, &in[b], &in[a])) ? in[b++] : in[a++];
+        }
+        struct ppi_candidate *other = in;
+        in = out;
+        out = other;
+    }
+    plan->candidates = in;
+    plan->capacity = plan->count;
+    ppi_release(&plan->host, out);
+    return PPSCHED_OK;
+}
+
+/* --- running --- */
+
+/* What of the whole a candidate's own search is. */
+struct share {
+    const ppsched_plan *plan;
+    size_t done;
+    double best;
+};
+
+static int32_t tell(void *user, double share, double best)
+{
+    const struct share *whole = user;
+    const ppsched_config *config = whole->plan->config;
+    (void)best;
+    return config->progress(config->progress_user, ((double)whole->done + share) / (double)whole->plan->count, whole->best);
+}
+
+ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
+{
+    struct share share = {plan, 0, PPI_INFINITE};
+    ppsched_progress progress = plan->config->progress != NULL ? tell : NULL;
+    for (; share.done < plan->count; share.done++) {
+        struct ppi_candidate *candidate = &plan->candidates[share.done];
+        ppsched_status status = PPSCHED_OK;
+        if (progress != NULL && tell(&share, 0, 0) != 0)
+            return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
+        if (!candidate->evaluated)
+            status = ppi_candidate_evaluate(plan, candidate, progress, &share, error);
+        if (status != PPSCHED_OK)
+            return status;
+        if (ppi_candidate_fits(candidate))
+            share.best = ppi_smaller(share.best, ppi_candidate_step(plan, candidate));
+    }
+    if (progress != NULL && tell(&share, 0, 0) != 0)
+        return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
+    return rank(plan, error);
+}
+
+/* --- when nothing fits --- */
+
+/* The peak of a candidate under another limit; infinite where it is refused there. */
+static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct ppi_candidate candidate, double limit,
+                                 ppsched_error *error)
+{
+    candidate.memory_limit = limit;
+    candidate.reason = NULL;
+    ppsched_status status = ppi_candidate_evaluate(plan, &candidate, NULL, NULL, error);
+    *out = ppi_candidate_runs(&candidate) ? candidate.metrics.peak_memory : PPI_INFINITE;
+    ppi_release(&plan->host, candidate.reason);
+    return status;
+}
+
+/* The least limit that a strategy which plans within it is given: what any schedule needs. */
+static ppsched_status bound_of(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                               ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    ppsched_bound bound;
+    int32_t placement = candidate->placement != PPSCHED_PLACEMENT_DEFAULT ? candidate->placement
+                                                                          : candidate->strategy->placement;
+    ppsched_error reason;
+    ppsched_status status = ppi_candidate_config(&config, plan, candidate, &reason);
+    if (status == PPSCHED_OK)
+        status = ppi_lower_bound(&bound, config, placement, plan->objective, &reason);
+    ppi_config_destroy(config);
+    if (status == PPSCHED_OK)
+        *out = bound.least_limit;
+    else if (status != PPSCHED_ERROR_REFUSED && error != NULL)
+        *error = reason;
+    return status;
+}
+
+static ppsched_status least_of(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                               ppsched_error *error)
+{
+    double bound = 0;
+    *out = PPI_INFINITE;
+    if (ppi_candidate_runs(candidate) && candidate->strategy->plan == NULL) {
+        *out = candidate->metrics.peak_memory;
+        return PPSCHED_OK;
+    }
+    if (candidate->strategy->plan == NULL) /* refused by its sizes */
+        return PPSCHED_OK;
+    ppsched_status status = bound_of(&bound, plan, candidate, error);
+    if (status == PPSCHED_ERROR_REFUSED)
+        return PPSCHED_OK;
+    if (status == PPSCHED_OK)
+        status = peak_under(out, plan, *candidate, bound, error);
+    if (status == PPSCHED_OK && !(*out <= bound))
+        status = peak_under(out, plan, *candidate, 1e300, error);
+    return status;
+}
+
+ppsched_status ppi_plan_least_limit(double *out, size_t *index, const ppsched_plan *plan, ppsched_error *error)
+{
+    double least = PPI_INFINITE;
+    size_t best = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        double own = PPI_INFINITE;
+        ppsched_status status = least_of(&own, plan, &plan->candidates[i], error);
+        if (status != PPSCHED_OK)
+            return status;
+        if (own < least) {
+            least = own;
+            best = i;
+        }
+    }
+    if (!(least < PPI_INFINITE))
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no candidate can serve the problem under any memory limit");
+    *out = least;
+    if (index != NULL)
+        *index = best;
+    return PPSCHED_OK;
+}

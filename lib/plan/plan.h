@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The candidates of a plan: listed, evaluated one by one, ranked. */
+#ifndef PPSCHED_PLAN_PLAN_H
+#define PPSCHED_PLAN_PLAN_H
+
+#include <ppsched/plan.h>
+
+#include "strategy/strategy.h"
+
+/* What a candidate is, and once it is evaluated what it costs. */
+struct ppi_candidate {
+    const struct ppi_strategy *strategy;
+    uint32_t stages, microbatches, group_size; /* group_size 0: none */
+    int32_t placement;                         /* DEFAULT: the strategy's own */
+    double memory_limit;                       /* for all devices; negative: the config's */
+    bool evaluated;
+    char *reason; /* why it is refused; NULL where it is not */
+    ppsched_metrics metrics;
+    double bound, excess, bytes;
+    uint64_t messages;
+};
+
+struct ppsched_plan {
+    struct ppi_host host;
+    ppsched_config *config;
+    int32_t objective, lowering;
+    uint32_t effort;
+    ppsched_channel_model channel;
+    ppsched_model_end embedding, head;
+    struct ppi_candidate *candidates;
+    size_t count, capacity;
+};
+
+/* --- listing --- */
+
+/* Fills in `candidates`; options must be checked. */
+ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error);
+
+/* --- one candidate --- */
+
+/* Its own problem. */
+ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                    ppsched_error *error);
+
+/* Its schedule, timed for `config`; flags as for ppsched_evaluate. */
+ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                      const ppsched_config *config, uint32_t flags, ppsched_error *error);
+
+/* Fills in its figures; `progress`, which may be NULL, takes the place of the config's. A refusal goes to `reason`. */
+ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, ppsched_progress progress,
+                                      void *user, ppsched_error *error);
+
+static inline bool ppi_candidate_runs(const struct ppi_candidate *candidate)
+{
+    return candidate->evaluated && candidate->reason == NULL;
+}
+
+static inline bool ppi_candidate_fits(const struct ppi_candidate *candidate)
+{
+    return ppi_candidate_runs(candidate) && candidate->metrics.limit_device == PPSCHED_NONE;
+}
+
+/* Time of a step: of one iteration, by the plan's objective. */
+double ppi_candidate_step(const ppsched_plan *plan, const struct ppi_candidate *candidate);
+
+/* --- all --- */
+
+ppsched_status ppi_plan_make(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
+                             ppsched_error *error);
+void ppi_plan_destroy(ppsched_plan *plan);
+ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error);
+ppsched_status ppi_plan_least_limit(double *out, size_t *index, const ppsched_plan *plan, ppsched_error *error);
+
+#endif
