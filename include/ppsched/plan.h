@@ -102,7 +102,7 @@ typedef struct ppsched_candidate {
     double bubble_of_span;
     double peak_memory;         /* of `peak_device` */
     double excess;              /* the most that a device lacks under its limit; 0 where none does */
-    double bound;               /* what no schedule of this placement and number of stages can do better (ppsched_lower_bound) */
+    double bound;               /* what no schedule of this placement can do better (ppsched_lower_bound) */
     double bytes;               /* that go from device to device in an iteration */
     uint64_t messages;
 } ppsched_candidate;
@@ -135,14 +135,15 @@ PPSCHED_API ppsched_status ppsched_plan_candidate(const ppsched_plan *plan, size
 PPSCHED_API ppsched_status ppsched_plan_config(ppsched_config **out, const ppsched_plan *plan, size_t candidate,
                                                ppsched_error *error);
 
-/* Makes the candidate's schedule again, and times it as the plan did, with all figures that there are: those of each device, why it
- * is idle, where its peak memory stands, and the schedule itself (ppsched_timeline_schedule). `*out` is the caller's.
+/* Makes the candidate's schedule again, and times it as the plan did, with all figures that there are: those of each device,
+ * why it is idle, where its peak memory stands, and the schedule itself (ppsched_timeline_schedule). `*out` is the caller's.
  * Errors: as ppsched_plan_evaluate, and REFUSED. */
 PPSCHED_API ppsched_status ppsched_plan_timeline(ppsched_timeline **out, const ppsched_plan *plan, size_t candidate,
                                                  ppsched_error *error);
 
-/* Where no candidate fits: the least memory limit, one for all devices, under which one does, and which (may be NULL). Strategies
- * that plan within a limit are tried with less of it. Errors: ARGUMENT; REFUSED where there is none at all; RANGE, NO_MEMORY. */
+/* Where no candidate fits: the least memory limit, one for all devices, under which one does, and which (may be NULL).
+ * Strategies that plan within a limit are tried with others. Errors: ARGUMENT; REFUSED where there is none at all; RANGE,
+ * NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_least_limit(double *out, size_t *candidate, const ppsched_plan *plan,
                                                     ppsched_error *error);
 

@@ -142,8 +142,8 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
         return PPSCHED_OK;
     if (list->count > old && old != new)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "overlapped_times by pairs of stages cannot be changed from %u stages to %u; give one for all, or one a "
-                        "stage", old, new);
+                        "overlapped_times by pairs of stages cannot be changed from %u stages to %u; give one for all, or one "
+                        "a stage", old, new);
     if (old == new) {
         ppsched_status status = ppi_config_set_values(making->to, PPSCHED_OVERLAPPED_TIMES, list->values, list->count, error);
         struct ppi_values *copy = &making->to->values[PPSCHED_OVERLAPPED_TIMES];

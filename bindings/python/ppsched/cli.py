@@ -52,13 +52,14 @@ class UsageError(Error):
 
 
 def _parser():
-    from . import file_commands  # which needs this module
+    from . import file_commands, plan_commands  # which need this module
     parser = argparse.ArgumentParser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.",
                                      allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ppsched {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_strategies(commands)
     _add_schedule(commands)
+    plan_commands.add_commands(commands)
     file_commands.add_commands(commands)
     return parser
 
@@ -131,7 +132,7 @@ def _placement(words):
         raise UsageError(f"--placement {' '.join(words)}: it must be a name, or the device of each stage") from None
 
 
-def _merged(arguments):
+def merged(arguments):
     """The config file's values with those of the command line over them."""
     values = read_config_file(arguments.config) if arguments.config is not None else {}
     if "output_file" in values:
@@ -140,7 +141,7 @@ def _merged(arguments):
              if value is not None and name not in ("command", "run", "config", "settings", "placement")}
     if arguments.placement is not None:
         given["placement"] = _placement(arguments.placement)
-    options = {**values.get("options", {}), **_settings(arguments.settings)}
+    options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
     return {**values, **given, "options": options}
 
 
@@ -186,7 +187,7 @@ def print_text(text, path=None):
 
 
 def run_schedule(arguments):
-    values = _merged(arguments)
+    values = merged(arguments)
     output = values.get("output")
     picture = ending_of(output, PICTURES) if output else None
     chosen = values.get("format")

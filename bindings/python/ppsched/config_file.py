@@ -9,9 +9,11 @@ from .config import QUANTITIES
 from ._library import Error
 
 # Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
-INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_versions")
-TEXTS = ("strategy", "output", "output_file", "format")
-OTHERS = ("placement", "options", "no_visualization")
+INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_versions", "effort")
+TEXTS = ("strategy", "output", "output_file", "format", "objective")
+MAPPINGS = ("options", "embedding", "head")
+LISTS = ("strategies", "chunks", "group_sizes", "microbatch_counts", "mem_limits", "placements")  # of compare and pick
+OTHERS = ("placement", "no_visualization", *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 
@@ -78,8 +80,10 @@ def _check_value(path, key, value):
         raise Error(f"{path}: {key} must be an integer, not {value!r}")
     if key in TEXTS and not isinstance(value, str):
         raise Error(f"{path}: {key} must be a text, not {value!r}")
-    if key == "options" and not isinstance(value, dict):
-        raise Error(f"{path}: options must be a mapping of names to values, not {value!r}")
+    if key in MAPPINGS and not isinstance(value, dict):
+        raise Error(f"{path}: {key} must be a mapping of names to values, not {value!r}")
+    if key in LISTS and not isinstance(value, list):
+        raise Error(f"{path}: {key} must be a list, not {value!r}")
     if key == "no_visualization" and not isinstance(value, bool):
         raise Error(f"{path}: no_visualization must be true or false, not {value!r}")
     if key == "placement" and not isinstance(value, (str, list)):

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Candidates as a table for people."""
+BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
+HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "of span", "peak memory", "device", "above bound")
+TO_THE_LEFT = (1,)
+
+
+def _name(candidate):
+    options = ", ".join(f"{key} {value}" for key, value in candidate.options.items() if key not in ("placement", "objective"))
+    placement = f" on {candidate.placement}" if candidate.strategy == "auto" else ""
+    return f"{candidate.strategy}{placement}{' (' + options + ')' if options else ''}"
+
+
+def _gap(candidate):
+    if not candidate.bound:
+        return "-"
+    return f"{max(0.0, candidate.step_time / candidate.bound - 1):.1%}"
+
+
+def _cells(number, candidate):
+    limit = "-" if candidate.memory_limit is None else f"{candidate.memory_limit:g}"
+    start = [str(number), _name(candidate), str(candidate.chunks), str(candidate.microbatches), limit]
+    return [*start, f"{candidate.step_time:.6g}", f"{candidate.bubble.of_total:.2%}", f"{candidate.bubble.of_span:.2%}",
+            f"{candidate.peak_memory:.6g}", str(candidate.peak_device), _gap(candidate)]
+
+
+def _without_varied(rows):
+    """Columns that say the same in every row, and nothing of use, are left out."""
+    useful = [i for i, heading in enumerate(HEADINGS) if heading not in ("limit", "M") or len({row[i] for row in rows}) > 1]
+    return [[row[i] for i in useful] for row in (HEADINGS, *rows)], [useful.index(i) for i in TO_THE_LEFT]
+
+
+def _aligned(rows):
+    lines, left = _without_varied(rows)
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return ["  ".join(cell.ljust(width) if i in left else cell.rjust(width)
+                      for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines]
+
+
+def _best_of_each(candidates):
+    """The first of each strategy with its chunks, microbatches and limit."""
+    seen = {}
+    for candidate in candidates:
+        seen.setdefault((candidate.strategy, candidate.placement, candidate.chunks, candidate.microbatches, candidate.memory_limit),
+                        candidate)
+    return list(seen.values())
+
+
+def _refusals(candidates):
+    """One line a reason."""
+    reasons = {}
+    for candidate in candidates:
+        reasons.setdefault(candidate.reason, []).append(candidate)
+    for reason, refused in reasons.items():
+        more = f" (and {len(refused) - 1} more like it)" if len(refused) > 1 else ""
+        chunks = "" if refused[0].chunks == 1 else f", V = {refused[0].chunks}"
+        yield f"  {_name(refused[0])}{chunks}: {reason.removeprefix(refused[0].strategy + ': ')}{more}"
+
+
+def table(candidates, *, everything, colour):
+    """Ranked ones in aligned columns; those over their limit below, and then the refused with their reasons."""
+    paint = (lambda style, line: style + line + PLAIN) if colour else (lambda style, line: line)
+    shown = candidates if everything else _best_of_each(candidates)
+    fitting, over, refused = ([candidate for candidate in shown if candidate.status == status]
+                              for status in ("fits", "over limit", "refused"))
+    lines = []
+    if fitting or over:
+        heading, *rows = _aligned([_cells(candidate.rank + 1, candidate) for candidate in [*fitting, *over]])
+        lines = [heading, *(paint(BEST, row) if i == 0 else row for i, row in enumerate(rows[:len(fitting)]))]
+        if over:
+            lines += ["over their memory limit:", *(paint(FAINT, row) for row in rows[len(fitting):])]
+    if refused:
+        lines += ["refused:", *(paint(FAINT, line) for line in _refusals(refused))]
+    return "\n".join(lines) + "\n"
