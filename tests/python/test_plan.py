@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans in Python, and the compare and pick commands."""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ppsched
+from ppsched.published import INTERLEAVED, TABLE_5, TABLE_8, bubble_by_wrap_around
+
+
+def run(*words):
+    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def problem(profile):
+    return ppsched.Config(profile.devices, profile.microbatches, forward_times=profile.forward,
+                          backward_input_times=profile.backward_input, backward_weight_times=profile.backward_weight,
+                          p2p_time=profile.p2p, mem_forward=profile.memory[0], mem_backward_weight=profile.memory[1])
+
+
+class PlanTest(unittest.TestCase):
+    def test_ranks_and_timelines(self):
+        config = ppsched.Config(4, 8, p2p_time=0.1, mem_limit=6)
+        plan = ppsched.plan(config)
+        self.assertIs(plan.best, plan[0])
+        self.assertEqual([candidate.rank for candidate in plan], list(range(len(plan))))
+        fitting = [candidate for candidate in plan if candidate.fits]
+        self.assertEqual([c.step_time for c in fitting], sorted(c.step_time for c in fitting))
+        for candidate in plan[:6]:
+            timeline = plan.timeline(candidate)
+            self.assertEqual(timeline.metrics.makespan, candidate.makespan)
+            self.assertEqual(timeline.metrics.peak_memory, candidate.peak_memory)
+            self.assertEqual(timeline.schedule.stages, candidate.stages)
+            self.assertEqual(timeline.schedule.config.values("forward_times")[:1] or [1.0], [1 / candidate.chunks])
+            self.assertAlmostEqual(sum(timeline.idle[0]), timeline.device_metrics[0].idle)
+            self.assertEqual(timeline.schedule.check(), [])
+
+    def test_an_exhaustive_one_is_never_worse(self):
+        config = ppsched.Config(4, 8, forward_times=[1, 2, 1, 1], mem_limit=4)
+        fast, thorough = ppsched.plan(config), ppsched.plan(config, effort=4)
+        self.assertLessEqual(thorough.best.step_time, fast.best.step_time)
+        self.assertIn("auto", {candidate.strategy for candidate in thorough})
+        self.assertNotIn("auto", {candidate.strategy for candidate in fast})
+        auto = next(candidate for candidate in thorough if candidate.strategy == "auto")
+        self.assertEqual(auto.options, {"placement": auto.placement, "objective": "makespan", "effort": 4})
+
+    def test_layers_and_ends(self):
+        layers = ppsched.Config(4, 8, 16, forward_times=[1.5] + [1] * 14 + [2])
+        stages = ppsched.Config(4, 8, forward_times=[4.5, 4, 4, 5], backward_times=[8] * 4, mem_forward=4)
+        ends = {"embedding": {"forward_time": 0.5}, "head": {"forward_time": 1}}
+        by_layer, by_stage = ppsched.plan(layers), ppsched.plan(stages, **ends)
+        for a, b in zip([c for c in by_layer if c.chunks != 3], [c for c in by_stage if c.chunks != 3]):
+            self.assertAlmostEqual(a.step_time, b.step_time)
+        refused = [c for c in by_layer if c.chunks == 3]
+        self.assertTrue(all("costs of 16 stages tell nothing of 12" in c.reason for c in refused))
+
+    def test_transfers(self):
+        config = ppsched.Config(4, 8, p2p_time=0.1, p2p_bandwidth=4, activation_bytes=2)
+        plan = ppsched.plan(config, lowering="pytorch", order="group", strategies=["interleaved_1f1b"], chunks=[2])
+        free = ppsched.plan(config, lowering="pytorch", strategies=["interleaved_1f1b"], chunks=[2])
+        self.assertGreater(plan.best.step_time, free.best.step_time)
+        self.assertGreater(sum(idle.head_of_line for idle in plan.timeline(plan.best).idle), 0)
+
+    def test_bad_input(self):
+        config = ppsched.Config(4, 8)
+        for arguments, message in (({"strategies": ["1f1c"]}, "did you mean 1f1b"), ({"chunks": [0]}, "must be 1 or more"),
+                                   ({"chunks": []}, "empty list"), ({"placements": ["round"]}, "no placement 'round'"),
+                                   ({"objective": "speed"}, "no objective 'speed'"), ({"effort": 13}, "effort is 13"),
+                                   ({"head": {"forward": 1}}, "head has no 'forward'"), ({"memory_limits": [-1]}, "memory_limits"),
+                                   ({"head": {"forward_time": math.nan}}, "finite"), ({"order": "ring"}, "no channel order")):
+            with self.assertRaisesRegex(ppsched.Error, message):
+                ppsched.plan(config, **arguments)
+
+    def test_cancel(self):
+        with self.assertRaises(ppsched.Cancelled):
+            ppsched.plan(ppsched.Config(4, 8), progress=lambda share, best: share < 0.5)
+        with self.assertRaises(ZeroDivisionError):
+            ppsched.plan(ppsched.Config(4, 8), progress=lambda share, best: 1 / 0)
+
+
+class PublishedTest(unittest.TestCase):
+    """The order of the paper's columns by bubble, under the memory of p and of 2p activations. Its 1F1B-I does not wait for all
+    dependencies: with its own figure in place of ours the order is the same, too."""
+
+    def expect_order(self, table, profile, budget):
+        limit = budget * profile.devices * profile.memory[0]
+        columns = [column for column in table.columns if column.limit in (0, budget)]
+        plan = ppsched.plan(problem(profile), objective="span", strategies=sorted({column.strategy for column in columns}),
+                            chunks=sorted({1, profile.chunks}), group_sizes=[profile.devices], memory_limits=[limit])
+        ours = {candidate.strategy: candidate.bubble.of_span for candidate in reversed(plan[:]) if candidate.fits}
+        if INTERLEAVED.strategy in ours:
+            ours[INTERLEAVED.strategy] = bubble_by_wrap_around(profile)
+        paper = {column.strategy: rate for column, rate in zip(table.columns, profile.bubbles) if column in columns}
+        for one in ours:
+            for other in ours:
+                if paper[one] < paper[other] and "zbv_auto" not in (one, other):
+                    self.assertLess(ours[one], ours[other], (profile, budget, one, other))
+        return ours, paper
+
+    def test_table_5(self):
+        for profile in TABLE_5.profiles:
+            one, paper = self.expect_order(TABLE_5, profile, 1)
+            self.assertEqual(set(one), {"1f1b", "zb_h1", "zb_auto"})
+            self.assertLess(one["zb_auto"], paper["zb_auto"] + 5e-5)
+            two, paper = self.expect_order(TABLE_5, profile, 2)
+            self.assertEqual(set(two), {"1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zb_auto"})
+            self.assertLess(two["zb_auto"], paper["zb_auto"] + 5e-5)
+
+    def test_table_8(self):
+        for profile in TABLE_8.profiles:
+            one, paper = self.expect_order(TABLE_8, profile, 1)
+            self.assertEqual(set(one), {"1f1b", "zb_h1", "zbv_auto"})
+            self.assertEqual(min(one, key=one.get), "zbv_auto")
+            self.assertLess(one["zbv_auto"], paper["zbv_auto"] + 5e-5)
+            self.expect_order(TABLE_8, profile, 2)
+
+    def test_pick_is_as_good_as_the_paper(self):
+        for profile in TABLE_5.profiles:
+            for budget, rate in ((1, profile.bubbles[4]), (2, profile.bubbles[5])):
+                plan = ppsched.plan(problem(profile), objective="span", memory_limits=[budget * profile.devices * profile.memory[0]])
+                self.assertLess(plan.best.bubble.of_span, rate + 5e-5)
+
+
+class CommandTest(unittest.TestCase):
+    def test_pick(self):
+        result = run("pick", "-s", 4, "-b", 8, "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        rows = json.loads(result.stdout)
+        self.assertEqual(len(rows), 1)
+        for key in ("strategy", "options", "makespan", "span", "bubble", "peak_memory", "fits", "reason"):
+            self.assertIn(key, rows[0])
+        self.assertEqual((len(rows[0]["peak_memory_by_device"]), len(rows[0]["idle_by_device"])), (4, 4))
+        self.assertEqual(len(json.loads(run("pick", "-s", 4, "-b", 8, "--json", "--top", 3).stdout)), 3)
+
+    def test_compare(self):
+        result = run("compare", "-s", 4, "-b", 8, "--json", "--mem-limit", 3)
+        rows = json.loads(result.stdout)
+        self.assertEqual(rows, sorted(rows, key=lambda row: row["rank"]))
+        self.assertEqual({row["status"] for row in rows}, {"fits", "over limit"})
+        text = run("compare", "-s", 4, "-b", 8, "--mem-limit", 3).stdout
+        self.assertRegex(text, r"(?s)strategy .*\n 1  zbv_auto .*over their memory limit:.* zb_h1 ")
+        self.assertNotIn("\033", text)
+        self.assertNotRegex(text, r" \n")
+        text = run("compare", "--num-devices", 4, "-s", 16, "-b", 8).stdout
+        self.assertRegex(text, r"refused:\n.*V = 3: costs of 16 stages tell nothing of 12")
+
+    def test_nothing_fits(self):
+        for command in ("pick", "compare"):
+            result = run(command, "-s", 4, "-b", 8, "--mem-limit", 0.5)
+            self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
+            self.assertIn("no candidate fits; closest is v_1f1b", result.stderr)
+            self.assertIn("lacks is 2.5 (device 0); the least limit that would do is 1 (zb_auto)", result.stderr)
+        self.assertEqual(run("pick", "-s", 4, "-b", 8, "--mem-limit", 1).returncode, 0)
+
+    def test_config_file_and_varied(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, output = os.path.join(folder, "problem.json"), os.path.join(folder, "ranked.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"num_devices": 4, "num_stages": 4, "num_batches": 8, "strategies": ["1f1b", "zb_h1"],
+                           "embedding": {"forward_time": 0.1}, "microbatch_counts": [8, 16], "objective": "span"}, file)
+            result = run("compare", "-c", path, "-o", output)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+            with open(output, encoding="utf-8") as file:
+                rows = json.load(file)
+            self.assertEqual({(row["strategy"], row["microbatches"]) for row in rows},
+                             {("1f1b", 8), ("zb_h1", 8), ("1f1b", 16), ("zb_h1", 16)})
+            self.assertEqual(rows[0]["step_time"], rows[0]["span"])
+
+    def test_bad_usage(self):
+        self.assertEqual(run("pick", "-s", 4).returncode, 2)
+        self.assertEqual(run("pick", "-s", 4, "-b", 8, "--top", 0).returncode, 2)
+        self.assertEqual(run("pick", "-s", 4, "-b", 8, "--embedding", "forward_time").returncode, 2)
+        result = run("pick", "-s", 4, "-b", 8, "--embedding", "time=1")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("embedding has no 'time'", result.stderr)
+        self.assertIn("did you mean 1f1b", run("compare", "-s", 4, "-b", 8, "--strategies", "1f1bb").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

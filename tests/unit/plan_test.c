@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans: costs in other numbers of stages, what candidates there are, how they rank, and bad input. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double at(const ppsched_config *config, int32_t quantity, size_t index)
+{
+    size_t count = 0;
+    const double *values = ppsched_config_values(config, quantity, &count);
+    assert_non_null(values);
+    return values[count == 1 ? 0 : index];
+}
+
+static ppsched_config *with_stages(const ppsched_config *config, int64_t stages, const ppsched_model_end *embedding,
+                                   const ppsched_model_end *head)
+{
+    ppsched_config *out = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_config_with_stages(&out, config, stages, embedding, head, &error), &error);
+    assert_int_equal(ppsched_config_stages(out), stages);
+    return out;
+}
+
+static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
+{
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
+    expect_ok(ppsched_plan_run(plan, &error), &error);
+    return plan;
+}
+
+static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t index)
+{
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    assert_int_equal(ppsched_plan_candidate(plan, index, &candidate), PPSCHED_OK);
+    return candidate;
+}
+
+/* Layers are added up, stages divided; what the ends have of their own stays there. */
+static void test_other_numbers_of_stages(void **state)
+{
+    static const double forward[] = {1.5, 1, 1, 1, 1, 1, 1, 3}, memory[] = {4, 4, 4, 4, 4, 4, 4, 6};
+    static const double bytes[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const ppsched_model_end embedding = {.forward_time = 0.5}, head = {.forward_time = 2, .mem_forward = 2,
+                                                                      .mem_backward_weight = -2};
+    ppsched_config *layers = make_config(2, 8, 4);
+    (void)state;
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_FORWARD_TIMES, forward, 8, NULL), NULL);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_MEM_FORWARD, memory, 8, NULL), NULL);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_ACTIVATION_BYTES, bytes, 8, NULL), NULL);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_GRADIENT_BYTES, bytes, 8, NULL), NULL);
+    set_number(layers, PPSCHED_P2P_TIMES, 0.25);
+    ppsched_config *two = with_stages(layers, 2, &embedding, &head);
+    assert_true(at(two, PPSCHED_FORWARD_TIMES, 0) == 4.5 && at(two, PPSCHED_FORWARD_TIMES, 1) == 6);
+    assert_true(at(two, PPSCHED_BACKWARD_TIMES, 0) == 8 && at(two, PPSCHED_BACKWARD_INPUT_TIMES, 1) == 4);
+    assert_true(at(two, PPSCHED_MEM_FORWARD, 1) == 18 && at(two, PPSCHED_P2P_TIMES, 0) == 0.25);
+    assert_true(at(two, PPSCHED_ACTIVATION_BYTES, 0) == 4 && at(two, PPSCHED_GRADIENT_BYTES, 1) == 5);
+    ppsched_config *four = with_stages(two, 4, &embedding, &head);
+    assert_true(at(four, PPSCHED_FORWARD_TIMES, 0) == 2.5 && at(four, PPSCHED_FORWARD_TIMES, 1) == 2);
+    assert_true(at(four, PPSCHED_FORWARD_TIMES, 2) == 2 && at(four, PPSCHED_FORWARD_TIMES, 3) == 4);
+    assert_true(at(four, PPSCHED_MEM_FORWARD, 2) == 8 && at(four, PPSCHED_MEM_FORWARD, 3) == 10);
+    assert_true(at(four, PPSCHED_MEM_BACKWARD_WEIGHT, 3) == -10);
+    ppsched_config_destroy(four);
+    ppsched_config_destroy(two);
+    ppsched_config *out = NULL;
+    ppsched_error error;
+    assert_int_equal(ppsched_config_with_stages(&out, layers, 6, NULL, NULL, &error), PPSCHED_ERROR_REFUSED);
+    assert_int_equal(ppsched_config_with_stages(&out, layers, 0, NULL, NULL, &error), PPSCHED_ERROR_RANGE);
+    const ppsched_model_end large = {.forward_time = 7}, bad = {.mem_static = NAN};
+    assert_int_equal(ppsched_config_with_stages(&out, layers, 16, &large, NULL, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(error.stage, 0);
+    assert_int_equal(ppsched_config_with_stages(&out, layers, 16, NULL, &bad, &error), PPSCHED_ERROR_RANGE);
+    assert_null(out);
+    ppsched_config_destroy(layers);
+}
+
+static void test_other_numbers_of_microbatches(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 8), *out = NULL;
+    ppsched_error error;
+    (void)state;
+    set_number(config, PPSCHED_FORWARD_TIMES, 3);
+    set_number(config, PPSCHED_MEM_STATIC, 10);
+    set_number(config, PPSCHED_OVERLAPPED_TIMES, 4);
+    set_number(config, PPSCHED_P2P_TIMES, 0.5);
+    expect_ok(ppsched_config_with_microbatches(&out, config, 16, &error), &error);
+    assert_int_equal(ppsched_config_microbatches(out), 16);
+    assert_true(at(out, PPSCHED_FORWARD_TIMES, 1) == 1.5 && at(out, PPSCHED_BACKWARD_TIMES, 0) == 1);
+    assert_true(at(out, PPSCHED_MEM_FORWARD, 0) == 0.5 && at(out, PPSCHED_MEM_STATIC, 0) == 10);
+    assert_true(at(out, PPSCHED_OVERLAPPED_TIMES, 0) == 2 && at(out, PPSCHED_P2P_TIMES, 0) == 0.5);
+    ppsched_config_destroy(out);
+    ppsched_config_destroy(config);
+}
+
+/* Ranked: within limits by step time and then peak memory; each figure is what generating and evaluating it by hand gives. */
+static void test_ranking_and_figures(void **state)
+{
+    ppsched_config *config = make_config(4, 4, 8);
+    (void)state;
+    set_number(config, PPSCHED_P2P_TIMES, 0.1);
+    set_number(config, PPSCHED_ACTIVATION_BYTES, 3);
+    set_number(config, PPSCHED_MEM_LIMIT, 5);
+    ppsched_plan *plan = make_plan(config, NULL);
+    size_t count = ppsched_plan_count(plan), fitting = 0;
+    assert_true(count > 30);
+    for (size_t i = 0; i < count; i++) {
+        ppsched_candidate own = candidate_of(plan, i);
+        ppsched_config *problem = NULL;
+        ppsched_timeline *timeline = NULL;
+        ppsched_error error;
+        assert_true(own.evaluated);
+        if (own.status != PPSCHED_OK) {
+            assert_non_null(own.reason);
+            assert_int_equal(ppsched_plan_timeline(&timeline, plan, i, &error), PPSCHED_ERROR_REFUSED);
+            continue;
+        }
+        expect_ok(ppsched_plan_config(&problem, plan, i, &error), &error);
+        ppsched_schedule *schedule = make_schedule(problem, own.strategy);
+        timeline = make_timeline(schedule, problem);
+        ppsched_metrics metrics = metrics_of(timeline);
+        assert_true(metrics.makespan == own.makespan && own.step_time == own.makespan && metrics.span == own.span);
+        assert_true(metrics.peak_memory == own.peak_memory && metrics.bubble_of_ideal == own.bubble_of_ideal);
+        assert_int_equal(own.fits, metrics.limit_device == PPSCHED_NONE);
+        assert_true(own.bound <= own.step_time * (1 + 1e-9) || strcmp(own.strategy, "dualpipe") == 0 || !own.fits);
+        assert_true(own.messages == (own.placement == PPSCHED_PLACEMENT_V ? 6u : own.stages - 1u) * 2u * 8u &&
+                    own.bytes == 3.0 * (double)own.messages);
+        if (i > 0 && own.fits) {
+            ppsched_candidate better = candidate_of(plan, i - 1);
+            assert_true(better.step_time < own.step_time * (1 + 1e-9));
+            if (better.step_time == own.step_time)
+                assert_true(better.peak_memory <= own.peak_memory);
+        }
+        fitting += own.fits;
+        assert_true(own.fits ? fitting == i + 1 : own.excess == own.peak_memory - 5);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(problem);
+    }
+    assert_true(fitting > 5 && fitting < count);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+static void test_what_varies(void **state)
+{
+    static const char *const names[] = {"Interleaved1F1B", "zb_auto"};
+    static const uint32_t chunks[] = {1, 3}, groups[] = {4, 5}, microbatches[] = {8, 16};
+    static const double limits[] = {4, 6, 8};
+    ppsched_config *config = make_config(4, 4, 8);
+    ppsched_plan_options options = {.size = sizeof options, .objective = PPSCHED_OBJECTIVE_SPAN, .strategies = names,
+                                    .strategy_count = 2, .chunks = chunks, .chunk_count = 2, .group_sizes = groups,
+                                    .group_size_count = 2, .microbatches = microbatches, .microbatch_count = 2,
+                                    .memory_limits = limits, .memory_limit_count = 3};
+    (void)state;
+    ppsched_plan *plan = make_plan(config, &options);
+    assert_int_equal(ppsched_plan_count(plan), 2 * 2 * 2 * 3 + 2 * 3);
+    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate own = candidate_of(plan, i);
+        assert_true(own.memory_limit == 4 || own.memory_limit == 6 || own.memory_limit == 8);
+        assert_true(own.status != PPSCHED_OK || own.step_time == own.span);
+        assert_true(own.microbatches == 8 || own.microbatches == 16);
+    }
+    ppsched_plan_destroy(plan);
+    options = (ppsched_plan_options){.size = sizeof options, .placements = 1u << PPSCHED_PLACEMENT_V, .effort = 1};
+    plan = make_plan(config, &options);
+    int has_auto = 0, has_search = 0;
+    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate own = candidate_of(plan, i);
+        assert_int_equal(own.placement, PPSCHED_PLACEMENT_V);
+        has_auto |= strcmp(own.strategy, "auto") == 0;
+        has_search |= strcmp(own.strategy, "v_search") == 0;
+    }
+    assert_true(has_auto && has_search);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+static void test_when_nothing_fits(void **state)
+{
+    ppsched_config *config = make_config(4, 4, 8);
+    double limit = 0;
+    size_t index = 0;
+    ppsched_error error;
+    (void)state;
+    set_number(config, PPSCHED_MEM_LIMIT, 0.5);
+    ppsched_plan *plan = make_plan(config, NULL);
+    assert_false(candidate_of(plan, 0).fits);
+    expect_ok(ppsched_plan_least_limit(&limit, &index, plan, &error), &error);
+    assert_true(limit == 1); /* one microbatch after the other */
+    ppsched_plan_destroy(plan);
+    set_number(config, PPSCHED_MEM_LIMIT, limit);
+    plan = make_plan(config, NULL);
+    assert_true(candidate_of(plan, 0).fits);
+    ppsched_plan_destroy(plan);
+    set_number(config, PPSCHED_MEM_LIMIT, limit * 0.999);
+    plan = make_plan(config, NULL);
+    assert_false(candidate_of(plan, 0).fits);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+/* A thread evaluates every fourth candidate. */
+struct part {
+    ppsched_plan *plan;
+    size_t first;
+    ppsched_status status;
+};
+
+static void *evaluate_part(void *user)
+{
+    struct part *part = user;
+    for (size_t i = part->first; i < ppsched_plan_count(part->plan) && part->status == PPSCHED_OK; i += 4)
+        part->status = ppsched_plan_evaluate(part->plan, i, NULL);
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    ppsched_config *config = make_config(4, 4, 12);
+    ppsched_plan *alone = NULL, *shared = NULL;
+    pthread_t threads[4];
+    struct part parts[4];
+    (void)state;
+    alone = make_plan(config, NULL);
+    expect_ok(ppsched_plan_create(&shared, config, NULL, NULL), NULL);
+    for (size_t i = 0; i < 4; i++) {
+        parts[i] = (struct part){shared, i, PPSCHED_OK};
+        assert_int_equal(pthread_create(&threads[i], NULL, evaluate_part, &parts[i]), 0);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(parts[i].status, PPSCHED_OK);
+    }
+    expect_ok(ppsched_plan_run(shared, NULL), NULL);
+    for (size_t i = 0; i < ppsched_plan_count(alone); i++) {
+        ppsched_candidate a = candidate_of(alone, i), b = candidate_of(shared, i);
+        assert_string_equal(a.strategy, b.strategy);
+        assert_true(a.step_time == b.step_time && a.group_size == b.group_size && a.peak_memory == b.peak_memory);
+    }
+    ppsched_plan_destroy(shared);
+    ppsched_plan_destroy(alone);
+    ppsched_config_destroy(config);
+}
+
+static int32_t stop_at_half(void *user, double share, double best)
+{
+    double *last = user;
+    assert_true(share >= *last && share <= 1 && best > 0);
+    *last = share;
+    return share >= 0.5;
+}
+
+static void test_progress(void **state)
+{
+    ppsched_config *config = make_config(4, 4, 12);
+    ppsched_plan *plan = NULL;
+    double last = 0;
+    (void)state;
+    expect_ok(ppsched_config_set_progress(config, stop_at_half, &last), NULL);
+    expect_ok(ppsched_plan_create(&plan, config, NULL, NULL), NULL);
+    assert_int_equal(ppsched_plan_run(plan, NULL), PPSCHED_ERROR_CANCELLED);
+    assert_true(last >= 0.5 && last < 0.6);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+static void test_bad_input(void **state)
+{
+    static const char *const unknown[] = {"1f1c"}, *const null[] = {NULL};
+    static const uint32_t zero[] = {0};
+    static const double negative[] = {-1};
+    const ppsched_model_end bad = {.forward_time = -1};
+    const struct {
+        ppsched_plan_options options;
+        ppsched_status status;
+    } rows[] = {
+        {{.objective = 3}, PPSCHED_ERROR_ARGUMENT},
+        {{.lowering = 4}, PPSCHED_ERROR_ARGUMENT},
+        {{.lowering = -1}, PPSCHED_ERROR_ARGUMENT},
+        {{.placements = 1u << 6}, PPSCHED_ERROR_ARGUMENT},
+        {{.effort = 13}, PPSCHED_ERROR_RANGE},
+        {{.strategies = unknown, .strategy_count = 1}, PPSCHED_ERROR_UNKNOWN_STRATEGY},
+        {{.strategies = null, .strategy_count = 1}, PPSCHED_ERROR_ARGUMENT},
+        {{.strategies = unknown}, PPSCHED_ERROR_ARGUMENT},
+        {{.chunk_count = 2}, PPSCHED_ERROR_ARGUMENT},
+        {{.chunks = zero, .chunk_count = 1}, PPSCHED_ERROR_RANGE},
+        {{.group_sizes = zero, .group_size_count = 1}, PPSCHED_ERROR_RANGE},
+        {{.microbatches = zero, .microbatch_count = 1}, PPSCHED_ERROR_RANGE},
+        {{.memory_limits = negative, .memory_limit_count = 1}, PPSCHED_ERROR_RANGE},
+        {{.embedding = &bad}, PPSCHED_ERROR_RANGE},
+        {{.head = &bad}, PPSCHED_ERROR_RANGE},
+    };
+    ppsched_config *config = make_config(4, 4, 8);
+    ppsched_plan *plan = NULL;
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    ppsched_error error;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ppsched_plan_options options = rows[i].options;
+        options.size = sizeof options;
+        assert_int_equal(ppsched_plan_create(&plan, config, &options, &error), rows[i].status);
+        assert_true(strlen(error.message) > 10);
+        assert_null(plan);
+    }
+    assert_int_equal(ppsched_plan_create(&plan, NULL, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_plan_create(&plan, config, &(ppsched_plan_options){.size = 3}, &error), PPSCHED_ERROR_STRUCT_SIZE);
+    assert_int_equal(ppsched_plan_candidate(NULL, 0, &candidate), PPSCHED_ERROR_ARGUMENT);
+    plan = make_plan(config, NULL);
+    assert_int_equal(ppsched_plan_candidate(plan, ppsched_plan_count(plan), &candidate), PPSCHED_ERROR_ARGUMENT);
+    candidate.size = 0;
+    assert_int_equal(ppsched_plan_candidate(plan, 0, &candidate), PPSCHED_ERROR_STRUCT_SIZE);
+    assert_int_equal(ppsched_plan_evaluate(plan, 100000, &error), PPSCHED_ERROR_ARGUMENT);
+    ppsched_plan_destroy(plan);
+    ppsched_plan_destroy(NULL);
+    ppsched_config_destroy(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_other_numbers_of_stages),
+        cmocka_unit_test(test_other_numbers_of_microbatches),
+        cmocka_unit_test(test_ranking_and_figures),
+        cmocka_unit_test(test_what_varies),
+        cmocka_unit_test(test_when_nothing_fits),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_bad_input),
+    };
+    return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}
