@@ -41,7 +41,7 @@ static inline bool forward_ready(struct ppi_event_loop *loop, const ppsched_op *
 
 static inline void forward_done(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_lane *lane, double end)
 {
-    ppi_slot_fill(loop, &loop->forward[ppi_slot_of(loop, op)], end, op->stage + 1u < loop->stages ? lane[1].device : 0);
+    ppi_slot_fill(loop, &loop->forward[ppi_slot_of(loop, op)], end, lane, 1);
 }
 
 static inline bool backward_ready(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_lane *lane, double *start)
@@ -59,7 +59,7 @@ static inline void backward_done(struct sweep *sweep, const ppsched_op *op, cons
     bool full = op->kind == PPSCHED_KIND_B;
     loop->forward[slot] = full ? SLOT_DONE : SLOT_WEIGHT_PENDING;
     sweep->done += full;
-    ppi_slot_fill(loop, &loop->backward[slot], end, op->stage > 0 ? lane[-1].device : 0);
+    ppi_slot_fill(loop, &loop->backward[slot], end, lane, -1);
 }
 
 static inline bool weight_ready(const struct ppi_event_loop *loop, const ppsched_op *op)

@@ -48,13 +48,14 @@ static inline size_t ppi_slot_of(const struct ppi_event_loop *loop, const ppsche
     return op->stage * loop->microbatches + op->microbatch;
 }
 
-/* Puts a time into a slot and wakes the device that waits for it, if one does. */
-static inline void ppi_slot_fill(struct ppi_event_loop *loop, double *slot, double time, uint32_t reader)
+/* Puts a time into a slot and wakes the device that waits for it, if one does: that of the stage after the lane's (`step` 1) or
+ * before it (-1). */
+static inline void ppi_slot_fill(struct ppi_event_loop *loop, double *slot, double time, const struct ppi_lane *lane, int step)
 {
     bool awaited = *slot == PPI_SLOT_AWAITED;
     *slot = time;
     if (awaited)
-        loop->ready[loop->ready_count++] = reader;
+        loop->ready[loop->ready_count++] = lane[step].device;
 }
 
 #endif

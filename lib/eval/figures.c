@@ -38,35 +38,41 @@ struct sums {
     size_t first, last; /* positions; first > last where there is no op that computes */
 };
 
-/* Adds an op; `paired` where it runs with the op before, whose duration already stands for both. */
-static inline void add_op(struct sums *sums, const ppsched_timeline *timeline, const ppsched_op *op, size_t position,
-                          bool paired)
+static inline void add_memory(struct sums *sums, double change, size_t position)
 {
-    const struct ppi_lane *lane = lane_of(timeline, op);
-    if (ppi_unit_length(op) == 2)
-        sums->busy += ppi_overlapped_duration(&timeline->costs, lane, op->stage, lane_of(timeline, op + 1), op[1].stage,
-                                              op[1].kind);
-    else if (!paired)
-        sums->busy += lane->duration[op->kind];
-    sums->memory += lane->memory[op->kind];
+    sums->memory += change;
     if (sums->memory > sums->peak) {
         sums->peak = sums->memory;
         sums->peak_position = position;
     }
 }
 
+/* An overlapped pair: its duration stands for both. */
+static void add_pair(struct sums *sums, const ppsched_timeline *timeline, const ppsched_op *pair, size_t position)
+{
+    const struct ppi_lane *forward = lane_of(timeline, &pair[0]), *backward = lane_of(timeline, &pair[1]);
+    sums->busy += ppi_overlapped_duration(&timeline->costs, forward, pair[0].stage, backward, pair[1].stage, pair[1].kind);
+    add_memory(sums, forward->memory[pair[0].kind], position);
+    add_memory(sums, backward->memory[pair[1].kind], position + 1);
+}
+
 static struct sums sum_queue(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory)
 {
     struct sums sums = {0, memory, memory, PPSCHED_NONE, SIZE_MAX, 0};
-    bool paired = false;
-    for (size_t i = 0; i < queue->count; i++) {
+    for (size_t i = 0, length; i < queue->count; i += length) {
         const ppsched_op *op = &queue->ops[i];
-        if (ppi_is_compute(op->kind)) {
-            add_op(&sums, timeline, op, i, paired);
-            sums.first = i < sums.first ? i : sums.first;
-            sums.last = i;
+        length = ppi_unit_length(op);
+        if (!ppi_is_compute(op->kind))
+            continue;
+        if (length == 2) {
+            add_pair(&sums, timeline, op, i);
+        } else {
+            const struct ppi_lane *lane = lane_of(timeline, op);
+            sums.busy += lane->duration[op->kind];
+            add_memory(&sums, lane->memory[op->kind], i);
         }
-        paired = ppi_unit_length(op) == 2;
+        sums.first = i < sums.first ? i : sums.first;
+        sums.last = i + length - 1;
     }
     return sums;
 }

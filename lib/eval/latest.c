@@ -43,9 +43,9 @@ static inline void note_latest(struct sweep *sweep, const ppsched_op *op, double
     const struct ppi_lane *lane = ppi_lane_of(loop->costs, loop->schedule, op);
     size_t slot = ppi_slot_of(loop, op);
     if (op->kind == PPSCHED_KIND_F)
-        ppi_slot_fill(loop, &loop->forward[slot], latest, op->stage > 0 ? lane[-1].device : 0);
+        ppi_slot_fill(loop, &loop->forward[slot], latest, lane, -1);
     else if (ppi_is_backward(op->kind))
-        ppi_slot_fill(loop, &loop->backward[slot], latest, op->stage + 1u < loop->stages ? lane[1].device : 0);
+        ppi_slot_fill(loop, &loop->backward[slot], latest, lane, 1);
 }
 
 /* Tries the unit of `length` ops that starts at `unit`: its latest start, or -1 where a consumer's is not known yet. */

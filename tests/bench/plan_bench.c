@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The benchmark of plans: one JSON line a problem, milliseconds of CPU time for all candidates (V 1 to 4, all groups), the median
- * of several runs, with those of the candidates' strategies beside.
+/* The benchmark of plans: one JSON line a problem, milliseconds of CPU time for all candidates (V 1 to 4, all groups), the
+ * median of several runs, with those of the candidates' strategies beside.
  *
  * usage: plan_bench */
 #define _POSIX_C_SOURCE 200809L
