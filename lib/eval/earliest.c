@@ -34,7 +34,7 @@ static inline bool after(double *slot, double delay, double *start)
 static inline bool forward_ready(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_lane *lane, double *start)
 {
     double *slot = &loop->forward[ppi_slot_of(loop, op)];
-    if (*slot != PPI_SLOT_UNKNOWN && *slot != PPI_SLOT_AWAITED)
+    if (*slot >= 0 || *slot < PPI_SLOT_AWAITED)
         return false; /* ran before */
     return op->stage == 0 || after(slot - loop->microbatches, lane->forward_delay, start);
 }
@@ -122,12 +122,15 @@ static void run_device(struct sweep *sweep, uint32_t device)
 {
     const ppsched_queue *queue = &sweep->loop.schedule->queues[device];
     struct ppi_track *track = &sweep->loop.tracks[device];
+    const ppsched_op *ops = queue->ops;
     ppsched_span *spans = sweep->spans + queue->first;
+    const uint32_t iteration_end = sweep->iteration_end;
+    const size_t count = queue->count;
     double clock = track->clock;
     size_t i = track->position;
-    for (; i < queue->count; i++) {
-        const ppsched_op *op = &queue->ops[i];
-        if (op->microbatch >= sweep->iteration_end && ppi_kind_has_microbatch(op->kind))
+    for (; i < count; i++) {
+        const ppsched_op *op = &ops[i];
+        if (op->microbatch >= iteration_end && ppi_kind_has_microbatch(op->kind))
             break;
         if (!ppi_is_compute(op->kind)) {
             spans[i] = (ppsched_span){clock, clock};
