@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The package as others use it: installed and found through pkg-config, as C and as C++, shared and static; as a meson
-subproject; and installed with pip."""
+subproject, likewise; and installed with pip."""
 import importlib.util
 import os
 import pathlib
@@ -13,6 +13,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CONSUMER = ROOT / "tests" / "install" / "consumer.c"
+CPP_CONSUMER = ROOT / "tests" / "install" / "consumer.cpp"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
@@ -39,10 +40,10 @@ class InstallTest(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def consume(self, compiler, language, *link):
+    def consume(self, compiler, language, *link, source=CONSUMER):
         flags = run("pkg-config", "--cflags", *(["--static"] if "-static" in link else []), "--libs", "ppsched", env=self.env)
         program = self.folder / "consumer"
-        run(compiler, *STRICT, *language, CONSUMER, "-x", "none", *flags.split(), *link, "-o", program)
+        run(compiler, *STRICT, *language, source, "-x", "none", *flags.split(), *link, "-o", program)
         self.assertEqual(run(program, env=self.env), "makespan 33")
 
     def test_shared(self):
@@ -54,30 +55,42 @@ class InstallTest(unittest.TestCase):
     def test_cxx(self):
         self.consume("c++", ["-std=c++17", "-x", "c++"])
 
+    def test_cpp_header(self):
+        for standard in ("c++17", "c++20"):
+            self.consume("c++", [f"-std={standard}", "-Wconversion", "-Wshadow"], source=CPP_CONSUMER)
+        self.consume("c++", ["-std=c++17"], "-static", source=CPP_CONSUMER)
+
     def test_command(self):
         text = run(self.prefix / "bin" / "ppsched", "schedule", "-s", 4, "-b", 8, cwd="/")
         self.assertTrue(text.startswith("1f1b: makespan 33"))
 
     def test_headers_are_complete(self):
         installed = {path.name for path in (self.prefix / "include" / "ppsched").iterdir()}
-        self.assertEqual(installed, {path.name for path in ROOT.glob("include/ppsched/*.h")})
+        self.assertEqual(installed, {path.name for path in ROOT.glob("include/ppsched/*.h")} | {"ppsched.hpp"})
 
     def test_python_modules_are_complete(self):
         package = next(self.prefix.rglob("ppsched/cli.py")).parent
         wanted = {path.name for path in (ROOT / "bindings" / "python" / "ppsched").glob("*.py")}
         self.assertEqual({path.name for path in package.glob("*.py")}, wanted)
 
-    def test_subproject(self):
-        project = self.folder / "outside"
+    def subproject(self, source, languages):
+        project = self.folder / f"outside{source.suffix}"
         (project / "subprojects").mkdir(parents=True)
         (project / "subprojects" / "ppsched").symlink_to(ROOT)
-        shutil.copy(CONSUMER, project)
+        shutil.copy(source, project)
         (project / "meson.build").write_text(
-            "project('outside', 'c')\n"
-            "executable('consumer', 'consumer.c', dependencies: dependency('ppsched', fallback: 'ppsched'))\n", encoding="utf-8")
+            f"project('outside', {languages})\n"
+            f"executable('consumer', '{source.name}', dependencies: dependency('ppsched', fallback: 'ppsched'))\n",
+            encoding="utf-8")
         run("meson", "setup", project / "build", project)
         run("meson", "compile", "-C", project / "build", "consumer")
         self.assertEqual(run(project / "build" / "consumer"), "makespan 33")
+
+    def test_subproject(self):
+        self.subproject(CONSUMER, "'c'")
+
+    def test_cpp_subproject(self):
+        self.subproject(CPP_CONSUMER, "'cpp', default_options: 'cpp_std=c++17'")
 
     @unittest.skipUnless(all(importlib.util.find_spec(name) for name in ("venv", "pip", "setuptools", "wheel")),
                          "pip, venv, setuptools or wheel is missing")
