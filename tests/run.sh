@@ -18,13 +18,13 @@ export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 failed_builds=0
 logs=()
 
-# check NAME COMPILER MESON_ARGUMENTS...: builds into build-NAME and runs the tests there.
+# check NAME C_COMPILER C++_COMPILER MESON_ARGUMENTS...: builds into build-NAME and runs the tests there.
 check() {
-  local name=$1 compiler=$2 build=build-$1
-  shift 2
+  local name=$1 c_compiler=$2 cpp_compiler=$3 build=build-$1
+  shift 3
   echo "== $name"
   rm -f "$build"/meson-logs/testlog*
-  if ! { [ -f "$build/build.ninja" ] || CC=$compiler CXX=${compiler/%cc/++} meson setup "$build" -Dwerror=true "$@"; } \
+  if ! { [ -f "$build/build.ninja" ] || CC=$c_compiler CXX=$cpp_compiler meson setup "$build" -Dwerror=true "$@"; } \
     >"$build.log" 2>&1 || ! meson compile -C "$build" >>"$build.log" 2>&1; then
     cat "$build.log"
     failed_builds=$((failed_builds + 1))
@@ -34,8 +34,8 @@ check() {
   logs+=("$build/meson-logs/testlog.json")
 }
 
-check gcc gcc
-check clang clang --buildtype=release
-check sanitize gcc -Db_sanitize=address,undefined -Ddefault_library=shared
+check gcc gcc g++
+check clang clang clang++ --buildtype=release
+check sanitize gcc g++ -Db_sanitize=address,undefined -Ddefault_library=shared
 
 exec /usr/bin/python3 tests/summary.py "$failed_builds" ${logs[@]+"${logs[@]}"}

@@ -503,7 +503,11 @@ private:
     std::string export_string(const ppsched_timeline *timeline, ppsched_format format, const ExportOptions &options) const
     {
         std::string text;
-        export_with(timeline, [&text](std::string_view data) { return text.append(data), true; }, format, options);
+        const auto append = [&text](std::string_view data) {
+            text.append(data);
+            return true;
+        };
+        export_with(timeline, append, format, options);
         return text;
     }
 

@@ -22,11 +22,20 @@ LAYERS = {
     "api": ["format", "plan", "lower", "strategy", "search", "eval", "check", "model", "base"],
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
+# What C++ calls as it is (static texts and numbers), or has no use for.
+NOT_WRAPPED = {"ppsched_abi_version", "ppsched_export_to_buffer", "ppsched_kind_text", "ppsched_kind_token",
+               "ppsched_quantity_name", "ppsched_queue_device", "ppsched_status_name", "ppsched_version", "ppsched_version_text"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
 
 
 def sources():
     return sorted(LIB.rglob("*.[ch]"))
+
+
+def outside_lib():
+    """Sources and headers of the interface, the tests and the examples."""
+    patterns = ("include/ppsched/*.h", "bindings/cpp/*.hpp", "tests/**/*.[ch]", "tests/**/*.cpp", "docs/examples/*.cpp")
+    return [path for pattern in patterns for path in ROOT.glob(pattern)]
 
 
 def function_lengths(text):
@@ -71,13 +80,12 @@ class HouseTest(unittest.TestCase):
         self.assertLessEqual(lengths[len(lengths) // 2], MEDIAN_FUNCTION)
 
     def test_lines_have_at_most_128_columns(self):
-        for path in [*sources(), *ROOT.glob("include/ppsched/*.h"), *ROOT.glob("tests/**/*.[ch]")]:
+        for path in [*sources(), *outside_lib()]:
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 self.assertLessEqual(len(line), 128, f"{path}:{number}")
 
     def test_every_source_names_its_license(self):
-        paths = [*sources(), *ROOT.glob("include/ppsched/*.h"), *ROOT.glob("tests/**/*.[ch]"), *ROOT.glob("**/*.py")]
-        for path in paths:
+        for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py")]:
             if "build" not in path.relative_to(ROOT).parts[0] and "build" not in path.parts:
                 self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text(encoding="utf-8")[:400], path)
 
@@ -97,8 +105,21 @@ class HouseTest(unittest.TestCase):
 
     def test_links_in_the_documentation_lead_somewhere(self):
         for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-            for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+            for link in re.findall(r"\]\(([^)#:]+)\)", text):
                 self.assertTrue((page.parent / link).exists(), f"{page}: {link}")
+
+    def test_cpp_header_has_every_function(self):
+        header = (ROOT / "bindings" / "cpp" / "ppsched.hpp").read_text(encoding="utf-8")
+        exported = re.findall(r"^ {4}(\w+);", (LIB / "api" / "ppsched.map").read_text(encoding="utf-8"), flags=re.M)
+        self.assertEqual(set(exported) - set(re.findall(r"\bppsched_\w+", header)), NOT_WRAPPED)
+
+    def test_code_of_the_cpp_page_is_in_programs_that_run(self):
+        programs = [ROOT / "docs" / "examples" / "first.cpp", ROOT / "tests" / "cpp" / "binding_test.cpp"]
+        blocks = re.findall(r"```cpp\n(.*?)```", (ROOT / "docs" / "cpp.md").read_text(encoding="utf-8"), flags=re.S)
+        self.assertTrue(blocks)
+        for block in blocks:
+            self.assertTrue(any(block in path.read_text(encoding="utf-8") for path in programs), block)
 
     def test_all_sources_are_built(self):
         listed = set(re.findall(r"'(\w+/\w+\.c)'", (LIB / "meson.build").read_text(encoding="utf-8")))
