@@ -2,13 +2,13 @@
 /* ppsched for C++17: the C API's objects as classes that clean up, its statuses as exceptions. A header alone over
  * <ppsched/ppsched.h>, whose comments are the reference; its constants and records are used as they are.
  *
- * Ownership: Config, Schedule, Builder and Timeline own what they hold. Schedules and timelines outlive what they were made
- *   from. A View is borrowed, and valid as long as the object that it was asked of. What was moved from holds nothing: its
- *   sizes are 0, and calls that can fail throw; it may be assigned to.
+ * Ownership: Config, Schedule, Builder, Timeline and Plan own what they hold, and outlive what they were made from. A View is
+ *   borrowed, and valid as long as the object that it was asked of. What was moved from holds nothing: its sizes are 0, and
+ *   calls that can fail throw; it may be assigned to.
  * Errors: Error, or std::bad_alloc where memory is short. A call that throws leaves its objects as they were.
  * Callbacks: what they throw comes out of the call under which they run, as it is; it never passes through the library.
- * Thread-safety: that of the C API. A Schedule or Timeline may be read by any number of threads, and so may a Config while
- *   nobody changes it; one thread at a time uses a Builder. */
+ * Thread-safety: that of the C API. A Schedule or Timeline may be read by any number of threads, and so may a Config or Plan
+ *   while nobody changes it; one thread at a time uses a Builder. */
 #ifndef PPSCHED_PPSCHED_HPP
 #define PPSCHED_PPSCHED_HPP
 
@@ -39,6 +39,7 @@ struct Sized : Struct {
 };
 
 using Bound = Sized<ppsched_bound>;
+using Candidate = Sized<ppsched_candidate>;
 using ChannelModel = Sized<ppsched_channel_model>;
 using DeviceMetrics = Sized<ppsched_device_metrics>;
 using Environment = Sized<ppsched_environment>;
@@ -50,6 +51,7 @@ using Metrics = Sized<ppsched_metrics>;
 using Edge = ppsched_edge;
 using Finding = ppsched_finding;
 using MemoryPoint = ppsched_memory_point;
+using ModelEnd = ppsched_model_end;
 using Op = ppsched_op;
 using OpBuffer = ppsched_op_buffer;
 using Span = ppsched_span;
@@ -180,6 +182,7 @@ Handle *make(Function function, Arguments... arguments)
 /* Frees a handle. */
 struct Destroy {
     void operator()(ppsched_config *config) const noexcept { ppsched_config_destroy(config); }
+    void operator()(ppsched_plan *plan) const noexcept { ppsched_plan_destroy(plan); }
     void operator()(ppsched_timeline *timeline) const noexcept { ppsched_timeline_destroy(timeline); }
 };
 
@@ -336,10 +339,26 @@ public:
     /* What searches call, in the thread that generates; an empty function: nothing. */
     void set_progress(Progress progress) noexcept { progress_.swap(progress); }
 
+    /* The same model in another number of stages: costs are summed or divided, but for what the ends have of their own. */
+    [[nodiscard]] Config with_stages(int64_t stages, const ModelEnd &embedding = {}, const ModelEnd &head = {}) const
+    {
+        return {detail::make<ppsched_config>(ppsched_config_with_stages, get(), stages, &embedding, &head), progress_};
+    }
+
+    /* The same batch in another number of microbatches. */
+    [[nodiscard]] Config with_microbatches(int64_t microbatches) const
+    {
+        return {detail::make<ppsched_config>(ppsched_config_with_microbatches, get(), microbatches), progress_};
+    }
+
     /* Throws where the lists of numbers contradict each other. */
     void validate() const { detail::call(ppsched_config_validate, get()); }
 
 private:
+    friend class Plan;
+
+    Config(ppsched_config *taken, const Progress &progress) : handle_(taken), progress_(progress) {}
+
     void place(ppsched_placement placement, View<uint32_t> map)
     {
         detail::call(ppsched_config_set_placement, get(), static_cast<int32_t>(placement), map.data(), map.size());
@@ -593,7 +612,7 @@ public:
 
     const ppsched_timeline *get() const noexcept { return handle_.get(); }
     const Schedule &schedule() const & noexcept { return schedule_; }
-    const Schedule &schedule() const && noexcept = delete;
+    Schedule schedule() const && noexcept { return schedule_; }
 
     /* Start and end of each op of a device's queue. */
     View<Span> spans(uint32_t device) const &
@@ -663,6 +682,101 @@ public:
 private:
     std::unique_ptr<ppsched_timeline, detail::Destroy> handle_;
     Schedule schedule_;
+};
+
+/* --- plans --- */
+
+/* What may vary; see ppsched_plan_options. Empty lists, and what is left as it is here, are the defaults. */
+struct PlanOptions {
+    ppsched_objective objective = PPSCHED_OBJECTIVE_MAKESPAN;
+    std::vector<std::string> strategies;
+    std::vector<uint32_t> chunks, group_sizes, microbatches;
+    std::vector<double> memory_limits;
+    uint32_t placements = 0, effort = 0;
+    ppsched_lowering lowering = PPSCHED_LOWERING_NONE;
+    std::optional<ChannelModel> channel; /* without one transfers wait for nothing but their links */
+    ModelEnd embedding{}, head{};
+};
+
+/* What Plan::least_limit found: the least memory limit, one for all devices, and the candidate that it is enough for. */
+struct LeastLimit {
+    double limit;
+    size_t candidate;
+};
+
+/* The candidates for a problem, numbered from 0; once it has run, by rank. Moved, not copied. */
+class Plan {
+public:
+    /* Lists them. Takes the config's progress callback over, for `run`. */
+    explicit Plan(const Config &config, const PlanOptions &options = {})
+        : running_(config.progress() ? new Running{config.progress(), nullptr} : nullptr), handle_(list(config, options))
+    {
+    }
+
+    const ppsched_plan *get() const noexcept { return handle_.get(); }
+    size_t size() const noexcept { return ppsched_plan_count(get()); }
+
+    /* Evaluates one candidate, without telling its progress; several threads may, each another one. A refusal is kept. */
+    void evaluate(size_t candidate) { detail::call(ppsched_plan_evaluate, handle_.get(), candidate); }
+
+    /* Evaluates all that are not yet, and ranks them. It may be called again where it has thrown. */
+    void run();
+
+    /* What a candidate is, and once it is evaluated what it costs; texts are borrowed from the plan. */
+    Candidate candidate(size_t candidate) const &
+    {
+        Candidate out;
+        if (candidate >= size())
+            throw Error(PPSCHED_ERROR_ARGUMENT, "there is no candidate " + std::to_string(candidate) + " of " +
+                                                    std::to_string(size()));
+        detail::check(ppsched_plan_candidate(get(), candidate, &out));
+        return out;
+    }
+
+    Candidate candidate(size_t candidate) const && = delete;
+
+    /* A candidate's own problem, with the progress callback of the plan's. */
+    Config config(size_t candidate) const
+    {
+        Config config(detail::make<ppsched_config>(ppsched_plan_config, get(), candidate));
+        if (running_) {
+            detail::check(ppsched_config_set_progress(config.get(), nullptr, nullptr)); /* which would be that of our runs */
+            config.set_progress(running_->progress);
+        }
+        return config;
+    }
+
+    /* Makes a candidate's schedule again, timed as the plan did; it is in Timeline::schedule. Tells no progress. */
+    Timeline timeline(size_t candidate) const
+    {
+        return Timeline(detail::make<ppsched_timeline>(ppsched_plan_timeline, get(), candidate));
+    }
+
+    /* Under which memory limit a candidate fits, where none does. */
+    LeastLimit least_limit() const
+    {
+        LeastLimit least{};
+        detail::call(ppsched_plan_least_limit, &least.limit, &least.candidate, get());
+        return least;
+    }
+
+private:
+    /* What the C plan's progress callback gets; its place stays when the plan is moved. */
+    struct Running {
+        Progress progress;
+        detail::Raised *raised; /* of the run under way; none: nothing is told */
+    };
+
+    static int32_t tell(void *user, double share, double best) noexcept
+    {
+        const Running &own = *static_cast<Running *>(user);
+        return own.raised == nullptr || own.raised->run([&] { return own.progress(share, best); }) ? 0 : 1;
+    }
+
+    ppsched_plan *list(const Config &config, const PlanOptions &options) const;
+
+    std::unique_ptr<Running> running_; /* outlives the C plan */
+    std::unique_ptr<ppsched_plan, detail::Destroy> handle_;
 };
 
 /* --- schedules, what needs the classes above --- */
@@ -786,6 +900,52 @@ inline void Schedule::export_with(const ppsched_timeline *timeline, const Writer
         ppsched_export(handle_, timeline, static_cast<int32_t>(format), &options, write, &writing, &record);
     writing.raised.rethrow();
     detail::check(status, record);
+}
+
+/* --- plans, what is longer --- */
+
+inline void Plan::run()
+{
+    detail::Raised raised;
+    ppsched_error record;
+    if (running_)
+        running_->raised = &raised;
+    const ppsched_status status = ppsched_plan_run(handle_.get(), &record);
+    if (running_)
+        running_->raised = nullptr;
+    raised.rethrow();
+    detail::check(status, record);
+}
+
+inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options) const
+{
+    Sized<ppsched_plan_options> own;
+    std::vector<const char *> names;
+    for (const std::string &name : options.strategies)
+        names.push_back(detail::c_text("the strategy", name));
+    const auto give = [](const auto &values, auto &list, uint32_t &count) {
+        list = values.empty() ? nullptr : values.data();
+        count = static_cast<uint32_t>(values.size());
+    };
+    give(names, own.strategies, own.strategy_count);
+    give(options.chunks, own.chunks, own.chunk_count);
+    give(options.group_sizes, own.group_sizes, own.group_size_count);
+    give(options.microbatches, own.microbatches, own.microbatch_count);
+    give(options.memory_limits, own.memory_limits, own.memory_limit_count);
+    own.objective = options.objective;
+    own.placements = options.placements;
+    own.effort = options.effort;
+    own.lowering = options.lowering;
+    own.channel = options.channel ? &*options.channel : nullptr;
+    own.embedding = &options.embedding;
+    own.head = &options.head;
+
+    const ppsched_plan_options *given = &own;
+    if (!running_)
+        return detail::make<ppsched_plan>(ppsched_plan_create, config.get(), given);
+    Config told(detail::make<ppsched_config>(ppsched_config_copy, config.get()));
+    detail::check(ppsched_config_set_progress(told.get(), tell, running_.get()));
+    return detail::make<ppsched_plan>(ppsched_plan_create, told.get(), given);
 }
 
 /* --- strategies and bounds --- */

@@ -14,6 +14,7 @@
 
 using ppsched::Builder;
 using ppsched::Config;
+using ppsched::Plan;
 using ppsched::Schedule;
 using ppsched::Timeline;
 
@@ -93,6 +94,8 @@ static_assert(std::is_nothrow_move_constructible_v<Config> && std::is_nothrow_mo
 static_assert(std::is_nothrow_copy_constructible_v<Schedule> && std::is_nothrow_copy_assignable_v<Schedule>);
 static_assert(std::is_nothrow_move_constructible_v<Schedule> && std::is_nothrow_move_assignable_v<Schedule>);
 static_assert(std::is_nothrow_move_constructible_v<Timeline> && std::is_nothrow_move_assignable_v<Timeline>);
+static_assert(std::is_nothrow_move_constructible_v<Plan> && std::is_nothrow_move_assignable_v<Plan>);
+static_assert(!std::is_copy_constructible_v<Plan>);
 static_assert(!std::is_copy_constructible_v<Timeline> && !std::is_copy_constructible_v<Builder>);
 static_assert(!std::is_move_constructible_v<Builder> && !std::is_move_assignable_v<Builder>);
 static_assert(std::is_nothrow_copy_constructible_v<ppsched::Error> && std::is_nothrow_copy_constructible_v<ppsched::Refused>);
@@ -195,6 +198,23 @@ void test_config_copies_and_moves()
     CHECK(moved.values(PPSCHED_FORWARD_TIMES).size() == 2 && moved.progress());
     moved = Config(5, 5, 5);
     CHECK(moved.devices() == 5 && !moved.progress());
+}
+
+void test_other_numbers_of_stages_and_microbatches()
+{
+    Config config(2, 4, 8);
+    config.set_values(PPSCHED_FORWARD_TIMES, {2, 1, 1, 3});
+    config.set_progress([](double, double) { return false; });
+    ppsched::ModelEnd embedding{}, head{};
+    embedding.forward_time = 1;
+    head.forward_time = 2;
+    const Config two = config.with_stages(2), four = two.with_stages(4, embedding, head);
+    CHECK(two.stages() == 2 && two.values(PPSCHED_FORWARD_TIMES)[1] == 4 && two.progress());
+    CHECK(four.values(PPSCHED_FORWARD_TIMES)[0] == 2 && four.values(PPSCHED_FORWARD_TIMES)[3] == 3);
+    CHECK(thrown<ppsched::Refused>([&] { (void)config.with_stages(3); }));
+    const Config halves = config.with_microbatches(16);
+    CHECK(halves.microbatches() == 16 && halves.values(PPSCHED_FORWARD_TIMES)[0] == 1 && halves.progress());
+    CHECK(status_of([&] { (void)config.with_microbatches(0); }) == PPSCHED_ERROR_RANGE);
 }
 
 /* --- schedules --- */
@@ -404,6 +424,13 @@ void use_everything(Budget &budget)
     const std::string text = sending.evaluate_transfers(config).export_to_string(PPSCHED_FORMAT_JSON);
     CHECK(Schedule::from_text(text, PPSCHED_FORMAT_JSON, &environment).op_count() == sending.op_count());
     CHECK(repeated.evaluate(config).metrics().makespan >= ppsched::lower_bound(config).value);
+
+    ppsched::PlanOptions options;
+    options.strategies = {"gpipe", "v_1f1b", "interleaved_1f1b"};
+    Plan plan(config, options);
+    plan.run();
+    CHECK(plan.timeline(0).metrics().makespan == plan.candidate(0).makespan && plan.config(0).devices() == 2);
+    CHECK(plan.least_limit().limit > 0);
 }
 
 void test_no_memory()
@@ -516,6 +543,59 @@ void test_writer()
     CHECK(thrown<std::bad_function_call>([&] { timeline.export_to(nullptr, PPSCHED_FORMAT_TEXT); }));
 }
 
+void test_plan_tells_its_progress()
+{
+    double last = 0, best = 0;
+    int calls = 0;
+    Config config = uneven();
+    config.set_progress([&](double share, double step) {
+        CHECK(share >= last && share <= 1);
+        last = share, best = step;
+        return ++calls, true;
+    });
+    ppsched::PlanOptions options;
+    options.strategies = {"auto", "v_min"};
+    options.chunks = {2};
+    options.effort = 1;
+    Plan plan(config, options);
+    config.set_progress(nullptr); /* the plan has its own */
+    plan.evaluate(0);
+    CHECK(calls == 0);
+    plan.run();
+    CHECK(last == 1 && plan.candidate(0).fits && best == plan.candidate(0).step_time);
+    calls = 0;
+    Plan moved(std::move(plan));
+    CHECK(moved.timeline(0).metrics().makespan == moved.candidate(0).makespan && calls == 0);
+    const Config own = moved.config(0);
+    last = 0;
+    (void)Schedule::generate(own, moved.candidate(0).strategy); /* and so has the candidate's problem */
+    CHECK(calls > 0);
+    last = 0, calls = 0;
+    moved.run(); /* nothing is left to do */
+    CHECK(calls > 0 && last == 1);
+}
+
+void test_plan_progress_stops_and_throws()
+{
+    int calls = 0;
+    bool throws = false;
+    Config config = uneven();
+    config.set_progress([&](double, double) {
+        if (throws)
+            throw Own(calls);
+        return ++calls < 3;
+    });
+    Plan plan(config);
+    CHECK(thrown<ppsched::Cancelled>([&] { plan.run(); }) && calls == 3);
+    throws = true;
+    const auto own = thrown<Own>([&] { plan.run(); });
+    CHECK(own && own->number == 3);
+    throws = false, calls = -1000000;
+    plan.run();
+    CHECK(plan.candidate(0).fits);
+    CHECK(plan.timeline(0).schedule().check().empty());
+}
+
 void test_threads_share_a_config()
 {
     Config config = uneven();
@@ -548,8 +628,9 @@ void test_timeline_outlives_what_it_is_of()
     Timeline timeline = orphan();
     CHECK(timeline.schedule().name() == "1f1b" && tokens(timeline.schedule().queue(1)).front() == "1F0");
     CHECK(timeline.metrics().makespan == timeline.spans(0)[3].end);
-    const Schedule schedule = timeline.schedule();
+    const Schedule schedule = timeline.schedule(), other = orphan().schedule();
     const auto ops = schedule.queue(0);
+    CHECK(other.check().empty());
 
     Timeline moved(std::move(timeline));
     CHECK(moved.metrics().makespan == 9 && timeline.get() == nullptr);
@@ -696,6 +777,87 @@ void test_edges_and_buffers()
     CHECK(lonely.edges().empty() && lonely.buffers(1).ops.empty() && lonely.buffers(0).slots == 0 && lonely.queue(1).empty());
 }
 
+/* --- plans --- */
+
+void test_plan()
+{
+    Config config(4, 4, 8);
+    config.set_values(PPSCHED_MEM_LIMIT, 5);
+    Plan plan(config);
+    CHECK(plan.size() > 30 && !plan.candidate(0).evaluated);
+    plan.run();
+    const ppsched::Candidate best = plan.candidate(0);
+    CHECK(best.fits && best.step_time == best.makespan && best.bound <= best.step_time && best.peak_memory <= 5);
+    const Config problem = plan.config(0);
+    CHECK(problem.stages() == best.stages && problem.microbatches() == best.microbatches && !problem.progress());
+    CHECK(Schedule::generate(problem, best.strategy).evaluate(problem).metrics().makespan == best.makespan);
+    const Timeline timeline = plan.timeline(0);
+    CHECK(timeline.metrics().makespan == best.makespan && timeline.schedule().name() == best.strategy);
+
+    const size_t last = plan.size() - 1;
+    CHECK(status_of([&] { (void)plan.candidate(last + 1); }) == PPSCHED_ERROR_ARGUMENT);
+    CHECK(status_of([&] { plan.evaluate(last + 1); }) == PPSCHED_ERROR_ARGUMENT);
+
+    Plan moved(std::move(plan));
+    CHECK(moved.candidate(0).strategy == std::string(best.strategy) && plan.size() == 0);
+    CHECK(status_of([&] { plan.run(); }) == PPSCHED_ERROR_ARGUMENT);
+    plan = std::move(moved);
+    CHECK(plan.candidate(0).fits);
+}
+
+void test_plan_options()
+{
+    Config config(4, 4, 8);
+    config.set_values(PPSCHED_P2P_BANDWIDTH, 10);
+    config.set_values(PPSCHED_ACTIVATION_BYTES, 2);
+    ppsched::PlanOptions options;
+    options.objective = PPSCHED_OBJECTIVE_SPAN;
+    options.strategies = {"Interleaved1F1B", "zb_auto"};
+    options.chunks = {1, 3};
+    options.group_sizes = {4, 5};
+    options.microbatches = {8, 16};
+    options.memory_limits = {0.125, 0.25};
+    Plan limited(config, options);
+    CHECK(limited.size() == 2 * 2 * 2 * 2 + 2 * 2);
+    limited.run();
+    const ppsched::LeastLimit least = limited.least_limit();
+    CHECK(!limited.candidate(0).fits && least.limit > 0.25 && least.candidate < limited.size());
+    const size_t last = limited.size() - 1;
+    const ppsched::Candidate refused = limited.candidate(last);
+    CHECK(refused.status == PPSCHED_ERROR_REFUSED && refused.reason != nullptr && *refused.reason != '\0');
+    CHECK(thrown<ppsched::Refused>([&] { (void)limited.timeline(last); }));
+
+    options = {};
+    options.strategies = {"1f1b", "v_1f1b"};
+    options.placements = 1u << PPSCHED_PLACEMENT_V;
+    Plan v(config, options);
+    CHECK(v.size() > 0);
+    for (size_t i = 0; i < v.size(); i++)
+        CHECK(v.candidate(i).placement == PPSCHED_PLACEMENT_V);
+
+    options = {};
+    options.strategies = {"interleaved_1f1b"};
+    options.chunks = {2};
+    options.lowering = PPSCHED_LOWERING_PYTORCH;
+    Plan free(config, options);
+    options.channel.emplace();
+    options.channel->rendezvous = 1;
+    options.head.forward_time = 0.5;
+    Plan grouped(config, options);
+    free.run();
+    grouped.run();
+    CHECK(grouped.candidate(0).makespan > free.candidate(0).makespan);
+    const Config problem = grouped.config(0);
+    CHECK(problem.values(PPSCHED_FORWARD_TIMES)[7] == 0.75);
+    options.strategies = {"1f1c"};
+    CHECK(status_of([&] { Plan bad(config, options); }) == PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    options.strategies = {std::string("1f1b\0", 5)};
+    CHECK(status_of([&] { Plan bad(config, options); }) == PPSCHED_ERROR_ARGUMENT);
+    options.strategies.clear();
+    options.effort = 13;
+    CHECK(status_of([&] { Plan bad(config, options); }) == PPSCHED_ERROR_RANGE);
+}
+
 /* --- texts, strategies, bounds --- */
 
 void test_texts()
@@ -763,6 +925,7 @@ const Case cases[] = {
     CASE(test_lists_of_numbers),
     CASE(test_options),
     CASE(test_config_copies_and_moves),
+    CASE(test_other_numbers_of_stages_and_microbatches),
     CASE(test_generate),
     CASE(test_schedule_copies_and_moves),
     CASE(test_handles_of_the_c_api),
@@ -777,6 +940,8 @@ const Case cases[] = {
     CASE(test_generator_throws),
     CASE(test_generator_inside_a_generator),
     CASE(test_writer),
+    CASE(test_plan_tells_its_progress),
+    CASE(test_plan_progress_stops_and_throws),
     CASE(test_threads_share_a_config),
     CASE(test_timeline_outlives_what_it_is_of),
     CASE(test_evaluate),
@@ -785,6 +950,8 @@ const Case cases[] = {
     CASE(test_lowering),
     CASE(test_proof),
     CASE(test_edges_and_buffers),
+    CASE(test_plan),
+    CASE(test_plan_options),
     CASE(test_texts),
     CASE(test_strategies),
     CASE(test_lower_bound),
