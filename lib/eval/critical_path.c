@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The critical path, from the makespan back to 0: an op started when the last thing that it waited for was there, and so the
- * two times are equal to the last bit. And the slack of whole devices and stages. */
+/* The critical path, from the makespan back to 0: an op started when the last thing that it waited for was there. The sums are
+ * those of the evaluator, so the two times are equal to the last bit. And the slack of whole devices and stages. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/explain.h"
 #include "eval/waits.h"
 
-/* The unit at whose end a flush was: of the lowest device. */
-static size_t last_before_flush(const struct ppi_waits *waits, size_t flush)
+/* The wait of a node that was over last; the first of them. */
+static size_t last_wait(const struct ppi_waits *waits, size_t node)
 {
-    size_t i = 0;
-    while (ppi_wait_at(waits, flush, i).ready < ppi_start_of(waits, flush))
-        i++;
-    return ppi_wait_at(waits, flush, i).node;
+    size_t last = 0;
+    for (size_t i = 1; i < ppi_wait_count(waits, node); i++)
+        if (ppi_wait_at(waits, node, i).ready > ppi_wait_at(waits, node, last).ready)
+            last = i;
+    return last;
 }
 
 /* What a unit waited for, and why; PPI_NO_NODE where it began at 0. */
 static size_t came_from(const struct ppi_waits *waits, size_t unit, uint32_t *reason)
 {
     const ppsched_span *spans = waits->timeline->spans;
-    size_t previous = ppi_previous_unit(waits, unit), i = 0;
+    size_t previous = ppi_previous_unit(waits, unit);
     *reason = PPSCHED_REASON_DEVICE;
     if (previous != PPI_NO_NODE && spans[previous].end == spans[unit].start)
         return previous;
-    while (ppi_wait_at(waits, unit, i).ready < spans[unit].start)
-        i++;
-    size_t node = ppi_wait_at(waits, unit, i).node;
-    *reason = i > 0 ? PPSCHED_REASON_INPUT : node == PPI_NO_NODE ? PPSCHED_REASON_BEGIN : PPSCHED_REASON_FLUSH;
-    return *reason == PPSCHED_REASON_FLUSH ? last_before_flush(waits, node) : node;
+    size_t last = last_wait(waits, unit), node = ppi_wait_at(waits, unit, last).node;
+    *reason = last > 0 ? PPSCHED_REASON_INPUT : node == PPI_NO_NODE ? PPSCHED_REASON_BEGIN : PPSCHED_REASON_FLUSH;
+    return *reason == PPSCHED_REASON_FLUSH ? ppi_wait_at(waits, node, last_wait(waits, node)).node : node;
 }
 
 /* Goes back from a unit to 0 and counts the units on the way; writes them before `end` unless that is NULL. */
@@ -52,10 +51,12 @@ static size_t go_back(const struct ppi_waits *waits, size_t unit, ppsched_critic
 /* The unit at whose end the makespan is: of the lowest device. */
 static size_t last_of_all(const struct ppi_waits *waits)
 {
-    const struct ppi_worker *worker = waits->workers;
-    while (waits->timeline->spans[worker->last].end < waits->timeline->metrics.makespan)
-        worker++;
-    return worker->last;
+    const ppsched_span *spans = waits->timeline->spans;
+    size_t last = waits->workers[0].last;
+    for (size_t w = 1; w < waits->worker_count; w++)
+        if (spans[waits->workers[w].last].end > spans[last].end)
+            last = waits->workers[w].last;
+    return last;
 }
 
 ppsched_status ppi_critical_path(const ppsched_timeline *timeline, ppsched_critical_op *path, size_t capacity, size_t *count,
