@@ -28,6 +28,7 @@ ENUMS = {
     "ppsched_channel_order": ("ChannelOrder", "PPSCHED_CHANNEL_"),
     "ppsched_lowering": ("Lowering", "PPSCHED_LOWERING_"),
     "ppsched_objective": ("Objective", "PPSCHED_OBJECTIVE_"),
+    "ppsched_reason": ("Reason", "PPSCHED_REASON_"),
 }
 
 SCALARS = {

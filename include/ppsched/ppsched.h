@@ -14,6 +14,7 @@
 #include <ppsched/config.h>
 #include <ppsched/environment.h>
 #include <ppsched/evaluate.h>
+#include <ppsched/explain.h>
 #include <ppsched/export.h>
 #include <ppsched/import.h>
 #include <ppsched/lower.h>

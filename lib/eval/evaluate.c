@@ -140,6 +140,7 @@ ppsched_status ppi_evaluate_again(ppsched_timeline *timeline, const ppsched_conf
         status = ppi_latest_starts(timeline, error);
     if (status == PPSCHED_OK && timeline->idle != NULL)
         status = ppi_find_idle(timeline, error);
+    timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
     return status;
 }

@@ -387,6 +387,7 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, ppsched_schedule *
         status = time_transfers(timeline, config, model, error);
     if (status == PPSCHED_OK)
         status = ppi_figures(timeline, config, error);
+    timeline->has_transfers = true;
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
     if (status != PPSCHED_OK) {
         ppi_timeline_destroy(timeline);

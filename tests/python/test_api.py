@@ -344,6 +344,85 @@ class BoundTest(unittest.TestCase):
             ppsched.lower_bound(ppsched.Config(2, 2, forward_times=1.7e308))
 
 
+class ExplainTest(unittest.TestCase):
+    SLOW = {"devices": 4, "microbatches": 8, "forward_times": [1, 1, 2, 1], "backward_times": [2, 2, 4, 2]}
+
+    def test_critical_path(self):
+        timeline = timeline_of("1f1b", **self.SLOW)
+        path = timeline.critical_path
+        self.assertEqual([str(step.op) for step in path[:7]], ["0F0", "1F0", "2F0", "3F0", "3B0", "2B0", "2F2"])
+        self.assertEqual(path[0], (0, 0, ppsched.Op(0, ppsched.Kind.F, 0), 0, 1, ppsched.Reason.BEGIN))
+        self.assertEqual([step.reason.name for step in path[1:7]], ["INPUT"] * 3 + ["DEVICE", "INPUT", "DEVICE"])
+        self.assertEqual((path[-1].device, path[-1].end), (0, timeline.metrics.makespan))
+        for step in path:
+            self.assertEqual(timeline.schedule.queues[step.device][step.position], step.op)
+            self.assertEqual(timeline.spans[step.device][step.position], (step.start, step.end))
+            self.assertEqual(timeline.slack[step.device][step.position], 0)
+
+    def test_flush(self):
+        config = ppsched.Config(2, 1, iterations=2, backward_input_times=1, backward_weight_times=[1, 10])
+        queues = [[f"{stage}{kind}{m}" for m in range(2) for kind in "FIW"] for stage in range(2)]
+        timeline = ppsched.Schedule.from_queues(config, queues).evaluate()
+        self.assertEqual([(str(step.op), step.start) for step in timeline.critical_path if step.reason == ppsched.Reason.FLUSH],
+                         [("0F1", 13)])
+
+    def test_slack(self):
+        timeline = timeline_of("1f1b", devices=2, microbatches=2, forward_times=[1, 0.25], backward_times=[2, 0.25])
+        self.assertEqual(timeline.slack_by_device, [min(slack) for slack in timeline.slack])
+        self.assertEqual((timeline.slack_by_device, timeline.slack_by_stage), ([0, 0.5], [0, 0.5]))
+        config = ppsched.Config(2, 1, 1, placement=[1])
+        self.assertEqual(ppsched.Schedule.from_queues(config, {1: ["0F0", "0B0"]}).evaluate().slack_by_device, [math.inf, 0])
+
+    def test_sensitivities(self):
+        timeline = timeline_of("1f1b", **self.SLOW)
+        self.assertEqual(timeline.sensitivities(), [(2, 2), (2, 2), (15, 15), (2, 2)])
+        self.assertEqual(timeline.sensitivities("span", ppsched.Kind.F), [(1, 1), (1, 1), (7, 7), (1, 1)])
+        for kind in ("B", ppsched.Kind.B, 2):
+            self.assertEqual([both.less for both in timeline.sensitivities(ppsched.Objective.MAKESPAN, kind)], [1, 1, 8, 1])
+        self.assertEqual(timeline.relief(), ppsched.Relief(stage=2, more=15, less=15))
+        faster = timeline_of("1f1b", **{**self.SLOW, "forward_times": [1, 1, 1.9, 1], "backward_times": [2, 2, 3.9, 2]})
+        self.assertAlmostEqual(faster.metrics.makespan, timeline.metrics.makespan - 0.1 * timeline.relief().less)
+
+    def test_relief(self):
+        even = timeline_of("gpipe", devices=2, microbatches=2, backward_times=1)
+        self.assertEqual(even.sensitivities(), [(4, 2)] * 2)
+        self.assertEqual((even.relief(), even.relief("span", "F")), ((0, 4, 2), (0, 2, 1)))
+        alone = timeline_of("gpipe", devices=3, microbatches=1, forward_times=[0, 1, 0], backward_times=[0, 0, 1])
+        self.assertEqual(alone.sensitivities(), [(2, 0), (2, 1), (2, 1)])
+        self.assertEqual((alone.relief().stage, alone.relief(kind="B").stage, alone.relief(kind="W").stage), (1, 2, 0))
+
+    def test_what_is_refused(self):
+        timeline = timeline_of("1f1b", devices=2, microbatches=2)
+        for kind in ("X", 0, 77, -1, 2**40, 1.5, True):
+            with self.assertRaisesRegex(ppsched.Error, "there is no kind", msg=repr(kind)):
+                timeline.sensitivities(kind=kind)
+        for kind in ("SEND_F", 5, ppsched.Kind.SEND_F):
+            with self.assertRaisesRegex(ppsched.Error, "no sensitivities to SEND_F; there are those to F, B, I and W"):
+                timeline.relief(kind=kind)
+        for objective in ("time", 3):
+            with self.assertRaisesRegex(ppsched.Error, "there is no objective"):
+                timeline.relief(objective)
+        early = timeline.schedule.evaluate(latest=False)
+        self.assertEqual((early.critical_path, early.relief()), (timeline.critical_path, timeline.relief()))
+        with self.assertRaisesRegex(ppsched.Error, "latest starts were left out"):
+            early.slack_by_stage
+        transfers = timeline.schedule.lower().evaluate_transfers()
+        for call in (lambda: transfers.critical_path, lambda: transfers.slack_by_device, transfers.sensitivities):
+            with self.assertRaisesRegex(ppsched.Error, "with transfers"):
+                call()
+
+    def test_threads(self):
+        timeline = timeline_of("zb_h1", devices=6, microbatches=30, iterations=2)
+        wanted, found = (timeline.critical_path, timeline.sensitivities()), []
+        threads = [threading.Thread(target=lambda: found.append((timeline.critical_path, timeline.sensitivities())))
+                   for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [wanted] * 8)
+
+
 class ProgressTest(unittest.TestCase):
     def setUp(self):
         self.config = ppsched.Config(4, 8, 8, forward_times=[1, 2] * 4, p2p_time=0.25, mem_limit=6,

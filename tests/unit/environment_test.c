@@ -100,6 +100,17 @@ static ppsched_status lower_all(const ppsched_schedule *schedule, const ppsched_
     return status;
 }
 
+/* What a timeline is asked that takes memory. */
+static ppsched_status explain(const ppsched_timeline *timeline)
+{
+    ppsched_critical_op path[64];
+    ppsched_sensitivity sensitivities[4];
+    ppsched_status status = ppsched_timeline_critical_path(timeline, path, 64, NULL, NULL);
+    if (status == PPSCHED_OK)
+        status = ppsched_timeline_sensitivities(timeline, PPSCHED_OBJECTIVE_SPAN, 0, sensitivities, 4, NULL);
+    return status;
+}
+
 /* Everything the library does with memory, in one go; stops at the first failure and frees all. */
 static ppsched_status whole_life(struct host *host)
 {
@@ -131,6 +142,8 @@ static ppsched_status whole_life(struct host *host)
         status = ppsched_check(schedule, NULL, 0, NULL, NULL);
     if (status == PPSCHED_OK)
         status = ppsched_evaluate(&timeline, schedule, config, 0, NULL);
+    if (status == PPSCHED_OK)
+        status = explain(timeline);
     for (int32_t format = PPSCHED_FORMAT_TEXT; format <= PPSCHED_FORMAT_SAIL && status == PPSCHED_OK; format++)
         if (format != PPSCHED_FORMAT_DEEPSPEED) /* one stage a device */
             status = ppsched_export(schedule, timeline, format, NULL, discard, NULL, NULL);

@@ -6,10 +6,11 @@
     timeline = ppsched.generate("1f1b", config).evaluate()
     print(timeline.metrics.bubble.of_total, timeline.export("text"))
 """
-from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Status
+from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Status
 from ._library import Cancelled, Error, InvalidSchedule, Refused, lib
 from .bound import Bound, lower_bound
 from .config import Config
+from .explain import CriticalOp, Relief, Sensitivity
 from .lowering import Buffer, Edge, Proof, Wait
 from .op import Op
 from .plan import Candidate, LeastLimit, Plan, plan
@@ -21,8 +22,9 @@ from .views import View
 __version__ = lib.ppsched_version_text().decode()
 
 __all__ = [
-    "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Config", "DeviceMetrics", "Edge", "Error", "Finding",
-    "FindingKind", "Format", "Idle", "InvalidSchedule", "Kind", "LeastLimit", "Lowering", "MemoryPoint", "Metrics", "Objective", "Op",
-    "Option", "Placement", "Plan", "Proof", "Refused", "Schedule", "Span", "Status", "Strategy", "Timeline", "View", "Wait",
-    "find_strategy", "generate", "lower_bound", "plan", "read", "strategies",
+    "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Config", "CriticalOp", "DeviceMetrics",
+    "Edge", "Error", "Finding", "FindingKind", "Format", "Idle", "InvalidSchedule", "Kind", "LeastLimit", "Lowering",
+    "MemoryPoint", "Metrics", "Objective", "Op", "Option", "Placement", "Plan", "Proof", "Reason", "Refused", "Relief",
+    "Schedule", "Sensitivity", "Span", "Status", "Strategy", "Timeline", "View", "Wait", "find_strategy", "generate",
+    "lower_bound", "plan", "read", "strategies",
 ]

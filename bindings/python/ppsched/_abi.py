@@ -71,6 +71,13 @@ class EvaluateFlag(enum.IntEnum):
     EARLIEST_ONLY = 1
 
 
+class Reason(enum.IntEnum):
+    BEGIN = 1
+    DEVICE = 2
+    INPUT = 3
+    FLUSH = 4
+
+
 class Format(enum.IntEnum):
     TEXT = 1
     CSV = 2
@@ -211,6 +218,13 @@ class MemoryPoint(Structure):
     _fields_ = [
         ("time", c_double),
         ("memory", c_double),
+    ]
+
+
+class Sensitivity(Structure):
+    _fields_ = [
+        ("more", c_double),
+        ("less", c_double),
     ]
 
 
@@ -400,6 +414,17 @@ class Finding(Structure):
     ]
 
 
+class CriticalOp(Structure):
+    _fields_ = [
+        ("device", c_uint32),
+        ("position", c_uint32),
+        ("op", Op),
+        ("reason", c_uint32),
+        ("start", c_double),
+        ("end", c_double),
+    ]
+
+
 Progress = CFUNCTYPE(c_int32, c_void_p, c_double, c_double)
 WriteFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t)
 GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
@@ -437,6 +462,9 @@ FUNCTIONS = {
     "ppsched_timeline_device_metrics": (c_int32, [c_void_p, c_uint32, POINTER(DeviceMetrics)]),
     "ppsched_timeline_idle": (c_int32, [c_void_p, c_uint32, POINTER(Idle)]),
     "ppsched_timeline_memory": (c_int32, [c_void_p, c_uint32, POINTER(MemoryPoint), c_size_t, POINTER(c_size_t)]),
+    "ppsched_timeline_critical_path": (c_int32, [c_void_p, POINTER(CriticalOp), c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_timeline_slack": (c_int32, [c_void_p, POINTER(c_double), c_size_t, POINTER(c_double), c_size_t, POINTER(Error)]),
+    "ppsched_timeline_sensitivities": (c_int32, [c_void_p, c_int32, c_int32, POINTER(Sensitivity), c_size_t, POINTER(Error)]),
     "ppsched_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_export_to_buffer": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),

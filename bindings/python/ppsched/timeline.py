@@ -4,9 +4,10 @@ import ctypes
 import weakref
 from typing import List, NamedTuple, Optional, Union
 
-from . import _abi
-from ._abi import Format
+from . import _abi, explain
+from ._abi import Format, Kind, Objective
 from ._library import Error, call, check, lib
+from .explain import CriticalOp, Relief, Sensitivity
 from .views import Shared, View, none_if_unset, sized
 
 
@@ -140,6 +141,34 @@ class Timeline(Shared):
     def slack(self) -> List[List[float]]:
         """For each op how much later it could start; 0 on the critical path."""
         return [[latest - span.start for latest, span in zip(*rows)] for rows in zip(self.latest_starts, self.spans)]
+
+    @property
+    def slack_by_device(self) -> List[float]:
+        """For each device the least slack of its ops: how much later all of it may come; infinite where it has no ops."""
+        return explain.slack_by_device(self)
+
+    @property
+    def slack_by_stage(self) -> List[float]:
+        """For each stage the least slack of its ops."""
+        return explain.slack_by_stage(self)
+
+    @property
+    def critical_path(self) -> List[CriticalOp]:
+        """The chain of ops from 0 to the makespan in which each starts exactly when what it waited for was there."""
+        return explain.critical_path(self)
+
+    def sensitivities(self, objective: Union[Objective, str] = "makespan",
+                      kind: Union[Kind, str, None] = None) -> List[Sensitivity]:
+        """For each stage what the objective, "makespan" or "span", gains per unit of time when all its ops of a kind (F, B, I
+        or W; None: all four) take a little longer, and what it loses per unit when they take a little less.
+
+        Exact, in the order of this schedule, as far as no other way through it becomes the longest.
+        """
+        return explain.sensitivities(self, objective, kind)
+
+    def relief(self, objective: Union[Objective, str] = "makespan", kind: Union[Kind, str, None] = None) -> Relief:
+        """The stage to relieve first: that with the largest `less`, of several the largest `more`, then the lowest."""
+        return explain.relief(self, objective, kind)
 
     def _view(self, function, device, convert):
         count = ctypes.c_size_t()

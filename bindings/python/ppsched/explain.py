@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a schedule takes as long as it does: its critical path, slack, and what slower and faster stages would do."""
+import ctypes
+from typing import List, NamedTuple, Union
+
+from . import _abi
+from ._abi import Kind, Objective, Reason
+from ._library import Error, call, lib
+from .enums import member
+from .op import Op, from_record
+
+_KINDS = (Kind.F, Kind.B, Kind.I, Kind.W)
+
+
+class CriticalOp(NamedTuple):
+    """An op of the critical path; an overlapped pair is one, with its first op.
+
+    position: in the device's queue; reason: why it starts then. BEGIN: it is its device's first, and starts at 0; DEVICE: the
+    previous op of its device ends; INPUT: what another device made has arrived; FLUSH: the iteration before ends on another.
+    """
+
+    device: int
+    position: int
+    op: Op
+    start: float
+    end: float
+    reason: Reason
+
+
+class Sensitivity(NamedTuple):
+    """What an objective gains per unit by which a stage's ops take longer, and loses per unit by which they take less."""
+
+    more: float
+    less: float
+
+
+class Relief(NamedTuple):
+    """The stage to relieve first, and what the objective gains and loses with it; see Sensitivity."""
+
+    stage: int
+    more: float
+    less: float
+
+
+def critical_path(timeline) -> List[CriticalOp]:
+    count = ctypes.c_size_t()
+    call(lib.ppsched_timeline_critical_path, timeline._handle, None, 0, ctypes.byref(count))
+    records = (_abi.CriticalOp * count.value)()
+    call(lib.ppsched_timeline_critical_path, timeline._handle, records, count.value, None)
+    return [CriticalOp(record.device, record.position, from_record(record.op), record.start, record.end, Reason(record.reason))
+            for record in records]
+
+
+def slack_by_device(timeline) -> List[float]:
+    slack = (ctypes.c_double * timeline.schedule.devices)()
+    call(lib.ppsched_timeline_slack, timeline._handle, slack, len(slack), None, 0)
+    return list(slack)
+
+
+def slack_by_stage(timeline) -> List[float]:
+    slack = (ctypes.c_double * timeline.schedule.stages)()
+    call(lib.ppsched_timeline_slack, timeline._handle, None, 0, slack, len(slack))
+    return list(slack)
+
+
+def _kind_of(kind):
+    """The number of a kind that takes time; 0 for all four."""
+    number = 0 if kind is None else member(Kind, "kind", kind)
+    if kind is not None and number not in _KINDS:
+        raise Error(f"there are no sensitivities to {number.name}; there are those to F, B, I and W")
+    return number
+
+
+def sensitivities(timeline, objective: Union[Objective, str], kind: Union[Kind, str, None]) -> List[Sensitivity]:
+    records = (_abi.Sensitivity * timeline.schedule.stages)()
+    call(lib.ppsched_timeline_sensitivities, timeline._handle, member(Objective, "objective", objective), _kind_of(kind),
+         records, len(records))
+    return [Sensitivity(record.more, record.less) for record in records]
+
+
+def relief(timeline, objective: Union[Objective, str], kind: Union[Kind, str, None]) -> Relief:
+    figures = sensitivities(timeline, objective, kind)
+    stage = min(range(len(figures)), key=lambda s: (-figures[s].less, -figures[s].more, s))
+    return Relief(stage, *figures[stage])

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The critical path, from the makespan back to 0: an op started when the last thing that it waited for was there. The sums are
+ * those of the evaluator, so the two times are equal to the last bit. And the slack of whole devices and stages. */
+#include "base/checked.h"
+#include "base/error.h"
+#include "eval/explain.h"
+#include "eval/waits.h"
+
+/* The wait of a node that was over last; the first of them. */
+static size_t last_wait(const struct ppi_waits *waits, size_t node)
+{
+    size_t last = 0;
+    for (size_t i = 1; i < ppi_wait_count(waits, node); i++)
+        if (ppi_wait_at(waits, node, i).ready > ppi_wait_at(waits, node, last).ready)
+            last = i;
+    return last;
+}
+
+/* What a unit waited for, and why; PPI_NO_NODE where it began at 0. */
+static size_t came_from(const struct ppi_waits *waits, size_t unit, uint32_t *reason)
+{
+    const ppsched_span *spans = waits->timeline->spans;
+    size_t previous = ppi_previous_unit(waits, unit);
+    *reason = PPSCHED_REASON_DEVICE;
+    if (previous != PPI_NO_NODE && spans[previous].end == spans[unit].start)
+        return previous;
+    size_t last = last_wait(waits, unit), node = ppi_wait_at(waits, unit, last).node;
+    *reason = last > 0 ? PPSCHED_REASON_INPUT : node == PPI_NO_NODE ? PPSCHED_REASON_BEGIN : PPSCHED_REASON_FLUSH;
+    return *reason == PPSCHED_REASON_FLUSH ? ppi_wait_at(waits, node, last_wait(waits, node)).node : node;
+}
+
+/* Goes back from a unit to 0 and counts the units on the way; writes them before `end` unless that is NULL. */
+static size_t go_back(const struct ppi_waits *waits, size_t unit, ppsched_critical_op *end)
+{
+    const ppsched_schedule *schedule = waits->timeline->schedule;
+    size_t count = 0;
+    while (unit != PPI_NO_NODE) {
+        uint32_t device = ppi_device_of_unit(waits, unit), reason;
+        const ppsched_span *span = &waits->timeline->spans[unit];
+        size_t next = came_from(waits, unit, &reason);
+        if (end != NULL)
+            *--end = (ppsched_critical_op){.device = device,
+                                           .position = (uint32_t)(unit - schedule->queues[device].first),
+                                           .op = schedule->ops[unit], .reason = reason, .start = span->start, .end = span->end};
+        count++;
+        unit = next;
+    }
+    return count;
+}
+
+/* The unit at whose end the makespan is: of the lowest device. */
+static size_t last_of_all(const struct ppi_waits *waits)
+{
+    const ppsched_span *spans = waits->timeline->spans;
+    size_t last = waits->workers[0].last;
+    for (size_t w = 1; w < waits->worker_count; w++)
+        if (spans[waits->workers[w].last].end > spans[last].end)
+            last = waits->workers[w].last;
+    return last;
+}
+
+ppsched_status ppi_critical_path(const ppsched_timeline *timeline, ppsched_critical_op *path, size_t capacity, size_t *count,
+                                 ppsched_error *error)
+{
+    struct ppi_waits waits;
+    ppsched_status status = ppi_waits_make(&waits, timeline, error);
+    if (status != PPSCHED_OK)
+        return status;
+    size_t last = last_of_all(&waits), needed = go_back(&waits, last, NULL);
+    if (count != NULL)
+        *count = needed;
+    if (path != NULL && needed > capacity)
+        status = ppi_fail(error, PPSCHED_ERROR_BUFFER, "the critical path has %zu ops, the list room for %zu", needed,
+                          capacity);
+    else if (path != NULL)
+        go_back(&waits, last, path + needed);
+    ppi_waits_clear(&waits);
+    return status;
+}
+
+void ppi_least_slack(const ppsched_timeline *timeline, double *by_device, double *by_stage)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    for (uint32_t s = 0; s < schedule->shape.stages && by_stage != NULL; s++)
+        by_stage[s] = PPI_INFINITE;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        const ppsched_queue *queue = &schedule->queues[d];
+        double least = PPI_INFINITE;
+        for (size_t i = queue->first; i < queue->first + queue->count; i++) {
+            const ppsched_op *op = &schedule->ops[i];
+            if (!ppi_is_compute(op->kind))
+                continue;
+            double slack = timeline->latest[i] - timeline->spans[i].start;
+            least = ppi_smaller(least, slack);
+            if (by_stage != NULL)
+                by_stage[op->stage] = ppi_smaller(by_stage[op->stage], slack);
+        }
+        if (by_device != NULL)
+            by_device[d] = least;
+    }
+}
