@@ -72,7 +72,8 @@ typedef struct ppsched_plan_options {
     const ppsched_model_end *head;
 } ppsched_plan_options;
 
-/* The candidates for a problem. The plan copies what it needs of config and options.
+/* The candidates for a problem. The plan copies what it needs of config and options; ppsched_plan_run alone calls the config's
+ * progress callback.
  * Thread-safety: ppsched_plan_evaluate may be called by several threads at once for different candidates, if the environment's
  * allocator allows that; all else while no other thread uses the plan, or to read it. */
 typedef struct ppsched_plan ppsched_plan;

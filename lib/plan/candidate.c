@@ -49,6 +49,8 @@ static ppsched_status specialise(ppsched_config *config, const ppsched_plan *pla
                                  ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
+    config->progress = NULL; /* the plan's own: see ppsched_plan_run */
+    config->progress_user = NULL;
     drop_foreign_options(config, candidate->strategy);
     if (candidate->group_size > 0)
         status = set_number_option(config, "group_size", candidate->group_size, error);
