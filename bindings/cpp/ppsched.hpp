@@ -48,12 +48,14 @@ using Idle = Sized<ppsched_idle>;
 using LowerOptions = Sized<ppsched_lower_options>;
 using Metrics = Sized<ppsched_metrics>;
 
+using CriticalOp = ppsched_critical_op;
 using Edge = ppsched_edge;
 using Finding = ppsched_finding;
 using MemoryPoint = ppsched_memory_point;
 using ModelEnd = ppsched_model_end;
 using Op = ppsched_op;
 using OpBuffer = ppsched_op_buffer;
+using Sensitivity = ppsched_sensitivity;
 using Span = ppsched_span;
 using Wait = ppsched_wait;
 
@@ -668,6 +670,28 @@ public:
         return points;
     }
 
+    /* The ops in a row that make the makespan as long as it is. Not with transfers. */
+    std::vector<CriticalOp> critical_path() const
+    {
+        size_t count = 0;
+        detail::call(ppsched_timeline_critical_path, get(), nullptr, size_t{0}, &count);
+        std::vector<CriticalOp> path(count);
+        detail::call(ppsched_timeline_critical_path, get(), path.data(), path.size(), &count);
+        return path;
+    }
+
+    /* The least slack of the ops of each device, and of each stage. Not with EARLIEST_ONLY, nor with transfers. */
+    std::vector<double> slack_by_device() const { return slack(schedule_.devices(), 0).first; }
+    std::vector<double> slack_by_stage() const { return slack(0, schedule_.stages()).second; }
+
+    /* For each stage what the objective gains and loses where its ops of a kind (0: of all kinds) take longer or less. */
+    std::vector<Sensitivity> sensitivities(ppsched_objective objective = PPSCHED_OBJECTIVE_MAKESPAN, int32_t kind = 0) const
+    {
+        std::vector<Sensitivity> found(schedule_.stages());
+        detail::call(ppsched_timeline_sensitivities, get(), static_cast<int32_t>(objective), kind, found.data(), found.size());
+        return found;
+    }
+
     /* The schedule with its times. */
     void export_to(const Writer &writer, ppsched_format format, const ExportOptions &options = {}) const
     {
@@ -680,6 +704,14 @@ public:
     }
 
 private:
+    std::pair<std::vector<double>, std::vector<double>> slack(size_t devices, size_t stages) const
+    {
+        std::vector<double> by_device(devices), by_stage(stages);
+        detail::call(ppsched_timeline_slack, get(), devices > 0 ? by_device.data() : nullptr, devices,
+                     stages > 0 ? by_stage.data() : nullptr, stages);
+        return {by_device, by_stage};
+    }
+
     std::unique_ptr<ppsched_timeline, detail::Destroy> handle_;
     Schedule schedule_;
 };

@@ -683,6 +683,13 @@ void test_memory_curve()
     Config config(2, 2, 4);
     config.set_values(PPSCHED_MEM_STATIC, 10);
     const Timeline timeline = Schedule::generate(config, "1f1b").evaluate(config);
+    const std::vector<ppsched::CriticalOp> path = timeline.critical_path();
+    CHECK(!path.empty() && path.front().start == 0 && path.back().end == timeline.metrics().makespan);
+    CHECK(timeline.slack_by_device().size() == timeline.schedule().devices());
+    CHECK(timeline.slack_by_stage().size() == timeline.schedule().stages());
+    const std::vector<ppsched::Sensitivity> found = timeline.sensitivities(PPSCHED_OBJECTIVE_MAKESPAN, PPSCHED_KIND_F);
+    CHECK(found.size() == timeline.schedule().stages() && found[0].more >= found[0].less && found[0].less >= 0);
+    CHECK(status_of([&] { (void)timeline.sensitivities(PPSCHED_OBJECTIVE_SPAN, 99); }) == PPSCHED_ERROR_ARGUMENT);
     const std::vector<ppsched::MemoryPoint> curve = timeline.memory(0);
     CHECK(curve.size() == 9 && curve[0].time == 0 && curve[0].memory == 10 && curve.back().memory == 10);
     double peak = 0;
