@@ -55,6 +55,18 @@ class ScheduleTest(CommandTest):
         self.assertTrue(text.startswith("1f1b: makespan 33, span 33; bubble 0.272727 of total"))
         self.assertEqual(len(text.splitlines()), 6)
 
+    def test_explain(self):
+        words = ("schedule", "-s", "4", "-b", "6", "-f", "1", "1", "2", "1", "-bw", "2", "2", "4", "2", "--explain")
+        result = run(*words)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("critical path, 17 ops:\n  device 0: 0F0\n", result.stdout)
+        self.assertIn("relieve stage 2 first: a unit less in each of its ops saves 11\n", result.stdout)
+        row = json.loads(run(*words, "--format", "json").stdout)
+        self.assertEqual(row["explain"]["critical_path"][-1]["end"], row["metrics"]["makespan"])
+        self.assertEqual(row["explain"]["relief"]["makespan"]["stage"], 2)
+        self.assertEqual(run(*words, "--format", "csv").returncode, 2)
+        self.assertIn("transfers, which cannot be explained", run(*words, "--lower", "pytorch").stderr)
+
     def test_json(self):
         result = json.loads(self.succeed("schedule", "--strategy", "zb_h1", "-s", 4, "-b", 6, "--format", "json"))
         self.assertEqual((result["strategy"], result["devices"], result["stages"], result["microbatches"], result["iterations"]),

@@ -12,6 +12,7 @@ from ._library import Error
 from .config import Config
 from .config_file import read_config_file
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
+from .explain_report import explain_row, explain_text
 from .output import whole_file, write_text
 from .picture import draw
 from .progress import ProgressBar
@@ -90,6 +91,7 @@ def _add_schedule(commands):
                         help="most columns of a row of text (default: the terminal's, or as many as needed)")
     parser.add_argument("--time-scale", type=float, metavar="X", default=0.0, help="microseconds per unit of time in a trace")
     parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
+    parser.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
     parser.set_defaults(run=run_schedule)
 
 
@@ -208,7 +210,16 @@ def run_schedule(arguments):
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
     if picture and chosen is None:
         text = text.splitlines()[0] + "\n"
-    print_text(text, output)
+    print_text(_explained(timeline, text, chosen or "text") if values.get("explain") else text, output)
+
+
+def _explained(timeline, text, format):
+    """A text or JSON with what explains it."""
+    if format == "text":
+        return text + explain_text(timeline)
+    if format == "json":
+        return json.dumps({**json.loads(text), "explain": explain_row(timeline)}) + "\n"
+    raise UsageError(f"--explain: it goes with text and json, not with {format}")
 
 
 def _strategy_row(strategy):
