@@ -565,7 +565,8 @@ class ComparisonTest(FilesTest):
         more[0].append(("0W0", 40, 41))
         self.refused("0W0 was measured alone, but is not planned so", ppsched.compare_run, timeline, self.of_spans(more))
         path = self.write("p.json", {"stages": 2, "forward_times": 1, "backward_times": 2})
-        self.refused("a profile file does not tell when ops ran", ppsched.compare_run, timeline, ppsched.Profile.from_file(path))
+        of_file = ppsched.Profile.from_file(path)
+        self.refused("a profile file does not tell when ops ran", ppsched.compare_run, timeline, of_file)
 
 
 class CommandTest(FilesTest):
@@ -609,6 +610,8 @@ class CommandTest(FilesTest):
         self.assertEqual(result["metrics"]["makespan"], timeline.metrics.makespan)
         longer = plan("zbv", 2, 8, 4, **times).metrics.makespan
         self.assertEqual(self.makespan(*words, "-b", 8, "--time-unit", "us"), 1000 * longer)
+        best = json.loads(self.ppsched("pick", "--profile", *paths, "--strategies", "zbv", "--placements", "v", "--json"))[0]
+        self.assertEqual((best["strategy"], best["chunks"], best["makespan"]), ("zbv", 2, timeline.metrics.makespan))
         words = ("convert", self.write("s.csv", timeline.schedule.export("csv")), "--to", "json", "--profile")
         self.assertEqual(json.loads(self.ppsched(*words, *paths))["metrics"]["makespan"], timeline.metrics.makespan)
         two = self.write("p.json", {"stages": 2, "forward_times": 1, "backward_times": 3})

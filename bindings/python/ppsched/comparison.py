@@ -94,7 +94,7 @@ class Comparison(NamedTuple):
 
 
 def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float] = None) -> Comparison:
-    """Puts a timeline of one iteration, the plan, beside the profile of traces of the same schedule. Both must be in the same unit of time.
+    """Puts a timeline of one iteration, the plan, beside the profile of traces of the same schedule, in the same unit of time.
 
     tolerance: what an op may lag before the plan and the measurement part; default: half of the plan's mean op. Sends and
     receives are left out, as traces tell when they were posted, not when they went.
