@@ -1,24 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python and YAML blocks of the documentation run as they stand."""
 import contextlib
+import importlib.util
 import io
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HAS_YAML = importlib.util.find_spec("yaml") is not None
 
 
 def blocks(page, language):
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
 
 
+def run(*words):
+    return subprocess.run([sys.executable, "-m", "ppsched", *words], capture_output=True, text=True, check=False)
+
+
 class DocumentationTest(unittest.TestCase):
+    def setUp(self):
+        """In a folder with the traces that the pages name."""
+        folder, before = tempfile.TemporaryDirectory(), os.getcwd()
+        for path in (ROOT / "tests" / "python" / "traces").glob("*.json"):
+            shutil.copy(path, folder.name)
+        os.chdir(folder.name)
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, before)
+
     def test_python_blocks(self):
-        for page in ("README.md", "docs/python.md", "docs/lowering.md"):
+        for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/profiles.md"):
             names, output = {}, io.StringIO()
             self.assertTrue(blocks(page, "python"))
             with contextlib.redirect_stdout(output):
@@ -26,23 +43,31 @@ class DocumentationTest(unittest.TestCase):
                     exec(compile(code, page, "exec"), names)  # pylint: disable=exec-used
             self.assertTrue(output.getvalue(), page)
 
-    def test_formats_for_runtimes(self):
+    def test_commands_with_their_output(self):
         """A command, an empty line, and what it prints, with blanks as one likes and "..." for what is left out."""
-        page = (ROOT / "docs" / "runtimes.md").read_text(encoding="utf-8")
-        examples = re.findall(r"^    ppsched (schedule .*)\n\n((?:    .*\n)+)", page, flags=re.M)
-        self.assertEqual(len(examples), 3)
-        for words, shown in examples:
-            result = subprocess.run([sys.executable, "-m", "ppsched", *words.split()], capture_output=True, text=True, check=True)
-            pieces = ["".join(piece.split()) for piece in shown.split("...")]
-            self.assertRegex("".join(result.stdout.split()), "^" + ".*".join(map(re.escape, pieces)) + "$")
+        for page, count in (("docs/runtimes.md", 3), ("docs/profiles.md", 2)):
+            text = (ROOT / page).read_text(encoding="utf-8")
+            examples = re.findall(r"^    ppsched (schedule .*)\n\n((?:    .*\n|\n(?=    ))+)", text, flags=re.M)
+            self.assertEqual(len(examples), count)
+            for words, shown in examples:
+                result = run(*words.split())
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                pieces = ["".join(piece.split()) for piece in shown.split("...")]
+                self.assertRegex("".join(result.stdout.split()), "^" + ".*".join(map(re.escape, pieces)) + "$")
+
+    @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
+    def test_profile_file(self):
+        (text,) = blocks("docs/profiles.md", "yaml")
+        pathlib.Path("profile.yaml").write_text(text, encoding="utf-8")
+        result = run("schedule", "--strategy", "zb_h1", "--profile", "profile.yaml")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_yaml_block(self):
         (text,) = blocks("docs/command.md", "yaml")
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "config.yaml")
             path.write_text(text, encoding="utf-8")
-            result = subprocess.run([sys.executable, "-m", "ppsched", "schedule", "-c", str(path), "--no-visualization"],
-                                    capture_output=True, text=True, check=False)
+            result = run("schedule", "-c", str(path), "--no-visualization")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
 

@@ -9,11 +9,13 @@
 from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Status
 from ._library import Cancelled, Error, InvalidSchedule, Refused, lib
 from .bound import Bound, lower_bound
+from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
 from .config import Config
 from .explain import CriticalOp, Relief, Sensitivity
 from .lowering import Buffer, Edge, Proof, Wait
 from .op import Op
 from .plan import Candidate, LeastLimit, Plan, plan
+from .profile import Measured, Profile, Spread
 from .schedule import Builder, Finding, Schedule, generate, read
 from .strategy import Option, Strategy, find_strategy, strategies
 from .timeline import Bubble, DeviceMetrics, Idle, MemoryPoint, Metrics, Span, Timeline
@@ -22,9 +24,10 @@ from .views import View
 __version__ = lib.ppsched_version_text().decode()
 
 __all__ = [
-    "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Config", "CriticalOp", "DeviceMetrics",
-    "Edge", "Error", "Finding", "FindingKind", "Format", "Idle", "InvalidSchedule", "Kind", "LeastLimit", "Lowering",
-    "MemoryPoint", "Metrics", "Objective", "Op", "Option", "Placement", "Plan", "Proof", "Reason", "Refused", "Relief",
-    "Schedule", "Sensitivity", "Span", "Status", "Strategy", "Timeline", "View", "Wait", "find_strategy", "generate",
-    "lower_bound", "plan", "read", "strategies",
+    "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config", "CriticalOp",
+    "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle", "InvalidSchedule", "Kind",
+    "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics", "Objective", "Op", "OpTimes", "Option", "Parting",
+    "Placement", "Plan", "Profile", "Proof", "Reason", "Refused", "Relief", "Schedule", "Sensitivity", "Span", "Spread",
+    "StageSum", "Status", "Strategy", "Timeline", "View", "Wait", "compare_run", "find_strategy", "generate", "lower_bound",
+    "plan", "read", "strategies",
 ]

@@ -11,10 +11,11 @@ from . import __version__
 from ._library import Error
 from .config import Config
 from .config_file import read_config_file
-from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .explain_report import explain_row, explain_text
+from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .output import whole_file, write_text
 from .picture import draw
+from .profile_options import Measurement, add_measured_argument, add_profile_arguments
 from .progress import ProgressBar
 from .schedule import generate
 from .strategy import find_strategy, strategies
@@ -81,6 +82,7 @@ def _add_schedule(commands):
     add_problem_arguments(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="set an option of the strategy")
+    add_measured_argument(parser)
     add_lowering_arguments(parser)
     add_channel_arguments(parser)
     parser.add_argument("--format", choices=FORMAT_NAMES,
@@ -109,6 +111,7 @@ def add_problem_arguments(parser):
 def add_cost_arguments(parser):
     """Times and memory, by list or by file."""
     parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
+    add_profile_arguments(parser)
     parser._negative_number_matcher = _NEGATIVE_NUMBER  # argparse's own does not know exponents
     for name, (strings, text) in LISTS.items():
         parser.add_argument(*strings, nargs="+", type=float, metavar="T", dest=name, help=text)
@@ -135,7 +138,7 @@ def _placement(words):
 
 
 def merged(arguments):
-    """The config file's values with those of the command line over them."""
+    """What is measured, with the config file's values over it, and those of the command line over both."""
     values = read_config_file(arguments.config) if arguments.config is not None else {}
     if "output_file" in values:
         values.setdefault("output", values.pop("output_file"))
@@ -144,7 +147,9 @@ def merged(arguments):
     if arguments.placement is not None:
         given["placement"] = _placement(arguments.placement)
     options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
-    return {**values, **given, "options": options}
+    values = {**values, **given, "options": options}
+    measurement = Measurement(values)
+    return {**measurement.below(values), "measurement": measurement}
 
 
 def make_config(values):
@@ -197,6 +202,8 @@ def run_schedule(arguments):
         chosen = FORMATS.get(ending_of(output, FORMATS))
         if chosen is None:
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
+    if values.get("measured") and chosen not in (None, "text", "json"):
+        raise UsageError(f"--measured goes with text and json, not with {chosen}")
     with ProgressBar() as bar:
         schedule = generate(values.get("strategy", "1f1b"), make_config(values), progress=bar)
     timeline = evaluate(lower(schedule, values), values)
@@ -210,7 +217,9 @@ def run_schedule(arguments):
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
     if picture and chosen is None:
         text = text.splitlines()[0] + "\n"
-    print_text(_explained(timeline, text, chosen or "text") if values.get("explain") else text, output)
+    if values.get("explain"):
+        text = _explained(timeline, text, chosen or "text")
+    print_text(values["measurement"].beside(timeline, text, chosen), output)
 
 
 def _explained(timeline, text, format):

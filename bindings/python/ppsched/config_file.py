@@ -90,21 +90,34 @@ def _check_value(path, key, value):
         raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {value!r}")
 
 
-def read_config_file(path):
-    """The file's keys and values; raises Error with file, line and column, or the nearest known key."""
+def read_mapping(path, known):
+    """The keys and values of a JSON or YAML file; raises Error with file, line and column, or the nearest known key."""
     try:
         text = pathlib.Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise Error(f"{path}: byte {error.start} is no UTF-8") from None
-    values = _read_yaml(path, text) if path.lower().endswith((".yaml", ".yml")) else _read_json(path, text)
+    except ValueError as error:
+        raise _unreadable(path, error) from None
+    values = _read_yaml(path, text) if is_yaml(path) else _read_json(path, text)
     if not isinstance(values, dict):
         raise Error(f"{path}: the file must hold a mapping of keys to values")
-    for key, value in values.items():
-        if key not in KEYS:
-            near = difflib.get_close_matches(str(key), KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(KEYS)}"
+    for key in values:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
             raise Error(f"{path}: unknown key {key!r}; {hint}")
+    return values
+
+
+def is_yaml(path):
+    return path.lower().endswith((".yaml", ".yml"))
+
+
+def read_config_file(path):
+    """A config file's keys and values."""
+    values = read_mapping(path, KEYS)
+    for key, value in values.items():
         _check_value(path, key, value)
     return values

@@ -7,6 +7,7 @@ from .cli import FORMATS, LISTS, UsageError, add_cost_arguments, check_limit, en
 from .config_file import read_config_file
 from ._library import Error
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, is_lowered, lower
+from .profile_options import Measurement
 from .reader import FORMATS as READ_FORMATS, config_for, format_of
 from .schedule import Schedule
 from .timeline import FORMAT_NAMES
@@ -112,13 +113,15 @@ def run_check(arguments):
 
 
 def _lists(arguments, schedule):
-    """Times and memory: those of the config file, with those of the command line over them."""
+    """Times and memory: those of the profile, with those of the config file over them, and of the command line over both."""
+    measurement = Measurement(vars(arguments))
+    measurement.check(schedule.stages)
     values = read_config_file(arguments.config) if arguments.config is not None else {}
     for key, what in SIZES.items():
         if key in values and values[key] != getattr(schedule, what):
             raise Error(f"{arguments.config}: {key} is {values[key]}, but {arguments.file} has {getattr(schedule, what)}")
     given = {name: getattr(arguments, name) for name in LISTS if getattr(arguments, name) is not None}
-    return {**{name: values[name] for name in LISTS if name in values}, **given}
+    return {**measurement.lists(), **{name: values[name] for name in LISTS if name in values}, **given}
 
 
 def run_convert(arguments):

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles: measured times, and the costs that they make."""
+import math
+import os
+from typing import Dict, List, NamedTuple, Union
+
+from . import trace
+from ._abi import Kind
+from ._library import Error
+from .config import QUANTITIES, Config, integer
+from .config_file import is_yaml, read_mapping
+
+Statistic = Union[str, float]
+
+TIME_UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}  # in microseconds
+TIMES = {"forward_times": Kind.F, "backward_times": Kind.B, "backward_input_times": Kind.I, "backward_weight_times": Kind.W}
+SIZES = ("stages", "devices", "microbatches")
+KEYS = SIZES + tuple(QUANTITIES)
+LARGEST = 1e100  # time, so that sums of squares are finite
+
+
+class Spread(NamedTuple):
+    """The samples of a stage's ops of a kind. deviation: their standard deviation."""
+
+    stage: int
+    kind: Kind
+    count: int
+    mean: float
+    median: float
+    deviation: float
+    minimum: float
+    maximum: float
+
+
+class Measured(NamedTuple):
+    """When a device ran an op, in the profile's unit from the first start of all."""
+
+    device: int
+    start: float
+    duration: float
+
+
+def parse_statistic(statistic):
+    """"mean", or the quantile from 0 to 1 that "median" or a number names."""
+    if statistic in ("mean", "median"):
+        return statistic if statistic == "mean" else 0.5
+    try:
+        quantile = float(statistic)
+    except (TypeError, ValueError, OverflowError):
+        quantile = math.nan
+    if isinstance(statistic, bool) or not 0 <= quantile <= 1:
+        raise Error(f"the statistic must be mean, median or a quantile from 0 to 1, not {str(statistic)[:40]!r}")
+    return quantile
+
+
+def reduced(samples, statistic):
+    """One number for samples. A quantile lies between the two samples next to it, in proportion."""
+    quantile = parse_statistic(statistic)
+    if quantile == "mean":
+        return math.fsum(samples) / len(samples)
+    ordered = sorted(samples)
+    below = math.floor(quantile * (len(ordered) - 1))
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (quantile * (len(ordered) - 1) - below) * (ordered[above] - ordered[below])
+
+
+def _spread(stage, kind, samples):
+    mean = reduced(samples, "mean")
+    deviation = math.sqrt(math.fsum((sample - mean) ** 2 for sample in samples) / len(samples))
+    return Spread(stage, kind, len(samples), mean, reduced(samples, "median"), deviation, min(samples), max(samples))
+
+
+class Profile:
+    """Measured times of a model's stages, from a profile file or from traces.
+
+    stages: as measured; devices, microbatches: as measured, or None where a profile file does not say; samples: for each kind
+    of op that was measured a list a stage; pairs: likewise for overlapped pairs, by forward and backward stage; unit: of times
+    from traces, "" for a file's; sources: what times from traces are taken from.
+    """
+
+    def __init__(self, name, stages, samples, *, devices=None, microbatches=None, pairs=None, others=None):
+        self.name, self.stages, self.devices, self.microbatches = name, stages, devices, microbatches
+        self.samples: Dict[Kind, List[List[float]]] = samples
+        self.pairs = pairs or {}
+        self.unit, self.sources = "", {}
+        self._others = others or {}
+        self._repetitions = {}
+
+    @classmethod
+    def from_file(cls, path: Union[str, os.PathLike]) -> "Profile":
+        """Reads a profile file, JSON or YAML."""
+        path = os.fspath(path)
+        values = read_mapping(path, KEYS)
+        try:
+            profile = _from_values(path, values)
+            profile.config().validate()
+        except Error as error:
+            raise Error(f"{path}: {error}") from None
+        return profile
+
+    @classmethod
+    def from_traces(cls, *paths: Union[str, os.PathLike], time_unit: str = "ms", warmup: int = 0) -> "Profile":
+        """Reads the traces of all ranks of a pipeline, as torch.profiler exports them.
+
+        time_unit: "s", "ms" or "us", of all times here; warmup: how many of the first repetitions of each op are left out.
+        """
+        return cls._of_traces([(path, trace.load(path)) for path in map(os.fspath, paths)], time_unit, warmup)
+
+    @classmethod
+    def read(cls, *paths: Union[str, os.PathLike], time_unit: str = "ms", warmup: int = 0) -> "Profile":
+        """Reads one profile file, or the traces of all ranks."""
+        paths = [os.fspath(path) for path in paths]
+        if len(paths) == 1 and is_yaml(paths[0]):
+            return cls.from_file(paths[0])
+        values = [(path, trace.load(path)) for path in paths]
+        if len(values) == 1 and not trace.is_trace(values[0][1]):
+            return cls.from_file(paths[0])
+        return cls._of_traces(values, time_unit, warmup)
+
+    @classmethod
+    def _of_traces(cls, values, time_unit, warmup):
+        if time_unit not in TIME_UNITS:
+            raise Error(f"there is no time unit {time_unit!r}; there are {', '.join(TIME_UNITS)}")
+        if integer("warmup", warmup) < 0:
+            raise Error(f"warmup is {warmup}; it must not be negative")
+        if not values:
+            raise Error("give the traces of all ranks")
+        ranks = [rank for path, value in values for rank in trace.ranks_of(path, value)]
+        return _from_ranks(trace.in_order(ranks), time_unit, warmup)
+
+    def lists(self, statistic: Statistic = "mean") -> dict:
+        """The lists of numbers for ppsched.Config: a stage's samples as their "mean", "median", or a quantile from 0 to 1."""
+        columns = {kind: [reduced(samples, statistic) if samples else None for samples in stages]
+                   for kind, stages in self.samples.items()}
+        self._fill(columns)
+        lists = {name: columns[kind] for name, kind in TIMES.items() if kind in columns}
+        if self.pairs:
+            lists["overlapped_times"] = self._overlapped(lists, statistic)
+        return {**lists, **self._others}
+
+    def _fill(self, columns):
+        """Where only some stages have a B, or an I and a W: the B of others is I + W, their I and W are half of B each."""
+        for stage, forward in enumerate(columns[Kind.F]):
+            if forward is None:
+                raise Error(f"{self.name}: stage {stage} has no F of its own")
+        backwards = {kind: columns[kind] for kind in (Kind.B, Kind.I, Kind.W) if kind in columns}
+        if backwards and not any(None in column for column in backwards.values()):
+            return
+        for stage in range(self.stages):
+            full, first, second = (backwards.get(kind, [None] * self.stages)[stage] for kind in (Kind.B, Kind.I, Kind.W))
+            if (first is None) != (second is None):
+                raise Error(f"{self.name}: stage {stage} has {'an I but no W' if second is None else 'a W but no I'}")
+            if full is None and first is None:
+                raise Error(f"{self.name}: stage {stage} has no backward of its own")
+            filled = {Kind.B: first + second} if full is None else {Kind.I: full / 2, Kind.W: full / 2} if first is None else {}
+            for kind in filled.keys() & backwards.keys():
+                columns[kind][stage] = filled[kind]
+
+    def _overlapped(self, lists, statistic):
+        """A row a forward stage. A pair that was not measured takes as long as both ops."""
+        split = zip(lists.get("backward_input_times", ()), lists.get("backward_weight_times", ()))
+        backwards = lists.get("backward_times") or [first + second for first, second in split]
+        rows = [[forward + backward for backward in backwards] for forward in lists["forward_times"]]
+        for (forward, backward), samples in self.pairs.items():
+            rows[forward][backward] = reduced(samples, statistic)
+        return rows
+
+    @property
+    def spread(self) -> List[Spread]:
+        """How the samples of each stage and kind of op differ."""
+        return [_spread(stage, kind, samples) for stage in range(self.stages)
+                for kind, stages in self.samples.items() if (samples := stages[stage])]
+
+    @property
+    def iterations(self) -> int:
+        """How often the traces have each op, without the warm-up."""
+        counts = {ops: len(times) for ops, times in self._repetitions.items()}
+        first = next(iter(counts), None)
+        for ops, count in counts.items():
+            if count != counts[first]:
+                raise Error(f"{self.name}: {_text(first)} was measured {counts[first]} times, but {_text(ops)} {count} times; "
+                            "the traces must begin and end with an iteration")
+        return counts.get(first, 0)
+
+    @property
+    def repetitions(self) -> dict:
+        """For each op of the traces, or pair of ops, the list of its Measured, by start; empty for a profile file."""
+        return self._repetitions
+
+    def config(self, devices=None, microbatches=None, statistic: Statistic = "mean") -> Config:
+        """A problem of the measured sizes and times; devices and microbatches may be others."""
+        devices = devices or self.devices or self.stages
+        return Config(devices, microbatches or self.microbatches or 1, self.stages, **self.lists(statistic))
+
+    def __repr__(self):
+        return f"<ppsched.Profile of {self.name}: {self.stages} stages>"
+
+
+def _text(ops):
+    return str(ops[0]) if len(ops) == 1 else f"({ops[0]};{ops[1]})OVERLAP_F_B"
+
+
+def _size(values, key):
+    value = values.get(key)
+    if value is not None and integer(key, value) < 1:
+        raise Error(f"{key} is {value}; it must be at least 1")
+    return value
+
+
+def _sample(name, stage, value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Error(f"{name} must hold numbers, not {value!r}")
+    if not 0 <= value <= LARGEST:
+        raise Error(f"{name} of stage {stage} is {str(value)[:40]}; it must be at least 0 and at most {LARGEST:g}")
+    return float(value)
+
+
+def _samples(name, value, stages):
+    """For each stage a list of samples, from a number for all, or a number or a list of samples a stage."""
+    items = value if isinstance(value, list) else [value] * stages
+    if len(items) != stages:
+        raise Error(f"{name} has {len(items)} values; give 1 for all stages or {stages}")
+    rows = [item if isinstance(item, list) else [item] for item in items]
+    if [] in rows:
+        raise Error(f"{name} of stage {rows.index([])} is an empty list")
+    return [[_sample(name, stage, number) for number in row] for stage, row in enumerate(rows)]
+
+
+def _from_values(path, values):
+    sizes = {key: _size(values, key) for key in SIZES}
+    if sizes["stages"] is None:
+        raise Error("stages is missing")
+    Config(sizes["devices"] or 1, sizes["microbatches"] or 1, sizes["stages"])  # within the library's bounds
+    if "forward_times" not in values:
+        raise Error("forward_times is missing")
+    if not any(name in values for name in TIMES if name != "forward_times"):
+        raise Error("backward_times is missing, or backward_input_times with backward_weight_times")
+    samples = {kind: _samples(name, values[name], sizes["stages"]) for name, kind in TIMES.items() if name in values}
+    others = {key: value for key, value in values.items() if key not in SIZES and key not in TIMES}
+    return Profile(path, sizes["stages"], samples, devices=sizes["devices"], microbatches=sizes["microbatches"], others=others)
+
+
+def _offsets(ranks):
+    """Microseconds to be added to each rank's times: traces may count from different bases."""
+    bases = [rank.base for rank in ranks]
+    return [0.0 if None in bases else (base - min(bases)) / 1000 for base in bases]
+
+
+def _repetitions(ranks, scale, warmup):
+    """For each op when it ran, each time, by start."""
+    offsets = _offsets(ranks)
+    origin = min(work.start + offset for rank, offset in zip(ranks, offsets) for work in rank.work)
+    found = {}
+    for device, (rank, offset) in enumerate(zip(ranks, offsets)):
+        for work in rank.work:
+            times = found.setdefault(work.ops, [])
+            if times and times[0].device != device:
+                other = ranks[times[0].device].path
+                raise Error(f"{rank.path}: {_text(work.ops)} is in {other} too; give the traces of one pipeline")
+            times.append(Measured(device, (work.start + offset - origin) / scale, work.duration / scale))
+    for ops, times in found.items():
+        times.sort(key=lambda measured: measured.start)
+        if len(times) <= warmup:
+            path = ranks[times[0].device].path
+            raise Error(f"{path}: {_text(ops)} was measured {len(times)} times; a warm-up of {warmup} leaves none")
+        del times[:warmup]
+    return found
+
+
+def _from_ranks(ranks, time_unit, warmup):
+    name = ", ".join(dict.fromkeys(rank.path for rank in ranks))
+    repetitions = _repetitions(ranks, TIME_UNITS[time_unit], warmup)
+    stages = 1 + max(op.stage for ops in repetitions for op in ops)
+    forwards = {op.stage for ops in repetitions for op in ops if op.kind == Kind.F}
+    if len(forwards) < stages:
+        missing = next(stage for stage in range(stages) if stage not in forwards)
+        raise Error(f"{name}: stage {missing} has no F; give the traces of all ranks")
+    kinds = {Kind.F} | {ops[0].kind for ops in repetitions if len(ops) == 1}
+    samples, pairs = {kind: [[] for _ in range(stages)] for kind in TIMES.values() if kind in kinds}, {}
+    for ops, times in sorted(repetitions.items()):
+        target = samples[ops[0].kind][ops[0].stage] if len(ops) == 1 else pairs.setdefault((ops[0].stage, ops[1].stage), [])
+        target.extend(measured.duration for measured in times)
+    microbatches = 1 + max(op.microbatch for ops in repetitions for op in ops)
+    profile = Profile(name, stages, samples, devices=len(ranks), microbatches=microbatches, pairs=pairs)
+    profile.unit, profile._repetitions = time_unit, repetitions
+    for rank in ranks:
+        for work in rank.work:
+            profile.sources.setdefault(work.source, set()).update(op.kind for op in work.ops)
+    return profile

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces of torch.profiler: when a rank of torch.distributed.pipelining ran each op.
+
+PyTorch's pipeline runtime puts a range named PP:<token> around each op. Such a range is not yet the op's time: it begins with
+the wait for the op's input, and on a GPU it ends when all kernels are launched, not when they are done. So the time of an op
+is that of its work, found in this order: the GPU kernels that the range launched, on any thread; the range's annotation on the
+GPU; from the first operator on the CPU inside the range to its end; the range itself, where the trace has nothing else.
+"""
+import bisect
+import gzip
+import json
+import re
+import zlib
+from typing import List, NamedTuple, Optional, Tuple
+
+from . import _abi
+from ._library import Error
+from .op import Kind, Op
+
+PREFIX = "PP:"
+COMPUTE = (Kind.F, Kind.B, Kind.I, Kind.W)
+
+KERNELS, ANNOTATIONS, OPERATORS, RANGES = "GPU kernels", "GPU annotations", "CPU operators", "CPU ranges"
+
+_DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
+_LAUNCHES = ("cuda_runtime", "cuda_driver", "xpu_runtime", "xpu_driver")
+_COMMUNICATION = ("c10d::", "nccl", "gloo:", "record_param_comms")
+_PAIR = re.compile(r"\(([^;()]*);([^;()]*)\)OVERLAP_F_B")
+_SINGLE_STAGE = re.compile(r"(Forward|Backward) \d+")
+_LARGEST = 1e18  # microseconds; a time beyond is none
+_ROUNDING = 1.0  # microseconds; what neighbours may overlap
+
+
+class Work(NamedTuple):
+    """An op that a rank ran: the op, or the forward and the backward of a pair, and its time in microseconds. The duration
+    stands for itself, as differences of large times round. source: what the time is taken from."""
+
+    ops: Tuple[Op, ...]
+    start: float
+    duration: float
+    source: str
+
+
+class RankTrace(NamedTuple):
+    """What one rank ran, by start. rank: as the trace names it; base: nanoseconds to be added to all times; or None."""
+
+    path: str
+    rank: Optional[int]
+    base: Optional[int]
+    work: List[Work]
+
+
+class _Range(NamedTuple):
+    """An event; its index in the file is for messages."""
+
+    index: int
+    ops: tuple
+    start: float
+    duration: float
+    track: tuple
+    identity: object
+
+    @property
+    def end(self):
+        return self.start + self.duration
+
+
+def ops_of_token(token):
+    """The op of a token, or the forward and the backward of an overlapped pair; raises Error where it is none."""
+    pair = _PAIR.fullmatch(token)
+    try:
+        ops = tuple(Op.from_token(part) for part in (pair.groups() if pair else (token,)))
+    except ValueError:  # digits without end
+        raise Error(f"{token[:40]!r} is no op") from None
+    if any(op.stage >= _abi.MAX_STAGES or (op.microbatch or 0) >= _abi.MAX_CELLS for op in ops):
+        raise Error(f"{token!r} is out of range")
+    return pair_in_order(ops, token) if pair else ops
+
+
+def pair_in_order(ops, token):
+    first, second = sorted(ops, key=lambda op: op.kind)
+    if first.kind != Kind.F or second.kind not in COMPUTE[1:]:
+        raise Error(f"{token!r} is no pair of a forward and a backward")
+    return first, second
+
+
+def load(path):
+    """The JSON value of a file, which may be packed by gzip."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+        return json.loads(data.decode("utf-8"))
+    except json.JSONDecodeError as error:
+        raise Error(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise Error(f"{path}: broken gzip: {error}") from None
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from None
+    except RecursionError:
+        raise Error(f"{path}: nested too deeply") from None
+    except ValueError as error:  # numbers of too many digits, names with NUL
+        raise Error(f"{path}: {error}") from None
+
+
+def is_trace(value):
+    return isinstance(value, list) or isinstance(value, dict) and "traceEvents" in value
+
+
+class _File:
+    """The events of a trace that tell when ops ran."""
+
+    def __init__(self, path, value):
+        self.path, self.rank, self.base = path, None, None
+        self.ranges, self.annotations, self.operators, self.launches, self.kernels = [], [], [], {}, []
+        self.single_stage = False
+        if isinstance(value, dict):
+            if "traceEvents" not in value:
+                raise Error(f"{path}: there are no traceEvents, so it is no trace; a profile file stands alone")
+            self._read_header(value)
+            value = value["traceEvents"]
+        if not isinstance(value, list):
+            raise Error(f"{path}: traceEvents must be a list of events")
+        for index, event in enumerate(value):
+            if not isinstance(event, dict):
+                raise Error(f"{path}: event {index} is no object")
+            self._read_event(index, event)
+
+    def _read_header(self, value):
+        info = value.get("distributedInfo")
+        self.rank = info.get("rank") if isinstance(info, dict) else None
+        self.base = value.get("baseTimeNanoseconds")
+        for name, number in (("the rank in distributedInfo", self.rank), ("baseTimeNanoseconds", self.base)):
+            if number is not None and (isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**63):
+                raise Error(f"{self.path}: {name} must be a whole number, not {str(number)[:40]!r}")
+
+    def _fault(self, index, name, problem):
+        return Error(f"{self.path}: event {index} ({str(name)[:60]!r}): {problem}")
+
+    def _read_event(self, index, event):
+        name, category, phase = event.get("name"), event.get("cat"), event.get("ph")
+        if isinstance(name, str) and name.startswith(PREFIX) and not name.startswith(PREFIX + ":"):
+            if phase != "X":
+                raise self._fault(index, name, f"its ph is {str(phase)[:20]!r}, where a range has 'X'")
+            self._read_range(index, name, category, event)
+        elif phase != "X" or not isinstance(category, str):
+            return
+        elif category == "cpu_op" and not str(name).startswith(_COMMUNICATION):
+            start, _ = self._times(index, name, event)
+            self.operators.append((start, self._track(index, name, event)))
+        elif category in _LAUNCHES and self._correlation(event) is not None:
+            self.launches[self._correlation(event)] = self._times(index, name, event)[0]
+        elif category in _DEVICE_WORK and self._correlation(event) is not None and not str(name).startswith("nccl"):
+            self.kernels.append((self._correlation(event), *self._times(index, name, event)))
+        elif isinstance(name, str) and _SINGLE_STAGE.fullmatch(name):
+            self.single_stage = True
+
+    def _read_range(self, index, name, category, event):
+        token = name[len(PREFIX):]
+        try:
+            ops = ops_of_token(token)
+        except Error as error:
+            raise self._fault(index, name, error) from None
+        start, duration = self._times(index, name, event)
+        arguments = event.get("args")
+        identity = arguments.get("External id") if isinstance(arguments, dict) else None
+        identity = identity if isinstance(identity, (int, str)) else None
+        found = _Range(index, ops, start, duration, self._track(index, name, event), identity)
+        if ops[0].kind in COMPUTE:
+            (self.annotations if category == "gpu_user_annotation" else self.ranges).append(found)
+
+    def _times(self, index, name, event):
+        start, duration = event.get("ts"), event.get("dur")
+        for key, number in (("ts", start), ("dur", duration)):
+            if isinstance(number, bool) or not isinstance(number, (int, float)) or not -_LARGEST < number < _LARGEST:
+                raise self._fault(index, name, f"its {key} must be a number, not {str(number)[:40]!r}")
+        if duration < 0:
+            raise self._fault(index, name, f"its duration is {duration:g}, which is negative")
+        return float(start), float(duration)
+
+    def _track(self, index, name, event):
+        track = event.get("pid"), event.get("tid")
+        if any(isinstance(part, bool) or not isinstance(part, (int, str, type(None))) for part in track):
+            raise self._fault(index, name, "its pid and tid must be numbers or texts")
+        return track
+
+    @staticmethod
+    def _correlation(event):
+        """What ties a launch on the CPU to the work on the GPU; None where the event has none."""
+        arguments = event.get("args")
+        number = arguments.get("correlation") if isinstance(arguments, dict) else None
+        return number if isinstance(number, int) and number else None
+
+    def ranks(self):
+        """The ranks of the file, a list of ranges each: threads of the CPU, or GPUs where there are no ranges of the CPU."""
+        if not self.ranges and not self.annotations:
+            more = "; those of single-stage schedules name no stage, run it from its CSV" if self.single_stage else ""
+            raise Error(f"{self.path}: there are no ranges named PP:<op>, such as PP:0F0{more}")
+        if not self.ranges:
+            return [[found for found in _joined(self.annotations) if found.track[0] == gpu]
+                    for gpu in _in_order({found.track[0] for found in self.annotations})]
+        ranks = {}
+        for found in self.ranges:
+            ranks.setdefault(found.track, []).append(found)
+        return [self._outermost(ranks[track]) for track in _in_order(ranks)]
+
+    def _outermost(self, ranges):
+        """Without ranges within one of the same op, or of a pair that holds it."""
+        kept = []
+        for found in sorted(ranges, key=lambda found: (found.start, -found.duration)):
+            if not kept or _follows(found, kept[-1]):
+                kept.append(found)
+            elif not set(found.ops) <= set(kept[-1].ops):
+                raise self._fault(found.index, _name(found.ops), f"it begins within {_name(kept[-1].ops)!r}")
+        return kept
+
+
+def _follows(found, last):
+    """Whether a range begins when the last one has ended; times of few digits may overlap by a rounding."""
+    overlap = last.end - found.start
+    doubled = found.ops == last.ops and found.start == last.start
+    return not doubled and overlap <= min(_ROUNDING, found.duration / 2, last.duration / 2)
+
+
+def _in_order(tracks):
+    """Numbers by their size, before texts."""
+    def order(part):
+        return (0, part, "") if isinstance(part, int) else (1, 0, str(part))
+    return sorted(tracks, key=lambda track: [order(part) for part in (track if isinstance(track, tuple) else (track,))])
+
+
+def _name(ops):
+    return PREFIX + (str(ops[0]) if len(ops) == 1 else f"({ops[0]};{ops[1]})OVERLAP_F_B")
+
+
+def _joined(annotations):
+    """The annotations of an op on several streams of a GPU as one: the first of each stream, the second, and so on."""
+    counts, groups = {}, {}
+    for found in sorted(annotations, key=lambda found: found.start):
+        count = counts[found.ops, found.track] = counts.get((found.ops, found.track), -1) + 1
+        groups.setdefault((found.ops, found.track[0], count), []).append(found)
+    return sorted((_union(group) for group in groups.values()), key=lambda found: found.start)
+
+
+def _union(group):
+    start, end = min(found.start for found in group), max(found.end for found in group)
+    return group[0] if len(group) == 1 else group[0]._replace(start=start, duration=end - start)
+
+
+def _holder(ranges, starts, time):
+    """Position of the range that a time falls into, or None."""
+    position = bisect.bisect_right(starts, time) - 1
+    return position if position >= 0 and time <= ranges[position].end else None
+
+
+def _by_kernels(file, ranges, starts):
+    """Work by what each range launched; a range that launched nothing takes no time. None where there are no kernels."""
+    spans = {}
+    for correlation, start, duration in file.kernels:
+        position = _holder(ranges, starts, file.launches[correlation]) if correlation in file.launches else None
+        if position is not None:
+            first, last = spans.get(position, (start, start + duration))
+            spans[position] = min(first, start), max(last, start + duration)
+    if not spans:
+        return None
+    work, clock = [], None
+    for position, found in enumerate(ranges):
+        start, clock = spans.get(position, (clock if clock is not None else found.start,) * 2)
+        work.append(Work(found.ops, start, clock - start, KERNELS))
+    return work
+
+
+def _by_op(ranges):
+    groups = {}
+    for found in ranges:
+        groups.setdefault(found.ops, []).append(found)
+    return groups
+
+
+def _annotated(file, ranges):
+    """For each op that has any its annotations on the GPU, as many as it has ranges."""
+    chosen, annotations = {}, _by_op(file.annotations)
+    for ops, mine in _by_op(ranges).items():
+        theirs, identities = annotations.get(ops, []), [found.identity for found in mine]
+        if not theirs:
+            continue
+        known = {found.identity for found in theirs} - {None}
+        if len(known) == len(mine) and known == set(identities):
+            chosen[ops] = [_union([found for found in theirs if found.identity == identity]) for identity in identities]
+        else:
+            chosen[ops] = _joined(theirs)
+        if len(chosen[ops]) != len(mine):
+            raise Error(f"{file.path}: {_name(ops)} has {len(mine)} ranges of the CPU, but {len(chosen[ops])} of the GPU")
+    return chosen
+
+
+def _by_operators(file, ranges, starts):
+    """Position of each range with an operator, and when its first one starts."""
+    first, track = {}, ranges[0].track
+    for start, other in file.operators:
+        position = _holder(ranges, starts, start) if other == track else None
+        if position is not None:
+            first[position] = min(start, first.get(position, start))
+    return first
+
+
+def _work(file, ranges, alone):
+    """The work of a rank. alone: it is the only one of its file."""
+    if not file.ranges:
+        return [Work(found.ops, found.start, found.duration, ANNOTATIONS) for found in ranges]
+    starts = [found.start for found in ranges]
+    by_kernels = _by_kernels(file, ranges, starts) if alone else None
+    if by_kernels is not None:
+        return by_kernels
+    annotated, first, count, work = _annotated(file, ranges), _by_operators(file, ranges, starts), {}, []
+    for position, found in enumerate(ranges):
+        number = count[found.ops] = count.get(found.ops, -1) + 1
+        if found.ops in annotated:
+            span = annotated[found.ops][number]
+            work.append(Work(found.ops, span.start, span.duration, ANNOTATIONS))
+        elif first:
+            start = first.get(position, found.end)
+            work.append(Work(found.ops, start, found.end - start, OPERATORS))
+        else:
+            work.append(Work(found.ops, found.start, found.duration, RANGES))
+    return work
+
+
+def ranks_of(path, value):
+    """What each rank of a trace ran. The rank that a trace names is kept where the trace has one rank alone."""
+    file = _File(path, value)
+    ranks = file.ranks()
+    return [RankTrace(path, file.rank if len(ranks) == 1 else None, file.base, _work(file, ranges, len(ranks) == 1))
+            for ranges in ranks]
+
+
+def in_order(ranks):
+    """By the rank that the traces name where all do, else as they are."""
+    named = [trace.rank for trace in ranks if trace.rank is not None]
+    if not named:
+        return ranks
+    if len(named) < len(ranks):
+        silent = next(trace.path for trace in ranks if trace.rank is None)
+        raise Error(f"{silent}: no rank is named in distributedInfo, as it is in the other traces")
+    for trace in ranks:
+        if named.count(trace.rank) > 1:
+            paths = [other.path for other in ranks if other.rank == trace.rank]
+            raise Error(f"{paths[1]}: it is of rank {trace.rank}, as {paths[0]} is")
+    return sorted(ranks, key=lambda trace: trace.rank)
