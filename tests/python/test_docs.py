@@ -9,11 +9,32 @@ import sys
 import tempfile
 import unittest
 
+import ppsched
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def blocks(page, language):
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
+
+
+def launch_cell(schedule, runtime):
+    """What the table of launch arguments says."""
+    try:
+        line = schedule.launch(runtime)
+    except ppsched.Refused:
+        return "-"
+    if "csv" in line:
+        return "CSV"
+    if runtime == ppsched.Runtime.TORCHTITAN:
+        return line.split()[-1]
+    if runtime == ppsched.Runtime.PYTORCH:
+        return line.split()[0].removeprefix("class=")
+    try:
+        schedule.launch(runtime, exact=True)
+    except ppsched.Refused:
+        return "own plan"
+    return "settings" if runtime == ppsched.Runtime.DEEPSPEED else "flags"
 
 
 class DocumentationTest(unittest.TestCase):
@@ -30,11 +51,20 @@ class DocumentationTest(unittest.TestCase):
         """A command, an empty line, and what it prints, with blanks as one likes and "..." for what is left out."""
         page = (ROOT / "docs" / "runtimes.md").read_text(encoding="utf-8")
         examples = re.findall(r"^    ppsched (schedule .*)\n\n((?:    .*\n)+)", page, flags=re.M)
-        self.assertEqual(len(examples), 3)
+        self.assertEqual(len(examples), 5)
         for words, shown in examples:
             result = subprocess.run([sys.executable, "-m", "ppsched", *words.split()], capture_output=True, text=True, check=True)
             pieces = ["".join(piece.split()) for piece in shown.split("...")]
             self.assertRegex("".join(result.stdout.split()), "^" + ".*".join(map(re.escape, pieces)) + "$")
+
+    def test_table_of_launch_arguments(self):
+        rows = re.findall(r"^\| \[(\w+)\]\(strategies.md#\w+\) \| (.*) \|$", (ROOT / "docs" / "runtimes.md").read_text(encoding="utf-8"),
+                          flags=re.M)
+        self.assertEqual([name for name, _ in rows], [strategy.name for strategy in ppsched.strategies()])
+        for name, cells in rows:
+            chunks = ppsched.find_strategy(name).chunks or (2 if ppsched.find_strategy(name).placement == "loop" else 1)
+            schedule = ppsched.generate(name, ppsched.Config(4, 8, 4 * chunks))
+            self.assertEqual([launch_cell(schedule, runtime) for runtime in ppsched.Runtime], cells.split(" | "), name)
 
     def test_yaml_block(self):
         (text,) = blocks("docs/command.md", "yaml")

@@ -6,7 +6,7 @@
     timeline = ppsched.generate("1f1b", config).evaluate()
     print(timeline.metrics.bubble.of_total, timeline.export("text"))
 """
-from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Status
+from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Runtime, Status
 from ._library import Cancelled, Error, InvalidSchedule, Refused, lib
 from .bound import Bound, lower_bound
 from .config import Config
@@ -25,6 +25,6 @@ __all__ = [
     "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Config", "CriticalOp", "DeviceMetrics",
     "Edge", "Error", "Finding", "FindingKind", "Format", "Idle", "InvalidSchedule", "Kind", "LeastLimit", "Lowering",
     "MemoryPoint", "Metrics", "Objective", "Op", "Option", "Placement", "Plan", "Proof", "Reason", "Refused", "Relief",
-    "Schedule", "Sensitivity", "Span", "Status", "Strategy", "Timeline", "View", "Wait", "find_strategy", "generate",
-    "lower_bound", "plan", "read", "strategies",
+    "Runtime", "Schedule", "Sensitivity", "Span", "Status", "Strategy", "Timeline", "View", "Wait", "find_strategy",
+    "generate", "lower_bound", "plan", "read", "strategies",
 ]
