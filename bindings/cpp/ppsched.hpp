@@ -45,6 +45,7 @@ using DeviceMetrics = Sized<ppsched_device_metrics>;
 using Environment = Sized<ppsched_environment>;
 using ExportOptions = Sized<ppsched_export_options>;
 using Idle = Sized<ppsched_idle>;
+using LaunchOptions = Sized<ppsched_launch_options>;
 using LowerOptions = Sized<ppsched_lower_options>;
 using Metrics = Sized<ppsched_metrics>;
 
@@ -487,6 +488,20 @@ public:
     std::string export_to_string(ppsched_format format, const ExportOptions &options = {}) const
     {
         return export_string(nullptr, format, options);
+    }
+
+    /* The arguments with which a runtime runs the schedule, in one line. */
+    std::string launch(ppsched_runtime runtime, const LaunchOptions &options = {}) const
+    {
+        size_t length = 0;
+        const auto ask = [&](char *buffer, size_t capacity) {
+            detail::call(ppsched_schedule_launch, get(), static_cast<int32_t>(runtime), &options, buffer, capacity, &length);
+        };
+        ask(nullptr, 0);
+        std::string line(length + 1, '\0');
+        ask(line.data(), line.size());
+        line.resize(length);
+        return line;
     }
 
 private:

@@ -27,6 +27,7 @@ ENUMS = {
     "ppsched_format": ("Format", "PPSCHED_FORMAT_"),
     "ppsched_channel_order": ("ChannelOrder", "PPSCHED_CHANNEL_"),
     "ppsched_lowering": ("Lowering", "PPSCHED_LOWERING_"),
+    "ppsched_runtime": ("Runtime", "PPSCHED_RUNTIME_"),
     "ppsched_objective": ("Objective", "PPSCHED_OBJECTIVE_"),
     "ppsched_reason": ("Reason", "PPSCHED_REASON_"),
 }

@@ -17,6 +17,7 @@
 #include <ppsched/explain.h>
 #include <ppsched/export.h>
 #include <ppsched/import.h>
+#include <ppsched/launch.h>
 #include <ppsched/lower.h>
 #include <ppsched/op.h>
 #include <ppsched/plan.h>

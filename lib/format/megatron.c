@@ -3,7 +3,7 @@
  * warm-up of each rank, and the order of each rank as make_graphed_callables of Transformer Engine takes it. */
 #include "base/error.h"
 #include "format/formats.h"
-#include "format/order_1f1b.h"
+#include "format/megatron.h"
 
 /* What Megatron-LM asks of groups where it interleaves: g is D to M, and the last group is whole or has at least D. */
 static ppsched_status fits_groups(const struct ppi_order_1f1b *order, ppsched_error *error)
@@ -22,11 +22,20 @@ static ppsched_status fits_groups(const struct ppi_order_1f1b *order, ppsched_er
     return PPSCHED_OK;
 }
 
+ppsched_status ppi_megatron_fits(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order, ppsched_error *error)
+{
+    if (order->overlapped && order->chunks == 1 && order->devices > 1 && schedule->placement.copies == 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM overlaps forwards and backwards with two stages a device or more, or on one device");
+    ppsched_status status = ppi_has_order(schedule, order, "Megatron-LM", error);
+    return status == PPSCHED_OK && order->chunks > 1 ? fits_groups(order, error) : status;
+}
+
+/* Without overlapped pairs: what Transformer Engine takes for these is another list. */
 static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *error)
 {
     struct ppi_order_1f1b order = ppi_order_of(schedule);
-    ppsched_status status = ppi_has_order(schedule, &order, "Megatron-LM", error);
-    return status == PPSCHED_OK && order.chunks > 1 ? fits_groups(&order, error) : status;
+    return ppi_megatron_fits(schedule, &order, error);
 }
 
 static void write_integer(struct ppi_writer *writer, const char *before, uint64_t value)

@@ -8,20 +8,21 @@ struct ppi_visit ppi_table_entry(const struct ppi_order_1f1b *order, uint64_t k)
     uint64_t group = k / ((uint64_t)order->group_size * order->chunks), first = group * order->group_size;
     uint64_t left = order->microbatches - first, size = left < order->group_size ? left : order->group_size;
     uint64_t inside = k - first * order->chunks;
-    return (struct ppi_visit){(uint32_t)(first + inside % size), (uint32_t)(inside / size), false};
+    return (struct ppi_visit){(uint32_t)(first + inside % size), (uint32_t)(inside / size), false, false};
 }
 
 uint64_t ppi_warmup_of(const struct ppi_order_1f1b *order, uint32_t device)
 {
     uint64_t behind = order->devices - 1 - device, visits = ppi_visits_of(order);
     uint64_t warmup = order->chunks == 1 ? behind : 2 * behind + (uint64_t)(order->chunks - 1) * order->group_size;
+    warmup += order->overlapped;
     return warmup < visits ? warmup : visits;
 }
 
 static struct ppi_visit backward_entry(const struct ppi_order_1f1b *order, uint64_t k)
 {
     struct ppi_visit visit = ppi_table_entry(order, k);
-    return (struct ppi_visit){visit.microbatch, order->chunks - 1 - visit.chunk, true};
+    return (struct ppi_visit){visit.microbatch, order->chunks - 1 - visit.chunk, true, false};
 }
 
 struct ppi_visit ppi_visit_at(const struct ppi_order_1f1b *order, uint32_t device, uint64_t position)
@@ -32,7 +33,11 @@ struct ppi_visit ppi_visit_at(const struct ppi_order_1f1b *order, uint32_t devic
     if (position >= 2 * visits - warmup)
         return backward_entry(order, position - visits);
     uint64_t pair = (position - warmup) / 2;
-    return (position - warmup) % 2 == 0 ? ppi_table_entry(order, warmup + pair) : backward_entry(order, pair);
+    if ((position - warmup) % 2 == 1)
+        return backward_entry(order, pair);
+    struct ppi_visit visit = ppi_table_entry(order, warmup + pair);
+    visit.overlapped = order->overlapped;
+    return visit;
 }
 
 /* Forwards of the first device's first chunk before those of its second. */
@@ -56,14 +61,15 @@ struct ppi_order_1f1b ppi_order_of(const ppsched_schedule *schedule)
     uint32_t chunks = shape->stages / shape->devices;
     chunks = chunks > 0 ? chunks : 1;
     return (struct ppi_order_1f1b){shape->devices, chunks, shape->microbatches,
-                                   chunks == 1 ? shape->devices : leading_run(schedule)};
+                                   chunks == 1 ? shape->devices : leading_run(schedule), false};
 }
 
 static ppsched_op op_of(const struct ppi_order_1f1b *order, uint32_t device, struct ppi_visit visit)
 {
     return (ppsched_op){.microbatch = visit.microbatch,
                         .stage = (uint16_t)(visit.chunk * order->devices + device),
-                        .kind = visit.backward ? PPSCHED_KIND_B : PPSCHED_KIND_F};
+                        .kind = visit.backward ? PPSCHED_KIND_B : PPSCHED_KIND_F,
+                        .flags = visit.overlapped ? PPSCHED_OP_OVERLAPPED : 0};
 }
 
 static ppsched_status refuse_op(const ppsched_queue *queue, size_t i, const ppsched_op *wanted, const char *runtime,

@@ -19,12 +19,14 @@ LAYERS = {
     "lower": ["eval", "model", "base"],
     "plan": ["lower", "strategy", "search", "eval", "model", "base"],
     "format": ["eval", "model", "base"],
-    "api": ["format", "plan", "lower", "strategy", "search", "eval", "check", "model", "base"],
+    "launch": ["format", "lower", "strategy", "model", "base"],
+    "api": ["launch", "format", "plan", "lower", "strategy", "search", "eval", "check", "model", "base"],
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
 # What C++ calls as it is (static texts and numbers), or has no use for.
 NOT_WRAPPED = {"ppsched_abi_version", "ppsched_export_to_buffer", "ppsched_kind_text", "ppsched_kind_token",
-               "ppsched_quantity_name", "ppsched_queue_device", "ppsched_status_name", "ppsched_version", "ppsched_version_text"}
+               "ppsched_quantity_name", "ppsched_queue_device", "ppsched_runtime_name", "ppsched_status_name", "ppsched_version",
+               "ppsched_version_text"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
 
 

@@ -888,6 +888,19 @@ void test_texts()
     CHECK(status_of([] { (void)ppsched::op_token(ppsched::Op{}); }) == PPSCHED_ERROR_ARGUMENT);
 }
 
+void test_launch()
+{
+    const Schedule schedule = Schedule::generate(Config(4, 8, 8), "zbv");
+    CHECK(schedule.launch(PPSCHED_RUNTIME_TORCHTITAN) ==
+          "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule ZBVZeroBubble");
+    ppsched::LaunchOptions options;
+    options.csv = "my zbv.csv";
+    CHECK(schedule.launch(PPSCHED_RUNTIME_PYTORCH, options).find(" csv='my zbv.csv' ") != std::string::npos);
+    const auto refused = thrown<ppsched::Refused>([&] { (void)schedule.launch(PPSCHED_RUNTIME_MEGATRON); });
+    CHECK(refused && std::string(refused->what()).find("torchtitan and pytorch can run it") != std::string::npos);
+    CHECK(status_of([&] { (void)schedule.launch(static_cast<ppsched_runtime>(6)); }) == PPSCHED_ERROR_ARGUMENT);
+}
+
 void test_strategies()
 {
     const std::vector<ppsched::Strategy> all = ppsched::strategies();
@@ -960,6 +973,7 @@ const Case cases[] = {
     CASE(test_plan),
     CASE(test_plan_options),
     CASE(test_texts),
+    CASE(test_launch),
     CASE(test_strategies),
     CASE(test_lower_bound),
 };

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+import ppsched
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HAS_YAML = importlib.util.find_spec("yaml") is not None
 
@@ -22,6 +24,25 @@ def blocks(page, language):
 
 def run(*words):
     return subprocess.run([sys.executable, "-m", "ppsched", *words], capture_output=True, text=True, check=False)
+
+
+def launch_cell(schedule, runtime):
+    """What the table of launch arguments says."""
+    try:
+        line = schedule.launch(runtime)
+    except ppsched.Refused:
+        return "-"
+    if "csv" in line:
+        return "CSV"
+    if runtime == ppsched.Runtime.TORCHTITAN:
+        return line.split()[-1]
+    if runtime == ppsched.Runtime.PYTORCH:
+        return line.split()[0].removeprefix("class=")
+    try:
+        schedule.launch(runtime, exact=True)
+    except ppsched.Refused:
+        return "own plan"
+    return "settings" if runtime == ppsched.Runtime.DEEPSPEED else "flags"
 
 
 class DocumentationTest(unittest.TestCase):
@@ -45,7 +66,7 @@ class DocumentationTest(unittest.TestCase):
 
     def test_commands_with_their_output(self):
         """A command, an empty line, and what it prints, with blanks as one likes and "..." for what is left out."""
-        for page, count in (("docs/runtimes.md", 3), ("docs/profiles.md", 2)):
+        for page, count in (("docs/runtimes.md", 5), ("docs/profiles.md", 2)):
             text = (ROOT / page).read_text(encoding="utf-8")
             examples = re.findall(r"^    ppsched (schedule .*)\n\n((?:    .*\n|\n(?=    ))+)", text, flags=re.M)
             self.assertEqual(len(examples), count)
@@ -61,6 +82,15 @@ class DocumentationTest(unittest.TestCase):
         pathlib.Path("profile.yaml").write_text(text, encoding="utf-8")
         result = run("schedule", "--strategy", "zb_h1", "--profile", "profile.yaml")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_table_of_launch_arguments(self):
+        rows = re.findall(r"^\| \[(\w+)\]\(strategies.md#\w+\) \| (.*) \|$", (ROOT / "docs" / "runtimes.md").read_text(encoding="utf-8"),
+                          flags=re.M)
+        self.assertEqual([name for name, _ in rows], [strategy.name for strategy in ppsched.strategies()])
+        for name, cells in rows:
+            chunks = ppsched.find_strategy(name).chunks or (2 if ppsched.find_strategy(name).placement == "loop" else 1)
+            schedule = ppsched.generate(name, ppsched.Config(4, 8, 4 * chunks))
+            self.assertEqual([launch_cell(schedule, runtime) for runtime in ppsched.Runtime], cells.split(" | "), name)
 
     def test_yaml_block(self):
         (text,) = blocks("docs/command.md", "yaml")

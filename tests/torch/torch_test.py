@@ -66,6 +66,18 @@ class TorchTest(unittest.TestCase):
         print(f"# trained from {trained} schedules", file=sys.stderr)
         self.assertGreaterEqual(trained, len(ppsched.strategies()) - 1)
 
+    def test_classes_of_launch_arguments(self):
+        named = set()
+        for schedule in schedules():
+            name = schedule.launch("pytorch").split()[0].removeprefix("class=") if schedule.flushes else "_"
+            if name.startswith("_"):
+                continue
+            with self.subTest(schedule=schedule.name, devices=schedule.devices, name=name):
+                self.assertEqual(train(schedule.export("csv"), name), 0)
+            named.add(name)
+        print(f"# trained with {len(named)} classes", file=sys.stderr)
+        self.assertEqual(len(named), 7)
+
     def test_lowered(self):
         trained = 0
         for schedule in schedules():

@@ -2,7 +2,7 @@
 """Trains one step with PyTorch's own pipeline runtime from a schedule CSV on standard input, a process a row, and compares the
 gradients with those of the same model trained without a pipeline. Prints the largest difference.
 
-usage: train.py FORMAT        compute_only or compute_comms
+usage: train.py FORMAT        compute_only or compute_comms; or a schedule class, which must make that very order
 """
 import csv
 import io
@@ -43,12 +43,35 @@ def gradients_without_pipeline(torch, orders, microbatches):
     return [[sum(single[m][stage][k] for m in order) for k in range(2)] for stage, order in sorted(orders.items())]
 
 
+def built_in(name, stages, microbatches, row):
+    """A schedule of one of PyTorch's classes. (Of its single-stage classes the order is in no list.)"""
+    from torch.distributed.pipelining import schedules
+    kind = getattr(schedules, name)
+    many = issubclass(kind, schedules.PipelineScheduleMulti)
+    schedule = kind(stages if many else stages[0], microbatches, loss_fn=loss_of, scale_grads=False)
+    if many:
+        order = [str(action) for action in schedule.pipeline_order[stages[0].group_rank] if action is not None]
+        assert order == row, f"{name} makes {order}, not {row}"
+    return schedule
+
+
+def from_csv(stages, microbatches, owner, text, form):
+    from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
+    runtime = _PipelineScheduleRuntime(stages, microbatches, loss_fn=loss_of, scale_grads=False)
+    for holder in [runtime, *stages]:
+        holder.stage_index_to_group_rank = dict(owner)
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        file.write(text)
+        file.flush()
+        runtime._load_csv(file.name, format=form)
+    return runtime
+
+
 def run_rank(rank, ranks, text, form, store):
     """Trains this rank's stages; returns the largest gradient difference."""
     import torch
     from torch import distributed
     from torch.distributed.pipelining import PipelineStage
-    from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
     torch.set_num_threads(1)
     owner, orders = {}, {}
     for row, line in enumerate(csv.reader(io.StringIO(text))):
@@ -60,13 +83,10 @@ def run_rank(rank, ranks, text, form, store):
     distributed.init_process_group("gloo", store=distributed.FileStore(store, ranks), rank=rank, world_size=ranks)
     model, mine = layers(torch, len(owner)), [stage for stage in sorted(owner) if owner[stage] == rank]
     stages = [PipelineStage(model[stage], stage, len(owner), torch.device("cpu")) for stage in mine]
-    runtime = _PipelineScheduleRuntime(stages, microbatches, loss_fn=loss_of, scale_grads=False)
-    for holder in [runtime, *stages]:
-        holder.stage_index_to_group_rank = dict(owner)
-    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-        file.write(text)
-        file.flush()
-        runtime._load_csv(file.name, format=form)
+    if form.startswith("Schedule"):
+        runtime = built_in(form, stages, microbatches, list(csv.reader(io.StringIO(text)))[rank])
+    else:
+        runtime = from_csv(stages, microbatches, owner, text, form)
     inputs, targets = batch(torch, microbatches)
     runtime.step(*([inputs] if 0 in mine else []), **({"target": targets} if len(owner) - 1 in mine else {}))
     wanted = gradients_without_pipeline(torch, orders, microbatches)

@@ -6,7 +6,7 @@
     timeline = ppsched.generate("1f1b", config).evaluate()
     print(timeline.metrics.bubble.of_total, timeline.export("text"))
 """
-from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Status
+from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Runtime, Status
 from ._library import Cancelled, Error, InvalidSchedule, Refused, lib
 from .bound import Bound, lower_bound
 from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
@@ -24,10 +24,10 @@ from .views import View
 __version__ = lib.ppsched_version_text().decode()
 
 __all__ = [
-    "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config", "CriticalOp",
-    "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle", "InvalidSchedule", "Kind",
-    "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics", "Objective", "Op", "OpTimes", "Option", "Parting",
-    "Placement", "Plan", "Profile", "Proof", "Reason", "Refused", "Relief", "Schedule", "Sensitivity", "Span", "Spread",
-    "StageSum", "Status", "Strategy", "Timeline", "View", "Wait", "compare_run", "find_strategy", "generate", "lower_bound",
-    "plan", "read", "strategies",
+    "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config",
+    "CriticalOp", "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle",
+    "InvalidSchedule", "Kind", "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics", "Objective", "Op",
+    "OpTimes", "Option", "Parting", "Placement", "Plan", "Profile", "Proof", "Reason", "Refused", "Relief", "Runtime",
+    "Schedule", "Sensitivity", "Span", "Spread", "StageSum", "Status", "Strategy", "Timeline", "View", "Wait",
+    "compare_run", "find_strategy", "generate", "lower_bound", "plan", "read", "strategies",
 ]

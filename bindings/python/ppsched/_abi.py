@@ -88,6 +88,14 @@ class Format(enum.IntEnum):
     SAIL = 7
 
 
+class Runtime(enum.IntEnum):
+    MEGATRON = 1
+    TORCHTITAN = 2
+    PYTORCH = 3
+    DEEPSPEED = 4
+    SAIL = 5
+
+
 class Lowering(enum.IntEnum):
     NONE = 0
     PYTORCH = 1
@@ -233,6 +241,14 @@ class ExportOptions(Structure):
         ("size", c_uint32),
         ("text_columns", c_uint32),
         ("time_scale", c_double),
+    ]
+
+
+class LaunchOptions(Structure):
+    _fields_ = [
+        ("size", c_uint32),
+        ("exact", c_uint32),
+        ("csv", c_char_p),
     ]
 
 
@@ -468,6 +484,8 @@ FUNCTIONS = {
     "ppsched_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_export_to_buffer": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_runtime_name": (c_char_p, [c_int32]),
+    "ppsched_schedule_launch": (c_int32, [c_void_p, c_int32, POINTER(LaunchOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),

@@ -12,6 +12,7 @@ from ._library import Error
 from .config import Config
 from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
+from .launch_options import add_launch_argument, launch_fault, print_launch
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .output import whole_file, write_text
 from .picture import draw
@@ -85,6 +86,7 @@ def _add_schedule(commands):
     add_measured_argument(parser)
     add_lowering_arguments(parser)
     add_channel_arguments(parser)
+    add_launch_argument(parser)
     parser.add_argument("--format", choices=FORMAT_NAMES,
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's")
     parser.add_argument("-o", "--output", metavar="FILE",
@@ -143,7 +145,7 @@ def merged(arguments):
     if "output_file" in values:
         values.setdefault("output", values.pop("output_file"))
     given = {name: value for name, value in vars(arguments).items()
-             if value is not None and name not in ("command", "run", "config", "settings", "placement")}
+             if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch")}
     if arguments.placement is not None:
         given["placement"] = _placement(arguments.placement)
     options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
@@ -193,8 +195,27 @@ def print_text(text, path=None):
         write_text(path, text)
 
 
+def _build(values):
+    """The timeline of the schedule that merged values ask for, within its limits."""
+    with ProgressBar() as bar:
+        schedule = generate(values.get("strategy", "1f1b"), make_config(values), progress=bar)
+    timeline = evaluate(lower(schedule, values), values)
+    check_limit(timeline)
+    return timeline
+
+
+def run_launch(arguments, values):
+    fault = launch_fault(arguments, arguments.format)
+    if fault:
+        raise UsageError(fault)
+    print_launch(_build(values).schedule, arguments)
+
+
 def run_schedule(arguments):
     values = merged(arguments)
+    if arguments.launch is not None:
+        run_launch(arguments, values)
+        return
     output = values.get("output")
     picture = ending_of(output, PICTURES) if output else None
     chosen = values.get("format")
@@ -204,10 +225,7 @@ def run_schedule(arguments):
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
     if values.get("measured") and chosen not in (None, "text", "json"):
         raise UsageError(f"--measured goes with text and json, not with {chosen}")
-    with ProgressBar() as bar:
-        schedule = generate(values.get("strategy", "1f1b"), make_config(values), progress=bar)
-    timeline = evaluate(lower(schedule, values), values)
-    check_limit(timeline)
+    timeline = _build(values)
     if picture:
         if not values.get("no_visualization"):
             with whole_file(output) as temporary:

@@ -5,6 +5,7 @@ import sys
 
 from .cli import FORMATS, LISTS, UsageError, add_cost_arguments, check_limit, ending_of, print_text, terminal_columns
 from .config_file import read_config_file
+from .launch_options import add_launch_argument, launch_fault, print_launch
 from ._library import Error
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, is_lowered, lower
 from .profile_options import Measurement
@@ -30,6 +31,7 @@ def add_commands(commands):
                                               "the options here: one number for all stages, or one a stage.")
     _add_file(convert)
     convert.add_argument("--to", choices=FORMAT_NAMES, help="format of the output (default: by the ending of -o)")
+    add_launch_argument(convert)
     convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
     convert.add_argument("--text-columns", type=int, metavar="N", default=0,
                          help="most columns of a row of text (default: the terminal's, or as many as needed)")
@@ -124,16 +126,28 @@ def _lists(arguments, schedule):
     return {**measurement.lists(), **{name: values[name] for name in LISTS if name in values}, **given}
 
 
-def run_convert(arguments):
+def _format(arguments):
+    """That of the output; None for launch arguments."""
     output, format = arguments.output, arguments.to
-    if format is None:
+    fault = launch_fault(arguments, format) if arguments.launch else None
+    if fault:
+        raise UsageError(fault)
+    if format is None and not arguments.launch:
         format = FORMATS.get(ending_of(output, FORMATS)) if output else None
         if format is None:
             raise UsageError(f"give --to, or -o with one of the endings {' '.join(FORMATS)}")
+    return format
+
+
+def run_convert(arguments):
+    output, format = arguments.output, _format(arguments)
     schedule = _read(arguments)
     lists = _lists(arguments, schedule)
     schedule.config = config_for(schedule, **lists)
     schedule = lower(schedule, vars(arguments))
+    if arguments.launch:
+        print_launch(schedule, arguments)
+        return
     if format in ("csv", "megatron", "deepspeed") or (format == "json" and arguments.no_times):
         print_text(schedule.export(format), output)
         return

@@ -4,7 +4,8 @@ import json
 import math
 import sys
 
-from ._library import Error
+from ._abi import Runtime
+from ._library import Error, Refused
 from .cli import UsageError, add_problem_arguments, make_config, merged, print_text
 from .lowering_options import LOWERINGS, add_channel_arguments, channel_of
 from .plan import plan
@@ -98,7 +99,19 @@ def _details(made, candidate):
             "peak_memory_by_device": [figures.peak_memory for figures in devices],
             "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
                                   for figures, queue in zip(devices, timeline.schedule.queues)],
-            "idle_by_device": [idle._asdict() for idle in timeline.idle]}
+            "idle_by_device": [idle._asdict() for idle in timeline.idle],
+            "launch": launch_row(timeline.schedule)}
+
+
+def launch_row(schedule):
+    """For each runtime the arguments that run a schedule, or why it cannot."""
+    row = {}
+    for runtime in Runtime:
+        try:
+            row[runtime.name.lower()] = {"line": schedule.launch(runtime), "reason": None}
+        except Refused as error:
+            row[runtime.name.lower()] = {"line": None, "reason": str(error)}
+    return row
 
 
 def _why_none(made):

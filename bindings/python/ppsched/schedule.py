@@ -7,9 +7,10 @@ from os import PathLike
 from typing import List, NamedTuple, Optional, Union
 
 from . import _abi
-from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement
+from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement, Runtime
 from ._library import Error, call, check, encoded, lib, new_handle
 from .config import Config, Numbers
+from .launching import launch_line
 from .listener import Listener
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
 from .op import Op, from_record, text_of, to_records
@@ -187,6 +188,16 @@ class Schedule(Shared):
     def export(self, format: Union[Format, str]) -> str:
         """The schedule without times, as "csv", "json", "megatron" or "deepspeed"."""
         return export(self._handle, None, export_format(format))
+
+    def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False) -> str:
+        """What to type to run this schedule: one line for a shell, for the runtime "megatron", "torchtitan", "pytorch",
+        "deepspeed" or "sail". ppsched.Refused where it cannot, with the reason and which others can.
+
+        csv: file that torchtitan and pytorch shall read the order from, as export("csv") has it; without it they do so, from
+        schedule.csv, only where none of PyTorch's classes makes this very order. exact: refuse too where sail-sg's runtime
+        would plan an order of its own of that kind.
+        """
+        return launch_line(self._handle, runtime, csv, exact)
 
     def __repr__(self):
         return f"<ppsched.Schedule {self.name}: {len(self)} ops on {self.devices} devices>"

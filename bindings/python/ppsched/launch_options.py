@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--launch on the command line: the arguments for a training runtime instead of the schedule."""
+from .launching import RUNTIME_NAMES
+from .output import write_text
+
+READ_CSV = ("torchtitan", "pytorch")
+
+
+def add_launch_argument(parser):
+    parser.add_argument("--launch", choices=RUNTIME_NAMES, metavar="RUNTIME",
+                        help=f"print what to type for a training runtime instead: {', '.join(RUNTIME_NAMES)}; with -o FILE.csv "
+                             f"the CSV that {' and '.join(READ_CSV)} read is written too")
+
+
+def launch_fault(arguments, format):
+    """What is wrong with the words, or None."""
+    if format is not None:
+        return "--launch prints arguments; it goes without a format"
+    output = arguments.output
+    if output is not None and (arguments.launch not in READ_CSV or not output.lower().endswith(".csv")):
+        return f"-o {output}: with --launch it is the CSV that {' and '.join(READ_CSV)} read, and ends in .csv"
+    return None
+
+
+def print_launch(schedule, arguments):
+    """Writes the CSV, if one is asked for, and prints the line."""
+    line = schedule.launch(arguments.launch, csv=arguments.output)
+    if arguments.output is not None:
+        write_text(arguments.output, schedule.export("csv"))
+    print(line)

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/launch.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+static const struct ppi_runtime *const table[] = {
+    [PPSCHED_RUNTIME_MEGATRON] = &ppi_megatron_runtime,   [PPSCHED_RUNTIME_TORCHTITAN] = &ppi_torchtitan_runtime,
+    [PPSCHED_RUNTIME_PYTORCH] = &ppi_pytorch_runtime,     [PPSCHED_RUNTIME_DEEPSPEED] = &ppi_deepspeed_runtime,
+    [PPSCHED_RUNTIME_SAIL] = &ppi_sail_runtime,
+};
+
+enum { COUNT = sizeof table / sizeof table[0] };
+
+const struct ppi_runtime *ppi_runtime_of(int32_t runtime)
+{
+    return runtime >= 0 && runtime < COUNT ? table[runtime] : NULL;
+}
+
+bool ppi_only_computes(const ppsched_schedule *schedule)
+{
+    for (uint64_t i = 0; i < schedule->op_count; i++)
+        if (!ppi_is_compute(schedule->ops[i].kind))
+            return false;
+    return true;
+}
+
+bool ppi_is_placed(const ppsched_schedule *schedule, int32_t placement)
+{
+    if (schedule->placement.copies != 1 || schedule->shape.stages % schedule->shape.devices != 0)
+        return false;
+    for (uint32_t s = 0; s < schedule->shape.stages; s++)
+        if (schedule->placement.device_of[s] != ppi_placed_device(placement, &schedule->shape, s, NULL))
+            return false;
+    return true;
+}
+
+static ppsched_status fits(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = launch->schedule;
+    if (!schedule->flushes)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s flushes after every iteration, the schedule does not",
+                        runtime->title);
+    if (schedule->shape.iterations != 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime->title,
+                        schedule->shape.iterations);
+    return runtime->fits(launch, error);
+}
+
+/* "pytorch", "torchtitan and pytorch", "torchtitan, pytorch and sail" */
+struct names {
+    char text[120];
+    size_t length;
+    const char *last; /* not yet in the text */
+    int count;
+};
+
+static void append(struct names *names, const char *text)
+{
+    size_t size = strlen(text);
+    if (size < sizeof names->text - names->length) {
+        memcpy(names->text + names->length, text, size + 1);
+        names->length += size;
+    }
+}
+
+static void add_name(struct names *names, const char *name)
+{
+    if (names->last != NULL) {
+        append(names, names->count > 1 ? ", " : "");
+        append(names, names->last);
+    }
+    names->last = name;
+    names->count++;
+}
+
+static void end_names(struct names *names)
+{
+    append(names, names->count > 1 ? " and " : "");
+    append(names, names->count > 0 ? names->last : "no other runtime here");
+}
+
+static ppsched_status ask(const ppsched_schedule *schedule, const struct ppi_runtime *runtime, bool exact)
+{
+    struct ppi_launch launch = {.schedule = schedule, .exact = exact};
+    return fits(&launch, runtime, NULL);
+}
+
+/* The other runtimes that run this very order, and those that plan one of its kind. OK or NO_MEMORY. */
+static ppsched_status find_others(const ppsched_schedule *schedule, const struct ppi_runtime *runtime, struct names *runs,
+                                  struct names *plans)
+{
+    for (int i = 1; i < COUNT; i++) {
+        if (table[i] == runtime)
+            continue;
+        ppsched_status same = ask(schedule, table[i], true);
+        ppsched_status kind = same == PPSCHED_ERROR_REFUSED ? ask(schedule, table[i], false) : same;
+        if (kind == PPSCHED_ERROR_NO_MEMORY)
+            return kind;
+        if (kind == PPSCHED_OK)
+            add_name(same == PPSCHED_OK ? runs : plans, table[i]->name);
+    }
+    end_names(runs);
+    end_names(plans);
+    return PPSCHED_OK;
+}
+
+/* Says in the message who can. */
+static ppsched_status add_others(const ppsched_schedule *schedule, const struct ppi_runtime *runtime,
+                                 const ppsched_error *reason, ppsched_error *error)
+{
+    struct names runs = {.count = 0}, plans = {.count = 0};
+    struct ppi_place place = {reason->device, reason->stage, reason->microbatch, reason->position};
+    if (find_others(schedule, runtime, &runs, &plans) != PPSCHED_OK)
+        return ppi_fail_memory(error, "the other runtimes");
+    if (plans.count == 0)
+        return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place, "%s; %s can run it", reason->message, runs.text);
+    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place, "%s; %s can run it, %s one of its kind", reason->message, runs.text,
+                       plans.text);
+}
+
+ppsched_status ppi_launch_fits(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
+{
+    ppsched_error reason;
+    ppsched_status status = fits(launch, runtime, &reason);
+    if (status == PPSCHED_ERROR_REFUSED)
+        return add_others(launch->schedule, runtime, &reason, error);
+    if (status != PPSCHED_OK && error != NULL)
+        *error = reason;
+    return status;
+}

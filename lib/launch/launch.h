@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arguments with which training runtimes run a schedule: a row a runtime, that says whether it can and writes the line. */
+#ifndef PPSCHED_LAUNCH_LAUNCH_H
+#define PPSCHED_LAUNCH_LAUNCH_H
+
+#include <ppsched/launch.h>
+
+#include "format/order_1f1b.h"
+#include "launch/line.h"
+#include "launch/torch_class.h"
+
+struct ppi_sail_kind;
+
+/* What is asked, and what a runtime's `fits` leaves for its `write`. */
+struct ppi_launch {
+    const ppsched_schedule *schedule;
+    const char *csv; /* the caller's file, or NULL */
+    bool exact;
+
+    struct ppi_order_1f1b order;         /* MEGATRON, SAIL */
+    const struct ppi_torch_class *maker; /* TORCHTITAN, PYTORCH: what makes the order; NULL: a CSV does */
+    bool lowered;                        /* PYTORCH: the CSV has other ops than computation */
+    const struct ppi_sail_kind *kind;    /* SAIL */
+};
+
+struct ppi_runtime {
+    const char *name;  /* on the command line */
+    const char *title; /* as it calls itself */
+    /* OK, or REFUSED with the reason. The schedule can be run, and has one iteration. */
+    ppsched_status (*fits)(struct ppi_launch *launch, ppsched_error *error);
+    void (*write)(const struct ppi_launch *launch, struct ppi_line *line);
+};
+
+extern const struct ppi_runtime ppi_megatron_runtime;
+extern const struct ppi_runtime ppi_torchtitan_runtime;
+extern const struct ppi_runtime ppi_pytorch_runtime;
+extern const struct ppi_runtime ppi_deepspeed_runtime;
+extern const struct ppi_runtime ppi_sail_runtime;
+
+/* The runtime's row, or NULL. */
+const struct ppi_runtime *ppi_runtime_of(int32_t runtime);
+
+/* Whether a runtime can run the schedule. REFUSED tells the reason and which others can. */
+ppsched_status ppi_launch_fits(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error);
+
+/* Whether all ops are F, B, I and W. */
+bool ppi_only_computes(const ppsched_schedule *schedule);
+
+/* Whether all stages are where a placement has them, as many on each device. */
+bool ppi_is_placed(const ppsched_schedule *schedule, int32_t placement);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sail-sg's runtime takes no order: flags pick a kind of schedule, which it plans itself. Only its 1F1B is this library's order
+ * op by op. Of the others it makes one of the same kind, and the schedule must hold as much as that may. */
+#include <string.h>
+
+#include "base/error.h"
+#include "format/formats.h"
+#include "launch/launch.h"
+
+struct ppi_sail_kind {
+    const char *strategy; /* name of the schedule; NULL: it goes by the order */
+    uint32_t chunks;
+    int32_t placement;
+    uint32_t (*holds)(uint32_t devices); /* stage passes from F to W that it may hold on a device; NULL: the flags limit that */
+    const char *flags;
+    const char *number; /* flag with a number, or NULL */
+};
+
+static uint32_t holds_zb(uint32_t devices)
+{
+    return 2 * devices;
+}
+
+static uint32_t holds_half(uint32_t devices)
+{
+    return 2 * ((devices + 2) / 2);
+}
+
+static uint32_t holds_min(uint32_t devices)
+{
+    return 2 * ((devices + 4) / 3);
+}
+
+#define ZERO_BUBBLE 1, PPSCHED_PLACEMENT_LINEAR, NULL, "--enable-zero-bubble", "--zero-bubble-max-pending-backward"
+#define V_SCHEDULE "--zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup "
+
+static const struct ppi_sail_kind kind_1f1b = {.flags = "--enable-zb-runtime"};
+static const struct ppi_sail_kind kind_interleaved = {.flags = "--enable-zb-runtime", .number = "--interleave-group-size"};
+
+static const struct ppi_sail_kind kinds[] = {
+    {"zb_h1", ZERO_BUBBLE},
+    {"zb_h2", ZERO_BUBBLE},
+    {"zb_auto", ZERO_BUBBLE},
+    {"zbv", 2, PPSCHED_PLACEMENT_V, holds_zb, V_SCHEDULE "zb"},
+    {"zbv_auto", 2, PPSCHED_PLACEMENT_V, holds_zb, V_SCHEDULE "zb"},
+    {"v_half", 2, PPSCHED_PLACEMENT_V, holds_half, V_SCHEDULE "half"},
+    {"v_min", 2, PPSCHED_PLACEMENT_V, holds_min, V_SCHEDULE "min"},
+    {"v_1f1b", 2, PPSCHED_PLACEMENT_V, NULL, "--enable-1f1b-v"},
+};
+
+/* Most stage passes between their F and their backward on a device; with `weights`, and their weight gradient. */
+static uint32_t most_held(const ppsched_schedule *schedule, bool weights)
+{
+    uint32_t most = 0;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        uint32_t held = 0;
+        for (size_t i = 0; i < schedule->queues[d].count; i++) {
+            uint8_t kind = schedule->queues[d].ops[i].kind;
+            held += kind == PPSCHED_KIND_F;
+            held -= kind == PPSCHED_KIND_B || kind == (weights ? PPSCHED_KIND_W : PPSCHED_KIND_I);
+            most = held > most ? held : most;
+        }
+    }
+    return most;
+}
+
+/* 1F1B, or interleaved in groups that the runtime takes: it cuts them down to D. */
+static const struct ppi_sail_kind *kind_of_order(struct ppi_launch *launch)
+{
+    launch->order = ppi_order_of(launch->schedule);
+    if (ppi_has_order(launch->schedule, &launch->order, "sail-sg", NULL) != PPSCHED_OK)
+        return NULL;
+    if (launch->order.chunks == 1)
+        return &kind_1f1b;
+    return launch->order.group_size <= launch->order.devices ? &kind_interleaved : NULL;
+}
+
+static bool is_of_kind(const ppsched_schedule *schedule, const struct ppi_sail_kind *kind)
+{
+    return strcmp(kind->strategy, schedule->name) == 0 && schedule->shape.stages == kind->chunks * schedule->shape.devices &&
+           ppi_is_placed(schedule, kind->placement) && ppi_only_computes(schedule);
+}
+
+static const struct ppi_sail_kind *kind_of_name(const ppsched_schedule *schedule)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (is_of_kind(schedule, &kinds[i]))
+            return &kinds[i];
+    return NULL;
+}
+
+/* No flags make it; perhaps a file holds it. */
+static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, ppsched_error *error)
+{
+    ppsched_status status = ppi_sail_format.fits(schedule, error);
+    return status != PPSCHED_OK ? status
+               : ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s; only its scheduled nodes (format sail) carry this order", why);
+}
+
+static ppsched_status check_memory(const ppsched_schedule *schedule, const struct ppi_sail_kind *kind, ppsched_error *error)
+{
+    uint32_t passes = kind->chunks * schedule->shape.microbatches;
+    ppsched_error why;
+    if (kind->holds == NULL)
+        return PPSCHED_OK;
+    uint32_t theirs = kind->holds(schedule->shape.devices), ours = most_held(schedule, true);
+    theirs = theirs < passes ? theirs : passes;
+    if (ours >= theirs)
+        return PPSCHED_OK;
+    ppi_fail(&why, PPSCHED_ERROR_REFUSED,
+             "sail-sg's %s may hold %u stage passes on a device and takes no limit, this one holds %u", schedule->name, theirs,
+             ours);
+    return refuse(schedule, why.message, error);
+}
+
+static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = launch->schedule;
+    if (schedule->shape.devices == 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's runtime has no pipeline on one device");
+    const struct ppi_sail_kind *kind = kind_of_order(launch);
+    if (kind == NULL)
+        kind = kind_of_name(schedule);
+    launch->kind = kind;
+    if (kind == NULL)
+        return refuse(schedule, "sail-sg has no flags for this order", error);
+    if (launch->exact && kind != &kind_1f1b)
+        return refuse(schedule, "sail-sg plans an order of its own of that kind", error);
+    return check_memory(schedule, kind, error);
+}
+
+static void write(const struct ppi_launch *launch, struct ppi_line *line)
+{
+    const struct ppi_sail_kind *kind = launch->kind;
+    ppi_line_flag(line, "--pipeline-model-parallel-size", launch->schedule->shape.devices);
+    ppi_line_word(line, kind->flags);
+    if (kind == &kind_interleaved)
+        ppi_line_flag(line, kind->number, launch->order.group_size);
+    else if (kind->number != NULL)
+        ppi_line_flag(line, kind->number, most_held(launch->schedule, false));
+}
+
+const struct ppi_runtime ppi_sail_runtime = {
+    .name = "sail",
+    .title = "sail-sg's runtime",
+    .fits = fits,
+    .write = write,
+};

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch arguments in Python and on the command line. What each line holds is tested in C; here that it arrives, that a shell
+and an argument parser read it, and that the CSV which it names is there."""
+import argparse
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ppsched
+
+NAMES = ["megatron", "torchtitan", "pytorch", "deepspeed", "sail"]
+CSV_FLAG = "--parallelism.pipeline_parallel_schedule_csv"
+
+
+def generate(strategy, devices, microbatches, stages=None, **values):
+    return ppsched.generate(strategy, ppsched.Config(devices, microbatches, stages, **values))
+
+
+def parser():
+    """Of the flags that the lines have."""
+    words = argparse.ArgumentParser(allow_abbrev=False)
+    for name in ("--pipeline-model-parallel-size", "--num-virtual-stages-per-pipeline-rank",
+                 "--microbatch-group-size-per-virtual-pipeline-stage", "--parallelism.pipeline_parallel_degree",
+                 "--zero-bubble-max-pending-backward", "--interleave-group-size"):
+        words.add_argument(name, type=int)
+    for name in ("--enable-zb-runtime", "--enable-zero-bubble", "--zero-bubble-v-schedule", "--enable-1f1b-v",
+                 "--overlap-moe-expert-parallel-comm"):
+        words.add_argument(name, action="store_true")
+    words.add_argument("--zero-bubble-v-schedule-mem-setup", choices=("zb", "half", "min"))
+    words.add_argument("--parallelism.pipeline_parallel_schedule")
+    words.add_argument(CSV_FLAG)
+    return words
+
+
+class ScheduleTest(unittest.TestCase):
+    def test_names_and_members(self):
+        schedule = generate("1f1b", 2, 4)
+        self.assertEqual([runtime.name.lower() for runtime in ppsched.Runtime], NAMES)
+        for runtime in ppsched.Runtime:
+            self.assertEqual(schedule.launch(runtime), schedule.launch(runtime.name.lower()))
+        self.assertEqual(schedule.launch("deepspeed"), "num_stages=2 gradient_accumulation_steps=4")
+
+    def test_refusals(self):
+        schedule = generate("zbv", 4, 8, 8)
+        with self.assertRaisesRegex(ppsched.Refused, "^Megatron-LM runs .*; torchtitan and pytorch can run it, sail one of its kind$"):
+            schedule.launch("megatron")
+        with self.assertRaisesRegex(ppsched.Refused, "sail-sg plans an order of its own"):
+            schedule.launch("sail", exact=True)
+        with self.assertRaises(ppsched.Refused) as caught:
+            generate("gpipe", 4, 8).launch("deepspeed")
+        self.assertEqual((caught.exception.device, caught.exception.position), (0, 4))
+
+    def test_bad_arguments(self):
+        schedule = generate("1f1b", 2, 4)
+        for runtime in ("nccl", "", 0, 7, None):
+            with self.assertRaises(ppsched.Error):
+                schedule.launch(runtime)
+        for csv in ("", "a\nb", "a\0b", 7, "\udcff"):
+            with self.assertRaises(ppsched.Error):
+                schedule.launch("pytorch", csv=csv)
+
+    def test_invalid_schedules(self):
+        schedule = ppsched.Schedule.from_queues(ppsched.Config(2, 1), [["0F0", "0B0"], ["1F0"]])
+        with self.assertRaises(ppsched.InvalidSchedule):
+            schedule.launch("pytorch")
+
+    def test_flags_can_be_parsed(self):
+        lines = 0
+        for strategy in ppsched.strategies():
+            for devices, chunks, microbatches in ((2, 2, 4), (4, 2, 9), (3, 3, 12)):
+                try:
+                    schedule = generate(strategy.name, devices, microbatches, devices * (strategy.chunks or chunks),
+                                        options={"effort": 0, "placement": "loop"} if strategy.name == "auto" else {})
+                except ppsched.Refused:
+                    continue
+                for runtime in ("megatron", "torchtitan", "sail"):
+                    try:
+                        words = vars(parser().parse_args(shlex.split(schedule.launch(runtime))))
+                    except ppsched.Refused:
+                        continue
+                    size = words["parallelism.pipeline_parallel_degree" if runtime == "torchtitan" else "pipeline_model_parallel_size"]
+                    self.assertEqual(size, devices)
+                    lines += 1
+        self.assertGreater(lines, 60)
+
+    def test_names_of_files_pass_through_a_shell(self):
+        schedule = generate("zb_h2", 2, 4)
+        for name in ("a b.csv", "it's.csv", "$HOME.csv", "a;b|c.csv", 'x".csv', "~.csv", "a*b?.csv", "\u00e4\u4e2d.csv", "a\\b.csv", "#.csv"):
+            words = shlex.split(schedule.launch("pytorch", csv=name))
+            self.assertIn(f"csv={name}", words)
+            line = schedule.launch("torchtitan", csv=name)
+            shell = subprocess.run(["sh", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True, check=True)
+            self.assertEqual(shell.stdout.splitlines()[-1], name)
+
+    def test_classes_are_named_for_orders_whatever_made_them(self):
+        for strategy, devices, stages, microbatches in (("1f1b", 3, 3, 6), ("looped_bfs", 2, 4, 3), ("zbv", 3, 6, 5),
+                                                        ("dualpipe_v", 2, 4, 6), ("interleaved_zb", 2, 6, 4)):
+            schedule = generate(strategy, devices, microbatches, stages)
+            again = ppsched.Schedule.from_text(schedule.export("csv"), "csv")
+            self.assertEqual(again.launch("pytorch"), schedule.launch("pytorch"))
+            self.assertNotIn("csv", again.launch("pytorch"))
+            self.assertIn("csv=mine.csv", again.launch("pytorch", csv="mine.csv"))
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(folder.name)
+        self.addCleanup(folder.cleanup)
+
+    def run_command(self, *words):
+        return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False,
+                              cwd=self.folder)
+
+    def succeed(self, *words):
+        result = self.run_command(*words)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(result.stdout.count("\n"), 1)
+        return result.stdout.rstrip("\n")
+
+    def fail_with(self, code, part, *words):
+        result = self.run_command(*words)
+        self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
+        self.assertIn(part, result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
+        self.assertEqual(list(self.folder.glob("out*")), [])
+
+    def test_schedule(self):
+        self.assertEqual(self.succeed("schedule", "-s", 4, "-b", 8, "--launch", "megatron"), "--pipeline-model-parallel-size 4")
+        self.assertEqual(self.succeed("schedule", "--strategy", "zbv", "--num-devices", 2, "-s", 4, "-b", 8, "--launch", "sail"),
+                         "--pipeline-model-parallel-size 2 --zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup zb")
+        self.fail_with(1, "torchtitan and pytorch can run it", "schedule", "--strategy", "gpipe", "-s", 4, "-b", 8, "--launch", "megatron")
+
+    def test_csv_beside_the_line(self):
+        words = ("schedule", "--strategy", "zb_h1", "-s", 3, "-b", 6)
+        plain = self.run_command(*words, "--format", "csv").stdout
+        self.assertEqual(self.succeed(*words, "--launch", "torchtitan", "-o", "my zb.CSV").split("csv ")[1], "'my zb.CSV'")
+        self.assertEqual((self.folder / "my zb.CSV").read_text(encoding="utf-8"), plain)
+        line = self.succeed(*words, "--lower", "pytorch", "--launch", "pytorch", "-o", "lowered.csv")
+        self.assertTrue(line.endswith("csv=lowered.csv format=compute_comms"))
+        self.assertIn("SEND_F", (self.folder / "lowered.csv").read_text(encoding="utf-8"))
+        self.fail_with(1, "lowers them itself; pytorch can run it", *words, "--lower", "pytorch", "--launch", "torchtitan", "-o", "out.csv")
+        self.fail_with(1, "cannot write", *words, "--launch", "pytorch", "-o", "missing/out.csv")
+
+    def test_usage(self):
+        words = ("schedule", "-s", 2, "-b", 2, "--launch")
+        self.fail_with(2, "invalid choice", *words, "nccl")
+        self.fail_with(2, "without a format", *words, "pytorch", "--format", "csv")
+        self.fail_with(2, "ends in .csv", *words, "pytorch", "-o", "out.json")
+        self.fail_with(2, "ends in .csv", *words, "megatron", "-o", "out.csv")
+        self.fail_with(1, "over its limit", *words, "pytorch", "--mem-limit", 1)
+
+    def test_output_of_a_config_file_is_left_alone(self):
+        (self.folder / "config.json").write_text('{"num_stages": 2, "num_batches": 4, "output": "out.png"}', encoding="utf-8")
+        self.assertEqual(self.succeed("schedule", "-c", "config.json", "--launch", "deepspeed"),
+                         "num_stages=2 gradient_accumulation_steps=4")
+        self.assertEqual(list(self.folder.glob("out*")), [])
+
+    def test_convert(self):
+        for name, strategy in (("v.json", "v_min"), ("v.csv", "v_min"), ("plain.csv", "1f1b")):
+            stages = 4 if strategy == "1f1b" else 8
+            self.assertEqual(self.run_command("schedule", "--strategy", strategy, "--num-devices", 4, "-s", stages, "-b", 8, "-o", name).returncode, 0)
+        self.assertTrue(self.succeed("convert", "v.json", "--launch", "sail").endswith("--zero-bubble-v-schedule-mem-setup min"))
+        self.fail_with(1, "only its scheduled nodes (format sail) carry this order", "convert", "v.csv", "--launch", "sail")
+        self.assertEqual(self.succeed("convert", "plain.csv", "--launch", "pytorch"),
+                         "class=Schedule1F1B pp_size=4 num_stages=4 n_microbatches=8 style=loop")
+        self.assertTrue(self.succeed("convert", "v.json", "--launch", "torchtitan", "-o", "new.csv").endswith("new.csv"))
+        self.assertEqual((self.folder / "new.csv").read_text(encoding="utf-8"), (self.folder / "v.csv").read_text(encoding="utf-8"))
+        self.assertTrue(self.succeed("convert", "plain.csv", "--lower", "just_in_time", "--launch", "pytorch").endswith("compute_comms"))
+        self.fail_with(2, "without a format", "convert", "plain.csv", "--launch", "pytorch", "--to", "json")
+        self.fail_with(2, "ends in .csv", "convert", "plain.csv", "--launch", "pytorch", "-o", "out.txt")
+
+
+if __name__ == "__main__":
+    unittest.main()

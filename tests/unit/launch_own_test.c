@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launch arguments of schedules of one's own, of lowered ones, and of such that nothing runs; and the call itself. */
+#include "support/launching.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- schedules of one's own --- */
+
+/* The ops of each device as tokens; NULL after the last device. `map` may be NULL. */
+static ppsched_schedule *schedule_of(int devices, int stages, int microbatches, int32_t placement, const uint32_t *map,
+                                     const char *const queues[])
+{
+    ppsched_config *config = make_config(devices, stages, microbatches);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_config_set_placement(config, placement, map, map != NULL ? (size_t)stages : 0, &error), &error);
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    for (uint32_t d = 0; queues[d] != NULL; d++) {
+        char *copy = strdup(queues[d]);
+        for (char *token = strtok(copy, " "); token != NULL; token = strtok(NULL, " ")) {
+            ppsched_op op = {.microbatch = PPSCHED_NONE, .kind = PPSCHED_KIND_UNSHARD};
+            if (strcmp(token, "0UNSHARD") != 0)
+                op = op_from_token(token);
+            expect_ok(ppsched_builder_append(builder, d, &op, 1, &error), &error);
+        }
+        free(copy);
+    }
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+    return schedule;
+}
+
+static void test_placements(void **state)
+{
+    static const uint32_t crossed[] = {1, 0}, alone[] = {0, 0}, straight[] = {0, 1}, uneven[] = {0, 1, 0};
+    ppsched_schedule *schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_MAP, crossed,
+                                             (const char *const[]){"1F0 1B0", "0F0 0B0", NULL});
+    (void)state;
+    expect_line(schedule, PYTORCH, NULL, "class=_PipelineScheduleRuntime pp_size=2 num_stages=2 n_microbatches=1 "
+                                         "stage_index_to_group_rank=1,0 csv=schedule.csv format=compute_only");
+    expect_refused(schedule, TORCHTITAN, NULL, "in a loop, or in a v of two stages a device; pytorch can run it");
+    ppsched_schedule_release(schedule);
+    schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_MAP, alone, (const char *const[]){"0F0 1F0 1B0 0B0", "", NULL});
+    expect_refused(schedule, PYTORCH, NULL, "PyTorch wants an op on every rank; device 1 has none; no other runtime");
+    ppsched_schedule_release(schedule);
+    schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_MAP, straight, (const char *const[]){"0F0 0B0", "1F0 1B0", NULL});
+    expect_line(schedule, PYTORCH, NULL, "class=ScheduleGPipe pp_size=2 num_stages=2 n_microbatches=1 style=loop");
+    expect_line(schedule, MEGATRON, NULL, "--pipeline-model-parallel-size 2");
+    ppsched_schedule_release(schedule);
+    schedule = schedule_of(2, 3, 1, PPSCHED_PLACEMENT_MAP, uneven, (const char *const[]){"0F0 2F0 2B0 0B0", "1F0 1B0", NULL});
+    expect_line(schedule, PYTORCH, NULL, "class=_PipelineScheduleRuntime pp_size=2 num_stages=3 n_microbatches=1 "
+                                         "stage_index_to_group_rank=0,1,0 csv=schedule.csv format=compute_only");
+    expect_refused(schedule, TORCHTITAN, NULL, "in a loop, or in a v of two stages a device; pytorch can run it");
+    expect_refused(schedule, MEGATRON, NULL,
+                   "the same number of stages on each of 2 devices, not 3 in all; pytorch can run it");
+    ppsched_schedule_release(schedule);
+}
+
+static void test_a_v_of_more(void **state)
+{
+    ppsched_config *config = make_config(2, 6, 2);
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_option(config, "placement", "v", &error), &error);
+    expect_ok(ppsched_config_set_option(config, "effort", "0", &error), &error);
+    ppsched_schedule *schedule = make_schedule(config, "auto");
+    expect_line(schedule, PYTORCH, NULL, "class=_PipelineScheduleRuntime pp_size=2 num_stages=6 n_microbatches=2 style=v "
+                                         "csv=schedule.csv format=compute_only");
+    expect_refused(schedule, TORCHTITAN, NULL, "in a v of two stages a device; pytorch can run it");
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+/* What a file made elsewhere is called says nothing, but where sail-sg goes by the name. */
+static void test_orders_without_a_name(void **state)
+{
+    ppsched_schedule *schedule = schedule_of(2, 2, 2, PPSCHED_PLACEMENT_DEFAULT, NULL,
+                                             (const char *const[]){"0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1", NULL});
+    (void)state;
+    expect_line(schedule, MEGATRON, NULL, "--pipeline-model-parallel-size 2");
+    expect_line(schedule, PYTORCH, NULL, "class=Schedule1F1B pp_size=2 num_stages=2 n_microbatches=2 style=loop");
+    expect_line(schedule, DEEPSPEED, NULL, "num_stages=2 gradient_accumulation_steps=2");
+    expect_line(schedule, SAIL, NULL, "--pipeline-model-parallel-size 2 --enable-zb-runtime");
+    ppsched_schedule_release(schedule);
+    schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_DEFAULT, NULL,
+                           (const char *const[]){"0F0 0I0 0W0", "1F0 1I0 1W0", NULL});
+    expect_refused(schedule, SAIL, NULL, "sail-sg has no flags for this order");
+    ppsched_schedule_release(schedule);
+}
+
+static void test_lowered_schedules(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 4);
+    ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
+    ppsched_schedule *schedule = make_schedule(config, "zb_h1"), *lowered = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
+    expect_line(lowered, PYTORCH, NULL, "class=_PipelineScheduleRuntime pp_size=2 num_stages=2 n_microbatches=4 style=loop "
+                                        "csv=schedule.csv format=compute_comms");
+    expect_refused(lowered, TORCHTITAN, NULL,
+                   "torchtitan reads CSVs of computation alone and lowers them itself; pytorch can run it");
+    expect_refused(lowered, MEGATRON, NULL, "device 0 has 0SEND_F0 at position 1");
+    expect_refused(lowered, SAIL, NULL, "sail-sg has no flags for this order; only its scheduled nodes");
+    ppsched_schedule_release(lowered);
+    options = (ppsched_lower_options){.size = sizeof options, .unshard = 2};
+    expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
+    expect_refused(lowered, PYTORCH, NULL, "PyTorch wants all sends and receives, or computation alone: device 0: 0I0 at");
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+static void test_ops_that_are_refused(void **state)
+{
+    ppsched_schedule *schedule = schedule_of(1, 1, 1, PPSCHED_PLACEMENT_DEFAULT, NULL,
+                                             (const char *const[]){"0UNSHARD 0F0 0B0", NULL});
+    (void)state;
+    expect_line(schedule, PYTORCH, NULL, "class=_PipelineScheduleRuntime pp_size=1 num_stages=1 n_microbatches=1 style=loop "
+                                         "csv=schedule.csv format=compute_comms");
+    ppsched_schedule_release(schedule);
+    schedule = schedule_of(1, 1, 1, PPSCHED_PLACEMENT_DEFAULT, NULL,
+                           (const char *const[]){"0F0 0RECOMPUTE0 0B0", NULL});
+    expect_refused(schedule, PYTORCH, NULL,
+                   "PyTorch's CSV has no RECOMPUTE, which device 0 has at position 1; no other runtime");
+    ppsched_schedule_release(schedule);
+}
+
+static void test_iterations(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_iterations(config, 3, &error), &error);
+    ppsched_schedule *schedule = make_schedule(config, "1f1b");
+    for (int32_t runtime = MEGATRON; runtime <= SAIL; runtime++)
+        expect_refused(schedule, runtime, NULL,
+                       "takes the schedule of one iteration, not of 3; no other runtime here can run it");
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+static void test_schedules_that_cannot_be_run(void **state)
+{
+    ppsched_schedule *schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_DEFAULT, NULL,
+                                             (const char *const[]){"0F0 0B0", "1F0", NULL});
+    (void)state;
+    for (int32_t runtime = MEGATRON; runtime <= SAIL; runtime++)
+        free(line_with(schedule, runtime, NULL, PPSCHED_ERROR_INVALID_SCHEDULE));
+    ppsched_schedule_release(schedule);
+}
+
+/* --- the call --- */
+
+static void test_arguments(void **state)
+{
+    ppsched_schedule *schedule = sized_schedule("1f1b", 2, 2, 2, NULL);
+    ppsched_launch_options empty = {.size = sizeof empty, .csv = ""}, control = {.size = sizeof control, .csv = "a\nb"};
+    ppsched_launch_options unsized = {.size = 0}, twice = {.size = sizeof twice, .exact = 2};
+    ppsched_error error;
+    size_t needed = 7;
+    (void)state;
+    assert_int_equal(ppsched_schedule_launch(NULL, MEGATRON, NULL, NULL, 0, &needed, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_launch(schedule, MEGATRON, NULL, NULL, 0, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_launch(schedule, MEGATRON, NULL, NULL, 1, &needed, &error), PPSCHED_ERROR_ARGUMENT);
+    for (int32_t runtime = -1; runtime <= 6; runtime += runtime == 0 ? 6 : 1)
+        assert_int_equal(ppsched_schedule_launch(schedule, runtime, NULL, NULL, 0, &needed, &error), PPSCHED_ERROR_ARGUMENT);
+    free(line_with(schedule, PYTORCH, &empty, PPSCHED_ERROR_ARGUMENT));
+    free(line_with(schedule, PYTORCH, &control, PPSCHED_ERROR_ARGUMENT));
+    free(line_with(schedule, PYTORCH, &unsized, PPSCHED_ERROR_STRUCT_SIZE));
+    free(line_with(schedule, PYTORCH, &twice, PPSCHED_ERROR_RANGE));
+    assert_int_equal(needed, 7);
+    ppsched_schedule_release(schedule);
+}
+
+static void test_names(void **state)
+{
+    static const char *const names[] = {NULL, "megatron", "torchtitan", "pytorch", "deepspeed", "sail", NULL};
+    (void)state;
+    for (int32_t runtime = 1; runtime < 6; runtime++)
+        assert_string_equal(ppsched_runtime_name(runtime), names[runtime]);
+    assert_null(ppsched_runtime_name(0));
+    assert_null(ppsched_runtime_name(6));
+    assert_null(ppsched_runtime_name(-1));
+}
+
+static void test_buffers_that_are_too_small(void **state)
+{
+    ppsched_schedule *schedule = sized_schedule("zbv", 4, 8, 8, NULL);
+    ppsched_launch_options options = {.size = sizeof options, .csv = "a b'c.csv"};
+    ppsched_error error;
+    (void)state;
+    for (int32_t runtime = TORCHTITAN; runtime <= SAIL; runtime += runtime == PYTORCH ? 2 : 1) {
+        char *line = line_with(schedule, runtime, &options, PPSCHED_OK);
+        size_t length = strlen(line), needed = 0;
+        char *buffer = malloc(length + 1);
+        for (size_t capacity = 0; capacity <= length; capacity++) {
+            memset(buffer, '#', length + 1);
+            assert_int_equal(ppsched_schedule_launch(schedule, runtime, &options, buffer, capacity, &needed, &error),
+                             PPSCHED_ERROR_BUFFER);
+            assert_int_equal(needed, length);
+            for (size_t i = 0; i <= length; i++)
+                assert_int_equal(buffer[i], '#');
+        }
+        free(buffer);
+        free(line);
+    }
+    ppsched_schedule_release(schedule);
+}
+
+/* An allocator that fails once. */
+struct host {
+    int live, until_failure;
+};
+
+static void *allocate(void *user, size_t size)
+{
+    struct host *host = user;
+    if (host->until_failure-- == 0)
+        return NULL;
+    host->live++;
+    return malloc(size);
+}
+
+static void release(void *user, void *memory)
+{
+    ((struct host *)user)->live--;
+    free(memory);
+}
+
+static void test_memory_that_runs_out(void **state)
+{
+    struct host host = {0, -1};
+    ppsched_environment environment = {.size = sizeof environment, .user = &host, .allocate = allocate, .release = release};
+    ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_PYTORCH};
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL, *lowered = NULL;
+    ppsched_error error;
+    size_t needed;
+    (void)state;
+    expect_ok(ppsched_config_create(&config, 2, 2, 2, &environment, &error), &error);
+    expect_ok(ppsched_schedule_generate(&schedule, config, "zb_h1", &error), &error);
+    expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
+    int live = host.live;
+    for (int32_t runtime = MEGATRON; runtime <= SAIL; runtime++)
+        for (int i = 0;; i++) {
+            host.until_failure = i;
+            ppsched_status status = ppsched_schedule_launch(lowered, runtime, NULL, NULL, 0, &needed, &error);
+            assert_int_equal(host.live, live);
+            if (host.until_failure >= 0) { /* it had all */
+                assert_int_equal(status, runtime == PYTORCH ? PPSCHED_OK : PPSCHED_ERROR_REFUSED);
+                assert_true(i > 5);
+                break;
+            }
+            assert_int_equal(status, PPSCHED_ERROR_NO_MEMORY);
+        }
+    host.until_failure = -1;
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    assert_int_equal(host.live, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_placements),
+        cmocka_unit_test(test_a_v_of_more),
+        cmocka_unit_test(test_orders_without_a_name),
+        cmocka_unit_test(test_lowered_schedules),
+        cmocka_unit_test(test_ops_that_are_refused),
+        cmocka_unit_test(test_iterations),
+        cmocka_unit_test(test_schedules_that_cannot_be_run),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_buffers_that_are_too_small),
+        cmocka_unit_test(test_memory_that_runs_out),
+    };
+    return cmocka_run_group_tests_name("launch_own", tests, NULL, NULL);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launch arguments: every strategy on every runtime, sizes at the edge of what runtimes take, and what is refused. */
+#include "support/launching.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- every strategy on every runtime --- */
+
+/* By runtime; what begins with "!" is the reason of a refusal. `who` is the end of the refusals of others. */
+struct row {
+    const char *strategy;
+    int stages;
+    const char *megatron, *torchtitan, *pytorch, *deepspeed, *sail, *who;
+};
+
+#define MEGATRON_4 "--pipeline-model-parallel-size 4"
+#define TITAN(name) "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule " name
+#define TITAN_CSV(name) TITAN(name) " --parallelism.pipeline_parallel_schedule_csv schedule.csv"
+#define CLASS(name, stages, style) "class=Schedule" name " pp_size=4 num_stages=" stages " n_microbatches=8 style=" style
+#define CSV(stages, style)                                                                                                     \
+    "class=_PipelineScheduleRuntime pp_size=4 num_stages=" stages " n_microbatches=8 style=" style                             \
+    " csv=schedule.csv format=compute_only"
+#define NOT_1F1B(has, wants) "!Megatron-LM runs 1F1B orders: device 0 has " has ", where Megatron-LM would run " wants "; "
+#define NOT_DEEP(has, wants) "!DeepSpeed runs 1F1B orders: device 0 has " has ", where DeepSpeed would run " wants "; "
+#define TWO_STAGES "!DeepSpeed runs one stage a device, not 8 stages on 4; "
+#define NODES "!sail-sg has no flags for this order; only its scheduled nodes (format sail) carry this order; "
+#define FLUSHES " flushes after every iteration, the schedule does not; "
+#define NO_FLUSH                                                                                                               \
+    "!Megatron-LM" FLUSHES, "!torchtitan" FLUSHES, "!PyTorch" FLUSHES, "!DeepSpeed" FLUSHES, "!sail-sg's runtime" FLUSHES
+#define ZERO_BUBBLE(n) MEGATRON_4 " --enable-zero-bubble --zero-bubble-max-pending-backward " n
+#define V_SCHEDULE(setup) MEGATRON_4 " --zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup " setup
+#define TORCH "torchtitan and pytorch can run it"
+#define TORCH_AND_SAIL TORCH ", sail one of its kind"
+#define NOBODY "no other runtime here can run it"
+
+static const struct row rows[] = {
+    {"gpipe", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN("GPipe"), CLASS("GPipe", "4", "loop"),
+     NOT_DEEP("0F4 at position 4", "0B0"), NODES, TORCH},
+    {"1f1b", 4, MEGATRON_4, TITAN("1F1B"), CLASS("1F1B", "4", "loop"), "num_stages=4 gradient_accumulation_steps=8",
+     MEGATRON_4 " --enable-zb-runtime", ""},
+    {"eager_1f1b", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"),
+     CLASS("Interleaved1F1B", "4", "loop"), NOT_DEEP("0F4 at position 4", "0B0"), NODES, TORCH},
+    {"1f1b_no_flush", 4, NO_FLUSH, NOBODY},
+    {"eager_1f1b_no_flush", 4, NO_FLUSH, NOBODY},
+    {"1f1b_overlap", 4, "!Megatron-LM overlaps forwards and backwards with two stages a device or more, or on one device; ",
+     TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"), NOT_DEEP("0F4 at position 4", "0B0"),
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 7: 0F7 runs overlapped", TORCH},
+    {"looped_bfs", 8, NOT_1F1B("4F7 at position 15", "4B0"), TITAN("LoopedBFS"), CLASS("LoopedBFS", "8", "loop"), TWO_STAGES,
+     NODES, TORCH},
+    {"interleaved_1f1b", 8, MEGATRON_4 " --num-virtual-stages-per-pipeline-rank 2", TITAN("Interleaved1F1B"),
+     CLASS("Interleaved1F1B", "8", "loop"), TWO_STAGES, MEGATRON_4 " --enable-zb-runtime --interleave-group-size 4",
+     "megatron, torchtitan and pytorch can run it, sail one of its kind"},
+    {"interleaved_1f1b_overlap", 8,
+     MEGATRON_4 " --num-virtual-stages-per-pipeline-rank 2 --overlap-moe-expert-parallel-comm",
+     TITAN_CSV("PipelineScheduleMulti"), CSV("8", "loop"), TWO_STAGES,
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 11: 0F7 runs overlapped",
+     "megatron, torchtitan and pytorch can run it"},
+    {"interleaved_zb", 8, NOT_1F1B("4I0 at position 8", "0F4"), TITAN("InterleavedZeroBubble"),
+     CLASS("InterleavedZeroBubble", "8", "loop"), TWO_STAGES, NODES, TORCH},
+    {"zb_h1", 4, NOT_1F1B("0I0 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"),
+     CLASS("InterleavedZeroBubble", "4", "loop"), NOT_DEEP("0I0 at position 4", "0B0"), ZERO_BUBBLE("4"), TORCH_AND_SAIL},
+    {"zb_h2", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
+     NOT_DEEP("0F4 at position 4", "0B0"), ZERO_BUBBLE("7"), TORCH_AND_SAIL},
+    {"zbv", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN("ZBVZeroBubble"), CLASS("ZBVZeroBubble", "8", "v"), TWO_STAGES,
+     V_SCHEDULE("zb"), TORCH_AND_SAIL},
+    {"v_1f1b", 8, NOT_1F1B("7F0 at position 5", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
+     MEGATRON_4 " --enable-1f1b-v", TORCH_AND_SAIL},
+    {"dualpipe_v", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN("DualPipeV"), CLASS("DualPipeV", "8", "v"), TWO_STAGES,
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 17: 0F7 runs overlapped", TORCH},
+    {"dualpipe", 4, "!Megatron-LM runs 1F1B orders: device 0 has ", "!PyTorch holds each stage on one rank, ",
+     "!PyTorch holds each stage on one rank, ", "!DeepSpeed runs 1F1B orders: device 0 has ",
+     "!sail-sg's runtime has linear, loop and v placement, not bidirectional; ", NOBODY},
+    {"zb_auto", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
+     NOT_DEEP("0F4 at position 4", "0B0"), ZERO_BUBBLE("7"), TORCH_AND_SAIL},
+    {"zbv_auto", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
+     V_SCHEDULE("zb"), TORCH_AND_SAIL},
+    {"v_half", 8, NOT_1F1B("7F0 at position 5", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
+     V_SCHEDULE("half"), TORCH_AND_SAIL},
+    {"v_min", 8, NOT_1F1B("7F0 at position 3", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
+     V_SCHEDULE("min"), TORCH_AND_SAIL},
+    {"v_search", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES, NODES, TORCH},
+    {"auto", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
+     NOT_DEEP("0F4 at position 4", "0B0"), NODES, TORCH},
+};
+
+static void expect_cell(const ppsched_schedule *schedule, const struct row *row, int32_t runtime, const char *wanted)
+{
+    if (wanted[0] != '!') {
+        expect_line(schedule, runtime, NULL, wanted);
+        return;
+    }
+    expect_refused(schedule, runtime, NULL, wanted + 1);
+    char *message = line_with(schedule, runtime, NULL, PPSCHED_ERROR_REFUSED);
+    size_t length = strlen(message), end = strlen(row->who);
+    assert_true(length > end);
+    assert_string_equal(message + length - end, row->who);
+    assert_memory_equal(message + length - end - 2, "; ", 2);
+    free(message);
+}
+
+static void test_every_strategy(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof rows / sizeof rows[0], ppsched_strategy_count());
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ppsched_config *config = make_config(4, rows[i].stages, 8);
+        ppsched_schedule *schedule = make_schedule(config, rows[i].strategy);
+        expect_cell(schedule, &rows[i], MEGATRON, rows[i].megatron);
+        expect_cell(schedule, &rows[i], TORCHTITAN, rows[i].torchtitan);
+        expect_cell(schedule, &rows[i], PYTORCH, rows[i].pytorch);
+        expect_cell(schedule, &rows[i], DEEPSPEED, rows[i].deepspeed);
+        expect_cell(schedule, &rows[i], SAIL, rows[i].sail);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+}
+
+/* --- sizes --- */
+
+static void expect_sized(const char *strategy, int devices, int stages, int microbatches, const char *option, int32_t runtime,
+                         const char *wanted)
+{
+    ppsched_schedule *schedule = sized_schedule(strategy, devices, stages, microbatches, option);
+    if (wanted[0] == '!')
+        expect_refused(schedule, runtime, NULL, wanted + 1);
+    else
+        expect_line(schedule, runtime, NULL, wanted);
+    ppsched_schedule_release(schedule);
+}
+
+/* Groups are D to M microbatches, the last one whole or D at least. */
+static void test_groups_of_megatron(void **state)
+{
+    static const char three[] = "--pipeline-model-parallel-size 3 --num-virtual-stages-per-pipeline-rank 2 "
+                                "--microbatch-group-size-per-virtual-pipeline-stage ";
+    char line[200];
+    (void)state;
+    strcat(strcpy(line, three), "4");
+    expect_sized("interleaved_1f1b", 3, 6, 8, "4", MEGATRON, line);
+    expect_sized("interleaved_1f1b", 3, 6, 7, "4", MEGATRON, line); /* the last group has D */
+    strcat(strcpy(line, three), "6");
+    expect_sized("interleaved_1f1b", 3, 6, 6, "6", MEGATRON, line);
+    expect_sized("interleaved_1f1b", 3, 6, 6, "3", MEGATRON,
+                 "--pipeline-model-parallel-size 3 --num-virtual-stages-per-pipeline-rank 2");
+    expect_sized("interleaved_1f1b", 2, 6, 4, NULL, MEGATRON,
+                 "--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 3");
+    expect_sized("interleaved_1f1b", 3, 6, 6, "2", MEGATRON, "!at least 3 microbatches on 3 devices, not of 2; torchtitan");
+    expect_sized("interleaved_1f1b", 3, 6, 10, "4", MEGATRON, "!10 in groups of 4 leave 2; torchtitan and pytorch");
+    expect_sized("interleaved_1f1b", 3, 6, 2, "2", MEGATRON, "!at least 3 microbatches on 3 devices, not of 2; torchtitan");
+    expect_sized("interleaved_1f1b", 2, 4, 4, "5", MEGATRON, "!where Megatron-LM would run 2B0; torchtitan and pytorch");
+    expect_sized("interleaved_1f1b", 1, 2, 4, "2", MEGATRON, "!Megatron-LM interleaves on more than one device only; pytorch");
+}
+
+static void test_pairs_of_megatron(void **state)
+{
+    (void)state;
+    expect_sized("1f1b_overlap", 1, 1, 4, NULL, MEGATRON,
+                 "--pipeline-model-parallel-size 1 --overlap-moe-expert-parallel-comm");
+    expect_sized("1f1b_overlap", 2, 2, 4, NULL, MEGATRON,
+                 "!two stages a device or more, or on one device; torchtitan and pytorch");
+    expect_sized("interleaved_1f1b_overlap", 2, 6, 4, NULL, MEGATRON,
+                 "--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 3 "
+                 "--overlap-moe-expert-parallel-comm");
+    expect_sized("dualpipe_v", 2, 4, 4, NULL, MEGATRON, "!Megatron-LM runs 1F1B orders: ");
+}
+
+/* PyTorch's classes have groups of their own, and some turn down sizes. */
+static void test_sizes_of_pytorch(void **state)
+{
+    static const char csv[] = " csv=schedule.csv format=compute_only";
+    char line[200];
+    (void)state;
+    expect_sized("interleaved_1f1b", 4, 8, 10, "5", PYTORCH,
+                 "class=ScheduleInterleaved1F1B pp_size=4 num_stages=8 n_microbatches=10 style=loop");
+    strcat(strcpy(line, "class=_PipelineScheduleRuntime pp_size=4 num_stages=8 n_microbatches=10 style=loop"), csv);
+    expect_sized("interleaved_1f1b", 4, 8, 10, "4", PYTORCH, line);
+    strcat(strcpy(line, "class=_PipelineScheduleRuntime pp_size=4 num_stages=8 n_microbatches=11 style=loop"), csv);
+    expect_sized("interleaved_zb", 4, 8, 11, "5", PYTORCH, line); /* 2 rounds do not divide 11 */
+    expect_sized("interleaved_zb", 4, 8, 2, "2", PYTORCH,
+                 "class=ScheduleInterleavedZeroBubble pp_size=4 num_stages=8 n_microbatches=2 style=loop");
+    strcat(strcpy(line, "class=_PipelineScheduleRuntime pp_size=3 num_stages=3 n_microbatches=7 style=loop"), csv);
+    expect_sized("zb_h1", 3, 3, 7, NULL, PYTORCH, line);
+    expect_sized("1f1b", 4, 4, 4, NULL, PYTORCH, "class=Schedule1F1B pp_size=4 num_stages=4 n_microbatches=4 style=loop");
+    expect_sized("gpipe", 4, 4, 2, NULL, PYTORCH, "class=ScheduleGPipe pp_size=4 num_stages=4 n_microbatches=2 style=loop");
+    expect_sized("1f1b", 1, 1, 3, NULL, PYTORCH, "class=Schedule1F1B pp_size=1 num_stages=1 n_microbatches=3 style=loop");
+    strcat(strcpy(line, "class=_PipelineScheduleRuntime pp_size=4 num_stages=4 n_microbatches=3 style=loop"), csv);
+    expect_sized("1f1b", 4, 4, 3, NULL, PYTORCH, line);
+    expect_sized("1f1b", 4, 4, 3, NULL, TORCHTITAN, TITAN_CSV("PipelineScheduleSingle"));
+    expect_sized("1f1b", 4, 4, 3, NULL, MEGATRON, MEGATRON_4);
+    expect_sized("1f1b", 4, 4, 3, NULL, DEEPSPEED, "num_stages=4 gradient_accumulation_steps=3");
+    expect_sized("1f1b", 4, 4, 3, NULL, SAIL, MEGATRON_4 " --enable-zb-runtime");
+    expect_sized("looped_bfs", 4, 4, 8, NULL, PYTORCH, CLASS("LoopedBFS", "4", "loop"));
+    expect_sized("looped_bfs", 4, 4, 8, NULL, TORCHTITAN, TITAN_CSV("PipelineScheduleSingle"));
+}
+
+static void test_one_device(void **state)
+{
+    (void)state;
+    expect_sized("1f1b", 1, 1, 4, NULL, MEGATRON, "--pipeline-model-parallel-size 1");
+    expect_sized("1f1b", 1, 1, 4, NULL, DEEPSPEED, "num_stages=1 gradient_accumulation_steps=4");
+    expect_sized("1f1b", 1, 1, 4, NULL, TORCHTITAN,
+                 "!torchtitan has no pipeline on one device; megatron, pytorch and deepspeed can");
+    expect_sized("1f1b", 1, 1, 4, NULL, SAIL,
+                 "!sail-sg's runtime has no pipeline on one device; megatron, pytorch and deepspeed can");
+}
+
+static void expect_limited(const char *strategy, int devices, int stages, double limit, const char *wanted)
+{
+    ppsched_config *config = make_config(devices, stages, 16);
+    set_number(config, PPSCHED_MEM_LIMIT, limit);
+    ppsched_schedule *schedule = make_schedule(config, strategy);
+    if (wanted[0] == '!')
+        expect_refused(schedule, SAIL, NULL, wanted + 1);
+    else
+        expect_line(schedule, SAIL, NULL, wanted);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+/* What it plans itself may not need more memory than the schedule. */
+static void test_memory_of_sail(void **state)
+{
+    (void)state;
+    expect_limited("zb_auto", 4, 4, 4, ZERO_BUBBLE("4"));
+    expect_limited("zb_auto", 4, 4, 2, ZERO_BUBBLE("2"));
+    expect_limited("zbv_auto", 4, 8, 8, V_SCHEDULE("zb"));
+    expect_limited("zbv_auto", 4, 8, 7,
+                   "!zbv_auto may hold 8 stage passes on a device and takes no limit, this one holds 7; only its scheduled");
+    expect_limited("v_half", 4, 8, 6, V_SCHEDULE("half"));
+    expect_limited("v_half", 4, 8, 5, "!v_half may hold 6 stage passes on a device and takes no limit, this one holds 5");
+    expect_limited("v_min", 4, 8, 4, V_SCHEDULE("min"));
+    expect_sized("zbv", 4, 8, 2, NULL, SAIL, V_SCHEDULE("zb"));
+    expect_sized("interleaved_1f1b", 4, 8, 10, "5", SAIL, "!sail-sg has no flags for this order; only its scheduled nodes");
+    expect_sized("interleaved_1f1b", 4, 8, 9, "3", SAIL, MEGATRON_4 " --enable-zb-runtime --interleave-group-size 3");
+}
+
+static void test_exact(void **state)
+{
+    ppsched_launch_options exact = {.size = sizeof exact, .exact = 1};
+    static const char *const planned[] = {"zb_h1", "zbv", "v_1f1b", "interleaved_1f1b"};
+    (void)state;
+    for (size_t i = 0; i < sizeof planned / sizeof planned[0]; i++) {
+        ppsched_schedule *schedule = sized_schedule(planned[i], 4, i == 0 ? 4 : 8, 8, NULL);
+        expect_refused(schedule, SAIL, &exact, "sail-sg plans an order of its own of that kind; only its scheduled nodes");
+        ppsched_schedule_release(schedule);
+    }
+    ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL);
+    expect_line(schedule, SAIL, &exact, MEGATRON_4 " --enable-zb-runtime");
+    expect_line(schedule, MEGATRON, &exact, MEGATRON_4);
+    ppsched_schedule_release(schedule);
+}
+
+/* --- files --- */
+
+static void test_files(void **state)
+{
+    static const char *const names[][2] = {
+        {"my.csv", "my.csv"},           {"/a/b-c_d.csv", "/a/b-c_d.csv"}, {"my file.csv", "'my file.csv'"},
+        {"it's.csv", "'it'\\''s.csv'"}, {"~/a.csv", "'~/a.csv'"},         {"$HOME;rm.csv", "'$HOME;rm.csv'"},
+        {"\xc3\xa4.csv", "'\xc3\xa4.csv'"},
+    };
+    char line[300];
+    ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL);
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ppsched_launch_options options = {.size = sizeof options, .csv = names[i][0]};
+        strcat(strcpy(line, "class=_PipelineScheduleRuntime pp_size=4 num_stages=4 n_microbatches=8 style=loop csv="),
+               names[i][1]);
+        expect_line(schedule, PYTORCH, &options, strcat(line, " format=compute_only"));
+        strcpy(line, TITAN("PipelineScheduleSingle") " --parallelism.pipeline_parallel_schedule_csv ");
+        expect_line(schedule, TORCHTITAN, &options, strcat(line, names[i][1]));
+        expect_line(schedule, MEGATRON, &options, MEGATRON_4);
+    }
+    ppsched_launch_options dash = {.size = sizeof dash, .csv = "-x.csv"};
+    expect_line(schedule, TORCHTITAN, &dash,
+                TITAN("PipelineScheduleSingle") " --parallelism.pipeline_parallel_schedule_csv ./-x.csv");
+    ppsched_schedule_release(schedule);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_strategy),
+        cmocka_unit_test(test_groups_of_megatron),
+        cmocka_unit_test(test_pairs_of_megatron),
+        cmocka_unit_test(test_sizes_of_pytorch),
+        cmocka_unit_test(test_one_device),
+        cmocka_unit_test(test_memory_of_sail),
+        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_files),
+    };
+    return cmocka_run_group_tests_name("launch", tests, NULL, NULL);
+}
