@@ -67,10 +67,11 @@ static void random_costs(uint64_t *seed, struct problem *p)
     p->occupancy = bytes / bandwidth;
 }
 
-/* Puts comm ops, and ops without a microbatch, between the others. */
+/* Puts comm ops, and ops without a microbatch, between the others. Not by time, which has no order where all times are 0. */
 static void lower(uint64_t *seed, struct problem *p)
 {
-    const ppsched_lower_options options = {.size = sizeof options, .lowering = (int32_t)random_below(seed, 4), .unshard = 2,
+    static const int32_t lowerings[] = {PPSCHED_LOWERING_NONE, PPSCHED_LOWERING_PYTORCH, PPSCHED_LOWERING_JUST_IN_TIME};
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = lowerings[random_below(seed, 3)], .unshard = 2,
                                            .reduce_grad = 1};
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
