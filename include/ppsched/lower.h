@@ -43,7 +43,7 @@ typedef struct ppsched_lower_options {
 /* Makes a lowered schedule; the given one stays. It must be executable and have no comm ops yet. `config` may be NULL but for
  * BY_TIME. `*out` gets one reference, on success only.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH, INVALID_SCHEDULE where the order cannot be run, REFUSED where it has been lowered
- * already, RANGE, NO_MEMORY. */
+ * already, or BY_TIME where an op that sends takes no time, RANGE, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_schedule *schedule,
                                                   const ppsched_config *config, const ppsched_lower_options *options,
                                                   ppsched_error *error);

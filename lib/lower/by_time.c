@@ -87,6 +87,24 @@ static void sort(struct lowering *lowering)
     }
 }
 
+/* Times tell the order of what is sent only where ops that send take time. */
+static ppsched_status check_times(const struct lowering *lowering, ppsched_error *error)
+{
+    for (size_t i = 0; i < lowering->count; i++) {
+        const struct ppi_transfer *transfer = &lowering->sent[i].transfer;
+        const ppsched_queue *queue = &lowering->schedule->queues[transfer->from];
+        const ppsched_span *span = &lowering->timeline->spans[queue->first + lowering->sent[i].producer];
+        const ppsched_op *op = &queue->ops[lowering->sent[i].producer];
+        if (!(span->start < span->end))
+            return ppi_fail_at(error, PPSCHED_ERROR_REFUSED,
+                               (struct ppi_place){transfer->from, op->stage, op->microbatch,
+                                                  (uint32_t)lowering->sent[i].producer},
+                               "by_time needs times above 0 of all ops that send: stage %u's %s takes none on device %u; "
+                               "just_in_time and pytorch need none", op->stage, ppi_kind_token(op->kind), transfer->from);
+    }
+    return PPSCHED_OK;
+}
+
 /* --- writing --- */
 
 /* The `n`-th send of the unit before a position; false where it has no more. */
@@ -202,7 +220,9 @@ ppsched_status ppi_lower_by_time(ppsched_builder *out, const ppsched_schedule *s
         note_producers(&lowering);
         list_transfers(&lowering);
         sort(&lowering);
-        status = write_all(&lowering, error);
+        status = check_times(&lowering, error);
+        if (status == PPSCHED_OK)
+            status = write_all(&lowering, error);
     }
     ppi_release(host, lowering.cursors);
     ppi_release(host, lowering.scratch);

@@ -331,6 +331,30 @@ static void test_circle_in_words(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Without times nothing says what is sent first. */
+static void test_by_time_needs_times(void **state)
+{
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_BY_TIME};
+    (void)state;
+    for (int64_t iterations = 1; iterations <= 2; iterations++) {
+        ppsched_config *config = make_config(3, 3, 4);
+        ppsched_schedule *lowered = NULL;
+        ppsched_error error;
+        expect_ok(ppsched_config_set_iterations(config, iterations, NULL), NULL);
+        ppsched_schedule *schedule = make_schedule(config, "gpipe");
+        set_number(config, PPSCHED_FORWARD_TIMES, 0);
+        assert_int_equal(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), PPSCHED_ERROR_REFUSED);
+        assert_non_null(strstr(error.message, "stage 0's F takes none"));
+        assert_null(lowered);
+        set_number(config, PPSCHED_FORWARD_TIMES, 1e-3);
+        lowered = lower(schedule, config, PPSCHED_LOWERING_BY_TIME, 0);
+        expect_ok(ppsched_check(lowered, NULL, 0, NULL, &error), &error);
+        ppsched_schedule_release(lowered);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_shuffled_orders),
         cmocka_unit_test(test_traffic),
         cmocka_unit_test(test_circle_in_words),
+        cmocka_unit_test(test_by_time_needs_times),
     };
     return cmocka_run_group_tests_name("comm", tests, NULL, NULL);
 }

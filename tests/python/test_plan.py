@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,9 @@ import unittest
 
 import ppsched
 from ppsched.published import INTERLEAVED, TABLE_5, TABLE_8, bubble_by_wrap_around
+
+
+EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "examples"
 
 
 def run(*words):
@@ -169,6 +173,30 @@ class CommandTest(unittest.TestCase):
             self.assertEqual({(row["strategy"], row["microbatches"]) for row in rows},
                              {("1f1b", 8), ("zb_h1", 8), ("1f1b", 16), ("zb_h1", 16)})
             self.assertEqual(rows[0]["step_time"], rows[0]["span"])
+
+    def test_launchers(self):
+        """The launchers of the documentation print what they should, or why not."""
+        environment = {**os.environ, "PPSCHED": f"{sys.executable} -m ppsched"}
+
+        def launch(program, *words):
+            return subprocess.run([*program, *words], capture_output=True, text=True, check=False, env=environment)
+
+        shell = ["bash", str(EXAMPLES / "launch_megatron.sh")]
+        result = launch(shell, "4", "16", "48")
+        self.assertEqual((result.returncode, result.stderr), (0, "interleaved_1f1b step time 306.0 peak memory 30.0\n"))
+        self.assertEqual(result.stdout, "torchrun pretrain_gpt.py --num-layers 24 --pipeline-model-parallel-size 4 "
+                                        "--num-virtual-stages-per-pipeline-rank 3\n")
+        result = launch(shell, "4", "16", "24", "sbatch", "train.sh")
+        self.assertEqual((result.returncode, result.stdout), (0, "sbatch train.sh --pipeline-model-parallel-size 4\n"))
+        result = launch(shell, "4", "16", "8")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("the least limit that would do is 24 (1f1b)", result.stderr)
+        python = [sys.executable, str(EXAMPLES / "launcher.py")]
+        self.assertIn("pipeline_parallel_schedule InterleavedZeroBubble\n", launch(python).stdout)
+        self.assertIn("# schedule.csv:\n0F0,0F1,", launch(python, "4", "16", "2").stdout)
+        result = launch(python, "4", "16", "0.5")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the least memory limit that would do is 1\n", result.stderr)
 
     def test_bad_usage(self):
         self.assertEqual(run("pick", "-s", 4).returncode, 2)

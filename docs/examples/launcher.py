@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launcher: the best schedule that torchtitan can run within the devices' memory, its flags, and its order as a CSV if it needs one.
+
+usage: launcher.py [DEVICES MICROBATCHES MEMORY_LIMIT]      memory in activations of a device's work on a microbatch
+"""
+import sys
+
+import ppsched
+
+DEVICES, MICROBATCHES, LIMIT = map(float, sys.argv[1:4]) if len(sys.argv) > 3 else (4, 16, 5)
+
+
+def first_that_runs(plan, runtime):
+    """The best candidate that a runtime can run, its timeline, and the words to type."""
+    for candidate in plan:
+        if not candidate.fits:
+            break
+        timeline = plan.timeline(candidate)
+        try:
+            return candidate, timeline, timeline.schedule.launch(runtime)
+        except ppsched.Refused as error:
+            print(f"not {candidate.strategy}: {error}", file=sys.stderr)
+    raise SystemExit(f"no schedule fits; the least memory limit that would do is {plan.least_limit().limit:g}")
+
+
+config = ppsched.Config(int(DEVICES), int(MICROBATCHES), forward_times=10.4, backward_input_times=10.2, backward_weight_times=7.7,
+                        p2p_time=0.4, mem_limit=LIMIT)
+best, timeline, words = first_that_runs(ppsched.plan(config), "torchtitan")
+print(f"# {best.strategy} {best.options or ''}: step time {best.step_time:g}, bubble {best.bubble.of_total:.1%} of total, peak memory "
+      f"{best.peak_memory:g}")
+print("torchtitan", words)
+if "schedule.csv" in words:
+    print("# schedule.csv:")
+    print(timeline.schedule.export("csv"), end="")
