@@ -566,13 +566,18 @@ void test_plan_tells_its_progress()
     calls = 0;
     Plan moved(std::move(plan));
     CHECK(moved.timeline(0).metrics().makespan == moved.candidate(0).makespan && calls == 0);
-    const Config own = moved.config(0);
+    Config own = moved.config(0);
     last = 0;
     (void)Schedule::generate(own, moved.candidate(0).strategy); /* and so has the candidate's problem */
     CHECK(calls > 0);
     last = 0, calls = 0;
     moved.run(); /* nothing is left to do */
     CHECK(calls > 0 && last == 1);
+    calls = 0;
+    own.set_progress(nullptr);
+    { const Plan gone(std::move(moved)); }
+    (void)Schedule::generate(own, "auto"); /* tells neither the plan nor us */
+    CHECK(calls == 0);
 }
 
 void test_plan_progress_stops_and_throws()
@@ -861,6 +866,8 @@ void test_plan_options()
     options.strategies = {std::string("1f1b\0", 5)};
     CHECK(status_of([&] { Plan bad(config, options); }) == PPSCHED_ERROR_ARGUMENT);
     options.strategies.clear();
+    options.chunks.clear(); /* the default, though there is room */
+    CHECK(Plan(config, options).size() > 30);
     options.effort = 13;
     CHECK(status_of([&] { Plan bad(config, options); }) == PPSCHED_ERROR_RANGE);
 }
