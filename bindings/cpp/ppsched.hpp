@@ -786,10 +786,8 @@ public:
     Config config(size_t candidate) const
     {
         Config config(detail::make<ppsched_config>(ppsched_plan_config, get(), candidate));
-        if (running_) {
-            detail::check(ppsched_config_set_progress(config.get(), nullptr, nullptr)); /* which would be that of our runs */
+        if (running_)
             config.set_progress(running_->progress);
-        }
         return config;
     }
 

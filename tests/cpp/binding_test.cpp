@@ -566,13 +566,18 @@ void test_plan_tells_its_progress()
     calls = 0;
     Plan moved(std::move(plan));
     CHECK(moved.timeline(0).metrics().makespan == moved.candidate(0).makespan && calls == 0);
-    const Config own = moved.config(0);
+    Config own = moved.config(0);
     last = 0;
     (void)Schedule::generate(own, moved.candidate(0).strategy); /* and so has the candidate's problem */
     CHECK(calls > 0);
     last = 0, calls = 0;
     moved.run(); /* nothing is left to do */
     CHECK(calls > 0 && last == 1);
+    calls = 0;
+    own.set_progress(nullptr);
+    { const Plan gone(std::move(moved)); }
+    (void)Schedule::generate(own, "auto"); /* tells neither the plan nor us */
+    CHECK(calls == 0);
 }
 
 void test_plan_progress_stops_and_throws()
@@ -637,6 +642,9 @@ void test_timeline_outlives_what_it_is_of()
     CHECK(status_of([&] { (void)timeline.metrics(); }) == PPSCHED_ERROR_ARGUMENT);
     CHECK(status_of([&] { (void)timeline.spans(0); }) == PPSCHED_ERROR_RANGE);
     CHECK(status_of([&] { (void)timeline.memory(0); }) == PPSCHED_ERROR_RANGE);
+    CHECK(status_of([&] { (void)timeline.critical_path(); }) == PPSCHED_ERROR_ARGUMENT);
+    CHECK(status_of([&] { (void)timeline.slack_by_device(); }) == PPSCHED_ERROR_ARGUMENT);
+    CHECK(status_of([&] { (void)timeline.sensitivities(); }) == PPSCHED_ERROR_ARGUMENT);
     Timeline &self = moved;
     moved = std::move(self);
     CHECK(moved.metrics().makespan == 9);
@@ -683,13 +691,6 @@ void test_memory_curve()
     Config config(2, 2, 4);
     config.set_values(PPSCHED_MEM_STATIC, 10);
     const Timeline timeline = Schedule::generate(config, "1f1b").evaluate(config);
-    const std::vector<ppsched::CriticalOp> path = timeline.critical_path();
-    CHECK(!path.empty() && path.front().start == 0 && path.back().end == timeline.metrics().makespan);
-    CHECK(timeline.slack_by_device().size() == timeline.schedule().devices());
-    CHECK(timeline.slack_by_stage().size() == timeline.schedule().stages());
-    const std::vector<ppsched::Sensitivity> found = timeline.sensitivities(PPSCHED_OBJECTIVE_MAKESPAN, PPSCHED_KIND_F);
-    CHECK(found.size() == timeline.schedule().stages() && found[0].more >= found[0].less && found[0].less >= 0);
-    CHECK(status_of([&] { (void)timeline.sensitivities(PPSCHED_OBJECTIVE_SPAN, 99); }) == PPSCHED_ERROR_ARGUMENT);
     const std::vector<ppsched::MemoryPoint> curve = timeline.memory(0);
     CHECK(curve.size() == 9 && curve[0].time == 0 && curve[0].memory == 10 && curve.back().memory == 10);
     double peak = 0;
@@ -697,6 +698,32 @@ void test_memory_curve()
         peak = std::max(peak, point.memory);
     CHECK(peak == timeline.device_metrics(0).peak_memory && peak == 12);
     CHECK(status_of([&] { (void)timeline.memory(2); }) == PPSCHED_ERROR_RANGE);
+}
+
+void test_explain()
+{
+    Config config(2, 2, 4);
+    config.set_values(PPSCHED_FORWARD_TIMES, {1, 2});
+    const Schedule schedule = Schedule::generate(config, "1f1b");
+    const Timeline timeline = schedule.evaluate(config);
+    const std::vector<ppsched::CriticalOp> path = timeline.critical_path();
+    CHECK(path.size() >= 3 && path.front().start == 0 && path.back().end == timeline.metrics().makespan);
+    CHECK(path.front().reason == PPSCHED_REASON_BEGIN);
+    for (const ppsched::CriticalOp &op : path)
+        CHECK(timeline.latest_starts(op.device)[op.position] == op.start);
+
+    CHECK((timeline.slack_by_device() == std::vector<double>{0, 0}) && timeline.slack_by_stage().size() == 2);
+    const std::vector<ppsched::Sensitivity> all = timeline.sensitivities();
+    const auto forward = timeline.sensitivities(PPSCHED_OBJECTIVE_SPAN, PPSCHED_KIND_F);
+    CHECK(all.size() == 2 && all[1].more == 8 && all[1].less == 8); /* four F and four B of the slower stage */
+    CHECK(forward.size() == 2 && forward[1].more == 4);
+    CHECK(status_of([&] { (void)timeline.sensitivities(PPSCHED_OBJECTIVE_SPAN, 99); }) == PPSCHED_ERROR_ARGUMENT);
+
+    const Timeline earliest = schedule.evaluate(config, PPSCHED_EVALUATE_EARLIEST_ONLY);
+    CHECK(earliest.critical_path().size() == path.size());
+    CHECK(status_of([&] { (void)earliest.slack_by_stage(); }) == PPSCHED_ERROR_ARGUMENT);
+    const Timeline sending = lowered(schedule, PPSCHED_LOWERING_PYTORCH).evaluate_transfers(config);
+    CHECK(status_of([&] { (void)sending.critical_path(); }) == PPSCHED_ERROR_ARGUMENT);
 }
 
 void test_evaluate_transfers()
@@ -861,6 +888,8 @@ void test_plan_options()
     options.strategies = {std::string("1f1b\0", 5)};
     CHECK(status_of([&] { Plan bad(config, options); }) == PPSCHED_ERROR_ARGUMENT);
     options.strategies.clear();
+    options.chunks.clear(); /* the default, though there is room */
+    CHECK(Plan(config, options).size() > 30);
     options.effort = 13;
     CHECK(status_of([&] { Plan bad(config, options); }) == PPSCHED_ERROR_RANGE);
 }
@@ -966,6 +995,7 @@ const Case cases[] = {
     CASE(test_timeline_outlives_what_it_is_of),
     CASE(test_evaluate),
     CASE(test_memory_curve),
+    CASE(test_explain),
     CASE(test_evaluate_transfers),
     CASE(test_lowering),
     CASE(test_proof),
