@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* Where sends and receives go. A send always follows its producer. Between stages of one device nothing is sent. */
+/* Where sends and receives go. A send always follows its producer, perhaps with receives between. Between stages of one device
+ * nothing is sent. */
 enum ppsched_lowering {
     PPSCHED_LOWERING_NONE = 0,        /* no sends and receives: the other passes alone */
     PPSCHED_LOWERING_PYTORCH = 1,     /* as PyTorch does: all devices take turns, an op a turn; a receive stands where its

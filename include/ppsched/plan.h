@@ -138,7 +138,7 @@ PPSCHED_API ppsched_status ppsched_plan_config(ppsched_config **out, const ppsch
 
 /* Makes the candidate's schedule again, and times it as the plan did, with all figures that there are: those of each device,
  * why it is idle, where its peak memory stands, and the schedule itself (ppsched_timeline_schedule). `*out` is the caller's.
- * Errors: as ppsched_plan_evaluate, and REFUSED. */
+ * Errors: as ppsched_plan_evaluate; REFUSED, or INVALID_SCHEDULE where its lowered order hangs in the channel model. */
 PPSCHED_API ppsched_status ppsched_plan_timeline(ppsched_timeline **out, const ppsched_plan *plan, size_t candidate,
                                                  ppsched_error *error);
 

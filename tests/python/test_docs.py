@@ -68,7 +68,7 @@ class DocumentationTest(unittest.TestCase):
         """A command, an empty line, and what it prints, with blanks as one likes and "..." for what is left out."""
         for page, count in (("docs/runtimes.md", 5), ("docs/profiles.md", 2)):
             text = (ROOT / page).read_text(encoding="utf-8")
-            examples = re.findall(r"^    ppsched (schedule .*)\n\n((?:    .*\n|\n(?=    ))+)", text, flags=re.M)
+            examples = re.findall(r"^    ppsched (schedule .*)\n\n((?:    .*\n|\n(?=    (?!ppsched )))+)", text, flags=re.M)
             self.assertEqual(len(examples), count)
             for words, shown in examples:
                 result = run(*words.split())
