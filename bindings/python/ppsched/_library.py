@@ -24,7 +24,7 @@ class Error(Exception):
 
 
 class Refused(Error):
-    """A strategy cannot serve the problem, or a runtime the schedule; the message says which rule is broken and what would work."""
+    """A strategy cannot serve the problem, or a runtime the schedule; the message says why, and what would work."""
 
 
 class InvalidSchedule(Error):
