@@ -25,3 +25,14 @@ picture auto 8 8 --mem-limit 5 --forward-times 1 2 1 2 1 2 1 2 --backward-times 
 for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved_zb zbv dualpipe_v v_1f1b v_half v_min; do
   picture "$strategy" 8 8
 done
+
+# The page of report.md, with Chromium; fewer colours make it small.
+if command -v chromium >/dev/null; then
+  page=$(mktemp -d)
+  ../bindings/python/run.sh compare --num-devices 4 -s 4 -b 8 --p2p-time 0.1 --mem-limit 5 \
+    --strategies 1f1b interleaved_1f1b zb_h1 zbv dualpipe -o "$page/report.html"
+  chromium --headless --no-sandbox --hide-scrollbars --window-size=1100,1500 --screenshot="$page/report.png" "$page/report.html"
+  /usr/bin/python3 -c 'import sys; from PIL import Image; picture = Image.open(sys.argv[1]).convert("RGB")
+picture.quantize(64, dither=Image.Dither.NONE).save(sys.argv[2], optimize=True)' "$page/report.png" pictures/report.png
+  rm -r "$page"
+fi

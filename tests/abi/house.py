@@ -87,7 +87,8 @@ class HouseTest(unittest.TestCase):
                 self.assertLessEqual(len(line), 128, f"{path}:{number}")
 
     def test_every_source_names_its_license(self):
-        for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py")]:
+        page = (ROOT / "bindings" / "python" / "ppsched" / "report_page").iterdir()
+        for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py"), *page]:
             if "build" not in path.relative_to(ROOT).parts[0] and "build" not in path.parts:
                 self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text(encoding="utf-8")[:400], path)
 

@@ -72,6 +72,17 @@ class InstallTest(unittest.TestCase):
         package = next(self.prefix.rglob("ppsched/cli.py")).parent
         wanted = {path.name for path in (ROOT / "bindings" / "python" / "ppsched").glob("*.py")}
         self.assertEqual({path.name for path in package.glob("*.py")}, wanted)
+        wanted = {path.name for path in (ROOT / "bindings" / "python" / "ppsched" / "report_page").iterdir()}
+        self.assertEqual({path.name for path in (package / "report_page").iterdir()}, wanted)
+
+    def make_report(self, command):
+        page = self.folder / "report.html"
+        run(command, "compare", "-s", 4, "-b", 8, "-o", page, cwd="/")
+        self.assertIn("</html>", page.read_text(encoding="utf-8"))
+        page.unlink()
+
+    def test_report(self):
+        self.make_report(self.prefix / "bin" / "ppsched")
 
     def subproject(self, source, languages):
         project = self.folder / f"outside{source.suffix}"
@@ -106,6 +117,7 @@ class InstallTest(unittest.TestCase):
         shutil.rmtree(source)
         text = run(self.folder / "venv" / "bin" / "ppsched", "schedule", "-s", 4, "-b", 8, cwd="/")
         self.assertTrue(text.startswith("1f1b: makespan 33"))
+        self.make_report(self.folder / "venv" / "bin" / "ppsched")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class DocumentationTest(unittest.TestCase):
         self.addCleanup(os.chdir, before)
 
     def test_python_blocks(self):
-        for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/profiles.md"):
+        for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/profiles.md", "docs/report.md"):
             names, output = {}, io.StringIO()
             self.assertTrue(blocks(page, "python"))
             with contextlib.redirect_stdout(output):

@@ -4,7 +4,7 @@ import ctypes
 
 from . import _abi
 from ._abi import Runtime
-from ._library import call, encoded, lib
+from ._library import Refused, call, encoded, lib
 from .enums import member
 from .views import sized
 
@@ -26,3 +26,14 @@ def launch_line(schedule, runtime, csv, exact):
     buffer = ctypes.create_string_buffer(needed.value + 1)
     ask(buffer, len(buffer))
     return buffer.value.decode("utf-8")
+
+
+def launch_row(schedule):
+    """For each runtime the arguments that run a ppsched.Schedule, or why it cannot."""
+    row = {}
+    for runtime in Runtime:
+        try:
+            row[runtime.name.lower()] = {"line": schedule.launch(runtime), "reason": None}
+        except Refused as error:
+            row[runtime.name.lower()] = {"line": None, "reason": str(error)}
+    return row

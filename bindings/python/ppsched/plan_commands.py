@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands that answer which schedule to run: compare and pick."""
 import json
-import math
 import sys
 
-from ._abi import Runtime
-from ._library import Error, Refused
+from ._library import Error
 from .cli import UsageError, add_problem_arguments, make_config, merged, print_text
+from .launching import launch_row
 from .lowering_options import LOWERINGS, add_channel_arguments, channel_of
 from .plan import plan
-from .plan_table import table
+from .plan_table import candidate_row, table
 from .progress import ProgressBar
 
 # What may vary: option, the argument of ppsched.plan, type, help. Config files have these keys too.
@@ -82,15 +81,6 @@ def make_plan(values):
                     lowering=values.get("lower") or "none", order=order, progress=bar, **flags, **varied, **ends)
 
 
-def _row(candidate):
-    """A candidate as JSON has it."""
-    row = {**candidate._asdict(), "fits": candidate.fits}
-    row["bubble"] = None if candidate.bubble is None else candidate.bubble._asdict()
-    if candidate.memory_limit is not None and math.isnan(candidate.memory_limit):
-        row["memory_limit"] = None
-    return row
-
-
 def _details(made, candidate):
     """What launchers want to know of a candidate that they will run."""
     timeline = made.timeline(candidate)
@@ -101,17 +91,6 @@ def _details(made, candidate):
                                   for figures, queue in zip(devices, timeline.schedule.queues)],
             "idle_by_device": [idle._asdict() for idle in timeline.idle],
             "launch": launch_row(timeline.schedule)}
-
-
-def launch_row(schedule):
-    """For each runtime the arguments that run a schedule, or why it cannot."""
-    row = {}
-    for runtime in Runtime:
-        try:
-            row[runtime.name.lower()] = {"line": schedule.launch(runtime), "reason": None}
-        except Refused as error:
-            row[runtime.name.lower()] = {"line": None, "reason": str(error)}
-    return row
 
 
 def _why_none(made):
@@ -150,7 +129,7 @@ def _print(made, arguments, rows, text):
 def run_compare(arguments):
     made = make_plan(merged(arguments))
     colour = arguments.output is None and sys.stdout.isatty()
-    _print(made, arguments, [_row(candidate) for candidate in made], table(list(made), everything=arguments.all, colour=colour))
+    _print(made, arguments, [candidate_row(candidate) for candidate in made], table(list(made), everything=arguments.all, colour=colour))
     if made.best is None:
         raise Error(_why_none(made))
 
@@ -163,5 +142,5 @@ def run_pick(arguments):
         raise Error(_why_none(made))
     best = [candidate for candidate in made[:arguments.top] if candidate.fits]
     colour = arguments.output is None and sys.stdout.isatty()
-    rows = [{**_row(candidate), **_details(made, candidate)} for candidate in best]
+    rows = [{**candidate_row(candidate), **_details(made, candidate)} for candidate in best]
     _print(made, arguments, rows, table(best, everything=True, colour=colour))

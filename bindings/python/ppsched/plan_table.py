@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates as a table for people."""
+"""Candidates as a table for people, and as rows for programs."""
+import math
+
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
 HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "of span", "peak memory", "device", "above bound")
 TO_THE_LEFT = (1,)
@@ -72,3 +74,12 @@ def table(candidates, *, everything, colour):
     if refused:
         lines += ["refused:", *(paint(FAINT, line) for line in _refusals(refused))]
     return "\n".join(lines) + "\n"
+
+
+def candidate_row(candidate):
+    """A candidate as JSON has it."""
+    row = {**candidate._asdict(), "fits": candidate.fits}
+    row["bubble"] = None if candidate.bubble is None else candidate.bubble._asdict()
+    if candidate.memory_limit is not None and math.isnan(candidate.memory_limit):
+        row["memory_limit"] = None
+    return row

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan as one HTML page: the ranked candidates, and the timelines of the best. The page loads nothing from anywhere."""
+import base64
+import hashlib
+import html
+import json
+import math
+import pathlib
+import re
+
+from .launching import launch_row
+from .plan_table import candidate_row
+
+_FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
+_SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "lanes.js", "pointing.js",
+            "timeline.js", "memory.js", "idle.js", "launch.js", "main.js")  # in this order they are one script
+_DIGITS = 12        # of a number in the page: enough for any eye, without the noise of the last bits
+_MOST_OPS = 400_000  # of all timelines after the first two, so that the page stays light
+
+
+# --- its data ---
+
+def _timeline(candidate, timeline):
+    limits = [figures.memory_limit for figures in timeline.device_metrics]
+    return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
+            "memory": [[list(point) for point in timeline.memory(device)] for device in range(timeline.schedule.devices)],
+            "memory_limits": [limit if math.isfinite(limit) else None for limit in limits],
+            "launch": launch_row(timeline.schedule)}
+
+
+def _best_of_each(plan):
+    """The first candidate of each strategy that was not refused."""
+    best = {}
+    for candidate in plan:
+        if candidate.status != "refused":
+            best.setdefault(candidate.strategy, candidate)
+    return list(best.values())
+
+
+def _timelines(plan, count):
+    ops = 0
+    for number, candidate in enumerate(_best_of_each(plan)[:count]):
+        most = 3 * candidate.stages * candidate.microbatches * plan.config.iterations  # an F, an I and a W of each
+        if number >= 2 and ops + most > _MOST_OPS:
+            continue
+        timeline = plan.timeline(candidate)
+        ops += len(timeline.schedule)
+        yield _timeline(candidate, timeline)
+
+
+def report_data(plan, count=8, title=None):
+    """What report_html shows of a ppsched.Plan, as plain data: all candidates, and the timelines of the best of each strategy,
+    of `count` strategies at most, of fewer where schedules are very large."""
+    config = plan.config
+    problem = {name: getattr(config, name) for name in ("devices", "stages", "microbatches", "iterations")}
+    return {"title": title or f"Pipeline schedules for {config.devices} devices", "objective": plan.objective.name.lower(),
+            "problem": problem, "candidates": [candidate_row(candidate) for candidate in plan],
+            "timelines": list(_timelines(plan, count))}
+
+
+# --- its page ---
+
+def _shorter(text):
+    """A number of JSON with the digits that are shown; an integer where it is one."""
+    number = float(f"{float(text):.{_DIGITS}g}")
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number
+
+
+def _script_data(data):
+    """JSON that may stand within <script>: no NaN, no "<", and nothing but ASCII."""
+    plain = json.loads(json.dumps(data), parse_float=_shorter, parse_constant=lambda name: None)
+    text = json.dumps(plain, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _asset(name):
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _digest(text):
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode() + "'"
+
+
+def report_html(data):
+    """The page as text, from what report_data returns."""
+    style, script = _asset("style.css"), "\n".join(_asset(name) for name in _SCRIPTS)
+    title = "".join(letter for letter in str(data.get("title", "")) if letter.isprintable())
+    # Nothing but this very style and script may act in the page, and it may load nothing.
+    policy = f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}; base-uri 'none'; " \
+             "form-action 'none'"
+    parts = {"TITLE": html.escape(title), "POLICY": html.escape(policy, quote=False), "STYLE": style, "SCRIPT": script,
+             "DATA": _script_data(data)}
+    return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], _asset("skeleton.html"))

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a timeline is laid out and painted: a row a device, all on one time axis.
+
+const TALLEST = 4096;                              // pixels of a timeline, whatever it holds
+const TICK = 70;                                   // least pixels from tick to tick
+const ROW_SCALES = [0.5, 0.7, 1, 1.5, 2, 3, 4];
+const DARK_INK = "#14181c";                        // on the colours of all kinds
+const LEAST_NUMBER = 8, LARGEST_NUMBER = 11;       // pixels of a microbatch number
+const FONT = "system-ui, 'DejaVu Sans', sans-serif";
+
+let rowScale = 2;       // index into ROW_SCALES
+
+function rowHeight(devices) {
+  const plain = clamp(Math.floor(440 / Math.max(1, devices)), 7, 30);
+  return Math.min(Math.max(2, Math.round(plain * ROW_SCALES[rowScale])), TALLEST / Math.max(1, devices));
+}
+
+/** Where in its row an entry is: marks above and below, blocks between them; the ops of a pair share the row. */
+function rowParts(timeline) {
+  const row = rowHeight(timeline.lanes.length);
+  const gap = row >= 12 ? 2 : row >= 4 ? 1 : 0;
+  const strip = timeline.hasMarks ? Math.max(1.5, Math.round(row * 0.13)) : 0;
+  return { row, strip, top: strip, block: row - gap - 2 * strip, below: row - gap - strip };
+}
+
+function rectangleOf(entry, device, timeline, width) {
+  const { row, strip, top, block, below } = rowParts(timeline);
+  const left = snap(xOf(entry.start, width)), right = snap(xOf(entry.end, width));
+  const y = device * row + (entry.isMark ? (MARKS[entry.kind].below ? below : 0) : top);
+  return { x: left, y, width: Math.max(right - left, entry.isMark ? 1.5 : 0.5), height: entry.isMark ? strip : block };
+}
+
+/** Index of the lane's first entry that ends at a time or later. */
+function firstVisible(lane, time) {
+  return firstIndex(lane.length, (i) => lane[i].reach >= time);
+}
+
+// --- painting ---
+
+/** Rectangles by colour, painted together. */
+class Strokes {
+  constructor() {
+    this.byColour = new Map();
+    this.count = 0;
+  }
+
+  add(colour, x, y, width, height) {
+    let list = this.byColour.get(colour);
+    if (!list)
+      this.byColour.set(colour, list = []);
+    list.push(x, y, width, height);
+    this.count += 1;
+  }
+
+  paint(context) {
+    for (const [colour, list] of this.byColour) {
+      context.fillStyle = colour;
+      for (let i = 0; i < list.length; i += 4)
+        context.fillRect(list[i], list[i + 1], list[i + 2], list[i + 3]);
+    }
+  }
+}
+
+function paintRows(context, timeline, width, height) {
+  const { row } = rowParts(timeline);
+  const left = Math.max(GUTTER, xOf(0, width)), right = Math.min(width - MARGIN, xOf(timeline.end, width));
+  context.fillStyle = colours.lane;
+  for (let device = 0; device < timeline.lanes.length; device += 1)
+    context.fillRect(left, device * row, Math.max(0, right - left), row - (row >= 4 ? 1 : 0));
+  context.fillStyle = colours.line;
+  for (const time of ticks(view.from, view.to, plotWidth(width) / TICK))
+    context.fillRect(snap(xOf(time, width)), 0, 1, height);
+}
+
+function paintDevices(context, timeline) {
+  const { row, top, block } = rowParts(timeline);
+  const size = clamp(row * 0.7, 8, 12), step = Math.ceil((size + 2) / row);
+  context.fillStyle = colours.muted;
+  context.font = `${size}px ${FONT}`;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (let device = 0; device < timeline.lanes.length; device += step)
+    context.fillText(String(device), GUTTER - 6, device * row + Math.max(top + block / 2, size / 2));
+}
+
+function addNumber(numbers, op, x, y, width, height, room) {
+  if (op.microbatch === null)
+    return;
+  const text = String(op.microbatch), fitting = (room - 1.5) / (0.62 * text.length);
+  const size = Math.floor(Math.min(LARGEST_NUMBER, 0.8 * height, fitting));
+  if (size >= LEAST_NUMBER)
+    numbers.push({ text, size, x: x + width / 2, y: y + height / 2 + 0.5 });
+}
+
+/** Adds what can be seen of a device; of entries that share a column of pixels, the first alone. */
+function addLane(strokes, numbers, lane, device, timeline, width) {
+  const parts = rowParts(timeline), least = 1 / pixelRatio, y = device * parts.row;
+  const last = { block: -Infinity, above: -Infinity, below: -Infinity };
+  for (let i = firstVisible(lane, view.from); i < lane.length && lane[i].start <= view.to; i += 1) {
+    const entry = lane[i];
+    const left = Math.max(snap(xOf(entry.start, width)), GUTTER - 1);
+    const right = Math.min(snap(xOf(entry.end, width)), width - MARGIN + 1);
+    const place = !entry.isMark ? "block" : MARKS[entry.kind].below ? "below" : "above";
+    if (entry.end < view.from || (right <= last[place] && right - left <= least))
+      continue;
+    last[place] = Math.max(right, left + least);
+    if (entry.isMark)
+      strokes.add(place === "below" ? colours.receive : colours.send, left, y + (place === "below" ? parts.below : 0),
+        Math.max(right - left, 1.5), parts.strip);
+    else
+      addBlock(strokes, numbers, entry, left, y + parts.top, right - left, parts.block,
+        Math.min(xOf(entry.end, width) - xOf(entry.start, width), right - left + 1));
+  }
+}
+
+/** `room` for a number is the exact width, so that ops of the same duration look the same. */
+function addBlock(strokes, numbers, entry, x, y, length, height, room) {
+  const width = Math.max(length > 4 ? length - 1 : length, 1 / pixelRatio); // neighbours are a pixel apart where there is room
+  if (entry.second) {
+    addOp(strokes, numbers, entry, x, y, width, height / 2, room);
+    addOp(strokes, numbers, entry.second, x, y + height / 2, width, height / 2, room);
+  } else {
+    addOp(strokes, numbers, entry, x, y, width, height, room);
+  }
+}
+
+function addOp(strokes, numbers, op, x, y, width, height, room) {
+  strokes.add(op.colour, x, y, width, height);
+  if (room >= LEAST_NUMBER)
+    addNumber(numbers, op, x, y, width, height, room);
+}
+
+function paintNumbers(context, numbers) {
+  context.fillStyle = DARK_INK;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  let size = 0;
+  for (const number of numbers) {
+    if (number.size !== size)
+      context.font = `${size = number.size}px ${FONT}`;
+    context.fillText(number.text, number.x, number.y);
+  }
+}
+
+function paintTimeline(panel, context, width, height) {
+  const { timeline } = panel;
+  const strokes = new Strokes(), numbers = [];
+  paintRows(context, timeline, width, height);
+  for (const [device, lane] of timeline.lanes.entries())
+    addLane(strokes, numbers, lane, device, timeline, width);
+  context.save();
+  context.beginPath();
+  context.rect(GUTTER - 0.5, 0, width - GUTTER - MARGIN + 1, height);
+  context.clip();
+  strokes.paint(context);
+  paintNumbers(context, numbers);
+  context.fillStyle = colours.accent;
+  context.fillRect(snap(xOf(timeline.end, width)), 0, 1.5, height);
+  context.restore();
+  paintDevices(context, timeline);
+  panel.drawn = strokes.count;
+}

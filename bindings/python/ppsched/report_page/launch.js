@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// How to start the chosen candidates: a line a runtime, to copy.
+
+/** Copies as old browsers and pages of files do: what is selected. */
+function copySelected(text) {
+  const area = make("textarea", { readonly: true, class: "unseen", "aria-hidden": "true" });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  try {
+    return document.execCommand("copy");
+  } catch {
+    return false;
+  } finally {
+    area.remove();
+  }
+}
+
+/** Returns whether it could be copied, one way or the other. */
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copySelected(text);
+  }
+}
+
+/** Where nothing can be copied the line is left selected, for Ctrl+C. */
+async function copyLine(button, code) {
+  const isCopied = await copy(code.textContent);
+  button.focus({ preventScroll: true });
+  if (!isCopied)
+    getSelection().selectAllChildren(code);
+  const words = isCopied ? "Copied" : "Selected: press Ctrl+C";
+  button.textContent = words;
+  announce(words);
+  setTimeout(() => { button.textContent = "Copy"; }, 3000);
+}
+
+function makeLine(runtime, line) {
+  const code = make("code", {}, line);
+  const button = makeButton("Copy", `Copy the line for ${runtime}`, () => copyLine(button, code));
+  return [make("h3", {}, runtime), make("div", { class: "line" }, code, button)];
+}
+
+function makeReason(runtime, reason) {
+  return [make("h3", {}, runtime), make("p", { class: "muted" }, reason ?? "It cannot run this schedule.")];
+}
+
+function launchOf(rank) {
+  const launch = rawTimelines.get(rank)?.launch;
+  return Object.entries(launch && typeof launch === "object" ? launch : {});
+}
+
+function makeLaunchPanel(rank) {
+  const element = make("figure", {}, makeCaption(rank, sizesText(candidateOf(rank))));
+  for (const [runtime, { line, reason }] of launchOf(rank))
+    element.append(...(typeof line === "string" ? makeLine(runtime, line) : makeReason(runtime, reason)));
+  if (launchOf(rank).length === 0)
+    element.append(make("p", { class: "muted" }, "No lines for this one."));
+  return { element, update() {} };
+}
+
+/** The section is there where any of the chosen has a line or a reason. */
+function showLaunchSection() {
+  byId("launch").hidden = !chosenRanks().some((rank) => launchOf(rank).length > 0);
+}
+
+function startLaunch() {
+  addPart(byId("launch-panels"), makeLaunchPanel);
+}

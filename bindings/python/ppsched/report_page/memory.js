@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory over time of one device, with the fullest of all behind it, and the peak of each device.
+
+const CHART = 130, WIDEST_BAR = 70; // pixels
+let memoryDevice = null; // null: the fullest of each candidate
+
+function peakOf(curve) {
+  let best = null;
+  for (const [time, level] of curve)
+    if (best === null || level > best.level)
+      best = { time, level };
+  return best;
+}
+
+function peaksOf(timeline) {
+  timeline.curvePeaks ??= timeline.memory.map(peakOf);
+  return timeline.curvePeaks;
+}
+
+/** The device that is shown of a timeline. */
+function deviceOf(timeline) {
+  const peaks = peaksOf(timeline);
+  if (memoryDevice !== null && peaks[memoryDevice])
+    return memoryDevice;
+  const most = largest(peaks.map((peak) => peak?.level), -Infinity);
+  return Math.max(0, peaks.findIndex((peak) => peak?.level === most));
+}
+
+/** What all charts show: up to the highest peak, or to a limit that is not far above. */
+function memoryRange() {
+  const timelines = chosenTimelines();
+  const peak = largest(timelines.flatMap((timeline) => peaksOf(timeline).map((found) => found?.level))) || 1;
+  const limit = largest(timelines.flatMap((timeline) => timeline.limits));
+  return limit <= 2 * peak ? Math.max(limit, peak) : peak;
+}
+
+/** The top of the curves' charts, with some air. */
+function memoryTop() {
+  return 1.12 * memoryRange();
+}
+
+// --- the chart ---
+
+function yOf(level, top) {
+  return (CHART - 4) * (1 - level / top) + 2;
+}
+
+/** The highest level of all devices in each column of pixels. */
+function highest(timeline, width) {
+  const columns = Math.ceil(plotWidth(width)), most = new Float64Array(columns);
+  for (const curve of timeline.memory) {
+    const first = Math.max(0, firstIndex(curve.length, (i) => curve[i][0] > view.from) - 1);
+    for (let i = first; i < curve.length && curve[i][0] <= view.to; i += 1) {
+      const start = Math.max(0, Math.floor(xOf(curve[i][0], width) - GUTTER));
+      const end = xOf(i + 1 < curve.length ? curve[i + 1][0] : timeline.end, width) - GUTTER;
+      for (let x = start; x < columns && (x === start || x < end); x += 1)
+        most[x] = Math.max(most[x], curve[i][1]);
+    }
+  }
+  return most;
+}
+
+function paintScale(context, width, top) {
+  context.font = `11px ${FONT}`;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const level of ticks(0, top, 3)) {
+    context.fillStyle = colours.line;
+    context.fillRect(GUTTER, snap(yOf(level, top)), plotWidth(width), 1);
+    context.fillStyle = colours.muted;
+    context.fillText(figure(level, 3), GUTTER - 5, clamp(yOf(level, top), 7, CHART - 7));
+  }
+}
+
+function paintBand(context, timeline, width, top) {
+  context.fillStyle = colours.band;
+  for (const [x, level] of highest(timeline, width).entries())
+    if (level > 0)
+      context.fillRect(GUTTER + x, yOf(level, top), 1, yOf(0, top) - yOf(level, top));
+}
+
+/** The steps of a device's curve that can be seen. */
+function paintCurve(context, timeline, curve, width, top) {
+  const first = Math.max(0, firstIndex(curve.length, (i) => curve[i][0] > view.from) - 1);
+  context.strokeStyle = colours.curve;
+  context.lineWidth = 1.75;
+  context.lineJoin = "round";
+  context.beginPath();
+  let x = GUTTER, y = null;
+  for (let i = first; i < curve.length && curve[i][0] <= view.to; i += 1) {
+    x = Math.max(GUTTER, xOf(curve[i][0], width));
+    if (y === null)
+      context.moveTo(x, yOf(curve[i][1], top));
+    else
+      context.lineTo(x, y);
+    y = yOf(curve[i][1], top);
+    context.lineTo(x, y);
+  }
+  if (y !== null)
+    context.lineTo(Math.min(xOf(timeline.end, width), width - MARGIN), y);
+  context.stroke();
+}
+
+/** Text on a plate, so that it can be read on anything. */
+function paintLabel(context, text, x, y, colour) {
+  context.font = `11px ${FONT}`;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  const width = context.measureText(text).width;
+  const left = clamp(x, GUTTER + 2, Math.max(GUTTER + 2, context.canvas.clientWidth - MARGIN - width - 2));
+  const middle = clamp(y, 8, CHART - 8);
+  context.globalAlpha = 0.85;
+  context.fillStyle = colours.panel;
+  context.fillRect(left - 2, middle - 7, width + 4, 14);
+  context.globalAlpha = 1;
+  context.fillStyle = colour;
+  context.fillText(text, left, middle);
+}
+
+function paintLimit(context, limit, width, top) {
+  if (!isNumber(limit))
+    return;
+  const isInside = limit <= top;
+  if (isInside) {
+    context.strokeStyle = colours.bad;
+    context.lineWidth = 1.5;
+    context.setLineDash([5, 3]);
+    context.beginPath();
+    context.moveTo(GUTTER, yOf(limit, top));
+    context.lineTo(width - MARGIN, yOf(limit, top));
+    context.stroke();
+    context.setLineDash([]);
+  }
+  const text = `limit ${figure(limit)}${isInside ? "" : ", above this chart"}`;
+  paintLabel(context, text, width, isInside ? yOf(limit, top) + 10 : 8, colours.bad);
+}
+
+function paintPeak(context, peak, width, top) {
+  const x = xOf(peak.time, width), y = yOf(peak.level, top);
+  if (x < GUTTER - 1 || x > width - MARGIN + 1)
+    return;
+  context.fillStyle = colours.ink;
+  context.beginPath();
+  context.arc(x, y, 3.5, 0, 2 * Math.PI);
+  context.fill();
+  paintLabel(context, `peak ${figure(peak.level)} at ${figure(peak.time)}`, x + 8, y + 11, colours.ink);
+}
+
+function paintMemory(timeline, context, width) {
+  const device = deviceOf(timeline), top = memoryTop(), peak = peaksOf(timeline)[device];
+  paintScale(context, width, top);
+  paintBand(context, timeline, width, top);
+  if (!peak)
+    return;
+  context.save();
+  context.beginPath();
+  context.rect(GUTTER - 1, 0, plotWidth(width) + 2, CHART);
+  context.clip();
+  paintCurve(context, timeline, timeline.memory[device], width, top);
+  context.restore();
+  paintLimit(context, timeline.limits[device], width, top);
+  paintPeak(context, peak, width, top);
+}
+
+function pointAtMemory(timeline, box, x, y) {
+  const device = deviceOf(timeline), curve = timeline.memory[device] ?? [], time = timeOf(x, box.clientWidth);
+  const index = firstIndex(curve.length, (i) => curve[i][0] > time) - 1;
+  if (index < 0 || x < GUTTER || time > timeline.end) {
+    letGo();
+    return;
+  }
+  const { left, top } = box.getBoundingClientRect();
+  pointed = null;
+  cursorTime = time;
+  paintOvers();
+  showTip(left + x, top + y, `device ${device}`, [["time", figure(time, 4)], ["memory", figure(curve[index][1])],
+                                                    ["limit", figure(timeline.limits[device])]]);
+}
+
+// --- bars, one a device ---
+
+/** A chart of a bar a device: draw(group, device) puts SVG into a group; pointAt(device) tells title and rows. */
+function makeBars(devices, topText, draw, pointAt, onClick = null) {
+  const width = 100 / Math.max(1, devices);
+  const svg = makeSvg("svg", { "aria-hidden": "true" });
+  for (let device = 0; device < devices; device += 1)
+    svg.append(...draw(device, `${(device + 0.1) * width}%`, `${0.8 * width}%`));
+  const step = Math.ceil(devices / 16), names = make("div", { class: "names" });
+  for (let device = 0; device < devices; device += step) {
+    const name = make("span", {}, String(device));
+    name.style.left = `${(device + 0.5) * width}%`;
+    names.append(name);
+  }
+  const deviceAt = (event) => {
+    const box = svg.getBoundingClientRect();
+    return clamp(Math.floor((event.clientX - box.left) / box.width * devices), 0, devices - 1);
+  };
+  const tell = (event) => showTip(event.clientX, event.clientY, ...pointAt(deviceAt(event)));
+  svg.addEventListener("pointermove", tell);
+  svg.addEventListener("pointerleave", hideTip);
+  svg.addEventListener("click", (event) => {
+    onClick?.(deviceAt(event));
+    tell(event);
+  });
+  for (const element of [svg, names])
+    element.style.maxWidth = `${WIDEST_BAR * devices}px`;
+  const scale = make("div", { class: "scale", "aria-hidden": "true" }, make("span", {}, topText), make("span", {}, "0"));
+  return make("div", { class: onClick ? "bars pick" : "bars" }, scale, svg, names);
+}
+
+function makePeakBars(timeline) {
+  const top = memoryRange(), peaks = peaksOf(timeline), current = deviceOf(timeline);
+  const percentOf = (level) => `${100 * clamp(1 - level / top, 0, 1)}%`;
+  const draw = (device, x, width) => {
+    const level = peaks[device]?.level ?? 0, limit = timeline.limits[device];
+    const classes = ["bar", isNumber(limit) && level > limit ? "over" : "", device === current ? "current" : ""];
+    const height = `${100 * level / top}%`;
+    const bar = makeSvg("rect", { class: classes.filter(Boolean).join(" "), x, width, y: percentOf(level), height });
+    if (!isNumber(limit) || limit > top)
+      return [bar];
+    const end = `${Number.parseFloat(x) + Number.parseFloat(width)}%`;
+    return [bar, makeSvg("line", { class: "limit", x1: x, x2: end, y1: percentOf(limit), y2: percentOf(limit) })];
+  };
+  const pointAt = (device) =>
+    [`device ${device}`, [["peak", figure(peaks[device]?.level)], ["limit", figure(timeline.limits[device])]]];
+  return makeBars(timeline.memory.length, figure(top, 3), draw, pointAt, setMemoryDevice);
+}
+
+// --- panels ---
+
+function setMemoryDevice(device) {
+  memoryDevice = device;
+  byId("memory-device").value = device ?? "";
+  updateMemory();
+}
+
+/** A device for each that a chosen candidate has. */
+function showDevices() {
+  const select = byId("memory-device"), devices = largest(chosenTimelines().map((timeline) => timeline.memory.length));
+  if (select.options.length !== devices + 1)
+    select.replaceChildren(select.options[0],
+      ...Array.from({ length: devices }, (_, device) => make("option", { value: device }, String(device))));
+  if (memoryDevice !== null && memoryDevice >= devices)
+    memoryDevice = null;
+  select.value = memoryDevice ?? "";
+}
+
+function memoryText(timeline) {
+  const device = deviceOf(timeline), peak = peaksOf(timeline)[device], limit = timeline.limits[device];
+  return `device ${device}: peak ${figure(peak?.level)} at ${figure(peak?.time)}, ` +
+    (isNumber(limit) ? `limit ${figure(limit)}${peak?.level > limit ? ", which is exceeded" : ""}` : "no limit");
+}
+
+function makeMemoryPanel(rank) {
+  const timeline = timelineOf(rank), element = make("figure", {});
+  const surface = new Surface(CHART, (...canvas) => paintMemory(timeline, ...canvas), paintCursor);
+  const { box } = surface;
+  box.classList.add("moves");
+  box.setAttribute("role", "img");
+  const point = (x, y) => pointAtMemory(timeline, box, x, y);
+  listenToPointers(box, { hover: point, tap: point, leave: letGo });
+  listenToWheel(box);
+  const update = () => {
+    const text = memoryText(timeline);
+    box.setAttribute("aria-label", `Memory over time, ${text}`);
+    element.replaceChildren(makeCaption(rank, text), box, makePeakBars(timeline));
+    surface.isDirty = true;
+  };
+  return { element, update };
+}
+
+function updateMemory() {
+  const part = parts.find(({ host }) => host.id === "memory-panels");
+  for (const rank of chosenRanks())
+    panelOf(part, rank).update();
+  paintSoon();
+}
+
+function startMemory() {
+  byId("memory-device").addEventListener("change", (event) =>
+    setMemoryDevice(event.target.value === "" ? null : Number(event.target.value)));
+  addPart(byId("memory-panels"), makeMemoryPanel);
+}

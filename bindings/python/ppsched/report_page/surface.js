@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Canvases: sharp at any pixel ratio, painted once a frame and only while they are in sight.
+
+const surfaces = new Set();
+let pixelRatio = 1; // pixels of the screen in one of the page, as of the last painting
+
+/** A canvas as wide as its box; paint(context, width, height) draws it, paintOver what changes with the pointer. */
+class Surface {
+  constructor(height, paint, paintOver = null) {
+    this.paint = paint;
+    this.paintOver = paintOver;
+    this.canvas = make("canvas", { "aria-hidden": "true" });
+    this.over = paintOver ? make("canvas", { class: "over", "aria-hidden": "true" }) : null;
+    this.box = make("div", { class: "surface" }, this.canvas, this.over);
+    this.isInSight = false;
+    this.isDirty = true;
+    this.setHeight(height);
+    surfaces.add(this);
+    sights.observe(this.box);
+    sizes.observe(this.box);
+  }
+
+  setHeight(height) {
+    this.height = height;
+    this.box.style.height = `${height}px`;
+  }
+
+  /** Paints one of the two canvases. */
+  draw(canvas, paint) {
+    const width = this.box.clientWidth;
+    if (width === 0)
+      return;
+    pixelRatio = devicePixelRatio || 1;
+    const columns = Math.round(width * pixelRatio), rows = Math.round(this.height * pixelRatio);
+    if (canvas.width !== columns || canvas.height !== rows) {
+      canvas.width = columns;
+      canvas.height = rows;
+    }
+    const context = canvas.getContext("2d");
+    context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+    context.clearRect(0, 0, width, this.height);
+    paint(context, width, this.height);
+  }
+
+  drawAll() {
+    this.isDirty = false;
+    this.draw(this.canvas, this.paint);
+    this.drawOver();
+  }
+
+  drawOver() {
+    if (this.over)
+      this.draw(this.over, this.paintOver);
+  }
+}
+
+function surfaceOf(box) {
+  return [...surfaces].find((surface) => surface.box === box);
+}
+
+const sights = new IntersectionObserver((entries) => {
+  for (const entry of entries)
+    surfaceOf(entry.target).isInSight = entry.isIntersecting;
+  paintSoon();
+}, { rootMargin: "200px" });
+
+const sizes = new ResizeObserver((entries) => {
+  for (const entry of entries)
+    surfaceOf(entry.target).isDirty = true;
+  paintSoon();
+});
+
+let isPainting = false;
+
+/** Paints in the next frame what is in sight and has changed. */
+function paintSoon() {
+  if (isPainting)
+    return;
+  isPainting = true;
+  requestAnimationFrame(() => {
+    isPainting = false;
+    for (const surface of surfaces)
+      if (surface.isDirty && surface.isInSight)
+        surface.drawAll();
+    tellState();
+  });
+}
+
+/** Everything has changed, such as the window of time. */
+function redraw() {
+  for (const surface of surfaces)
+    surface.isDirty = true;
+  showWindow();
+  paintSoon();
+}
+
+/** Paints all at once, in sight or not. */
+function paintAll() {
+  for (const surface of surfaces)
+    surface.drawAll();
+}
+
+/** Paints what follows the pointer. */
+function paintOvers() {
+  for (const surface of surfaces)
+    if (surface.isInSight)
+      surface.drawOver();
+}
+
+/** Another pixel ratio, as of another screen, needs other bitmaps. */
+function watchPixelRatio() {
+  matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => {
+    redraw();
+    watchPixelRatio();
+  }, { once: true });
+}
+
+/** A place snapped to whole pixels of the screen, so that edges are sharp. */
+function snap(x) {
+  return Math.round(x * pixelRatio) / pixelRatio;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of candidates that ran, and below it those that were refused, by reason.
+
+// Columns: heading, meaning, value for sorting, text. `words`: sorted and aligned as text; `spare`: left out where it says the
+// same in every row.
+const stepWords = objective === "span" ? "the span, as the devices need not wait for each other" : "the makespan";
+const COLUMNS = [
+  { key: "rank", heading: "#", value: (c) => c.rank, text: numberOf,
+    meaning: "place among all: first those that fit, by step time, then peak memory; then those over their limit" },
+  { key: "strategy", heading: "strategy", meaning: "with its options", value: nameOf, words: true },
+  { key: "chunks", heading: "V", meaning: "stages a device", value: (c) => c.chunks },
+  { key: "microbatches", heading: "M", meaning: "microbatches of an iteration", value: (c) => c.microbatches, spare: true },
+  { key: "limit", heading: "memory limit", meaning: "what a device may hold", value: (c) => c.memory_limit, spare: true },
+  { key: "status", heading: "status", meaning: "whether all devices stay within their limit", value: (c) => c.status,
+    words: true },
+  { key: "step", heading: "step time", meaning: `time of an iteration: ${stepWords}`, value: (c) => c.step_time },
+  { key: "gap", heading: "above bound", meaning: "step time above what no schedule of this placement can do better",
+    value: gapOf, text: (c) => percent(gapOf(c), 1) },
+  { key: "total", heading: "bubble of total", meaning: "idle time of all devices / (devices * makespan)",
+    value: (c) => c.bubble?.of_total, text: (c) => percent(c.bubble?.of_total) },
+  { key: "ideal", heading: "bubble of ideal", meaning: "idle time / busy time", value: (c) => c.bubble?.of_ideal,
+    text: (c) => percent(c.bubble?.of_ideal) },
+  { key: "of_span", heading: "bubble of span", meaning: "1 - mean busy time / span", value: (c) => c.bubble?.of_span,
+    text: (c) => percent(c.bubble?.of_span) },
+  { key: "peak", heading: "peak memory", meaning: "of the device that needs most", value: (c) => c.peak_memory },
+  { key: "device", heading: "on device", meaning: "which device that is", value: (c) => c.peak_device },
+  { key: "excess", heading: "lacks", meaning: "the most that a device is over its limit", value: (c) => c.excess || null,
+    spare: true },
+  { key: "makespan", heading: "makespan", meaning: "from 0 to the last end", value: (c) => c.makespan },
+  { key: "span", heading: "span", meaning: "the longest time from the first start to the last end of one device",
+    value: (c) => c.span },
+  { key: "placement", heading: "placement", meaning: "which device has which stages", value: (c) => c.placement, words: true,
+    spare: true },
+  { key: "stages", heading: "S", meaning: "stages of the whole model", value: (c) => c.stages, spare: true },
+  { key: "bytes", heading: "bytes sent", meaning: "from device to device in an iteration", value: (c) => c.bytes, spare: true },
+  { key: "messages", heading: "messages", meaning: "sent from device to device in an iteration", value: (c) => c.messages },
+];
+
+const ranked = candidates.filter((candidate) => candidate.status !== "refused");
+const refused = candidates.filter((candidate) => candidate.status === "refused");
+const winner = ranked.find((candidate) => candidate.fits) ?? null;
+const order = { key: "rank", isDown: false };
+const rows = new Map(); // what shows a candidate: its row, or its item among the refused
+
+function textIn(column, candidate) {
+  if (column.text)
+    return column.text(candidate);
+  const value = column.value(candidate);
+  return column.words ? value ?? DASH : figure(value);
+}
+
+/** Without those that say nothing new. */
+function usefulColumns() {
+  const isUseful = (column) => !column.spare || new Set(ranked.map(column.value)).size > 1;
+  const isStep = ({ key }) => key === objective && ranked.every((candidate) => candidate[key] === candidate.step_time);
+  return COLUMNS.filter((column) => isUseful(column) && !isStep(column));
+}
+
+function constantText(columns) {
+  const parts = COLUMNS.filter((column) => column.spare && !columns.includes(column))
+    .map((column) => [column.heading, ranked[0] && column.value(ranked[0])])
+    .filter(([, value]) => value !== null && value !== undefined && value !== 0)
+    .map(([heading, value]) => `${heading} ${isNumber(value) ? figure(value) : value}`);
+  return parts.length > 0 ? `The same for all: ${parts.join(", ")}.` : "";
+}
+
+// --- rows ---
+
+function makeBadge(candidate) {
+  if (candidate === winner)
+    return make("span", { class: "badge good" }, "\u2605 best");
+  const classes = candidate.fits ? "badge good" : "badge bad";
+  return make("span", { class: classes, title: candidate.reason }, candidate.status ?? DASH);
+}
+
+function makeName(candidate) {
+  const options = optionsText(candidate);
+  const faint = make("span", { class: "options" }, options && ` ${options}`);
+  return make("th", { scope: "row" }, candidate.strategy ?? DASH, faint);
+}
+
+function makeCell(column, candidate) {
+  if (column.key === "strategy")
+    return makeName(candidate);
+  if (column.key === "status")
+    return make("td", {}, makeBadge(candidate));
+  return make("td", { class: column.words ? null : "number" }, textIn(column, candidate));
+}
+
+/** The checkbox of a candidate whose timeline is in the page. */
+function makePick(candidate) {
+  if (!isShown(candidate.rank))
+    return make("td", {});
+  const box = make("input", { type: "checkbox", "aria-label": `Draw ${numberOf(candidate)} ${nameOf(candidate)}` });
+  box.addEventListener("change", () => choose(candidate.rank, box.checked));
+  return make("td", {}, box);
+}
+
+function makeRow(candidate, columns) {
+  const row = make("tr", {}, makePick(candidate), ...columns.map((column) => makeCell(column, candidate)));
+  row.classList.toggle("winner", candidate === winner);
+  row.classList.toggle("over", !candidate.fits);
+  if (isShown(candidate.rank)) {
+    row.classList.add("pickable");
+    row.addEventListener("click", (event) => {
+      if (!event.target.closest("input") && !getSelection().toString())
+        choose(candidate.rank, !chosen.has(candidate.rank));
+    });
+  }
+  return row;
+}
+
+/** Checkboxes and colours follow what is chosen. */
+function markChosen() {
+  for (const [candidate, row] of rows) {
+    const box = row.querySelector("input");
+    if (box)
+      box.checked = chosen.has(candidate.rank);
+    row.classList.toggle("chosen", chosen.has(candidate.rank));
+  }
+}
+
+// --- order ---
+
+function compare(column, a, b) {
+  const [x, y] = [column.value(a) ?? null, column.value(b) ?? null];
+  if (x === null || y === null)
+    return (x === null) - (y === null); // what there is not comes last, either way
+  const sign = order.isDown ? -1 : 1;
+  return sign * (column.words ? String(x).localeCompare(String(y)) : x - y) || a.rank - b.rank;
+}
+
+function sortBy(column, table) {
+  order.isDown = order.key === column.key && !order.isDown;
+  order.key = column.key;
+  const body = table.tBodies[0];
+  body.append(...[...ranked].sort((a, b) => compare(column, a, b)).map((candidate) => rows.get(candidate)));
+  for (const heading of table.tHead.rows[0].cells)
+    if (heading.dataset.key === column.key)
+      heading.setAttribute("aria-sort", order.isDown ? "descending" : "ascending");
+    else
+      heading.removeAttribute("aria-sort");
+  announce(`Sorted by ${column.heading}, ${order.isDown ? "descending" : "ascending"}`);
+}
+
+function makeHeading(column, table) {
+  const button = make("button", { type: "button", title: column.meaning }, column.heading);
+  button.addEventListener("click", () => sortBy(column, table));
+  const classes = (column.words ? "" : "number ") + (column.key === "strategy" ? "pinned" : "");
+  return make("th", { scope: "col", class: classes.trim() || null, "data-key": column.key,
+                      "aria-sort": column.key === order.key ? "ascending" : null }, button);
+}
+
+// --- the table, and the list ---
+
+function makeRanked(columns) {
+  const table = make("table", {}, make("caption", { class: "unseen" }, "Candidates by rank; the headings sort"));
+  const pick = make("th", { scope: "col" }, make("span", { class: "unseen" }, "draw"));
+  table.append(make("thead", {}, make("tr", {}, pick, ...columns.map((column) => makeHeading(column, table)))));
+  for (const candidate of ranked)
+    rows.set(candidate, makeRow(candidate, columns));
+  table.append(make("tbody", {}, ...ranked.map((candidate) => rows.get(candidate))));
+  return table;
+}
+
+/** Reasons without the name that the library puts before them. */
+function reasonOf(candidate) {
+  const reason = candidate.reason ?? "without a reason", name = `${candidate.strategy}: `;
+  return reason.startsWith(name) ? reason.slice(name.length) : reason;
+}
+
+function makeRefusedItem(candidate) {
+  return make("li", {}, make("strong", {}, candidate.strategy ?? DASH),
+    [` V ${candidate.chunks ?? DASH}, M ${candidate.microbatches ?? DASH}`, optionsText(candidate)].filter(Boolean).join(", "));
+}
+
+/** A reason, and all that were refused for it. */
+function makeRefused() {
+  const groups = new Map();
+  for (const candidate of refused) {
+    const item = makeRefusedItem(candidate), reason = reasonOf(candidate);
+    rows.set(candidate, item);
+    if (!groups.has(reason))
+      groups.set(reason, make("ul", { class: "items" }));
+    groups.get(reason).append(item);
+  }
+  return [...groups].map(([reason, items]) => make("div", { class: "reason" }, make("p", {}, reason), items));
+}
+
+// --- filters ---
+
+function isWanted(candidate, strategy, status) {
+  const statusFits = status === "" || status === candidate.status || (status === "timeline" && isShown(candidate.rank));
+  return statusFits && (strategy === "" || candidate.strategy === strategy);
+}
+
+/** Hides the rows that the filters leave out; returns how many are left. */
+function filterRows() {
+  const strategy = byId("filter-strategy").value, status = byId("filter-status").value;
+  const show = (candidate) => {
+    const wanted = isWanted(candidate, strategy, status);
+    rows.get(candidate).hidden = !wanted;
+    return wanted;
+  };
+  const shown = ranked.filter(show).length, shownRefused = refused.filter(show).length;
+  byId("refused-box").hidden = shownRefused === 0;
+  for (const group of byId("refused").children)
+    group.hidden = [...group.querySelectorAll("li")].every((item) => item.hidden);
+  byId("ranked").hidden = shown === 0;
+  byId("shown").textContent = `${shown + shownRefused} of ${counted(candidates.length, "candidate")}`;
+  tellState();
+}
+
+function startFilters() {
+  const strategies = [...new Set(candidates.map((candidate) => candidate.strategy ?? ""))].filter(Boolean).sort();
+  byId("filter-strategy").append(...strategies.map((strategy) => make("option", { value: strategy }, strategy)));
+  for (const id of ["filter-strategy", "filter-status"])
+    byId(id).addEventListener("change", filterRows);
+}
+
+function startTables() {
+  const columns = usefulColumns();
+  if (ranked.length > 0)
+    byId("ranked").append(makeRanked(columns));
+  byId("refused").append(...makeRefused());
+  byId("constant").textContent = constantText(columns);
+  const drawable = counted(rawTimelines.size, "candidate has its", "candidates have their");
+  byId("which").textContent = rawTimelines.size > 0 ? `${drawable} timeline in this page; boxes and rows choose.` : "";
+  byId("meanings").append(...COLUMNS.flatMap((column) => [make("dt", {}, column.heading), make("dd", {}, column.meaning)]));
+  startFilters();
+  filterRows();
+}

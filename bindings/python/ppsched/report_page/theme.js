@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Light and dark: what the system prefers, until the button says otherwise.
+
+const COLOURS = ["panel", "ink", "muted", "line", "lane", "accent", "bad", "send", "receive", "band", "curve"];
+const colours = {}; // as they are now, for canvases
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
+
+function isDark() {
+  const theme = document.documentElement.dataset.theme;
+  return theme === "dark" || (!theme && systemIsDark.matches);
+}
+
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of COLOURS)
+    colours[name] = style.getPropertyValue(`--${name}`).trim();
+}
+
+/** Reads the colours again and redraws all that uses them. */
+function themeChanged() {
+  readColours();
+  byId("theme").textContent = isDark() ? "Light" : "Dark";
+  redraw();
+}
+
+// Where pages may keep nothing, such as files in some browsers, the choice lasts until the page is left.
+function remember(theme) {
+  try {
+    localStorage.setItem("ppsched-theme", theme);
+  } catch { /* not kept */ }
+}
+
+function remembered() {
+  try {
+    return localStorage.getItem("ppsched-theme");
+  } catch {
+    return null;
+  }
+}
+
+function setTheme(theme) {
+  if (theme === "dark" || theme === "light")
+    document.documentElement.dataset.theme = theme;
+  else
+    delete document.documentElement.dataset.theme;
+  themeChanged();
+}
+
+function startTheme() {
+  setTheme(remembered());
+  systemIsDark.addEventListener("change", themeChanged);
+  byId("theme").addEventListener("click", () => {
+    setTheme(isDark() ? "light" : "dark");
+    remember(document.documentElement.dataset.theme);
+  });
+}
+
+// --- paper ---
+
+const PAPER_WIDTH = "700px"; // of A4 and letter, within their margins
+
+/** Paper gets the light colours, and drawings as wide as it is. */
+function startPrinting() {
+  let screenTheme;
+  addEventListener("beforeprint", () => {
+    screenTheme = document.documentElement.dataset.theme;
+    document.body.style.width = PAPER_WIDTH;
+    setTheme("light");
+    paintAll();
+  });
+  addEventListener("afterprint", () => {
+    document.body.style.width = "";
+    setTheme(screenTheme);
+  });
+}

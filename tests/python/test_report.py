@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a plan: what is in it, and, where there is a Chromium, how it looks and what it does."""
+import base64
+import copy
+import hashlib
+import html.parser
+import json
+import math
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import ppsched
+from browser import Browser, find_browser
+from ppsched import report
+
+FOLDER = pathlib.Path(report.__file__).resolve().parent / "report_page"
+NASTY = "</script><script>window.bitten = 1</script><img src=x onerror=\"window.bitten = 1\"><!-- \u2028\u2029'\"&amp;"
+VOID = {"meta", "link", "br", "input", "img", "hr"}
+
+
+def small_plan(**options):
+    return ppsched.plan(ppsched.Config(4, 8, 16, p2p_time=0.1, mem_limit=20), **options)
+
+
+def small_data():
+    return report.report_data(small_plan())
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page; complains about what is not closed, or closed twice."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.texts, self._open, self.wrong = [], {}, [], []
+        self.feed(text)
+        self.close()
+        self.wrong += self._open
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if len(dict(attrs)) != len(attrs):
+            self.wrong.append((tag, attrs))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self._open or self._open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data):
+        if self._open:
+            self.texts.setdefault(self._open[-1], []).append(data)
+
+    def of(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def data(self):
+        return next(json.loads(text) for text in self.texts["script"] if text.startswith("{"))
+
+
+class DataTest(unittest.TestCase):
+    def test_candidates_and_timelines(self):
+        plan = small_plan()
+        data = report.report_data(plan, 3)
+        json.dumps(data, allow_nan=False)
+        self.assertEqual(data["problem"], {"devices": 4, "stages": 16, "microbatches": 8, "iterations": 1})
+        self.assertEqual(data["objective"], "makespan")
+        self.assertEqual([row["rank"] for row in data["candidates"]], list(range(len(plan))))
+        for row, candidate in zip(data["candidates"], plan):
+            self.assertEqual((row["strategy"], row["fits"], row["reason"], row["step_time"], row["bound"]),
+                             (candidate.strategy, candidate.fits, candidate.reason, candidate.step_time, candidate.bound))
+            self.assertEqual(row["bubble"] and tuple(row["bubble"].values()), candidate.bubble)
+        ranks = [timeline["rank"] for timeline in data["timelines"]]
+        names = [plan[rank].strategy for rank in ranks]
+        self.assertEqual((len(ranks), ranks[0], len(set(names))), (3, 0, 3))
+        for timeline in data["timelines"]:
+            candidate = plan[timeline["rank"]]
+            self.assertEqual(timeline["schedule"]["metrics"]["makespan"], candidate.makespan)
+            self.assertEqual(max(level for curve in timeline["memory"] for _, level in curve), candidate.peak_memory)
+            self.assertEqual(timeline["memory_limits"], [20.0] * 4)
+            self.assertTrue(all((row["line"] is None) != (row["reason"] is None) for row in timeline["launch"].values()))
+
+    def test_no_limit_and_limits_that_differ(self):
+        for limits, expected in (({}, [None] * 2), ({"mem_limit": [9, 8]}, [9.0, 8.0])):
+            data = report.report_data(ppsched.plan(ppsched.Config(2, 4, **limits), strategies=["1f1b"]))
+            self.assertIsNone(data["candidates"][0]["memory_limit"])
+            self.assertEqual(data["timelines"][0]["memory_limits"], expected)
+
+    def test_large_schedules_are_few(self):
+        plan = small_plan()
+        with mock.patch.object(report, "_MOST_OPS", 0):
+            self.assertEqual(len(report.report_data(plan)["timelines"]), 2)
+        self.assertEqual(len(report.report_data(plan)["timelines"]), 8)
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.text = report.report_html(small_data())
+        cls.page = Page(cls.text)
+
+    def test_it_loads_nothing(self):
+        for tag, attributes in self.page.elements:
+            self.assertNotIn("src", attributes, tag)
+            self.assertRegex(attributes.get("href", "#"), r"^(#|data:,$)", tag)
+            self.assertFalse([name for name in attributes if name.startswith("on")], tag)
+        self.assertEqual(set(re.findall(r"https?://[^\s\"']*", self.text)), {"http://www.w3.org/2000/svg"})
+        self.assertIsNone(re.search(r"@import|url\(|fetch\(|XMLHttpRequest|WebSocket|import\(", self.text))
+        self.assertLess(len(self.text), 400_000)
+
+    def test_policy(self):
+        """Only this style and this script may act."""
+        (policy,) = [meta["content"] for meta in self.page.of("meta") if "http-equiv" in meta]
+        self.assertTrue(policy.startswith("default-src 'none'; "))
+        for tag in ("style", "script"):
+            digest = base64.b64encode(hashlib.sha256(self.page.texts[tag][-1].encode()).digest()).decode()
+            self.assertIn(f"{tag}-src 'sha256-{digest}'", policy)
+
+    def test_it_is_well_formed(self):
+        self.assertEqual(self.page.wrong, [])
+        self.assertEqual(self.page.of("html"), [{"lang": "en"}])
+        self.assertTrue(self.text.startswith("<!DOCTYPE html>"))
+        ids = [attributes["id"] for _, attributes in self.page.elements if "id" in attributes]
+        self.assertEqual(len(ids), len(set(ids)))
+        for tag, attributes in self.page.elements:
+            for name in ("for", "aria-labelledby", "aria-describedby"):
+                self.assertLessEqual(set(attributes.get(name, "").split()), set(ids), tag)
+
+    def test_data_come_through(self):
+        data, found = small_data(), self.page.data()
+        self.assertEqual(found, json.loads(json.dumps(data), parse_float=report._shorter))
+        for queue, other in zip(data["timelines"][0]["schedule"]["queues"], found["timelines"][0]["schedule"]["queues"]):
+            self.assertEqual(queue["ops"], other["ops"])
+            for start, shorter in zip(queue["start"], other["start"]):
+                self.assertAlmostEqual(start, shorter, places=9)
+
+    def test_nothing_escapes(self):
+        data = {"title": NASTY, "objective": "makespan", "candidates": [{"strategy": NASTY, "reason": NASTY + "\ud800"}]}
+        text = report.report_html(data)
+        page = Page(text)
+        self.assertEqual((len(page.of("script")), len(page.of("img")), page.wrong), (2, 0, []))
+        self.assertEqual(page.data(), data)
+        self.assertEqual(page.texts["title"], ["".join(letter for letter in NASTY if letter.isprintable())])
+        text.encode("utf-8")
+
+    def test_numbers_that_are_none(self):
+        data = {"title": "", "candidates": [{"step_time": math.nan, "span": math.inf, "bound": -math.inf, "bytes": 1e300,
+                                             "excess": 0.1 + 0.2, "messages": 2**60}]}
+        (row,) = Page(report.report_html(data)).data()["candidates"]
+        self.assertEqual(row, {"step_time": None, "span": None, "bound": None, "bytes": 1e300, "excess": 0.3,
+                               "messages": 2**60})
+
+    def test_assets(self):
+        names = {path.name for path in FOLDER.iterdir()}
+        self.assertEqual(names, {*report._SCRIPTS, "style.css", "skeleton.html"})
+        banned = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|</script|<!--")
+        size = 0
+        for name in names:
+            text = (FOLDER / name).read_text(encoding="utf-8")
+            self.assertIn("SPDX-License-Identifier: Apache-2.0", text[:200], name)
+            self.assertLessEqual(max(map(len, text.splitlines())), 128, name)
+            if name != "skeleton.html":
+                self.assertIsNone(banned.search(text), name)
+            size += len(text)
+        self.assertLess(size, 120_000)
+
+    def test_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "report.html")
+            result = subprocess.run([sys.executable, "-m", "ppsched", "compare", "-s", "4", "-b", "8", "-o", str(path)],
+                                    capture_output=True, text=True, check=False)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+            self.assertEqual(Page(path.read_text(encoding="utf-8")).wrong, [])
+
+
+def large_data():
+    """64 devices, thousands of ops, and hundreds of candidates."""
+    config = ppsched.Config(64, 96, 128, p2p_time=0.1, mem_limit=70)
+    data = report.report_data(ppsched.plan(config, strategies=["1f1b", "zb_h1", "gpipe"], chunks=[1, 2]))
+    row = data["candidates"][-1]
+    for rank in range(len(data["candidates"]), 400):
+        data["candidates"].append({**row, "rank": rank, "options": {"group_size": rank}})
+    return data
+
+
+def odd_data():
+    """Pages that must not break: as little as possible, and what no plan would give."""
+    data = small_data()
+    nasty = copy.deepcopy(data)
+    nasty.update(title=NASTY)
+    for row in nasty["candidates"]:
+        row.update(strategy=NASTY + row["strategy"], options={NASTY: NASTY}, placement=NASTY, step_time=math.nan)
+    nasty["candidates"].append({**nasty["candidates"][0], "rank": 10**6, "status": "refused", "reason": NASTY, "bubble": None})
+    for timeline in nasty["timelines"]:
+        timeline["launch"] = {NASTY: {"line": NASTY, "reason": None}, "<b>": {"line": None, "reason": NASTY}}
+        timeline["schedule"]["queues"][0]["ops"][0] = NASTY
+        timeline["schedule"]["queues"][0]["end"][2] = math.inf
+        timeline["schedule"]["idle_by_cause"][NASTY] = [1, 2, 3, 4]
+        timeline["schedule"]["idle_by_cause"]["__proto__"] = [1, 2, 3, 4]
+        timeline["memory"][1], timeline["memory_limits"] = [], [math.inf]
+    untimed = {"rank": 1, "schedule": {"queues": [{"ops": ["0F0"]}]}, "memory": [[]]}
+    bare = {"title": "bare", "timelines": [{"rank": 0}, untimed]}
+    refused = report.report_data(ppsched.plan(ppsched.Config(3, 7, 5)))
+    over = report.report_data(ppsched.plan(ppsched.Config(4, 8, mem_limit=0.5)))
+    return {"nothing": {}, "bare": bare, "nasty": nasty, "refused": refused, "over": over}
+
+
+def lowered_data():
+    config = ppsched.Config(4, 8, 8, p2p_time=0.1, p2p_bandwidth=10, activation_bytes=2, iterations=2)
+    return report.report_data(ppsched.plan(config, objective="span", lowering="just_in_time", order="group",
+                                           strategies=["1f1b", "interleaved_1f1b", "dualpipe"]))
+
+
+@unittest.skipUnless(find_browser(), "there is no chromium (PPSCHED_CHROMIUM names one)")
+class BrowserTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.browser = Browser()
+        try:
+            cls.browser.__enter__()
+        except (OSError, TimeoutError) as error:
+            raise unittest.SkipTest(f"{find_browser()} does not start: {error}") from None
+        cls.addClassCleanup(cls.browser.__exit__)
+        cls.paths = {}
+
+    def open(self, name, make, width=1440, height=900, **window):
+        """Opens a page in a window of that size; its data are made once."""
+        if name not in self.paths:
+            self.paths[name] = pathlib.Path(self.folder.name, f"{name}.html")
+            self.paths[name].write_text(report.report_html(make()), encoding="utf-8")
+        self.browser.window(width, height, **window)
+        self.browser.open(self.paths[name])
+        self.browser.frames()
+
+    def tearDown(self):
+        self.assertEqual(self.browser.complaints, [])
+        self.assertIsNone(self.value("document.documentElement.dataset.errors"))
+
+    def value(self, expression):
+        return self.browser.value(expression)
+
+    def told(self, name):
+        return int(self.value(f"document.documentElement.dataset.{name}"))
+
+    def text(self, selector):
+        return self.value(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def click(self, selector):
+        self.value(f"document.querySelector({json.dumps(selector)}).click()")
+
+    def choose(self, selector, value):
+        self.value(f"(() => {{ const box = document.querySelector({json.dumps(selector)}); box.value = {json.dumps(value)}; "
+                   "box.dispatchEvent(new Event('change')); })()")
+
+    def place(self, selector, number=0):
+        """The box of an element, scrolled into sight: left, top, width, height."""
+        found = f"document.querySelectorAll({json.dumps(selector)})[{number}]"
+        self.value(f"{found}.scrollIntoView({{block: 'center'}})")
+        self.browser.frames()
+        return self.value(f"(() => {{ const box = {found}.getBoundingClientRect(); "
+                          "return [box.left, box.top, box.width, box.height]; })()")
+
+    def look(self, width, height, ratio=1):
+        """What holds for every page at every size."""
+        self.assertEqual(self.value("document.documentElement.dataset.state"), "ready")
+        self.assertLessEqual(self.value("document.documentElement.scrollWidth"), self.value("innerWidth"))
+        self.assertEqual(len(self.browser.requests), 1, self.browser.requests)
+        picture = self.browser.screenshot()
+        self.assertEqual(struct.unpack(">II", picture[16:24]), (ratio * width, ratio * height))
+        self.assertGreater(len(picture), 8000)
+        if os.environ.get("PPSCHED_PICTURES"):  # to look at
+            name = f"{self.id().rsplit('.', 1)[1]}-{width}-{self.value('getComputedStyle(document.body).color')}.png"
+            pathlib.Path(os.environ["PPSCHED_PICTURES"], name).write_bytes(self.browser.screenshot(whole=True))
+
+    def test_sizes_and_schemes(self):
+        for name, make, rows, ops in (("small", small_data, 32, 500), ("large", large_data, 400, 20_000)):
+            for width, height, ratio in ((360, 740, 2), (1440, 900, 1)):
+                for dark in (False, True):
+                    self.open(name, make, width, height, dark=dark, touch=width == 360, ratio=ratio)
+                    self.look(width, height, ratio)
+                    self.assertGreaterEqual(self.told("rows"), rows)
+                    self.assertGreater(self.told("drawn"), ops // (1 if width > 1000 else 3))
+                    self.assertEqual(self.told("chosen"), 2)
+                    ink = map(int, re.findall(r"\d+", self.value("getComputedStyle(document.body).color"))[:3])
+                    self.assertEqual(sum(ink) > 384, dark)
+                    self.assertEqual(self.browser.complaints, [])
+
+    def test_odd_data(self):
+        for name, data in odd_data().items():
+            with self.subTest(name):
+                self.open("odd-" + name, lambda data=data: data, 360, 740)
+                self.look(360, 740)
+                self.assertEqual(self.value("[typeof window.bitten, document.images.length, document.scripts.length]"),
+                                 ["undefined", 0, 2])
+                for n in range(self.value("document.querySelectorAll('#ranked tr.pickable').length")):
+                    self.value(f"document.querySelectorAll('#ranked tr.pickable')[{n}].click()")
+                self.browser.frames()
+                self.assertEqual((self.browser.complaints, self.value("document.documentElement.dataset.errors")), ([], None))
+        self.open("odd-over", None)
+        self.assertIn("No candidate fits", self.text("#winner"))
+        self.open("odd-refused", None)
+        self.assertEqual(self.value("document.querySelectorAll('#refused li').length"), self.told("rows"))
+
+    def test_sorting(self):
+        self.open("small", small_data)
+        numbers = "[...document.querySelectorAll('#ranked tbody tr')].map(row => Number(row.children[1].textContent))"
+        ranked = self.value(numbers)
+        self.assertEqual(ranked, sorted(ranked))
+        self.assertIn("best", self.text("#ranked tr.winner"))
+        self.click("#ranked th[data-key=rank] button")
+        self.assertEqual(self.value(numbers), ranked[::-1])
+        self.assertEqual(self.value("document.querySelector('#ranked th[aria-sort]').getAttribute('aria-sort')"), "descending")
+        self.click("#ranked th[data-key=peak] button")
+        column = "[...document.querySelectorAll('#ranked thead th')].findIndex(cell => cell.dataset.key === 'peak')"
+        rows = "[...document.querySelectorAll('#ranked tbody tr')]"
+        peaks = self.value(f"{rows}.map(row => +row.children[{column}].textContent)")
+        self.assertEqual(peaks, sorted(peaks))
+
+    def test_filters(self):
+        self.open("small", small_data)
+        data = small_data()["candidates"]
+        for status in ("fits", "over limit", "refused"):
+            self.choose("#filter-status", status)
+            self.assertEqual(self.told("rows"), sum(row["status"] == status for row in data))
+        self.choose("#filter-status", "")
+        self.choose("#filter-strategy", "interleaved_zb")
+        self.assertEqual(self.told("rows"), sum(row["strategy"] == "interleaved_zb" for row in data))
+        self.choose("#filter-strategy", "")
+        self.choose("#filter-status", "timeline")
+        self.assertEqual(self.told("rows"), 8)
+        self.assertIn(f"8 of {len(data)}", self.text("#shown"))
+
+    def test_choosing(self):
+        self.open("small", small_data)
+        self.value("document.querySelectorAll('#ranked tr.pickable')[3].click()")
+        self.value("document.querySelectorAll('#ranked input')[4].click()")
+        self.browser.frames()
+        self.assertEqual(self.told("chosen"), 4)
+        for section in ("timeline", "memory", "idle", "launch"):
+            self.assertEqual(self.value(f"document.querySelectorAll('#{section}-panels > figure').length"), 4)
+        ends = [timeline["schedule"]["metrics"]["makespan"] for timeline in small_data()["timelines"]]
+        self.assertTrue(self.text("#window").endswith(f" of {max(ends[0], ends[1], ends[3], ends[4]):.4g}"))
+        for _ in range(4):
+            self.click("#timeline-panels figcaption button")
+        self.browser.frames()
+        self.assertEqual(self.told("chosen"), 0)
+        self.assertTrue(self.value("document.querySelector('#timelines .empty').checkVisibility()"))
+
+    def test_mouse(self):
+        self.open("small", small_data)
+        left, top, width, height = self.place("#timeline-panels .surface")
+        x, y = left + width / 2, top + height / 8
+        whole = self.text("#window")
+        self.browser.mouse("mouseMoved", x, y)
+        self.assertIn("duration", self.text("#tip"))
+        self.assertTrue(self.value("document.getElementById('tip').checkVisibility()"))
+        self.browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100)
+        self.assertEqual(self.text("#window"), whole)  # the page's own
+        left, top, width, height = self.place("#timeline-panels .surface")
+        x, y = left + width / 2, top + height / 8
+        self.browser.click(x, y)
+        self.browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-200)
+        zoomed = self.text("#window")
+        self.assertNotEqual(zoomed, whole)
+        self.browser.drag(x, y, x - 200, y)
+        self.assertGreater(float(self.text("#window").split()[0]), float(zoomed.split()[0]))
+        self.click("#zoom-fit")
+        self.assertEqual(self.text("#window"), whole)
+        self.browser.click(left + width + 5, y)
+        self.assertFalse(self.value("document.getElementById('tip').checkVisibility()"))
+
+    def test_keys(self):
+        self.open("small", small_data)
+        self.value("document.querySelector('#timeline-panels .surface').focus()")
+        first = small_data()["timelines"][0]["schedule"]["queues"]
+        told = []
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown", "End", "Home"):
+            self.browser.key(key)
+            told.append(self.text("#announce"))
+        self.assertTrue(told[0].startswith(f"{first[0]['ops'][0]} "))
+        self.assertTrue(told[1].startswith(f"{first[0]['ops'][1]} "))
+        self.assertIn("device 1,", told[2])
+        self.assertIn(f"end {first[1]['end'][-1]:.6g}", told[3])
+        self.assertTrue(told[4].startswith(f"{first[1]['ops'][0]} "))
+        whole = self.text("#window")
+        self.browser.key("+")
+        zoomed = self.text("#window")
+        self.browser.key("ArrowRight", shift=True)
+        self.assertEqual(len({whole, zoomed, self.text("#window")}), 3)
+        self.browser.key("0")
+        self.assertEqual(self.text("#window"), whole)
+        self.browser.key("Escape")
+        self.assertFalse(self.value("document.getElementById('tip').checkVisibility()"))
+
+    def test_touch_and_transfers(self):
+        self.open("lowered", lowered_data, 360, 740, touch=True, ratio=3)
+        self.look(360, 740, 3)
+        self.assertIn("receives", self.text("#kinds"))
+        left, top, width, height = self.place("#timeline-panels .surface")
+        self.browser.tap(left + 47, top + height / 8)
+        self.assertIn("0F0 forward", self.text("#tip"))
+        self.assertTrue(self.value("document.getElementById('tip').checkVisibility()"))
+        self.click("#rows-higher")
+        self.browser.frames()
+        self.assertGreater(self.place("#timeline-panels .surface")[3], height)
+
+    def test_memory_and_idle(self):
+        self.open("small", small_data)
+        self.choose("#memory-device", "2")
+        self.assertIn("device 2: peak", self.text("#memory-panels figcaption"))
+        left, top, width, height = self.place("#memory-panels svg")
+        self.browser.click(left + width / 8, top + height / 2)
+        self.assertEqual(self.value("document.querySelector('#memory-device').value"), "0")
+        left, top, width, height = self.place("#memory-panels .surface")
+        self.browser.mouse("mouseMoved", left + width / 2, top + height / 2)
+        self.assertIn("memory", self.text("#tip"))
+        self.click("#idle-panels summary")
+        self.browser.wait("document.querySelector('#idle-panels table')")
+        self.assertEqual(self.value("document.querySelectorAll('#idle-panels table')[0].rows.length"), 5)
+
+    def test_copying(self):
+        """Where pages of files may not use the clipboard, the old way; where that fails too, the line is selected."""
+        self.open("small", small_data)
+        line = self.text("#launch code")
+        self.assertIn(line, json.dumps(small_data()["timelines"][0]["launch"]))
+        self.value("Object.defineProperty(navigator, 'clipboard', { value: undefined }); "
+                   "window.copied = []; document.execCommand = (name) => copied.push(document.activeElement.value) > 0")
+        self.click("#launch .line button")
+        self.browser.wait("document.querySelector('#launch .line button').textContent === 'Copied'")
+        self.assertEqual(self.value("copied"), [line])
+        self.value("document.execCommand = () => false")
+        self.click("#launch .line button")
+        self.browser.wait("document.querySelector('#launch .line button').textContent.startsWith('Selected')")
+        self.assertEqual(self.value("getSelection().toString()"), line)
+
+    def test_theme_and_paper(self):
+        self.open("small", small_data, dark=True)
+        colour = "getComputedStyle(document.body).color"
+        dark = self.value(colour)
+        self.click("#theme")
+        self.assertNotEqual(self.value(colour), dark)
+        self.click("#theme")
+        self.assertEqual(self.value(colour), dark)
+        self.value("localStorage.clear()")
+        self.assertTrue(self.browser.pdf().startswith(b"%PDF"))
+        self.assertEqual(self.value(colour), dark)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
