@@ -38,8 +38,13 @@ async function copyLine(button, code) {
   setTimeout(() => { button.textContent = "Copy"; }, 3000);
 }
 
+/** A line that is broken between its words alone. */
+function makeCode(line) {
+  return make("code", {}, ...line.split(" ").flatMap((word, i) => [i > 0 ? " " : "", make("span", {}, word)]));
+}
+
 function makeLine(runtime, line) {
-  const code = make("code", {}, line);
+  const code = makeCode(line);
   const button = makeButton("Copy", `Copy the line for ${runtime}`, () => copyLine(button, code));
   return [make("h3", {}, runtime), make("div", { class: "line" }, code, button)];
 }
@@ -48,9 +53,11 @@ function makeReason(runtime, reason) {
   return [make("h3", {}, runtime), make("p", { class: "muted" }, reason ?? "It cannot run this schedule.")];
 }
 
+/** [[runtime, {line, reason}]] of a candidate, those with a line first. */
 function launchOf(rank) {
   const launch = rawTimelines.get(rank)?.launch;
-  return Object.entries(launch && typeof launch === "object" ? launch : {});
+  const entries = Object.entries(launch && typeof launch === "object" ? launch : {});
+  return entries.sort(([, a], [, b]) => (typeof b.line === "string") - (typeof a.line === "string"));
 }
 
 function makeLaunchPanel(rank) {
