@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* What is in the first (embedding) or the last stage beside layers like those of the others, in the config's units. It is part
- * of that stage's costs, and is not divided when the stage is. */
+ * of that stage's costs, and is not divided when the stage is. Its memory of a stage pass sums to 0 as the stage's does. */
 typedef struct ppsched_model_end {
     double forward_time;
     double backward_time;
@@ -83,7 +83,7 @@ typedef struct ppsched_candidate {
     uint32_t size;
     ppsched_status status;      /* OK, or REFUSED: it cannot serve the problem, see `reason` */
     const char *strategy;
-    const char *reason;         /* why it is refused, or over its limit; NULL for neither */
+    const char *reason;         /* why it is refused; NULL where it is not */
     uint32_t chunks;            /* V; 0 where stages are no multiple of devices */
     uint32_t stages;
     uint32_t microbatches;
@@ -103,7 +103,7 @@ typedef struct ppsched_candidate {
     double bubble_of_span;
     double peak_memory;         /* of `peak_device` */
     double excess;              /* the most that a device lacks under its limit; 0 where none does */
-    double bound;               /* what no schedule of this placement can do better (ppsched_lower_bound) */
+    double bound;               /* what none of this placement within its limit can do better (ppsched_lower_bound) */
     double bytes;               /* that go from device to device in an iteration */
     uint64_t messages;
 } ppsched_candidate;

@@ -19,6 +19,11 @@ static ppsched_status check_end(const ppsched_model_end *end, const char *name, 
             return ppi_fail(error, PPSCHED_ERROR_RANGE,
                             "%s: value %zu is %g; times and memory must be finite and at least 0, but those of "
                             "mem_backward_input and mem_backward_weight at most 0", name, i, values[i]);
+    double left = end->mem_forward + end->mem_backward_input + end->mem_backward_weight;
+    if ((left < 0 ? -left : left) > 1e-9 * end->mem_forward)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "%s: mem_forward (%g), mem_backward_input (%g) and mem_backward_weight (%g) must sum to 0", name,
+                        end->mem_forward, end->mem_backward_input, end->mem_backward_weight);
     return PPSCHED_OK;
 }
 

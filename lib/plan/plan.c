@@ -178,24 +178,29 @@ static ppsched_status bound_of(double *out, const ppsched_plan *plan, const stru
     return status;
 }
 
-static ppsched_status least_of(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
-                               ppsched_error *error)
+/* Lowers `*best` to the least limit under which a strategy that plans within it finds something: what any schedule needs, or
+ * else what it needs under ever smaller limits. */
+static ppsched_status search_least(double *best, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                   ppsched_error *error)
 {
-    double bound = 0;
-    *out = PPI_INFINITE;
-    if (ppi_candidate_runs(candidate) && candidate->strategy->plan == NULL) {
-        *out = candidate->metrics.peak_memory;
-        return PPSCHED_OK;
-    }
-    if (candidate->strategy->plan == NULL) /* refused by its sizes */
-        return PPSCHED_OK;
+    double bound = 0, own = 0;
     ppsched_status status = bound_of(&bound, plan, candidate, error);
-    if (status == PPSCHED_ERROR_REFUSED)
+    if (status == PPSCHED_ERROR_REFUSED || (status == PPSCHED_OK && bound >= *best))
         return PPSCHED_OK;
     if (status == PPSCHED_OK)
-        status = peak_under(out, plan, *candidate, bound, error);
-    if (status == PPSCHED_OK && !(*out <= bound))
-        status = peak_under(out, plan, *candidate, 1e300, error);
+        status = peak_under(&own, plan, *candidate, bound, error);
+    if (status == PPSCHED_OK && own <= bound * (1 + 1e-9)) {
+        *best = own;
+        return PPSCHED_OK;
+    }
+    for (own = 0; status == PPSCHED_OK && own < *best;) {
+        double limit = *best < PPI_INFINITE ? *best * (1 - 1e-6) : 1e300;
+        status = peak_under(&own, plan, *candidate, limit, error);
+        if (status == PPSCHED_OK && own > limit * (1 + 1e-9))
+            break; /* refused, or over it */
+        *best = status == PPSCHED_OK ? own : *best;
+        own = 0;
+    }
     return status;
 }
 
@@ -204,14 +209,20 @@ ppsched_status ppi_plan_least_limit(double *out, size_t *index, const ppsched_pl
     double least = PPI_INFINITE;
     size_t best = 0;
     for (size_t i = 0; i < plan->count; i++) {
-        double own = PPI_INFINITE;
-        ppsched_status status = least_of(&own, plan, &plan->candidates[i], error);
-        if (status != PPSCHED_OK)
-            return status;
-        if (own < least) {
-            least = own;
+        const struct ppi_candidate *candidate = &plan->candidates[i];
+        if (candidate->strategy->plan == NULL && ppi_candidate_runs(candidate) && candidate->metrics.peak_memory < least) {
+            least = candidate->metrics.peak_memory;
             best = i;
         }
+    }
+    for (size_t i = 0; i < plan->count; i++) {
+        double before = least;
+        ppsched_status status = plan->candidates[i].strategy->plan != NULL
+                                    ? search_least(&least, plan, &plan->candidates[i], error) : PPSCHED_OK;
+        if (status != PPSCHED_OK)
+            return status;
+        if (least < before)
+            best = i;
     }
     if (!(least < PPI_INFINITE))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no candidate can serve the problem under any memory limit");

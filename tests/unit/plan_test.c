@@ -71,10 +71,12 @@ static void test_other_numbers_of_stages(void **state)
     ppsched_error error;
     assert_int_equal(ppsched_config_with_stages(&out, layers, 6, NULL, NULL, &error), PPSCHED_ERROR_REFUSED);
     assert_int_equal(ppsched_config_with_stages(&out, layers, 0, NULL, NULL, &error), PPSCHED_ERROR_RANGE);
-    const ppsched_model_end large = {.forward_time = 7}, bad = {.mem_static = NAN};
+    const ppsched_model_end large = {.forward_time = 7}, bad = {.mem_static = NAN}, kept = {.mem_forward = 1};
     assert_int_equal(ppsched_config_with_stages(&out, layers, 16, &large, NULL, &error), PPSCHED_ERROR_RANGE);
     assert_int_equal(error.stage, 0);
     assert_int_equal(ppsched_config_with_stages(&out, layers, 16, NULL, &bad, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_config_with_stages(&out, layers, 16, &kept, NULL, &error), PPSCHED_ERROR_RANGE);
+    assert_non_null(strstr(error.message, "must sum to 0"));
     assert_null(out);
     ppsched_config_destroy(layers);
 }
@@ -204,6 +206,35 @@ static void test_when_nothing_fits(void **state)
     ppsched_config_destroy(config);
 }
 
+/* The least limit is that of a strategy which neither runs at what any schedule needs nor without a limit. */
+static void test_least_limit_between(void **state)
+{
+    static const double forward[] = {2, 4.5714285714285712, 4, 3.5714285714285716};
+    static const double input[] = {1.7142857142857142, 6.5714285714285712, 2.1428571428571428, 5.8571428571428568};
+    static const double weights[] = {5, 0, 4.2857142857142856, 2.8571428571428572};
+    ppsched_config *config = make_config(4, 4, 5);
+    double limit = 0;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, forward, 4, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_BACKWARD_INPUT_TIMES, input, 4, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_WEIGHTS, weights, 4, NULL), NULL);
+    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 2);
+    set_number(config, PPSCHED_MEM_FORWARD, 5.7142857142857144);
+    set_number(config, PPSCHED_MEM_LIMIT, 3);
+    ppsched_plan *plan = make_plan(config, NULL);
+    expect_ok(ppsched_plan_least_limit(&limit, NULL, plan, &error), &error);
+    ppsched_plan_destroy(plan);
+    assert_true(limit < 9.7);
+    for (int i = 0; i < 2; i++) { /* it does, and a little less does not */
+        set_number(config, PPSCHED_MEM_LIMIT, i == 0 ? limit : limit * 0.999);
+        plan = make_plan(config, NULL);
+        assert_int_equal(candidate_of(plan, 0).fits, i == 0);
+        ppsched_plan_destroy(plan);
+    }
+    ppsched_config_destroy(config);
+}
+
 /* A thread evaluates every fourth candidate. */
 struct part {
     ppsched_plan *plan;
@@ -328,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_ranking_and_figures),
         cmocka_unit_test(test_what_varies),
         cmocka_unit_test(test_when_nothing_fits),
+        cmocka_unit_test(test_least_limit_between),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_bad_input),
