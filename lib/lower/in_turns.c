@@ -3,8 +3,15 @@
  * it sends is received where the other device is at that moment. So all devices list the transfers in the order of one common
  * history, in which a send and its receive stand together: even where both block nothing waits in a circle. */
 #include "base/error.h"
+#include "base/heap.h"
 #include "lower/passes.h"
 #include "lower/transfer.h"
+
+/* The devices that may have a turn in a round, the lowest on top. */
+struct round {
+    struct ppi_heap devices;
+    bool *has; /* by device */
+};
 
 struct turns {
     const ppsched_schedule *schedule;
@@ -12,7 +19,16 @@ struct turns {
     uint8_t *there;   /* inputs, by stage pass */
     size_t *position; /* of each device */
     uint32_t iteration_end; /* first microbatch behind the next flush */
+    struct round now, next; /* so that no round costs more than the turns in it */
 };
+
+static void invite(struct round *round, uint32_t device)
+{
+    if (round->has[device])
+        return;
+    round->has[device] = true;
+    ppi_heap_put(&round->devices, device, 0, device);
+}
 
 static ppsched_status put_transfer(struct turns *turns, const ppsched_op *op, ppsched_error *error)
 {
@@ -20,6 +36,7 @@ static ppsched_status put_transfer(struct turns *turns, const ppsched_op *op, pp
     ppi_note_output(turns->schedule, turns->there, op);
     if (!ppi_transfer_of(turns->schedule, op, &transfer))
         return PPSCHED_OK;
+    invite(transfer.to > transfer.from ? &turns->now : &turns->next, transfer.to);
     ppsched_status status = ppi_builder_append(turns->out, transfer.from, &transfer.send, 1, error);
     return status == PPSCHED_OK ? ppi_builder_append(turns->out, transfer.to, &transfer.receive, 1, error) : status;
 }
@@ -46,17 +63,32 @@ static bool has_turn(const struct turns *turns, uint32_t device)
     return !ppi_waits_for_flush(unit, turns->iteration_end) && ppi_inputs_are_there(turns->schedule, turns->there, unit);
 }
 
+/* The devices of a round take their turns, from the lowest to the highest. */
+static ppsched_status run_round(struct turns *turns, ppsched_error *error)
+{
+    struct ppi_event event;
+    ppsched_status status = PPSCHED_OK;
+    while (status == PPSCHED_OK && ppi_heap_take(&turns->now.devices, &event)) {
+        turns->now.has[event.index] = false;
+        if (!has_turn(turns, event.index))
+            continue; /* what it waits for invites it again */
+        invite(&turns->next, event.index);
+        status = take_turn(turns, event.index, error);
+    }
+    return status;
+}
+
 /* Until no device can go on. */
 static ppsched_status run(struct turns *turns, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    for (bool progress = true; progress && status == PPSCHED_OK;) {
-        progress = false;
-        for (uint32_t d = 0; d < turns->schedule->shape.devices && status == PPSCHED_OK; d++)
-            if (has_turn(turns, d)) {
-                progress = true;
-                status = take_turn(turns, d, error);
-            }
+    for (uint32_t d = 0; d < turns->schedule->shape.devices; d++)
+        invite(&turns->now, d);
+    while (status == PPSCHED_OK && turns->now.devices.count > 0) {
+        status = run_round(turns, error);
+        struct round ended = turns->now;
+        turns->now = turns->next;
+        turns->next = ended;
     }
     return status;
 }
@@ -75,17 +107,33 @@ static ppsched_status run_iterations(struct turns *turns, ppsched_error *error)
     return status;
 }
 
+static ppsched_status make_room(struct turns *turns, ppsched_error *error)
+{
+    const struct ppi_host *host = &turns->schedule->host;
+    uint32_t devices = turns->schedule->shape.devices;
+    turns->there = ppi_allocate_zeroed(host, ppi_cell_count(turns->schedule), 1);
+    turns->position = ppi_allocate_zeroed(host, devices, sizeof *turns->position);
+    turns->now.has = ppi_allocate_zeroed(host, devices, sizeof *turns->now.has);
+    turns->next.has = ppi_allocate_zeroed(host, devices, sizeof *turns->next.has);
+    turns->now.devices.events = ppi_allocate(host, devices, sizeof *turns->now.devices.events);
+    turns->next.devices.events = ppi_allocate(host, devices, sizeof *turns->next.devices.events);
+    if (turns->there == NULL || turns->position == NULL || turns->now.has == NULL || turns->next.has == NULL ||
+        turns->now.devices.events == NULL || turns->next.devices.events == NULL)
+        return ppi_fail_memory(error, "the lowering");
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
     struct turns turns = {.schedule = schedule, .out = out};
-    turns.there = ppi_allocate_zeroed(host, ppi_cell_count(schedule), 1);
-    turns.position = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *turns.position);
-    ppsched_status status = PPSCHED_OK;
-    if (turns.there == NULL || turns.position == NULL)
-        status = ppi_fail_memory(error, "the lowering");
-    else
+    ppsched_status status = make_room(&turns, error);
+    if (status == PPSCHED_OK)
         status = run_iterations(&turns, error);
+    ppi_release(host, turns.next.devices.events);
+    ppi_release(host, turns.now.devices.events);
+    ppi_release(host, turns.next.has);
+    ppi_release(host, turns.now.has);
     ppi_release(host, turns.position);
     ppi_release(host, turns.there);
     return status;
