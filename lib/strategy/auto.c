@@ -75,17 +75,14 @@ static ppsched_status try_strategy(struct search *search, const struct ppi_strat
 /* Whether a strategy's own placement puts every stage on the same device as the task's. */
 static bool has_our_placement(const struct search *search, const struct ppi_strategy *strategy)
 {
-    struct ppi_placement own;
-    bool same = true;
+    const struct ppi_shape *shape = &search->task->shape;
     if (strategy->placement == PPSCHED_PLACEMENT_DEFAULT || strategy->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL ||
-        ppi_placement_fits(strategy->placement, &search->task->shape, NULL) != PPSCHED_OK)
+        ppi_placement_fits(strategy->placement, shape, NULL) != PPSCHED_OK)
         return false;
-    if (ppi_placement_make(&own, &search->config->host, strategy->placement, &search->task->shape, NULL, NULL) != PPSCHED_OK)
-        return false;
-    for (uint32_t s = 0; s < search->task->shape.stages && same; s++)
-        same = own.device_of[s] == search->problem.stage[s].device;
-    ppi_release(&search->config->host, own.device_of);
-    return same;
+    for (uint32_t s = 0; s < shape->stages; s++)
+        if (ppi_placed_device(strategy->placement, shape, s, NULL) != search->problem.stage[s].device)
+            return false;
+    return true;
 }
 
 /* Fixed rules first: they cost nothing. One whose iterations do not flush is another optimizer, not a faster schedule. */
