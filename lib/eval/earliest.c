@@ -124,6 +124,7 @@ static void run_device(struct sweep *sweep, uint32_t device)
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *ops = queue->ops;
     ppsched_span *spans = sweep->spans + queue->first;
+    const struct ppi_lane *lanes = sweep->loop.schedule->placement.copies == 1 ? sweep->loop.costs->lanes : NULL;
     const uint32_t iteration_end = sweep->iteration_end;
     const size_t count = queue->count;
     double clock = track->clock;
@@ -142,7 +143,8 @@ static void run_device(struct sweep *sweep, uint32_t device)
             i++;
             continue;
         }
-        const struct ppi_lane *lane = ppi_lane_of(sweep->loop.costs, sweep->loop.schedule, op);
+        const struct ppi_lane *lane = lanes != NULL ? &lanes[op->stage]
+                                                    : ppi_lane_of(sweep->loop.costs, sweep->loop.schedule, op);
         if (lane->device != device || !run_op(sweep, op, lane, &spans[i], &clock))
             break;
     }

@@ -35,7 +35,6 @@ static double limit_of(const ppsched_config *config, uint32_t device)
 struct sums {
     double busy, memory, peak;
     size_t peak_position;
-    size_t first, last; /* positions; first > last where there is no op that computes */
 };
 
 static inline void add_memory(struct sums *sums, double change, size_t position)
@@ -58,23 +57,34 @@ static void add_pair(struct sums *sums, const ppsched_timeline *timeline, const 
 
 static struct sums sum_queue(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory)
 {
-    struct sums sums = {0, memory, memory, PPSCHED_NONE, SIZE_MAX, 0};
+    const struct ppi_lane *lanes = timeline->schedule->placement.copies == 1 ? timeline->costs.lanes : NULL;
+    struct sums sums = {.memory = memory, .peak = memory, .peak_position = PPSCHED_NONE};
     for (size_t i = 0, length; i < queue->count; i += length) {
         const ppsched_op *op = &queue->ops[i];
         length = ppi_unit_length(op);
-        if (!ppi_is_compute(op->kind))
-            continue;
         if (length == 2) {
             add_pair(&sums, timeline, op, i);
-        } else {
-            const struct ppi_lane *lane = lane_of(timeline, op);
+        } else if (ppi_is_compute(op->kind)) {
+            const struct ppi_lane *lane = lanes != NULL ? &lanes[op->stage] : lane_of(timeline, op);
             sums.busy += lane->duration[op->kind];
             add_memory(&sums, lane->memory[op->kind], i);
         }
-        sums.first = i < sums.first ? i : sums.first;
-        sums.last = i + length - 1;
     }
     return sums;
+}
+
+/* From the start of the first op that computes to the end of the last. */
+static void note_span(ppsched_device_metrics *figures, const ppsched_queue *queue, const ppsched_span *spans)
+{
+    size_t first = 0, last = queue->count;
+    while (first < last && !ppi_is_compute(queue->ops[first].kind))
+        first++;
+    while (last > first && !ppi_is_compute(queue->ops[last - 1].kind))
+        last--;
+    if (first < last) {
+        figures->first_start = spans[first].start;
+        figures->last_end = spans[last - 1].end;
+    }
 }
 
 void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsched_config *config)
@@ -89,10 +99,7 @@ void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsch
                                         .memory_limit = limit_of(config, device)};
     if (sums.peak_position != PPSCHED_NONE)
         figures->peak_time = spans[sums.peak_position].start;
-    if (sums.first <= sums.last) {
-        figures->first_start = spans[sums.first].start;
-        figures->last_end = spans[sums.last].end;
-    }
+    note_span(figures, queue, spans);
 }
 
 struct ppi_memory_walk ppi_memory_walk_start(const ppsched_timeline *timeline, uint32_t device)
