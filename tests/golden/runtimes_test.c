@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Megatron-LM and DeepSpeed derive for themselves (golden/cases), compared with what is exported for them: Megatron's
  * table, warm-up counts and order lists number by number, DeepSpeed's instruction lists to the letter. */
-#include "support/problem.h"
+#include "support/golden.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DEVICES = 64, LINE = 1 << 18 };
-
 /* A case: its sizes, and its lines by key ("table", "warmup 3"). */
-struct golden {
+struct runtime_case {
     char name[128];
     int devices, chunks, microbatches;
     char group_size[16];
     char *table, *warmup[MOST_DEVICES], *order[MOST_DEVICES], *rank[MOST_DEVICES];
 };
 
-static void clear(struct golden *g)
+static void clear(struct runtime_case *g)
 {
     free(g->table);
     for (int d = 0; d < MOST_DEVICES; d++) {
@@ -29,16 +27,7 @@ static void clear(struct golden *g)
     g->chunks = 1;
 }
 
-/* "3 1 1 2": the rest of the line goes to row 3. */
-static void read_row(char **rows, const char *rest)
-{
-    char *tokens = NULL;
-    long device = strtol(rest, &tokens, 10);
-    assert_in_range(device, 0, MOST_DEVICES - 1);
-    rows[device] = strdup(tokens + 1);
-}
-
-static void read_line(struct golden *g, const char *line)
+static void read_line(struct runtime_case *g, const char *line)
 {
     char word[32];
     int used = 0;
@@ -58,14 +47,14 @@ static void read_line(struct golden *g, const char *line)
     else if (strcmp(word, "table") == 0)
         g->table = strdup(rest);
     else if (strcmp(word, "warmup") == 0)
-        read_row(g->warmup, rest);
+        read_golden_row(g->warmup, rest);
     else if (strcmp(word, "order") == 0)
-        read_row(g->order, rest);
+        read_golden_row(g->order, rest);
     else if (strcmp(word, "rank") == 0)
-        read_row(g->rank, rest);
+        read_golden_row(g->rank, rest);
 }
 
-static ppsched_schedule *schedule_of(const struct golden *g)
+static ppsched_schedule *schedule_of(const struct runtime_case *g)
 {
     ppsched_config *config = make_config(g->devices, (int64_t)g->devices * g->chunks, g->microbatches);
     ppsched_error error;
@@ -76,7 +65,7 @@ static ppsched_schedule *schedule_of(const struct golden *g)
     return schedule;
 }
 
-static char *export_of(const struct golden *g, int32_t format)
+static char *export_of(const struct runtime_case *g, int32_t format)
 {
     ppsched_schedule *schedule = schedule_of(g);
     char *text = export_text(schedule, NULL, format, NULL);
@@ -106,7 +95,7 @@ static int next_integer(const char **text, long *out)
 }
 
 /* The integers up to the end of our line, or `theirs`, are the same. */
-static void compare_integers(const struct golden *g, const char *what, const char **ours, const char *theirs)
+static void compare_integers(const struct runtime_case *g, const char *what, const char **ours, const char *theirs)
 {
     long a = 0, b = 0;
     for (int i = 0; next_integer(&theirs, &b); i++)
@@ -114,14 +103,14 @@ static void compare_integers(const struct golden *g, const char *what, const cha
             fail_msg("%s: %s: entry %d is %ld, expected %ld", g->name, what, i, a, b);
 }
 
-static void expect_line_end(const struct golden *g, const char *text)
+static void expect_line_end(const struct runtime_case *g, const char *text)
 {
     long more = 0;
     if (next_integer(&text, &more))
         fail_msg("%s: %ld is one too many", g->name, more);
 }
 
-static void compare_megatron(const struct golden *g)
+static void compare_megatron(const struct runtime_case *g)
 {
     char *text = export_of(g, PPSCHED_FORMAT_MEGATRON);
     const char *ours = text;
@@ -143,7 +132,7 @@ static void compare_megatron(const struct golden *g)
     free(text);
 }
 
-static void compare_deepspeed(const struct golden *g)
+static void compare_deepspeed(const struct runtime_case *g)
 {
     char *text = export_of(g, PPSCHED_FORMAT_DEEPSPEED), *line = text;
     for (int d = 0; d < g->devices; d++) {
@@ -161,26 +150,30 @@ static void compare_deepspeed(const struct golden *g)
     free(text);
 }
 
-static void run_file(const char *name, int expected, void (*compare)(const struct golden *))
+struct run {
+    struct runtime_case read;
+    void (*compare)(const struct runtime_case *);
+    int compared;
+};
+
+static void take_line(const char *line, int is_done, void *user)
 {
-    static char line[LINE];
-    static struct golden golden;
-    char path[1024];
-    int compared = 0;
-    snprintf(path, sizeof path, "%s/%s.txt", GOLDEN_CASES, name);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        read_line(&golden, line);
-        if (strcmp(line, "done") == 0) {
-            compare(&golden);
-            compared++;
-        }
+    struct run *run = user;
+    read_line(&run->read, line);
+    if (is_done) {
+        run->compare(&run->read);
+        run->compared++;
     }
-    fclose(file);
-    clear(&golden);
-    assert_int_equal(compared, expected);
+}
+
+static void run_file(const char *name, int expected, void (*compare)(const struct runtime_case *))
+{
+    static struct run run;
+    run.compare = compare;
+    run.compared = 0;
+    read_golden_lines(name, take_line, &run);
+    clear(&run.read);
+    assert_int_equal(run.compared, expected);
 }
 
 static void test_megatron(void **state)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static void clear(struct golden *g)
 {
     for (int d = 0; d < MOST_DEVICES; d++) {
@@ -72,7 +71,7 @@ static void read_setting(struct golden *g, const char *rest)
         read_memory(g, (int)(strchr("fiw", key[4]) - "fiw"), value);
 }
 
-static void read_row(char **rows, const char *rest)
+void read_golden_row(char **rows, const char *rest)
 {
     char *tokens = NULL;
     long device = strtol(rest, &tokens, 10);
@@ -112,11 +111,11 @@ static void read_line(struct golden *g, const char *line)
     else if (strcmp(word, "span") == 0)
         g->span = atof(rest);
     else if (strcmp(word, "order") == 0)
-        read_row(g->order, rest);
+        read_golden_row(g->order, rest);
     else if (strcmp(word, "start") == 0)
-        read_row(g->start, rest);
+        read_golden_row(g->start, rest);
     else if (strcmp(word, "end") == 0)
-        read_row(g->end, rest);
+        read_golden_row(g->end, rest);
     else if (strcmp(word, "peak") == 0)
         g->peak[atoi(rest)] = atof(strchr(rest, ' '));
 }
@@ -142,20 +141,39 @@ ppsched_config *golden_config(const struct golden *g)
     return config;
 }
 
-void read_golden(const char *name, void (*visit)(const struct golden *golden, void *user), void *user)
+void read_golden_lines(const char *name, void (*visit)(const char *line, int is_done, void *user), void *user)
 {
     static char line[GOLDEN_LINE];
-    static struct golden golden;
     char path[1024];
     snprintf(path, sizeof path, "%s/%s.txt", GOLDEN_CASES, name);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     while (fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
-        read_line(&golden, line);
-        if (strcmp(line, "done") == 0)
-            visit(&golden, user);
+        visit(line, strcmp(line, "done") == 0, user);
     }
     fclose(file);
-    clear(&golden);
+}
+
+struct reader {
+    struct golden golden;
+    void (*visit)(const struct golden *golden, void *user);
+    void *user;
+};
+
+static void take_line(const char *line, int is_done, void *user)
+{
+    struct reader *reader = user;
+    read_line(&reader->golden, line);
+    if (is_done)
+        reader->visit(&reader->golden, reader->user);
+}
+
+void read_golden(const char *name, void (*visit)(const struct golden *golden, void *user), void *user)
+{
+    static struct reader reader;
+    reader.visit = visit;
+    reader.user = user;
+    read_golden_lines(name, take_line, &reader);
+    clear(&reader.golden);
 }

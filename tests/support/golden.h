@@ -25,6 +25,12 @@ struct golden {
 /* Calls `visit` for each case of a file (without ".txt"). */
 void read_golden(const char *name, void (*visit)(const struct golden *golden, void *user), void *user);
 
+/* Reads a file of cases line by line: a line without its end, and whether a case is over with it. For cases of other keys. */
+void read_golden_lines(const char *name, void (*visit)(const char *line, int is_done, void *user), void *user);
+
+/* "3 a b c": the text behind the number goes to that row, which the caller frees. */
+void read_golden_row(char **rows, const char *rest);
+
 /* The problem of a case. */
 ppsched_config *golden_config(const struct golden *golden);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The readers: what they take, what they refuse and where, and what they know of sizes and placement. */
+#include "support/failing_allocator.h"
 #include "support/problem.h"
 
 #include <stdio.h>
@@ -331,26 +332,6 @@ static void test_bad_arguments(void **state)
     assert_null(schedule);
 }
 
-/* An allocator that fails at one of its calls. */
-struct host {
-    int live, until_failure;
-};
-
-static void *allocate(void *user, size_t size)
-{
-    struct host *host = user;
-    if (host->until_failure-- == 0)
-        return NULL;
-    host->live++;
-    return malloc(size);
-}
-
-static void release(void *user, void *memory)
-{
-    ((struct host *)user)->live--;
-    free(memory);
-}
-
 static void test_each_allocation_may_fail(void **state)
 {
     static const char *const texts[] = {"0F0,1F1\n1F0,0F1\n", "1F0,,,,,,\n0F0\n", HEAD QUEUES "}",
@@ -359,9 +340,8 @@ static void test_each_allocation_may_fail(void **state)
     for (int i = 0; i < 4; i++) {
         int tries = 0;
         for (ppsched_status status = PPSCHED_ERROR_NO_MEMORY; status != PPSCHED_OK; tries++) {
-            struct host host = {0, tries};
-            ppsched_environment environment = {.size = sizeof environment, .user = &host, .allocate = allocate,
-                                               .release = release};
+            struct failing_allocator host = {0, tries};
+            ppsched_environment environment = failing_environment(&host);
             ppsched_schedule *schedule = NULL;
             status = ppsched_schedule_import(&schedule, i < 2 ? PPSCHED_FORMAT_CSV : PPSCHED_FORMAT_JSON, texts[i],
                                              strlen(texts[i]), &environment, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launch arguments of schedules of one's own, of lowered ones, and of such that nothing runs; and the call itself. */
+#include "support/failing_allocator.h"
 #include "support/launching.h"
 
 #include <stdlib.h>
@@ -211,30 +212,10 @@ static void test_buffers_that_are_too_small(void **state)
     ppsched_schedule_release(schedule);
 }
 
-/* An allocator that fails once. */
-struct host {
-    int live, until_failure;
-};
-
-static void *allocate(void *user, size_t size)
-{
-    struct host *host = user;
-    if (host->until_failure-- == 0)
-        return NULL;
-    host->live++;
-    return malloc(size);
-}
-
-static void release(void *user, void *memory)
-{
-    ((struct host *)user)->live--;
-    free(memory);
-}
-
 static void test_memory_that_runs_out(void **state)
 {
-    struct host host = {0, -1};
-    ppsched_environment environment = {.size = sizeof environment, .user = &host, .allocate = allocate, .release = release};
+    struct failing_allocator host = {0, -1};
+    ppsched_environment environment = failing_environment(&host);
     ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_PYTORCH};
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL, *lowered = NULL;

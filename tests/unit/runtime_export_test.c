@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The formats for training runtimes: what they refuse and why. What they hold is compared in golden, and read in Python. Then
  * what holds for every format: buffers that are too small, writers that stop, memory that runs out. */
+#include "support/failing_allocator.h"
 #include "support/problem.h"
 
 #include <stdio.h>
@@ -213,31 +214,11 @@ static void test_writers_that_stop(void **state)
     for_each_format(300, stop_everywhere);
 }
 
-/* An allocator that fails once. */
-struct host {
-    int live, until_failure;
-};
-
-static void *allocate(void *user, size_t size)
-{
-    struct host *host = user;
-    if (host->until_failure-- == 0)
-        return NULL;
-    host->live++;
-    return malloc(size);
-}
-
-static void release(void *user, void *memory)
-{
-    ((struct host *)user)->live--;
-    free(memory);
-}
-
 static void test_memory_that_runs_out(void **state)
 {
     static const char *const queues[] = {"0F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", NULL};
-    struct host host = {0, -1};
-    ppsched_environment environment = {.size = sizeof environment, .user = &host, .allocate = allocate, .release = release};
+    struct failing_allocator host = {0, -1};
+    ppsched_environment environment = failing_environment(&host);
     ppsched_config *config = NULL;
     ppsched_error error;
     (void)state;
