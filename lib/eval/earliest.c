@@ -5,9 +5,9 @@
 #include "eval/event_loop.h"
 #include "eval/timeline.h"
 
-/* Further states of a forward slot: once the backward of its stage pass ran, its time is of no more use. */
-#define SLOT_WEIGHT_PENDING (-3.0) /* I is done, W is not */
-#define SLOT_DONE (-4.0)           /* the stage pass is done */
+/* Further states of a forward time: once the backward of its stage pass ran, the time is of no more use. */
+#define WEIGHT_PENDING (-3.0) /* I is done, W is not */
+#define DONE (-4.0)           /* the stage pass is done */
 
 struct sweep {
     struct ppi_event_loop loop;
@@ -16,140 +16,156 @@ struct sweep {
     size_t done;            /* stage passes that are done */
 };
 
-/* Raises `*start` to when the slot's time plus delay has passed. False where it is not known: then the device waits. */
-static inline bool after(double *slot, double delay, double *start)
+/* Raises `*start` to when the time plus delay has passed. False where the time is not known: then the device waits. */
+static inline bool after(double *time, double delay, double *start)
 {
-    if (*slot < 0) {
-        if (*slot == PPI_SLOT_UNKNOWN)
-            *slot = PPI_SLOT_AWAITED;
+    double known = ppi_await(time);
+    if (known < 0)
         return false;
-    }
-    double ready = *slot + delay;
-    *start = ready > *start ? ready : *start;
+    known += delay;
+    *start = known > *start ? known : *start;
     return true;
 }
 
 /* The three *_ready raise `*start` to when the op's inputs are there; false where it cannot run (yet, or ever). The three
  * *_done note its end. */
-static inline bool forward_ready(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_lane *lane, double *start)
+static inline bool forward_ready(const struct ppi_row *row, uint32_t microbatch, double *start)
 {
-    double *slot = &loop->forward[ppi_slot_of(loop, op)];
-    if (*slot >= 0 || *slot < PPI_SLOT_AWAITED)
+    double own = row->passes[microbatch].forward;
+    if (own >= 0 || own < PPI_AWAITED)
         return false; /* ran before */
-    return op->stage == 0 || after(slot - loop->microbatches, lane->forward_delay, start);
+    return row->device_before == PPSCHED_NONE ||
+           after(&row[-1].passes[microbatch].forward, row->forward_delay, start);
 }
 
-static inline void forward_done(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_lane *lane, double end)
+static inline void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch, double end)
 {
-    ppi_slot_fill(loop, &loop->forward[ppi_slot_of(loop, op)], end, lane, 1);
+    double *time = &row->passes[microbatch].forward;
+    bool awaited = *time == PPI_AWAITED;
+    *time = end;
+    if (awaited)
+        ppi_event_loop_wake(&sweep->loop, row->device_after);
 }
 
-static inline bool backward_ready(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_lane *lane, double *start)
+static inline bool backward_ready(const struct ppi_row *row, uint32_t microbatch, double *start)
 {
-    size_t slot = ppi_slot_of(loop, op);
-    if (loop->forward[slot] < 0)
+    if (row->passes[microbatch].forward < 0)
         return false; /* its own forward has not run, or a backward has */
-    return op->stage + 1u == loop->stages || after(&loop->backward[slot + loop->microbatches], lane->backward_delay, start);
+    return row->device_after == PPSCHED_NONE ||
+           after(&row[1].passes[microbatch].backward, row->backward_delay, start);
 }
 
-static inline void backward_done(struct sweep *sweep, const ppsched_op *op, const struct ppi_lane *lane, double end)
+static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch, uint8_t kind, double end)
 {
-    struct ppi_event_loop *loop = &sweep->loop;
-    size_t slot = ppi_slot_of(loop, op);
-    bool full = op->kind == PPSCHED_KIND_B;
-    loop->forward[slot] = full ? SLOT_DONE : SLOT_WEIGHT_PENDING;
-    sweep->done += full;
-    ppi_slot_fill(loop, &loop->backward[slot], end, lane, -1);
+    struct ppi_pass *pass = &row->passes[microbatch];
+    bool awaited = pass->backward == PPI_AWAITED;
+    pass->backward = end;
+    if (kind == PPSCHED_KIND_B) {
+        pass->forward = DONE;
+        sweep->done++;
+    } else {
+        pass->forward = WEIGHT_PENDING;
+    }
+    if (awaited)
+        ppi_event_loop_wake(&sweep->loop, row->device_before);
 }
 
-static inline bool weight_ready(const struct ppi_event_loop *loop, const ppsched_op *op)
+static inline bool weight_ready(const struct ppi_row *row, uint32_t microbatch)
 {
-    return loop->forward[ppi_slot_of(loop, op)] == SLOT_WEIGHT_PENDING;
+    return row->passes[microbatch].forward == WEIGHT_PENDING;
 }
 
-static inline void weight_done(struct sweep *sweep, const ppsched_op *op)
+static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch)
 {
-    sweep->loop.forward[ppi_slot_of(&sweep->loop, op)] = SLOT_DONE;
+    row->passes[microbatch].forward = DONE;
     sweep->done++;
 }
 
-static bool run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *ops, ppsched_span *span, double *clock)
+static bool run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *ops, ppsched_span *span)
+{
+    const struct ppi_event_loop *loop = &sweep->loop;
+    const struct ppi_row *forward = ppi_row_of(loop, &ops[0]), *backward = ppi_row_of(loop, &ops[1]);
+    double start = loop->tracks[device].clock;
+    if (forward->device != device || backward->device != device || ops[1].microbatch >= sweep->iteration_end ||
+        !forward_ready(forward, ops[0].microbatch, &start) || !backward_ready(backward, ops[1].microbatch, &start))
+        return false;
+    double end = start + ppi_overlapped_duration(loop->costs, ppi_lane_of(loop->costs, loop->schedule, &ops[0]), ops[0].stage,
+                                                 ppi_lane_of(loop->costs, loop->schedule, &ops[1]), ops[1].stage, ops[1].kind);
+    forward_done(sweep, forward, ops[0].microbatch, end);
+    backward_done(sweep, backward, ops[1].microbatch, ops[1].kind, end);
+    span[0] = span[1] = (ppsched_span){start, end};
+    return true;
+}
+
+/* Runs a unit that is not one F, B, I or W: its number of ops, 0 where it cannot run (yet, or ever). */
+static size_t run_other(struct sweep *sweep, uint32_t device, const ppsched_op *op, ppsched_span *span)
+{
+    if (op->microbatch >= sweep->iteration_end && ppi_kind_has_microbatch(op->kind))
+        return 0;
+    if (ppi_is_compute(op->kind))
+        return run_pair(sweep, device, op, span) ? 2 : 0;
+    span->start = span->end = sweep->loop.tracks[device].clock;
+    return 1;
+}
+
+/* Runs F, B, I or W on its own. */
+static inline bool run_op(struct sweep *sweep, const struct ppi_row *row, const ppsched_op *op, double *start, double *end)
+{
+    const uint32_t microbatch = op->microbatch;
+    const uint8_t kind = op->kind;
+    if (kind == PPSCHED_KIND_F) {
+        if (!forward_ready(row, microbatch, start))
+            return false;
+        *end = *start + row->duration[PPSCHED_KIND_F - 1];
+        forward_done(sweep, row, microbatch, *end);
+    } else if (kind == PPSCHED_KIND_W) {
+        if (!weight_ready(row, microbatch))
+            return false;
+        *end = *start + row->duration[PPSCHED_KIND_W - 1];
+        weight_done(sweep, row, microbatch);
+    } else {
+        if (!backward_ready(row, microbatch, start))
+            return false;
+        *end = *start + row->duration[kind - 1];
+        backward_done(sweep, row, microbatch, kind, *end);
+    }
+    return true;
+}
+
+/* Runs devices until all wait, or their queues end. */
+static void run_ready(struct sweep *sweep)
 {
     struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_lane *forward = ppi_lane_of(loop->costs, loop->schedule, &ops[0]);
-    const struct ppi_lane *backward = ppi_lane_of(loop->costs, loop->schedule, &ops[1]);
-    double start = *clock;
-    if (forward->device != device || backward->device != device || ops[1].microbatch >= sweep->iteration_end)
-        return false;
-    if (!forward_ready(loop, &ops[0], forward, &start) || !backward_ready(loop, &ops[1], backward, &start))
-        return false;
-    double end = start + ppi_overlapped_duration(loop->costs, forward, ops[0].stage, backward, ops[1].stage, ops[1].kind);
-    forward_done(loop, &ops[0], forward, end);
-    backward_done(sweep, &ops[1], backward, end);
-    span[0] = span[1] = (ppsched_span){start, end};
-    *clock = end;
-    return true;
-}
-
-static inline bool run_op(struct sweep *sweep, const ppsched_op *op, const struct ppi_lane *lane, ppsched_span *span,
-                          double *clock)
-{
-    double start = *clock, duration = lane->duration[op->kind];
-    switch (op->kind) {
-    case PPSCHED_KIND_F:
-        if (!forward_ready(&sweep->loop, op, lane, &start))
-            return false;
-        forward_done(&sweep->loop, op, lane, start + duration);
-        break;
-    case PPSCHED_KIND_W:
-        if (!weight_ready(&sweep->loop, op))
-            return false;
-        weight_done(sweep, op);
-        break;
-    default:
-        if (!backward_ready(&sweep->loop, op, lane, &start))
-            return false;
-        backward_done(sweep, op, lane, start + duration);
-        break;
-    }
-    *clock = start + duration;
-    *span = (ppsched_span){start, *clock};
-    return true;
-}
-
-/* Runs a device until it waits, or its queue ends. */
-static void run_device(struct sweep *sweep, uint32_t device)
-{
-    const ppsched_queue *queue = &sweep->loop.schedule->queues[device];
-    struct ppi_track *track = &sweep->loop.tracks[device];
-    const ppsched_op *ops = queue->ops;
-    ppsched_span *spans = sweep->spans + queue->first;
-    const struct ppi_lane *lanes = sweep->loop.schedule->placement.copies == 1 ? sweep->loop.costs->lanes : NULL;
+    const struct ppi_row *const rows = loop->schedule->placement.copies == 1 ? loop->rows : NULL;
+    const ppsched_op *const ops = loop->schedule->ops;
     const uint32_t iteration_end = sweep->iteration_end;
-    const size_t count = queue->count;
-    double clock = track->clock;
-    size_t i = track->position;
-    for (; i < count; i++) {
-        const ppsched_op *op = &ops[i];
-        if (op->microbatch >= iteration_end && ppi_kind_has_microbatch(op->kind))
-            break;
-        if (!ppi_is_compute(op->kind)) {
-            spans[i] = (ppsched_span){clock, clock};
-            continue;
-        }
-        if (ppi_unit_length(op) == 2) {
-            if (!run_pair(sweep, device, op, &spans[i], &clock))
+    while (loop->ready_count > 0) {
+        const uint32_t device = loop->ready[--loop->ready_count];
+        struct ppi_track *track = &loop->tracks[device];
+        const ppsched_op *op = ops + track->position, *const end = ops + track->end;
+        ppsched_span *span = sweep->spans + track->position;
+        double clock = track->clock;
+        while (op < end) {
+            if (op->microbatch >= iteration_end || op->flags != 0 || !ppi_is_compute(op->kind)) {
+                track->clock = clock;
+                size_t ran = run_other(sweep, device, op, span);
+                if (ran == 0)
+                    break;
+                clock = span->end;
+                op += ran;
+                span += ran;
+                continue;
+            }
+            const struct ppi_row *row = rows != NULL ? &rows[op->stage] : ppi_row_of(loop, op);
+            double start = clock;
+            if (row->device != device || !run_op(sweep, row, op, &start, &clock))
                 break;
-            i++;
-            continue;
+            *span++ = (ppsched_span){start, clock};
+            op++;
         }
-        const struct ppi_lane *lane = lanes != NULL ? &lanes[op->stage]
-                                                    : ppi_lane_of(sweep->loop.costs, sweep->loop.schedule, op);
-        if (lane->device != device || !run_op(sweep, op, lane, &spans[i], &clock))
-            break;
+        track->position = (size_t)(op - ops);
+        track->clock = clock;
     }
-    track->clock = clock;
-    track->position = i;
 }
 
 /* All of an iteration is done: the next may start everywhere at once. */
@@ -173,14 +189,13 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
     size_t passes_per_iteration = (size_t)schedule->shape.stages * schedule->shape.microbatches;
     ppi_event_loop_ready_all(&sweep->loop);
     for (size_t flushed = 0;; flushed++) {
-        while (sweep->loop.ready_count > 0)
-            run_device(sweep, sweep->loop.ready[--sweep->loop.ready_count]);
+        run_ready(sweep);
         if (flushed == timeline->flush_count || sweep->done != (flushed + 1) * passes_per_iteration)
             break;
         timeline->flush_times[flushed] = flush(sweep);
     }
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
-        if (sweep->loop.tracks[d].position != schedule->queues[d].count)
+        if (sweep->loop.tracks[d].position != sweep->loop.tracks[d].end)
             return false;
     return sweep->done == ppi_cell_count(schedule);
 }

@@ -1,27 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "eval/event_loop.h"
 
+#include <string.h>
+
 #include "base/error.h"
+
+static void fill_rows(struct ppi_event_loop *loop)
+{
+    const struct ppi_shape *shape = &loop->schedule->shape;
+    const size_t microbatches = ppi_total_microbatches(shape);
+    for (uint32_t copy = 0, k = 0; copy < loop->schedule->placement.copies; copy++)
+        for (uint32_t stage = 0; stage < shape->stages; stage++, k++) {
+            const struct ppi_lane *lane = &loop->costs->lanes[k];
+            struct ppi_row *row = &loop->rows[k];
+            *row = (struct ppi_row){.passes = loop->passes + stage * microbatches, .forward_delay = lane->forward_delay,
+                                    .backward_delay = lane->backward_delay, .device = lane->device,
+                                    .device_before = stage > 0 ? lane[-1].device : PPSCHED_NONE,
+                                    .device_after = stage + 1 < shape->stages ? lane[1].device : PPSCHED_NONE};
+            memcpy(row->duration, &lane->duration[PPSCHED_KIND_F], sizeof row->duration);
+        }
+}
 
 ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_schedule *schedule,
                                    const struct ppi_costs *costs, ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    size_t cells = ppi_cell_count(schedule), devices = schedule->shape.devices;
-    struct ppi_event_loop loop = {.schedule = schedule, .costs = costs, .stages = schedule->shape.stages};
-    loop.microbatches = ppi_total_microbatches(&schedule->shape);
-    loop.forward = ppi_allocate(host, cells, sizeof *loop.forward);
-    loop.backward = ppi_allocate(host, cells, sizeof *loop.backward);
+    size_t devices = schedule->shape.devices, rows = (size_t)schedule->placement.copies * schedule->shape.stages;
+    struct ppi_event_loop loop = {.schedule = schedule, .costs = costs};
+    loop.passes = ppi_allocate(host, ppi_cell_count(schedule), sizeof *loop.passes);
+    loop.rows = ppi_allocate(host, rows, sizeof *loop.rows);
     loop.tracks = ppi_allocate(host, devices, sizeof *loop.tracks);
     loop.ready = ppi_allocate(host, devices, sizeof *loop.ready);
     loop.active = ppi_allocate(host, devices, sizeof *loop.active);
-    if (loop.active == NULL || loop.forward == NULL || loop.backward == NULL || loop.tracks == NULL || loop.ready == NULL) {
+    if (loop.passes == NULL || loop.rows == NULL || loop.tracks == NULL || loop.ready == NULL || loop.active == NULL) {
         ppi_event_loop_clear(&loop);
         return ppi_fail_memory(error, "the evaluation");
     }
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         if (schedule->queues[d].count > 0)
             loop.active[loop.active_count++] = d;
+    fill_rows(&loop);
     *out = loop;
     ppi_event_loop_reset(out);
     return PPSCHED_OK;
@@ -31,17 +49,19 @@ void ppi_event_loop_reset(struct ppi_event_loop *loop)
 {
     size_t cells = ppi_cell_count(loop->schedule);
     for (size_t i = 0; i < cells; i++)
-        loop->forward[i] = loop->backward[i] = PPI_SLOT_UNKNOWN;
-    for (uint32_t d = 0; d < loop->schedule->shape.devices; d++)
-        loop->tracks[d] = (struct ppi_track){0};
+        loop->passes[i] = (struct ppi_pass){PPI_UNKNOWN, PPI_UNKNOWN};
+    for (uint32_t d = 0; d < loop->schedule->shape.devices; d++) {
+        const struct ppsched_queue *queue = &loop->schedule->queues[d];
+        loop->tracks[d] = (struct ppi_track){0, queue->first, queue->first + queue->count};
+    }
     loop->ready_count = 0;
 }
 
 void ppi_event_loop_clear(struct ppi_event_loop *loop)
 {
     const struct ppi_host *host = &loop->schedule->host;
-    ppi_release(host, loop->forward);
-    ppi_release(host, loop->backward);
+    ppi_release(host, loop->passes);
+    ppi_release(host, loop->rows);
     ppi_release(host, loop->tracks);
     ppi_release(host, loop->ready);
     ppi_release(host, loop->active);
@@ -52,4 +72,9 @@ void ppi_event_loop_ready_all(struct ppi_event_loop *loop)
     for (uint32_t i = 0; i < loop->active_count; i++)
         loop->ready[i] = loop->active[loop->active_count - 1 - i];
     loop->ready_count = loop->active_count;
+}
+
+const struct ppi_row *ppi_row_of(const struct ppi_event_loop *loop, const ppsched_op *op)
+{
+    return &loop->rows[ppi_lane_of(loop->costs, loop->schedule, op) - loop->costs->lanes];
 }

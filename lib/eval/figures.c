@@ -34,40 +34,39 @@ static double limit_of(const ppsched_config *config, uint32_t device)
 /* What a device's ops add up to, op by op. */
 struct sums {
     double busy, memory, peak;
-    size_t peak_position;
+    const ppsched_op *peak_op; /* NULL: no op adds to the static memory */
 };
 
-static inline void add_memory(struct sums *sums, double change, size_t position)
+static inline void add_memory(struct sums *sums, double change, const ppsched_op *op)
 {
     sums->memory += change;
     if (sums->memory > sums->peak) {
         sums->peak = sums->memory;
-        sums->peak_position = position;
+        sums->peak_op = op;
     }
 }
 
 /* An overlapped pair: its duration stands for both. */
-static void add_pair(struct sums *sums, const ppsched_timeline *timeline, const ppsched_op *pair, size_t position)
+static void add_pair(struct sums *sums, const ppsched_timeline *timeline, const ppsched_op *pair)
 {
     const struct ppi_lane *forward = lane_of(timeline, &pair[0]), *backward = lane_of(timeline, &pair[1]);
     sums->busy += ppi_overlapped_duration(&timeline->costs, forward, pair[0].stage, backward, pair[1].stage, pair[1].kind);
-    add_memory(sums, forward->memory[pair[0].kind], position);
-    add_memory(sums, backward->memory[pair[1].kind], position + 1);
+    add_memory(sums, forward->memory[pair[0].kind], &pair[0]);
+    add_memory(sums, backward->memory[pair[1].kind], &pair[1]);
 }
 
 static struct sums sum_queue(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory)
 {
     const struct ppi_lane *lanes = timeline->schedule->placement.copies == 1 ? timeline->costs.lanes : NULL;
-    struct sums sums = {.memory = memory, .peak = memory, .peak_position = PPSCHED_NONE};
-    for (size_t i = 0, length; i < queue->count; i += length) {
-        const ppsched_op *op = &queue->ops[i];
-        length = ppi_unit_length(op);
-        if (length == 2) {
-            add_pair(&sums, timeline, op, i);
+    const ppsched_op *op = queue->ops, *end = op + queue->count;
+    struct sums sums = {.memory = memory, .peak = memory};
+    for (; op < end; op++) {
+        if (op->flags != 0) {
+            add_pair(&sums, timeline, op++);
         } else if (ppi_is_compute(op->kind)) {
             const struct ppi_lane *lane = lanes != NULL ? &lanes[op->stage] : lane_of(timeline, op);
             sums.busy += lane->duration[op->kind];
-            add_memory(&sums, lane->memory[op->kind], i);
+            add_memory(&sums, lane->memory[op->kind], op);
         }
     }
     return sums;
@@ -94,11 +93,13 @@ void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsch
     ppsched_device_metrics *figures = &timeline->devices[device];
     double memory = figures->static_memory;
     struct sums sums = sum_queue(timeline, queue, memory);
-    *figures = (ppsched_device_metrics){.size = sizeof *figures, .peak_position = (uint32_t)sums.peak_position,
-                                        .busy = sums.busy, .static_memory = memory, .peak_memory = sums.peak,
+    *figures = (ppsched_device_metrics){.size = sizeof *figures, .peak_position = PPSCHED_NONE, .busy = sums.busy,
+                                        .static_memory = memory, .peak_memory = sums.peak,
                                         .memory_limit = limit_of(config, device)};
-    if (sums.peak_position != PPSCHED_NONE)
-        figures->peak_time = spans[sums.peak_position].start;
+    if (sums.peak_op != NULL) {
+        figures->peak_position = (uint32_t)(sums.peak_op - queue->ops);
+        figures->peak_time = spans[figures->peak_position].start;
+    }
     note_span(figures, queue, spans);
 }
 

@@ -7,73 +7,77 @@
 #include "eval/timeline.h"
 
 struct sweep {
-    struct ppi_event_loop loop; /* slots: latest starts of F and of the backward; clocks: when what follows must start */
+    struct ppi_event_loop loop; /* times: latest starts; clocks: when what follows must start */
     const ppsched_timeline *timeline;
     uint32_t iteration_start; /* first microbatch of the iteration that is being swept */
 };
 
-/* Lowers `*slack` to the room between `end` plus delay and the consumer's latest start; false where that is not known yet. */
-static inline bool before(double *slot, double end, double delay, double *slack)
+/* Lowers `*slack` to the room between `end` and the consumer's latest start; false where that is not known yet. */
+static inline bool before(double *latest, double end, double *slack)
 {
-    if (*slot < 0) {
-        *slot = PPI_SLOT_AWAITED;
+    double known = ppi_await(latest);
+    if (known < 0)
         return false;
-    }
-    double room = *slot - (end + delay);
-    if (room < *slack)
-        *slack = room;
+    double room = known - end;
+    *slack = room < *slack ? room : *slack;
     return true;
 }
 
-static inline bool consumers_known(struct sweep *sweep, const ppsched_op *op, double end, double *slack)
+static inline bool consumer_known(const struct ppi_row *row, const ppsched_op *op, double end, double *slack)
 {
-    struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_lane *lane = ppi_lane_of(loop->costs, loop->schedule, op);
-    size_t slot = ppi_slot_of(loop, op);
-    if (op->kind == PPSCHED_KIND_F && op->stage + 1u < loop->stages)
-        return before(&loop->forward[slot + loop->microbatches], end, lane[1].forward_delay, slack);
-    if (ppi_is_backward(op->kind) && op->stage > 0)
-        return before(&loop->backward[slot - loop->microbatches], end, lane[-1].backward_delay, slack);
-    return true;
-}
-
-static inline void note_latest(struct sweep *sweep, const ppsched_op *op, double latest)
-{
-    struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_lane *lane = ppi_lane_of(loop->costs, loop->schedule, op);
-    size_t slot = ppi_slot_of(loop, op);
     if (op->kind == PPSCHED_KIND_F)
-        ppi_slot_fill(loop, &loop->forward[slot], latest, lane, -1);
-    else if (ppi_is_backward(op->kind))
-        ppi_slot_fill(loop, &loop->backward[slot], latest, lane, 1);
+        return row->device_after == PPSCHED_NONE ||
+               before(&row[1].passes[op->microbatch].forward, end + row[1].forward_delay, slack);
+    if (op->kind == PPSCHED_KIND_W)
+        return true;
+    return row->device_before == PPSCHED_NONE ||
+           before(&row[-1].passes[op->microbatch].backward, end + row[-1].backward_delay, slack);
+}
+
+static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row *row, const ppsched_op *op, double latest)
+{
+    if (op->kind == PPSCHED_KIND_W)
+        return;
+    bool is_forward = op->kind == PPSCHED_KIND_F;
+    struct ppi_pass *pass = &row->passes[op->microbatch];
+    double *time = is_forward ? &pass->forward : &pass->backward;
+    bool awaited = *time == PPI_AWAITED;
+    *time = latest;
+    if (awaited)
+        ppi_event_loop_wake(loop, is_forward ? row->device_before : row->device_after);
 }
 
 /* Tries the unit of `length` ops that starts at `unit`: its latest start, or -1 where a consumer's is not known yet. */
 static inline double latest_of(struct sweep *sweep, const ppsched_op *unit, size_t length, const ppsched_span *span,
                                double clock)
 {
+    struct ppi_event_loop *loop = &sweep->loop;
+    const bool has_copies = loop->schedule->placement.copies > 1;
+    const struct ppi_row *rows[2] = {NULL, NULL};
     double slack = clock - span->end;
     if (!ppi_is_compute(unit->kind))
         return span->start + slack;
-    for (size_t i = 0; i < length; i++)
-        if (!consumers_known(sweep, &unit[i], span->end, &slack))
+    for (size_t i = 0; i < length; i++) {
+        rows[i] = has_copies ? ppi_row_of(loop, &unit[i]) : &loop->rows[unit[i].stage];
+        if (!consumer_known(rows[i], &unit[i], span->end, &slack))
             return -1;
+    }
     for (size_t i = 0; i < length; i++)
-        note_latest(sweep, &unit[i], span->start + slack);
+        note_latest(loop, rows[i], &unit[i], span->start + slack);
     return span->start + slack;
 }
 
 /* Sweeps a device backwards until it waits, or its queue is done. */
 static void run_device(struct sweep *sweep, uint32_t device)
 {
-    const ppsched_queue *queue = &sweep->loop.schedule->queues[device];
-    const ppsched_span *spans = sweep->timeline->spans + queue->first;
-    double *latest = sweep->timeline->latest + queue->first;
+    const ppsched_op *ops = sweep->loop.schedule->ops;
+    const ppsched_span *spans = sweep->timeline->spans;
+    double *latest = sweep->timeline->latest;
     struct ppi_track *track = &sweep->loop.tracks[device];
-    while (track->position > 0) {
+    while (track->position > track->end) {
         size_t last = track->position - 1;
-        size_t first = last > 0 && ppi_unit_length(&queue->ops[last - 1]) == 2 ? last - 1 : last;
-        const ppsched_op *unit = &queue->ops[first];
+        size_t first = last > track->end && ppi_unit_length(&ops[last - 1]) == 2 ? last - 1 : last;
+        const ppsched_op *unit = &ops[first];
         if (unit->microbatch < sweep->iteration_start)
             return;
         double time = latest_of(sweep, unit, last - first + 1, &spans[first], track->clock);
@@ -105,8 +109,10 @@ ppsched_status ppi_latest_starts(ppsched_timeline *timeline, ppsched_error *erro
     ppsched_status status = ppi_event_loop_make(&sweep.loop, schedule, &timeline->costs, error);
     if (status != PPSCHED_OK)
         return status;
-    for (uint32_t d = 0; d < schedule->shape.devices; d++)
-        sweep.loop.tracks[d] = (struct ppi_track){timeline->metrics.makespan, schedule->queues[d].count};
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        struct ppi_track *track = &sweep.loop.tracks[d];
+        *track = (struct ppi_track){timeline->metrics.makespan, track->end, track->position};
+    }
     sweep.iteration_start = (uint32_t)timeline->flush_count * schedule->shape.microbatches;
     ppi_event_loop_ready_all(&sweep.loop);
     for (size_t flushes = timeline->flush_count;; flushes--) {
