@@ -58,6 +58,7 @@ ppsched_status ppi_host_take(struct ppi_host *host, const ppsched_environment *e
     host->user = taken.user;
     host->allocate = taken.allocate != NULL ? taken.allocate : default_allocate;
     host->release = taken.release != NULL ? taken.release : default_release;
+    host->log_user = taken.user;
     host->log = taken.log;
     host->log_level = taken.log_level != 0 ? taken.log_level : PPSCHED_LOG_WARNING;
     return PPSCHED_OK;
@@ -103,5 +104,5 @@ void ppi_log(const struct ppi_host *host, int32_t level, const char *format, ...
     va_start(arguments, format);
     ppi_format(line, sizeof line, format, arguments);
     va_end(arguments);
-    host->log(host->user, level, line);
+    host->log(host->log_user, level, line);
 }

@@ -9,9 +9,10 @@
 #include <ppsched/status.h>
 
 struct ppi_host {
-    void *user;
+    void *user; /* of allocate and release */
     void *(*allocate)(void *user, size_t size);
     void (*release)(void *user, void *memory);
+    void *log_user;
     void (*log)(void *user, int32_t level, const char *message);
     int32_t log_level;
 };

@@ -2,28 +2,33 @@
 /* Earliest starts: the forward sweep. It also finds out whether the schedule is complete and can be run at all. */
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/prefetch.h"
 #include "eval/event_loop.h"
 #include "eval/timeline.h"
 
-/* Further states of a forward time: once the backward of its stage pass ran, the time is of no more use. */
-#define WEIGHT_PENDING (-3.0) /* I is done, W is not */
-#define DONE (-4.0)           /* the stage pass is done */
+/* What further stands for a forward time: once the backward of its stage pass ran, the time is of no more use. */
+enum {
+    WEIGHT_PENDING = -3, /* I is done, W is not */
+    DONE = -4            /* the stage pass is done */
+};
+
+/* How far ahead of itself the sweep asks for memory: four cache lines. Devices take turns, so there are more streams than the
+ * hardware follows by itself. */
+enum { OPS_AHEAD = 21, SPANS_AHEAD = 16, PASSES_AHEAD = 16 };
 
 struct sweep {
     struct ppi_event_loop loop;
-    ppsched_span *spans;
     uint32_t iteration_end; /* first microbatch that may not start yet */
     size_t done;            /* stage passes that are done */
 };
 
 /* Raises `*start` to when the time plus delay has passed. False where the time is not known: then the device waits. */
-static inline bool after(double *time, double delay, double *start)
+static inline bool after(union ppi_time *time, double delay, double *start)
 {
-    double known = ppi_await(time);
-    if (known < 0)
+    if (!ppi_is_known(time))
         return false;
-    known += delay;
-    *start = known > *start ? known : *start;
+    double there = time->value + delay;
+    *start = there > *start ? there : *start;
     return true;
 }
 
@@ -31,7 +36,7 @@ static inline bool after(double *time, double delay, double *start)
  * *_done note its end. */
 static inline bool forward_ready(const struct ppi_row *row, uint32_t microbatch, double *start)
 {
-    double own = row->passes[microbatch].forward;
+    int64_t own = row->passes[microbatch].forward.bits;
     if (own >= 0 || own < PPI_AWAITED)
         return false; /* ran before */
     return row->device_before == PPSCHED_NONE ||
@@ -40,16 +45,12 @@ static inline bool forward_ready(const struct ppi_row *row, uint32_t microbatch,
 
 static inline void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch, double end)
 {
-    double *time = &row->passes[microbatch].forward;
-    bool awaited = *time == PPI_AWAITED;
-    *time = end;
-    if (awaited)
-        ppi_event_loop_wake(&sweep->loop, row->device_after);
+    ppi_note(&sweep->loop, &row->passes[microbatch].forward, end, row->device_after);
 }
 
 static inline bool backward_ready(const struct ppi_row *row, uint32_t microbatch, double *start)
 {
-    if (row->passes[microbatch].forward < 0)
+    if (row->passes[microbatch].forward.bits < 0)
         return false; /* its own forward has not run, or a backward has */
     return row->device_after == PPSCHED_NONE ||
            after(&row[1].passes[microbatch].backward, row->backward_delay, start);
@@ -58,113 +59,111 @@ static inline bool backward_ready(const struct ppi_row *row, uint32_t microbatch
 static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch, uint8_t kind, double end)
 {
     struct ppi_pass *pass = &row->passes[microbatch];
-    bool awaited = pass->backward == PPI_AWAITED;
-    pass->backward = end;
-    if (kind == PPSCHED_KIND_B) {
-        pass->forward = DONE;
-        sweep->done++;
-    } else {
-        pass->forward = WEIGHT_PENDING;
-    }
-    if (awaited)
-        ppi_event_loop_wake(&sweep->loop, row->device_before);
+    bool full = kind == PPSCHED_KIND_B;
+    pass->forward.bits = full ? DONE : WEIGHT_PENDING;
+    sweep->done += full;
+    ppi_note(&sweep->loop, &pass->backward, end, row->device_before);
 }
 
 static inline bool weight_ready(const struct ppi_row *row, uint32_t microbatch)
 {
-    return row->passes[microbatch].forward == WEIGHT_PENDING;
+    return row->passes[microbatch].forward.bits == WEIGHT_PENDING;
 }
 
 static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch)
 {
-    row->passes[microbatch].forward = DONE;
+    row->passes[microbatch].forward.bits = DONE;
     sweep->done++;
 }
 
-static bool run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *ops, ppsched_span *span)
-{
-    const struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_row *forward = ppi_row_of(loop, &ops[0]), *backward = ppi_row_of(loop, &ops[1]);
-    double start = loop->tracks[device].clock;
-    if (forward->device != device || backward->device != device || ops[1].microbatch >= sweep->iteration_end ||
-        !forward_ready(forward, ops[0].microbatch, &start) || !backward_ready(backward, ops[1].microbatch, &start))
-        return false;
-    double end = start + ppi_overlapped_duration(loop->costs, ppi_lane_of(loop->costs, loop->schedule, &ops[0]), ops[0].stage,
-                                                 ppi_lane_of(loop->costs, loop->schedule, &ops[1]), ops[1].stage, ops[1].kind);
-    forward_done(sweep, forward, ops[0].microbatch, end);
-    backward_done(sweep, backward, ops[1].microbatch, ops[1].kind, end);
-    span[0] = span[1] = (ppsched_span){start, end};
-    return true;
-}
-
-/* Runs a unit that is not one F, B, I or W: its number of ops, 0 where it cannot run (yet, or ever). */
-static size_t run_other(struct sweep *sweep, uint32_t device, const ppsched_op *op, ppsched_span *span)
-{
-    if (op->microbatch >= sweep->iteration_end && ppi_kind_has_microbatch(op->kind))
-        return 0;
-    if (ppi_is_compute(op->kind))
-        return run_pair(sweep, device, op, span) ? 2 : 0;
-    span->start = span->end = sweep->loop.tracks[device].clock;
-    return 1;
-}
-
-/* Runs F, B, I or W on its own. */
-static inline bool run_op(struct sweep *sweep, const struct ppi_row *row, const ppsched_op *op, double *start, double *end)
+/* Runs F, B, I or W on its own, on a device that is free at `span->start`; false where it cannot run. */
+static inline bool run_op(struct sweep *sweep, const struct ppi_row *row, const ppsched_op *op, ppsched_span *span)
 {
     const uint32_t microbatch = op->microbatch;
     const uint8_t kind = op->kind;
     if (kind == PPSCHED_KIND_F) {
-        if (!forward_ready(row, microbatch, start))
+        if (!forward_ready(row, microbatch, &span->start))
             return false;
-        *end = *start + row->duration[PPSCHED_KIND_F - 1];
-        forward_done(sweep, row, microbatch, *end);
+        span->end = span->start + row->duration[PPSCHED_KIND_F - 1];
+        forward_done(sweep, row, microbatch, span->end);
     } else if (kind == PPSCHED_KIND_W) {
         if (!weight_ready(row, microbatch))
             return false;
-        *end = *start + row->duration[PPSCHED_KIND_W - 1];
+        span->end = span->start + row->duration[PPSCHED_KIND_W - 1];
         weight_done(sweep, row, microbatch);
     } else {
-        if (!backward_ready(row, microbatch, start))
+        if (!backward_ready(row, microbatch, &span->start))
             return false;
-        *end = *start + row->duration[kind - 1];
-        backward_done(sweep, row, microbatch, kind, *end);
+        span->end = span->start + row->duration[kind - 1];
+        backward_done(sweep, row, microbatch, kind, span->end);
     }
     return true;
 }
 
-/* Runs devices until all wait, or their queues end. */
+/* Runs an overlapped pair. */
+static bool run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *pair, ppsched_span *span)
+{
+    const struct ppi_event_loop *loop = &sweep->loop;
+    const struct ppi_costs *costs = loop->costs;
+    const struct ppi_row *forward = ppi_row_of(loop, &pair[0]), *backward = ppi_row_of(loop, &pair[1]);
+    if (forward->device != device || backward->device != device || pair[1].microbatch >= sweep->iteration_end ||
+        !forward_ready(forward, pair[0].microbatch, &span->start) ||
+        !backward_ready(backward, pair[1].microbatch, &span->start))
+        return false;
+    span->end = span->start + ppi_overlapped_duration(costs, &costs->lanes[forward - loop->rows], pair[0].stage,
+                                                      &costs->lanes[backward - loop->rows], pair[1].stage, pair[1].kind);
+    forward_done(sweep, forward, pair[0].microbatch, span->end);
+    backward_done(sweep, backward, pair[1].microbatch, pair[1].kind, span->end);
+    return true;
+}
+
+/* Runs a device until it waits, or its track ends. */
+static inline void run_device(struct sweep *sweep, uint32_t device, const struct ppi_row *rows)
+{
+    struct ppi_track *track = &sweep->loop.tracks[device];
+    const ppsched_op *op = track->op, *const end = track->end;
+    ppsched_span *out = track->span, span = {track->clock, track->clock};
+    while (op < end) {
+        PPI_PREFETCH(op + OPS_AHEAD);
+        PPI_PREFETCH(out + SPANS_AHEAD);
+        if (ppi_unit_length(op) == 2) {
+            if (!run_pair(sweep, device, op, &span))
+                break;
+            *out++ = span;
+            op++;
+        } else if (ppi_is_compute(op->kind)) {
+            const struct ppi_row *row = rows != NULL ? &rows[op->stage] : ppi_row_of(&sweep->loop, op);
+            PPI_PREFETCH(&row->passes[op->microbatch + PASSES_AHEAD]);
+            if (row->device != device || !run_op(sweep, row, op, &span))
+                break;
+        }
+        *out++ = span;
+        op++;
+        span.start = span.end;
+    }
+    track->op = op;
+    track->span = out;
+    track->clock = span.end;
+}
+
 static void run_ready(struct sweep *sweep)
 {
     struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_row *const rows = loop->schedule->placement.copies == 1 ? loop->rows : NULL;
-    const ppsched_op *const ops = loop->schedule->ops;
-    const uint32_t iteration_end = sweep->iteration_end;
-    while (loop->ready_count > 0) {
-        const uint32_t device = loop->ready[--loop->ready_count];
-        struct ppi_track *track = &loop->tracks[device];
-        const ppsched_op *op = ops + track->position, *const end = ops + track->end;
-        ppsched_span *span = sweep->spans + track->position;
-        double clock = track->clock;
-        while (op < end) {
-            if (op->microbatch >= iteration_end || op->flags != 0 || !ppi_is_compute(op->kind)) {
-                track->clock = clock;
-                size_t ran = run_other(sweep, device, op, span);
-                if (ran == 0)
-                    break;
-                clock = span->end;
-                op += ran;
-                span += ran;
-                continue;
-            }
-            const struct ppi_row *row = rows != NULL ? &rows[op->stage] : ppi_row_of(loop, op);
-            double start = clock;
-            if (row->device != device || !run_op(sweep, row, op, &start, &clock))
-                break;
-            *span++ = (ppsched_span){start, clock};
+    const struct ppi_row *rows = loop->schedule->placement.copies == 1 ? loop->rows : NULL;
+    while (loop->ready_count > 0)
+        run_device(sweep, loop->ready[--loop->ready_count], rows);
+}
+
+/* Lets tracks end where the next iteration begins. */
+static void limit_tracks(struct sweep *sweep)
+{
+    struct ppi_event_loop *loop = &sweep->loop;
+    for (uint32_t i = 0; i < loop->active_count; i++) {
+        const struct ppsched_queue *queue = &loop->schedule->queues[loop->active[i]];
+        const ppsched_op *op = loop->tracks[loop->active[i]].op, *end = queue->ops + queue->count;
+        while (op < end && (op->microbatch < sweep->iteration_end || !ppi_kind_has_microbatch(op->kind)))
             op++;
-        }
-        track->position = (size_t)(op - ops);
-        track->clock = clock;
+        loop->tracks[loop->active[i]].end = op;
     }
 }
 
@@ -179,6 +178,7 @@ static double flush(struct sweep *sweep)
     for (uint32_t i = 0; i < loop->active_count; i++)
         loop->tracks[loop->active[i]].clock = time;
     sweep->iteration_end += loop->schedule->shape.microbatches;
+    limit_tracks(sweep);
     ppi_event_loop_ready_all(loop);
     return time;
 }
@@ -187,6 +187,8 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = sweep->loop.schedule;
     size_t passes_per_iteration = (size_t)schedule->shape.stages * schedule->shape.microbatches;
+    if (timeline->flush_count > 0)
+        limit_tracks(sweep);
     ppi_event_loop_ready_all(&sweep->loop);
     for (size_t flushed = 0;; flushed++) {
         run_ready(sweep);
@@ -195,7 +197,7 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
         timeline->flush_times[flushed] = flush(sweep);
     }
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
-        if (sweep->loop.tracks[d].position != sweep->loop.tracks[d].end)
+        if (sweep->loop.tracks[d].op != schedule->queues[d].ops + schedule->queues[d].count)
             return false;
     return sweep->done == ppi_cell_count(schedule);
 }
@@ -211,8 +213,9 @@ static bool ends_are_finite(const struct sweep *sweep)
 ppsched_status ppi_earliest_starts_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    struct sweep sweep = {.loop = *loop, .spans = timeline->spans};
+    struct sweep sweep = {.loop = *loop};
     ppsched_status status = PPSCHED_OK;
+    ppi_event_loop_reset(&sweep.loop, timeline->spans);
     sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     if (!sweep_all(&sweep, timeline))
         status = PPSCHED_ERROR_INVALID_SCHEDULE;

@@ -41,18 +41,16 @@ ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_sch
             loop.active[loop.active_count++] = d;
     fill_rows(&loop);
     *out = loop;
-    ppi_event_loop_reset(out);
     return PPSCHED_OK;
 }
 
-void ppi_event_loop_reset(struct ppi_event_loop *loop)
+void ppi_event_loop_reset(struct ppi_event_loop *loop, ppsched_span *spans)
 {
-    size_t cells = ppi_cell_count(loop->schedule);
-    for (size_t i = 0; i < cells; i++)
-        loop->passes[i] = (struct ppi_pass){PPI_UNKNOWN, PPI_UNKNOWN};
-    for (uint32_t d = 0; d < loop->schedule->shape.devices; d++) {
-        const struct ppsched_queue *queue = &loop->schedule->queues[d];
-        loop->tracks[d] = (struct ppi_track){0, queue->first, queue->first + queue->count};
+    const ppsched_schedule *schedule = loop->schedule;
+    memset(loop->passes, -1, ppi_cell_count(schedule) * sizeof *loop->passes); /* PPI_UNKNOWN */
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        const struct ppsched_queue *queue = &schedule->queues[d];
+        loop->tracks[d] = (struct ppi_track){0, queue->ops, queue->ops + queue->count, spans + queue->first};
     }
     loop->ready_count = 0;
 }

@@ -2,22 +2,30 @@
 /* What the forward and the backward sweep over the dependency graph share: the times of each stage pass once they are known,
  * how far each device is, and the devices that can go on.
  *
- * A device runs until it needs a time that is not known yet; it marks that time and stops. Whoever notes a marked time makes the
- * waiting device ready again. A time has at most one reader on another device, so the mark need not say whom to wake: it is the
- * reader's home. Each op is thus touched once, and each wait costs one push and one pop. */
+ * A device runs until it needs a time that is not known yet; it marks that time and stops. Whoever notes a marked time makes
+ * the waiting device ready again. A time has at most one reader on another device, so the mark need not say whom to wake: it
+ * is the reader's home. Each op is thus touched once, and each wait costs one push and one pop. */
 #ifndef PPSCHED_EVAL_EVENT_LOOP_H
 #define PPSCHED_EVAL_EVENT_LOOP_H
 
 #include "model/costs.h"
 #include "model/schedule.h"
 
-/* What stands for a time, which is never negative. */
-#define PPI_UNKNOWN (-1.0)
-#define PPI_AWAITED (-2.0)
+/* A time, which is never negative, or what stands for it; as bits that is negative. Arithmetic is for times, comparison of what
+ * is there for `bits`. */
+union ppi_time {
+    double value;
+    int64_t bits;
+};
+
+enum {
+    PPI_UNKNOWN = -1,
+    PPI_AWAITED = -2
+};
 
 /* A stage pass: the times of its F and of its B or I. */
 struct ppi_pass {
-    double forward, backward;
+    union ppi_time forward, backward;
 };
 
 /* A stage (of a model copy), as the sweeps read it all the time. */
@@ -30,11 +38,11 @@ struct ppi_row {
     uint32_t device_before, device_after; /* of the stages before and after it; PPSCHED_NONE where there is none */
 };
 
-/* How far a device is. Positions are among all ops of the schedule. */
+/* How far a device is: the forward sweep goes up to `end`, the backward sweep down. `span` is that of `op`. */
 struct ppi_track {
-    double clock;    /* where it stands in time */
-    size_t position; /* forward sweep: the op that comes next; backward sweep: behind it */
-    size_t end;      /* forward sweep: behind its last op; backward sweep: its first */
+    double clock; /* where it stands in time */
+    const ppsched_op *op, *end;
+    ppsched_span *span;
 };
 
 struct ppi_event_loop {
@@ -53,27 +61,31 @@ ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_sch
                                    const struct ppi_costs *costs, ppsched_error *error);
 void ppi_event_loop_clear(struct ppi_event_loop *loop);
 
-/* Nothing has run: for the forward sweep. */
-void ppi_event_loop_reset(struct ppi_event_loop *loop);
+/* Nothing has run. All tracks are at the start of their queues. */
+void ppi_event_loop_reset(struct ppi_event_loop *loop, ppsched_span *spans);
 
 /* Makes all active devices ready, the lowest on top. */
 void ppi_event_loop_ready_all(struct ppi_event_loop *loop);
 
-static inline void ppi_event_loop_wake(struct ppi_event_loop *loop, uint32_t device)
-{
-    loop->ready[loop->ready_count++] = device;
-}
-
 /* The row of an op. */
 const struct ppi_row *ppi_row_of(const struct ppi_event_loop *loop, const ppsched_op *op);
 
-/* The time if it is known. If not, it is marked, and what comes back is negative. */
-static inline double ppi_await(double *time)
+/* Whether the time is known; if not, it is marked. */
+static inline bool ppi_is_known(union ppi_time *time)
 {
-    double known = *time;
-    if (known < 0)
-        *time = PPI_AWAITED;
-    return known;
+    if (time->bits >= 0)
+        return true;
+    time->bits = PPI_AWAITED;
+    return false;
+}
+
+/* Notes a time, and wakes the device that waits for it, if it does. */
+static inline void ppi_note(struct ppi_event_loop *loop, union ppi_time *time, double value, uint32_t reader)
+{
+    bool awaited = time->bits == PPI_AWAITED;
+    time->value = value;
+    if (awaited)
+        loop->ready[loop->ready_count++] = reader;
 }
 
 #endif

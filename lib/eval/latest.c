@@ -13,12 +13,11 @@ struct sweep {
 };
 
 /* Lowers `*slack` to the room between `end` and the consumer's latest start; false where that is not known yet. */
-static inline bool before(double *latest, double end, double *slack)
+static inline bool before(union ppi_time *latest, double end, double *slack)
 {
-    double known = ppi_await(latest);
-    if (known < 0)
+    if (!ppi_is_known(latest))
         return false;
-    double room = known - end;
+    double room = latest->value - end;
     *slack = room < *slack ? room : *slack;
     return true;
 }
@@ -36,15 +35,11 @@ static inline bool consumer_known(const struct ppi_row *row, const ppsched_op *o
 
 static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row *row, const ppsched_op *op, double latest)
 {
-    if (op->kind == PPSCHED_KIND_W)
-        return;
-    bool is_forward = op->kind == PPSCHED_KIND_F;
     struct ppi_pass *pass = &row->passes[op->microbatch];
-    double *time = is_forward ? &pass->forward : &pass->backward;
-    bool awaited = *time == PPI_AWAITED;
-    *time = latest;
-    if (awaited)
-        ppi_event_loop_wake(loop, is_forward ? row->device_before : row->device_after);
+    if (op->kind == PPSCHED_KIND_F)
+        ppi_note(loop, &pass->forward, latest, row->device_before);
+    else if (op->kind != PPSCHED_KIND_W)
+        ppi_note(loop, &pass->backward, latest, row->device_after);
 }
 
 /* Tries the unit of `length` ops that starts at `unit`: its latest start, or -1 where a consumer's is not known yet. */
@@ -70,21 +65,21 @@ static inline double latest_of(struct sweep *sweep, const ppsched_op *unit, size
 /* Sweeps a device backwards until it waits, or its queue is done. */
 static void run_device(struct sweep *sweep, uint32_t device)
 {
-    const ppsched_op *ops = sweep->loop.schedule->ops;
-    const ppsched_span *spans = sweep->timeline->spans;
-    double *latest = sweep->timeline->latest;
     struct ppi_track *track = &sweep->loop.tracks[device];
-    while (track->position > track->end) {
-        size_t last = track->position - 1;
-        size_t first = last > track->end && ppi_unit_length(&ops[last - 1]) == 2 ? last - 1 : last;
-        const ppsched_op *unit = &ops[first];
+    double *latest = sweep->timeline->latest + (track->span - sweep->timeline->spans);
+    while (track->op > track->end) {
+        const ppsched_op *last = track->op - 1, *unit = last > track->end && ppi_unit_length(last - 1) == 2 ? last - 1 : last;
+        size_t length = (size_t)(track->op - unit);
         if (unit->microbatch < sweep->iteration_start)
             return;
-        double time = latest_of(sweep, unit, last - first + 1, &spans[first], track->clock);
+        double time = latest_of(sweep, unit, length, track->span - length, track->clock);
         if (time < 0)
             return;
-        latest[first] = latest[last] = track->clock = time;
-        track->position = first;
+        for (size_t i = 0; i < length; i++)
+            *--latest = time;
+        track->clock = time;
+        track->op = unit;
+        track->span -= length;
     }
 }
 
@@ -109,9 +104,10 @@ ppsched_status ppi_latest_starts(ppsched_timeline *timeline, ppsched_error *erro
     ppsched_status status = ppi_event_loop_make(&sweep.loop, schedule, &timeline->costs, error);
     if (status != PPSCHED_OK)
         return status;
+    ppi_event_loop_reset(&sweep.loop, timeline->spans);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         struct ppi_track *track = &sweep.loop.tracks[d];
-        *track = (struct ppi_track){timeline->metrics.makespan, track->end, track->position};
+        *track = (struct ppi_track){timeline->metrics.makespan, track->end, track->op, track->span + (track->end - track->op)};
     }
     sweep.iteration_start = (uint32_t)timeline->flush_count * schedule->shape.microbatches;
     ppi_event_loop_ready_all(&sweep.loop);

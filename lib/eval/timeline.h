@@ -44,7 +44,7 @@ ppsched_status ppi_find_idle(ppsched_timeline *timeline, ppsched_error *error);
 /* Fills spans and flush_times; INVALID_SCHEDULE where the schedule is not complete or cannot be run. */
 ppsched_status ppi_earliest_starts(ppsched_timeline *timeline, ppsched_error *error);
 
-/* The same in an event loop of the timeline's schedule and costs that has been made or reset: for many orders of one shape. */
+/* The same in an event loop of the timeline's schedule and costs: for many orders of one shape. */
 struct ppi_event_loop;
 ppsched_status ppi_earliest_starts_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 

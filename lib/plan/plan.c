@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/recycler.h"
 #include "eval/timeline.h"
 #include "search/bound.h"
 
@@ -123,7 +124,8 @@ static int32_t tell(void *user, double share, double best)
     return config->progress(config->progress_user, ((double)whole->done + share) / (double)whole->plan->count, whole->best);
 }
 
-ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
+/* Evaluates all candidates; those of `view`, which stands for the plan but has memory of its own for each one's problem. */
+static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
 {
     struct share share = {plan, 0, PPI_INFINITE};
     ppsched_progress progress = plan->config->progress != NULL ? tell : NULL;
@@ -133,7 +135,7 @@ ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
         if (progress != NULL && tell(&share, 0, 0) != 0)
             return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
         if (!candidate->evaluated)
-            status = ppi_candidate_evaluate(plan, candidate, progress, &share, error);
+            status = ppi_candidate_evaluate(view, candidate, progress, &share, error);
         if (status != PPSCHED_OK)
             return status;
         if (ppi_candidate_fits(candidate))
@@ -141,7 +143,20 @@ ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
     }
     if (progress != NULL && tell(&share, 0, 0) != 0)
         return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
-    return rank(plan, error);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
+{
+    struct ppi_recycler recycler;
+    ppi_recycler_start(&recycler, &plan->host);
+    ppsched_config problem = *plan->config;
+    problem.host = ppi_recycler_host(&recycler);
+    ppsched_plan view = *plan;
+    view.config = &problem;
+    ppsched_status status = evaluate_all(&view, plan, error);
+    ppi_recycler_clear(&recycler);
+    return status == PPSCHED_OK ? rank(plan, error) : status;
 }
 
 /* --- when nothing fits --- */

@@ -114,7 +114,6 @@ static double price(struct climb *climb, size_t *last)
 {
     const ppsched_span *spans = climb->timeline->spans;
     double objective = -1;
-    ppi_event_loop_reset(&climb->loop);
     if (ppi_earliest_starts_in(&climb->loop, climb->timeline, NULL) != PPSCHED_OK)
         return PPI_INFINITE;
     for (uint32_t d = 0; d < climb->problem->devices; d++) {

@@ -83,7 +83,6 @@ ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_op *ops, struc
 {
     double makespan;
     memcpy(pricer->schedule->ops, ops, (size_t)pricer->schedule->op_count * sizeof *ops);
-    ppi_event_loop_reset(&pricer->loop);
     ppsched_status status = ppi_earliest_starts_in(&pricer->loop, pricer->timeline, error);
     if (status != PPSCHED_OK)
         return status;

@@ -53,6 +53,20 @@ static void add(struct sum *sums, const ppsched_plan *plan, size_t index, double
     sums[i].candidates++;
 }
 
+/* The candidates one by one, each in memory of its own. */
+static void measure_parts(struct sum *sums, const ppsched_config *config)
+{
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    need(ppsched_plan_create(&plan, config, NULL, &error), &error);
+    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+        double before = now();
+        need(ppsched_plan_evaluate(plan, i, &error), &error);
+        add(sums, plan, i, now() - before);
+    }
+    ppsched_plan_destroy(plan);
+}
+
 static void measure(const char *costs, uint32_t devices, int64_t microbatches, const double *times)
 {
     static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES,
@@ -69,17 +83,12 @@ static void measure(const char *costs, uint32_t devices, int64_t microbatches, c
         ppsched_plan *plan = NULL;
         double start = now();
         need(ppsched_plan_create(&plan, config, NULL, &error), &error);
-        count = ppsched_plan_count(plan);
-        for (size_t i = 0; i < count; i++) {
-            double before = now();
-            need(ppsched_plan_evaluate(plan, i, &error), &error);
-            if (run == 0)
-                add(sums, plan, i, now() - before);
-        }
         need(ppsched_plan_run(plan, &error), &error);
         runs[run] = now() - start;
+        count = ppsched_plan_count(plan);
         ppsched_plan_destroy(plan);
     }
+    measure_parts(sums, config);
     qsort(runs, RUNS, sizeof runs[0], by_size);
     printf("{\"plan\": \"%s\", \"devices\": %u, \"microbatches\": %lld, \"candidates\": %zu, \"milliseconds\": %.2f, "
            "\"least\": %.2f, \"strategies\": {", costs, devices, (long long)microbatches, count, runs[RUNS / 2], runs[0]);
