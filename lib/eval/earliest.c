@@ -81,6 +81,7 @@ static inline bool run_op(struct sweep *sweep, const struct ppi_row *row, const 
 {
     const uint32_t microbatch = op->microbatch;
     const uint8_t kind = op->kind;
+    PPI_PREFETCH(&row->passes[microbatch] + PASSES_AHEAD);
     if (kind == PPSCHED_KIND_F) {
         if (!forward_ready(row, microbatch, &span->start))
             return false;
@@ -133,7 +134,6 @@ static inline void run_device(struct sweep *sweep, uint32_t device, const struct
             op++;
         } else if (ppi_is_compute(op->kind)) {
             const struct ppi_row *row = rows != NULL ? &rows[op->stage] : ppi_row_of(&sweep->loop, op);
-            PPI_PREFETCH(&row->passes[op->microbatch + PASSES_AHEAD]);
             if (row->device != device || !run_op(sweep, row, op, &span))
                 break;
         }

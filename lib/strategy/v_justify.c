@@ -47,15 +47,10 @@ void ppi_v_justifier_clear(struct ppi_v_justifier *justifier)
 
 /* --- dependencies --- */
 
-/* Where the end of a pass of a device is noted. */
-static inline size_t line_of(const struct ppi_v_problem *problem, uint32_t device, uint8_t pass)
+/* Where the end of an op is noted. */
+static inline double *end_of(const struct ppi_v_justifier *justifier, uint32_t device, uint8_t pass, uint32_t microbatch)
 {
-    return (size_t)pass * problem->devices + device;
-}
-
-static inline double *end_of(const struct ppi_v_justifier *justifier, size_t line, uint32_t microbatch)
-{
-    return &justifier->ends[line * justifier->problem->microbatches + microbatch];
+    return &justifier->ends[((size_t)device * justifier->problem->microbatches + microbatch) * PPI_PASSES + pass];
 }
 
 /* A link of the chain. */
@@ -83,19 +78,20 @@ static inline double arrival_of(const struct ppi_v_justifier *justifier, uint32_
     const struct ppi_v_problem *problem = justifier->problem;
     uint8_t pass = row->from->pass;
     uint32_t microbatch = row->from->microbatch;
-    struct link link = {device, pass}, input = link;
+    struct link input = {device, pass};
     double arrival = 0;
     if (pass >= PPI_LEGS) /* its own input gradient is on this device: it is done, or follows */
-        return justifier->backwards ? 0 : *end_of(justifier, line_of(problem, device, pass - 2), microbatch);
+        return justifier->backwards ? 0 : *end_of(justifier, device, pass - 2, microbatch);
     if (go(problem, &input, justifier->backwards)) {
-        const struct link *later = justifier->backwards ? &input : &link;
-        row->awaited = end_of(justifier, line_of(problem, input.device, input.leg), microbatch);
+        uint32_t later_device = justifier->backwards ? input.device : device;
+        uint8_t later_leg = justifier->backwards ? input.leg : pass;
+        row->awaited = end_of(justifier, input.device, input.leg, microbatch);
         if (*row->awaited < 0)
             return -1;
-        arrival = *row->awaited + problem->device[later->device].delay[later->leg];
+        arrival = *row->awaited + problem->device[later_device].delay[later_leg];
     }
     if (justifier->backwards && pass >= PPI_IZ) {
-        double weight = *end_of(justifier, line_of(problem, device, pass + 2), microbatch);
+        double weight = *end_of(justifier, device, pass + 2, microbatch);
         arrival = weight > arrival ? weight : arrival;
     }
     return arrival;
@@ -168,12 +164,13 @@ static inline bool put(struct ppi_v_justifier *justifier, uint32_t d, double arr
     for (; i < row->count && row->steps[i].start < step.start + length - justifier->rounding; i++)
         step.start = row->steps[i].end > step.start ? row->steps[i].end : step.start;
     step.end = step.start + length;
-    memmove(&row->steps[i + 1], &row->steps[i], (row->count - i) * sizeof step);
+    if (i < row->count)
+        memmove(&row->steps[i + 1], &row->steps[i], (row->count - i) * sizeof step);
     row->steps[i] = step;
     row->count++;
     row->held += added.held;
     row->memory += added.memory;
-    *end_of(justifier, line_of(justifier->problem, d, step.pass), step.microbatch) = step.end;
+    *end_of(justifier, d, step.pass, step.microbatch) = step.end;
     return true;
 }
 
@@ -187,7 +184,7 @@ static inline void wake(struct ppi_v_justifier *justifier, uint32_t d, const str
     if (done->pass >= PPI_LEGS || !go(problem, &next, !justifier->backwards) || next.device == d)
         return;
     struct ppi_v_row *row = &justifier->rows[next.device];
-    if (row->awaited == end_of(justifier, line_of(problem, d, done->pass), done->microbatch)) {
+    if (row->awaited == end_of(justifier, d, done->pass, done->microbatch)) {
         row->awaited = NULL;
         justifier->ready[justifier->ready_count++] = next.device;
     }

@@ -13,7 +13,7 @@ struct ppi_v_justifier {
     const struct ppi_v_problem *problem;
     bool backwards;         /* in time: the last op first */
     double rounding;        /* an op may overlap the next by as much */
-    double *ends;           /* of all ops, by link or weight gradient and microbatch; negative where not yet known */
+    double *ends;           /* of all ops, by device, microbatch and pass; negative where not yet known */
     struct ppi_v_row *rows; /* one a device */
     uint32_t *ready;        /* devices whose next op may have what it waits for */
     uint32_t ready_count;
