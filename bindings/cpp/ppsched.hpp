@@ -617,7 +617,7 @@ private:
 
 /* --- times --- */
 
-/* A schedule with times. Immutable; moved, not copied. */
+/* A schedule with times. Immutable but for update; moved, not copied. */
 class Timeline {
 public:
     /* Owns a timeline of the C API from now on. */
@@ -646,6 +646,10 @@ public:
         const double *starts = ppsched_timeline_latest_starts(get(), schedule_.known(device), &count);
         return {starts, count};
     }
+
+    /* Times it anew with another config's costs, and allocates nothing. For a timeline made with PPSCHED_EVALUATE_REUSABLE; views
+     * of it are invalid afterwards. */
+    void update(const Config &config) { detail::call(ppsched_timeline_update, handle_.get(), config.get()); }
 
     View<Span> spans(uint32_t device) const && = delete;
     View<double> latest_starts(uint32_t device) const && = delete;

@@ -17,12 +17,15 @@
 extern "C" {
 #endif
 
-/* The evaluator's result. Immutable; holds a reference to its schedule, so both may be freed in any order.
- * Thread-safety: may be read by any number of threads; destroyed once. */
+/* The evaluator's result. Immutable but for ppsched_timeline_update; holds a reference to its schedule, so both may be freed in
+ * any order.
+ * Thread-safety: may be read by any number of threads; updated while none reads it; destroyed once. */
 typedef struct ppsched_timeline ppsched_timeline;
 
 enum ppsched_evaluate_flag {
-    PPSCHED_EVALUATE_EARLIEST_ONLY = 1 /* leave out the latest starts and why devices are idle: less time and memory */
+    PPSCHED_EVALUATE_EARLIEST_ONLY = 1, /* leave out the latest starts and why devices are idle: less time and memory */
+    PPSCHED_EVALUATE_REUSABLE = 2       /* keep what ppsched_timeline_update needs: twice the timeline's memory, and 16 bytes
+                                           a stage pass */
 };
 
 /* Figures of the whole schedule. Sized: the caller sets `size`. Times and memory in the caller's units. */
@@ -96,11 +99,18 @@ PPSCHED_API ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsche
  * the transfer's start (a receive's: not before its turn) until they are done.
  * `model` NULL is PPSCHED_CHANNEL_NONE, buffered: transfers wait for nothing but their links. With infinite bandwidths the
  * times are then those of ppsched_evaluate, to the last bit. There are no latest starts, as which transfer goes first depends
- * on times. `flags`: enum ppsched_evaluate_flag, of no effect so far.
+ * on times. `flags`: enum ppsched_evaluate_flag; EARLIEST_ONLY is of no effect, REUSABLE an ARGUMENT error.
  * Errors: as ppsched_evaluate, and those of ppsched_schedule_prove: INVALID_SCHEDULE where it hangs. */
 PPSCHED_API ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule,
                                                       const ppsched_config *config, const ppsched_channel_model *model,
                                                       uint32_t flags, ppsched_error *error);
+
+/* Times the schedule of a timeline anew, as ppsched_evaluate would with this config and the timeline's flags: for a launcher that
+ * plans each step with the costs it has just measured. Allocates nothing. What was borrowed from the timeline is invalid
+ * afterwards; on an error all is as before.
+ * Errors: ARGUMENT where the timeline was made without REUSABLE; MISMATCH, RANGE as ppsched_evaluate. */
+PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline, const ppsched_config *config,
+                                                   ppsched_error *error);
 
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_timeline_destroy(ppsched_timeline *timeline);

@@ -22,7 +22,7 @@ static ppsched_status take_arguments(ppsched_timeline **out, const ppsched_sched
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
-    if ((flags & ~(uint32_t)PPSCHED_EVALUATE_EARLIEST_ONLY) != 0)
+    if ((flags & ~(uint32_t)(PPSCHED_EVALUATE_EARLIEST_ONLY | PPSCHED_EVALUATE_REUSABLE)) != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unknown flags %u", flags);
     return PPSCHED_OK;
 }
@@ -48,6 +48,8 @@ ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_
 {
     ppsched_channel_model own = {.order = PPSCHED_CHANNEL_NONE};
     ppsched_status status = take_arguments(out, schedule, config, flags, error);
+    if (status == PPSCHED_OK && (flags & PPSCHED_EVALUATE_REUSABLE) != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a timeline with transfers cannot be reusable");
     if (status == PPSCHED_OK && model != NULL)
         status = ppi_take_channel_model(&own, model, error);
     if (status == PPSCHED_OK)
@@ -58,6 +60,15 @@ ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_
     status = ppi_evaluate_transfers(out, shared, config, &own, error);
     ppsched_schedule_release(shared);
     return status;
+}
+
+ppsched_status ppsched_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
+{
+    PPI_REQUIRE(timeline);
+    PPI_REQUIRE(config);
+    if (timeline->reuse == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the timeline is not reusable; evaluate with PPSCHED_EVALUATE_REUSABLE");
+    return ppi_timeline_update(timeline, config, error);
 }
 
 void ppsched_timeline_destroy(ppsched_timeline *timeline)

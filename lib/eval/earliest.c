@@ -210,27 +210,15 @@ static bool ends_are_finite(const struct sweep *sweep)
     return true;
 }
 
-ppsched_status ppi_earliest_starts_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error)
+ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
     struct sweep sweep = {.loop = *loop};
-    ppsched_status status = PPSCHED_OK;
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
     sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     if (!sweep_all(&sweep, timeline))
-        status = PPSCHED_ERROR_INVALID_SCHEDULE;
-    else if (!ends_are_finite(&sweep))
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-    return status;
-}
-
-ppsched_status ppi_earliest_starts(ppsched_timeline *timeline, ppsched_error *error)
-{
-    struct ppi_event_loop loop;
-    ppsched_status status = ppi_event_loop_make(&loop, timeline->schedule, &timeline->costs, error);
-    if (status != PPSCHED_OK)
-        return status;
-    status = ppi_earliest_starts_in(&loop, timeline, error);
-    ppi_event_loop_clear(&loop);
-    return status;
+        return PPSCHED_ERROR_INVALID_SCHEDULE;
+    if (!ends_are_finite(&sweep))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    return PPSCHED_OK;
 }

@@ -2,7 +2,14 @@
 /* The evaluator: times, figures of each device, figures of the whole. */
 #include "base/checked.h"
 #include "base/error.h"
+#include "eval/event_loop.h"
 #include "eval/timeline.h"
+
+/* What a reusable timeline keeps, so that nothing need be allocated again. */
+struct ppi_reuse {
+    struct ppi_event_loop loop;
+    ppsched_timeline *spare; /* the next evaluation's */
+};
 
 static ppsched_status check_shapes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
 {
@@ -24,6 +31,8 @@ static ppsched_status allocate(ppsched_timeline **out, ppsched_schedule *schedul
         return ppi_fail_memory(error, "the timeline");
     timeline->host = *host;
     timeline->costs.host = *host;
+    timeline->costs.lanes = ppi_allocate_zeroed(host, (size_t)schedule->placement.copies * schedule->shape.stages,
+                                                sizeof *timeline->costs.lanes);
     timeline->flush_count = schedule->flushes ? schedule->shape.iterations - 1 : 0;
     timeline->spans = ppi_allocate(host, ops, sizeof *timeline->spans);
     timeline->latest = wants_latest ? ppi_allocate(host, ops, sizeof *timeline->latest) : NULL;
@@ -32,8 +41,8 @@ static ppsched_status allocate(ppsched_timeline **out, ppsched_schedule *schedul
     timeline->idle = wants_idle ? ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *timeline->idle) : NULL;
     timeline->schedule = schedule;
     ppi_schedule_retain(schedule);
-    if (timeline->spans == NULL || (wants_latest && timeline->latest == NULL) || timeline->flush_times == NULL ||
-        timeline->devices == NULL || (wants_idle && timeline->idle == NULL)) {
+    if (timeline->costs.lanes == NULL || timeline->spans == NULL || (wants_latest && timeline->latest == NULL) ||
+        timeline->flush_times == NULL || timeline->devices == NULL || (wants_idle && timeline->idle == NULL)) {
         ppi_timeline_destroy(timeline);
         return ppi_fail_memory(error, "the timeline");
     }
@@ -41,11 +50,21 @@ static ppsched_status allocate(ppsched_timeline **out, ppsched_schedule *schedul
     return PPSCHED_OK;
 }
 
+static void destroy_reuse(const struct ppi_host *host, struct ppi_reuse *reuse)
+{
+    if (reuse == NULL)
+        return;
+    ppi_event_loop_clear(&reuse->loop);
+    ppi_timeline_destroy(reuse->spare);
+    ppi_release(host, reuse);
+}
+
 void ppi_timeline_destroy(ppsched_timeline *timeline)
 {
     if (timeline == NULL)
         return;
     struct ppi_host host = timeline->host;
+    destroy_reuse(&host, timeline->reuse);
     ppi_costs_clear(&timeline->costs);
     ppi_release(&host, timeline->spans);
     ppi_release(&host, timeline->latest);
@@ -128,18 +147,21 @@ ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *con
     return check_finite(timeline, error);
 }
 
-ppsched_status ppi_evaluate_again(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
+/* Fills in all of a timeline that is there. */
+static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
+                                  ppsched_error *error)
 {
-    ppi_costs_clear(&timeline->costs);
-    ppsched_status status = ppi_costs_make(&timeline->costs, config, &timeline->schedule->placement, error);
-    if (status == PPSCHED_OK)
-        status = ppi_earliest_starts(timeline, error);
+    ppsched_status status = ppi_costs_fill(&timeline->costs, config, &timeline->schedule->placement, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_event_loop_set_costs(loop, &timeline->costs);
+    status = ppi_earliest_starts(loop, timeline, error);
     if (status == PPSCHED_OK)
         status = ppi_figures(timeline, config, error);
     if (status == PPSCHED_OK && timeline->latest != NULL)
-        status = ppi_latest_starts(timeline, error);
+        ppi_latest_starts(loop, timeline);
     if (status == PPSCHED_OK && timeline->idle != NULL)
-        status = ppi_find_idle(timeline, error);
+        ppi_find_idle(loop, timeline);
     timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
     return status;
@@ -152,20 +174,69 @@ ppsched_status ppi_timeline_make(ppsched_timeline **out, ppsched_schedule *sched
     return status == PPSCHED_OK ? allocate(out, schedule, wants_latest, wants_idle, error) : status;
 }
 
+/* Takes over the loop, or clears it. */
+static ppsched_status make_reusable(ppsched_timeline *timeline, struct ppi_event_loop *loop, const ppsched_config *config,
+                                    ppsched_error *error)
+{
+    struct ppi_reuse *reuse = ppi_allocate_zeroed(&timeline->host, 1, sizeof *reuse);
+    ppsched_status status = reuse == NULL ? ppi_fail_memory(error, "the timeline")
+                                          : ppi_timeline_make(&reuse->spare, timeline->schedule, config,
+                                                              timeline->latest != NULL, timeline->idle != NULL, error);
+    if (status != PPSCHED_OK) {
+        ppi_release(&timeline->host, reuse);
+        ppi_event_loop_clear(loop);
+        return status;
+    }
+    reuse->loop = *loop;
+    timeline->reuse = reuse;
+    return PPSCHED_OK;
+}
+
+static ppsched_status evaluate_once(ppsched_timeline *timeline, const ppsched_config *config, bool reusable,
+                                    ppsched_error *error)
+{
+    struct ppi_event_loop loop;
+    ppsched_status status = ppi_event_loop_make(&loop, timeline->schedule, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = evaluate_in(&loop, timeline, config, error);
+    if (status == PPSCHED_OK && reusable)
+        return make_reusable(timeline, &loop, config, error);
+    ppi_event_loop_clear(&loop);
+    return status;
+}
+
 ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config, uint32_t flags,
                             ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
-    bool wants_more = (flags & PPSCHED_EVALUATE_EARLIEST_ONLY) == 0;
+    bool wants_more = (flags & PPSCHED_EVALUATE_EARLIEST_ONLY) == 0, reusable = (flags & PPSCHED_EVALUATE_REUSABLE) != 0;
     ppsched_status status = ppi_timeline_make(&timeline, schedule, config, wants_more, wants_more, error);
     if (status != PPSCHED_OK)
         return status;
-    status = ppi_evaluate_again(timeline, config, error);
+    status = evaluate_once(timeline, config, reusable, error);
     if (status != PPSCHED_OK) {
         ppi_timeline_destroy(timeline);
         return status;
     }
     warn_of_limit(timeline);
     *out = timeline;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
+{
+    struct ppi_reuse *reuse = timeline->reuse;
+    ppsched_status status = check_shapes(timeline->schedule, config, error);
+    if (status == PPSCHED_OK)
+        status = evaluate_in(&reuse->loop, reuse->spare, config, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppsched_timeline before = *timeline;
+    *timeline = *reuse->spare;
+    *reuse->spare = before;
+    reuse->spare->reuse = NULL;
+    timeline->reuse = reuse;
+    warn_of_limit(timeline);
     return PPSCHED_OK;
 }

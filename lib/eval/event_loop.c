@@ -5,13 +5,14 @@
 
 #include "base/error.h"
 
-static void fill_rows(struct ppi_event_loop *loop)
+void ppi_event_loop_set_costs(struct ppi_event_loop *loop, const struct ppi_costs *costs)
 {
     const struct ppi_shape *shape = &loop->schedule->shape;
     const size_t microbatches = ppi_total_microbatches(shape);
+    loop->costs = costs;
     for (uint32_t copy = 0, k = 0; copy < loop->schedule->placement.copies; copy++)
         for (uint32_t stage = 0; stage < shape->stages; stage++, k++) {
-            const struct ppi_lane *lane = &loop->costs->lanes[k];
+            const struct ppi_lane *lane = &costs->lanes[k];
             struct ppi_row *row = &loop->rows[k];
             *row = (struct ppi_row){.passes = loop->passes + stage * microbatches, .forward_delay = lane->forward_delay,
                                     .backward_delay = lane->backward_delay, .device = lane->device,
@@ -21,12 +22,11 @@ static void fill_rows(struct ppi_event_loop *loop)
         }
 }
 
-ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_schedule *schedule,
-                                   const struct ppi_costs *costs, ppsched_error *error)
+ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_schedule *schedule, ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
     size_t devices = schedule->shape.devices, rows = (size_t)schedule->placement.copies * schedule->shape.stages;
-    struct ppi_event_loop loop = {.schedule = schedule, .costs = costs};
+    struct ppi_event_loop loop = {.schedule = schedule};
     loop.passes = ppi_allocate(host, ppi_cell_count(schedule), sizeof *loop.passes);
     loop.rows = ppi_allocate(host, rows, sizeof *loop.rows);
     loop.tracks = ppi_allocate(host, devices, sizeof *loop.tracks);
@@ -39,7 +39,6 @@ ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_sch
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         if (schedule->queues[d].count > 0)
             loop.active[loop.active_count++] = d;
-    fill_rows(&loop);
     *out = loop;
     return PPSCHED_OK;
 }

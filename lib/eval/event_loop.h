@@ -57,9 +57,12 @@ struct ppi_event_loop {
     uint32_t ready_count;
 };
 
-ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_schedule *schedule,
-                                   const struct ppi_costs *costs, ppsched_error *error);
+/* For a schedule, which must outlive it; the costs come after. */
+ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_schedule *schedule, ppsched_error *error);
 void ppi_event_loop_clear(struct ppi_event_loop *loop);
+
+/* The costs of all sweeps until the next call; they must outlive those. */
+void ppi_event_loop_set_costs(struct ppi_event_loop *loop, const struct ppi_costs *costs);
 
 /* Nothing has run. All tracks are at the start of their queues. */
 void ppi_event_loop_reset(struct ppi_event_loop *loop, ppsched_span *spans);

@@ -2,25 +2,25 @@
 #include "eval/idle.h"
 
 #include "base/checked.h"
-#include "base/error.h"
+#include "eval/event_loop.h"
 
-/* When the value of each stage pass is made, forward and backward, stage by stage. */
+/* When the value of each stage pass is made, forward and backward. */
 struct making {
     const ppsched_timeline *timeline;
     size_t microbatches;
-    double *forward, *backward;
+    struct ppi_pass *passes;
 };
 
-static void note_ends(struct making *making)
+static void note_ends(const struct making *making)
 {
     const ppsched_schedule *schedule = making->timeline->schedule;
     for (uint64_t i = 0; i < schedule->op_count; i++) {
         const ppsched_op *op = &schedule->ops[i];
         size_t cell = op->stage * making->microbatches + op->microbatch;
         if (op->kind == PPSCHED_KIND_F)
-            making->forward[cell] = making->timeline->spans[i].end;
+            making->passes[cell].forward.value = making->timeline->spans[i].end;
         else if (ppi_is_backward(op->kind))
-            making->backward[cell] = making->timeline->spans[i].end;
+            making->passes[cell].backward.value = making->timeline->spans[i].end;
     }
 }
 
@@ -34,10 +34,10 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
         size_t cell = op->stage * making->microbatches + op->microbatch;
         double own = -1, delay = 0;
         if (op->kind == PPSCHED_KIND_F && op->stage > 0) {
-            own = making->forward[cell - making->microbatches];
+            own = making->passes[cell - making->microbatches].forward.value;
             delay = lane->forward_delay;
         } else if (ppi_is_backward(op->kind) && op->stage + 1u < schedule->shape.stages) {
-            own = making->backward[cell + making->microbatches];
+            own = making->passes[cell + making->microbatches].backward.value;
             delay = lane->backward_delay;
         }
         if (own >= 0 && own + delay > *there) {
@@ -95,21 +95,14 @@ void ppi_find_imbalance(ppsched_timeline *timeline)
     }
 }
 
-ppsched_status ppi_find_idle(ppsched_timeline *timeline, ppsched_error *error)
+void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    size_t cells = ppi_cell_count(schedule);
-    struct making making = {.timeline = timeline, .microbatches = ppi_total_microbatches(&schedule->shape)};
-    making.forward = ppi_allocate(&schedule->host, cells, 2 * sizeof *making.forward);
-    if (making.forward == NULL)
-        return ppi_fail_memory(error, "the idle times");
-    making.backward = making.forward + cells;
+    const struct making making = {timeline, ppi_total_microbatches(&schedule->shape), loop->passes};
     note_ends(&making);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         timeline->idle[d] = (ppsched_idle){.size = sizeof timeline->idle[d]};
         split_queue(&making, d, &timeline->idle[d]);
     }
     ppi_find_imbalance(timeline);
-    ppi_release(&schedule->host, making.forward);
-    return PPSCHED_OK;
 }

@@ -97,13 +97,10 @@ static void flush(struct sweep *sweep)
     ppi_event_loop_ready_all(loop);
 }
 
-ppsched_status ppi_latest_starts(ppsched_timeline *timeline, ppsched_error *error)
+void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    struct sweep sweep = {.timeline = timeline};
-    ppsched_status status = ppi_event_loop_make(&sweep.loop, schedule, &timeline->costs, error);
-    if (status != PPSCHED_OK)
-        return status;
+    struct sweep sweep = {.loop = *loop, .timeline = timeline};
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         struct ppi_track *track = &sweep.loop.tracks[d];
@@ -118,6 +115,4 @@ ppsched_status ppi_latest_starts(ppsched_timeline *timeline, ppsched_error *erro
             break;
         flush(&sweep);
     }
-    ppi_event_loop_clear(&sweep.loop);
-    return PPSCHED_OK;
 }

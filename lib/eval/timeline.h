@@ -21,35 +21,35 @@ struct ppsched_timeline {
     ppsched_device_metrics *devices;
     ppsched_idle *idle;         /* a device each; NULL where it was not asked for */
     ppsched_metrics metrics;
+    struct ppi_reuse *reuse;    /* NULL unless it is reusable */
 };
 
 /* Evaluates. INVALID_SCHEDULE comes without the reason: the checker knows it. */
 ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config, uint32_t flags,
                             ppsched_error *error);
-
-/* The same into a timeline that is there: for a search that prices many orders of the same number of ops. */
-ppsched_status ppi_evaluate_again(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 void ppi_timeline_destroy(ppsched_timeline *timeline);
 
-/* A timeline without times; shapes must agree. */
+/* The same into a reusable timeline, which on an error stays as it was. Allocates nothing. */
+ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
+
+/* A timeline without times; its costs have zeroed lanes. Shapes must agree. */
 ppsched_status ppi_timeline_make(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config,
                                  bool wants_latest, bool wants_idle, ppsched_error *error);
 
 /* All figures but idle's causes, from the spans and costs. */
 ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
-/* Why devices wait, from the spans; `idle` must have room. */
-ppsched_status ppi_find_idle(ppsched_timeline *timeline, ppsched_error *error);
+/* The sweeps, in an event loop of the timeline's schedule and costs. */
+struct ppi_event_loop;
 
 /* Fills spans and flush_times; INVALID_SCHEDULE where the schedule is not complete or cannot be run. */
-ppsched_status ppi_earliest_starts(ppsched_timeline *timeline, ppsched_error *error);
-
-/* The same in an event loop of the timeline's schedule and costs: for many orders of one shape. */
-struct ppi_event_loop;
-ppsched_status ppi_earliest_starts_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
+ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 
 /* Fills `latest`, from spans and the makespan. */
-ppsched_status ppi_latest_starts(ppsched_timeline *timeline, ppsched_error *error);
+void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline);
+
+/* Fills `idle`, from the spans and figures. */
+void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 
 /* Fills the static memory of all devices: that of their stages, and all versions of their weights. */
 void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config);

@@ -382,7 +382,7 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, ppsched_schedule *
     ppsched_status status = ppi_timeline_make(&timeline, schedule, config, false, true, error);
     if (status != PPSCHED_OK)
         return status;
-    status = ppi_costs_make(&timeline->costs, config, &schedule->placement, error);
+    status = ppi_costs_fill(&timeline->costs, config, &schedule->placement, error);
     if (status == PPSCHED_OK)
         status = time_transfers(timeline, config, model, error);
     if (status == PPSCHED_OK)

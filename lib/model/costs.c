@@ -136,34 +136,47 @@ static double delay_of(const ppsched_config *config, uint32_t stage, bool backwa
     return passage.occupancy + passage.latency;
 }
 
+static ppsched_status fill_lane(struct ppi_lane *lane, const ppsched_config *config, const uint32_t *device, uint32_t stage,
+                                ppsched_error *error)
+{
+    ppsched_status status = ppi_resolve_stage(config, stage, lane, error);
+    lane->device = device[stage];
+    lane->forward_delay = stage > 0 ? delay_of(config, stage - 1, false, device[stage - 1], device[stage]) : 0;
+    lane->backward_delay = stage + 1 < config->shape.stages
+                               ? delay_of(config, stage + 1, true, device[stage + 1], device[stage]) : 0;
+    if (status == PPSCHED_OK && !(ppi_is_finite(lane->forward_delay) && ppi_is_finite(lane->backward_delay)))
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device[stage], stage, PPSCHED_NONE, PPSCHED_NONE},
+                           "stage %u: bytes / p2p_bandwidth + p2p_time is too large for a double", stage);
+    return status;
+}
+
+ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *config, const struct ppi_placement *placement,
+                              ppsched_error *error)
+{
+    const uint32_t stages = config->shape.stages;
+    ppsched_status status = PPSCHED_OK;
+    costs->overlapped = config->values[PPSCHED_OVERLAPPED_TIMES];
+    costs->stages = stages;
+    for (uint32_t c = 0; c < placement->copies; c++)
+        for (uint32_t s = 0; s < stages && status == PPSCHED_OK; s++)
+            status = fill_lane(&costs->lanes[(size_t)c * stages + s], config, placement->device_of + (size_t)c * stages, s,
+                               error);
+    return status;
+}
+
 ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *config, const struct ppi_placement *placement,
                               ppsched_error *error)
 {
-    uint32_t stages = config->shape.stages;
-    struct ppi_lane *lanes = ppi_allocate_zeroed(&config->host, (size_t)placement->copies * stages, sizeof *lanes);
-    if (lanes == NULL)
+    struct ppi_costs costs = {.host = config->host};
+    costs.lanes = ppi_allocate_zeroed(&config->host, (size_t)placement->copies * config->shape.stages, sizeof *costs.lanes);
+    if (costs.lanes == NULL)
         return ppi_fail_memory(error, "the costs");
-    for (uint32_t c = 0; c < placement->copies; c++) {
-        const uint32_t *device = placement->device_of + (size_t)c * stages;
-        for (uint32_t s = 0; s < stages; s++) {
-            struct ppi_lane *lane = &lanes[(size_t)c * stages + s];
-            ppsched_status status = ppi_resolve_stage(config, s, lane, error);
-            lane->device = device[s];
-            lane->forward_delay = s > 0 ? delay_of(config, s - 1, false, device[s - 1], device[s]) : 0;
-            lane->backward_delay = s + 1 < stages ? delay_of(config, s + 1, true, device[s + 1], device[s]) : 0;
-            if (status == PPSCHED_OK && !(ppi_is_finite(lane->forward_delay) && ppi_is_finite(lane->backward_delay)))
-                status = ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device[s], s, PPSCHED_NONE, PPSCHED_NONE},
-                                     "stage %u: bytes / p2p_bandwidth + p2p_time is too large for a double", s);
-            if (status != PPSCHED_OK) {
-                ppi_release(&config->host, lanes);
-                return status;
-            }
-        }
+    ppsched_status status = ppi_costs_fill(&costs, config, placement, error);
+    if (status != PPSCHED_OK) {
+        ppi_costs_clear(&costs);
+        return status;
     }
-    out->host = config->host;
-    out->overlapped = config->values[PPSCHED_OVERLAPPED_TIMES];
-    out->stages = stages;
-    out->lanes = lanes;
+    *out = costs;
     return PPSCHED_OK;
 }
 

@@ -40,6 +40,10 @@ ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, s
 /* All lanes for a placement. `config` must outlive `out`. */
 ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *config, const struct ppi_placement *placement,
                               ppsched_error *error);
+
+/* The same into lanes that are there, zeroed or filled before. On an error they are of no use. */
+ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *config, const struct ppi_placement *placement,
+                              ppsched_error *error);
 void ppi_costs_clear(struct ppi_costs *costs);
 
 /* The lane of an op. */

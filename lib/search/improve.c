@@ -114,7 +114,7 @@ static double price(struct climb *climb, size_t *last)
 {
     const ppsched_span *spans = climb->timeline->spans;
     double objective = -1;
-    if (ppi_earliest_starts_in(&climb->loop, climb->timeline, NULL) != PPSCHED_OK)
+    if (ppi_earliest_starts(&climb->loop, climb->timeline, NULL) != PPSCHED_OK)
         return PPI_INFINITE;
     for (uint32_t d = 0; d < climb->problem->devices; d++) {
         const ppsched_queue *queue = &climb->schedule->queues[d];
@@ -216,7 +216,9 @@ static ppsched_status build(struct climb *climb, const ppsched_config *config, i
     if (status == PPSCHED_OK)
         status = ppi_evaluate(&climb->timeline, climb->schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
     if (status == PPSCHED_OK)
-        status = ppi_event_loop_make(&climb->loop, climb->schedule, &climb->timeline->costs, error);
+        status = ppi_event_loop_make(&climb->loop, climb->schedule, error);
+    if (status == PPSCHED_OK)
+        ppi_event_loop_set_costs(&climb->loop, &climb->timeline->costs);
     return status;
 }
 

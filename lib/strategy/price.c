@@ -27,11 +27,12 @@ ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *con
     if (status == PPSCHED_OK)
         status = ppi_evaluate(&pricer.timeline, pricer.schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
     if (status == PPSCHED_OK)
-        status = ppi_event_loop_make(&pricer.loop, pricer.schedule, &pricer.timeline->costs, error);
+        status = ppi_event_loop_make(&pricer.loop, pricer.schedule, error);
     if (status != PPSCHED_OK) {
         ppi_pricer_clear(&pricer);
         return status;
     }
+    ppi_event_loop_set_costs(&pricer.loop, &pricer.timeline->costs);
     for (uint32_t d = 0; d < config->shape.devices; d++)
         if (pricer.timeline->devices[d].busy > pricer.least_span)
             pricer.least_span = pricer.timeline->devices[d].busy;
@@ -83,7 +84,7 @@ ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_op *ops, struc
 {
     double makespan;
     memcpy(pricer->schedule->ops, ops, (size_t)pricer->schedule->op_count * sizeof *ops);
-    ppsched_status status = ppi_earliest_starts_in(&pricer->loop, pricer->timeline, error);
+    ppsched_status status = ppi_earliest_starts(&pricer->loop, pricer->timeline, error);
     if (status != PPSCHED_OK)
         return status;
     ppi_price_memory(pricer, ops, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The benchmark: one JSON line a measurement, nanoseconds and bytes per op, beside the floor of the same run: one pass over
- * memory that reads the ops and writes start and end.
+ * memory that reads the ops and writes start and end. The last line is a timeline that is timed anew.
  *
  * usage: bench [most ops, default 1e7]. Each figure is the least of several runs. */
 #define _POSIX_C_SOURCE 200809L
@@ -54,6 +54,7 @@ static void die(const char *what, const char *why)
     exit(1);
 }
 
+/* With an allocator of its own, or without. */
 static ppsched_config *make_config(uint32_t devices, uint32_t chunks, uint32_t microbatches, struct meter *meter)
 {
     ppsched_config *config = NULL;
@@ -61,14 +62,15 @@ static ppsched_config *make_config(uint32_t devices, uint32_t chunks, uint32_t m
     ppsched_environment environment = {.size = sizeof environment, .user = meter, .allocate = metered_allocate,
                                        .release = metered_release};
     double delay = 0.25;
-    if (ppsched_config_create(&config, devices, (int64_t)devices * chunks, microbatches, &environment, &error) != PPSCHED_OK ||
+    if (ppsched_config_create(&config, devices, (int64_t)devices * chunks, microbatches, meter != NULL ? &environment : NULL,
+                              &error) != PPSCHED_OK ||
         ppsched_config_set_values(config, PPSCHED_P2P_TIMES, &delay, 1, &error) != PPSCHED_OK)
         die("config", error.message);
     return config;
 }
 
 struct times {
-    double floor, generate, check, earliest, evaluate, json;
+    double floor, generate, check, earliest, evaluate, update, memory, csv, json;
 };
 
 static void keep_least(double *least, double value)
@@ -107,78 +109,139 @@ static int32_t count_bytes(void *user, const char *data, size_t size)
     return 0;
 }
 
-static void measure_once(const ppsched_config *config, const char *strategy, struct times *least, uint64_t *ops, size_t *json)
+static double measure_evaluate(const ppsched_schedule *schedule, const ppsched_config *config, uint32_t flags,
+                               ppsched_timeline **out)
 {
-    ppsched_schedule *schedule = NULL;
-    ppsched_timeline *timeline = NULL;
     ppsched_error error;
-    double t0 = now();
-    if (ppsched_schedule_generate(&schedule, config, strategy, &error) != PPSCHED_OK)
-        die(strategy, error.message);
-    double t1 = now();
-    if (ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error) != PPSCHED_OK)
-        die(strategy, error.message);
-    double t2 = now();
+    double start = now();
+    if (ppsched_evaluate(out, schedule, config, flags, &error) != PPSCHED_OK)
+        die("evaluate", error.message);
+    return now() - start;
+}
+
+static double measure_export(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format)
+{
+    size_t bytes = 0;
+    double start = now();
+    ppsched_export(schedule, timeline, format, NULL, count_bytes, &bytes, NULL);
+    return now() - start;
+}
+
+/* All memory curves. */
+static double measure_memory(const ppsched_timeline *timeline)
+{
+    const ppsched_schedule *schedule = ppsched_timeline_schedule(timeline);
+    size_t room = (size_t)ppsched_schedule_op_count(schedule) + 1;
+    ppsched_memory_point *points = malloc(room * sizeof *points);
+    if (points == NULL)
+        die("memory", "out of memory");
+    double start = now();
+    for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++)
+        ppsched_timeline_memory(timeline, d, points, room, NULL);
+    double taken = now() - start;
+    free(points);
+    return taken;
+}
+
+static void measure_timelines(const ppsched_schedule *schedule, const ppsched_config *config, struct times *least)
+{
+    ppsched_timeline *timeline = NULL;
+    keep_least(&least->earliest, measure_evaluate(schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &timeline));
     ppsched_timeline_destroy(timeline);
-    double t3 = now();
-    if (ppsched_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK)
-        die(strategy, error.message);
-    double t4 = now();
-    *ops = ppsched_schedule_op_count(schedule);
-    if (*ops <= 1000000) {
-        double t5 = now();
-        *json = 0;
-        ppsched_export(schedule, timeline, PPSCHED_FORMAT_JSON, NULL, count_bytes, json, &error);
-        keep_least(&least->json, now() - t5);
+    keep_least(&least->evaluate, measure_evaluate(schedule, config, 0, &timeline));
+    if (ppsched_schedule_op_count(schedule) <= 1000000) {
+        keep_least(&least->memory, measure_memory(timeline));
+        keep_least(&least->csv, measure_export(schedule, NULL, PPSCHED_FORMAT_CSV));
+        keep_least(&least->json, measure_export(schedule, timeline, PPSCHED_FORMAT_JSON));
     }
     ppsched_timeline_destroy(timeline);
-    double t6 = now();
+    measure_evaluate(schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY | PPSCHED_EVALUATE_REUSABLE, &timeline);
+    ppsched_timeline_update(timeline, config, NULL); /* the first touches fresh memory */
+    double start = now();
+    ppsched_timeline_update(timeline, config, NULL);
+    keep_least(&least->update, now() - start);
+    ppsched_timeline_destroy(timeline);
+}
+
+static void measure_once(const ppsched_config *config, const char *strategy, struct times *least, uint64_t *ops)
+{
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    double start = now();
+    if (ppsched_schedule_generate(&schedule, config, strategy, &error) != PPSCHED_OK)
+        die(strategy, error.message);
+    keep_least(&least->generate, now() - start);
+    keep_least(&least->floor, measure_floor(schedule));
+    measure_timelines(schedule, config, least);
+    start = now();
     if (ppsched_check(schedule, NULL, 0, NULL, &error) != PPSCHED_OK)
         die(strategy, error.message);
-    keep_least(&least->check, now() - t6);
-    keep_least(&least->generate, t1 - t0);
-    keep_least(&least->earliest, t2 - t1);
-    keep_least(&least->evaluate, t4 - t3);
-    keep_least(&least->floor, measure_floor(schedule));
+    keep_least(&least->check, now() - start);
+    *ops = ppsched_schedule_op_count(schedule);
     ppsched_schedule_release(schedule);
 }
 
 /* Bytes the library holds at most while it generates and evaluates. */
-static size_t measure_bytes(const ppsched_config *config, const char *strategy, struct meter *meter, uint32_t flags)
+static double measure_bytes(uint32_t devices, uint32_t chunks, uint32_t microbatches, const char *strategy, uint32_t flags)
 {
+    struct meter meter = {0, 0};
+    ppsched_config *config = make_config(devices, chunks, microbatches, &meter);
     ppsched_schedule *schedule = NULL;
     ppsched_timeline *timeline = NULL;
-    size_t before = meter->used;
-    meter->peak = before;
+    size_t before = meter.used;
+    meter.peak = before;
     ppsched_schedule_generate(&schedule, config, strategy, NULL);
     ppsched_evaluate(&timeline, schedule, config, flags, NULL);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
-    return meter->peak - before;
+    ppsched_config_destroy(config);
+    return (double)(meter.peak - before);
 }
 
 static void measure(const char *strategy, uint32_t devices, uint32_t chunks, uint64_t wanted, int kinds)
 {
-    struct meter meter = {0, 0};
     struct times least = {0};
     uint64_t ops = 0;
-    size_t json = 0;
     uint32_t microbatches = (uint32_t)(wanted / ((uint64_t)devices * chunks * (uint64_t)kinds));
     microbatches = microbatches < devices ? devices : microbatches / devices * devices;
-    ppsched_config *config = make_config(devices, chunks, microbatches, &meter);
+    ppsched_config *config = make_config(devices, chunks, microbatches, NULL);
     int runs = wanted <= 100000 ? 50 : wanted <= 1000000 ? 7 : 3;
     for (int i = 0; i < runs; i++)
-        measure_once(config, strategy, &least, &ops, &json);
+        measure_once(config, strategy, &least, &ops);
     double n = (double)ops, both = least.generate + least.earliest;
     printf("{\"strategy\": \"%s\", \"devices\": %u, \"chunks\": %u, \"microbatches\": %u, \"ops\": %llu, "
-           "\"ns_per_op\": {\"floor\": %.2f, \"generate\": %.2f, \"evaluate_earliest\": %.2f, \"evaluate_with_latest\": %.2f, "
-           "\"check\": %.2f, \"json\": %.1f}, \"generate_and_evaluate_to_floor\": %.2f, "
-           "\"bytes_per_op\": {\"earliest\": %.1f, \"with_latest\": %.1f}}\n",
+           "\"ns_per_op\": {\"floor\": %.2f, \"generate\": %.2f, \"evaluate_earliest\": %.2f, \"evaluate_all\": %.2f, "
+           "\"update_earliest\": %.2f, \"check\": %.2f, \"memory\": %.2f, \"csv\": %.1f, \"json\": %.1f}, "
+           "\"generate_and_evaluate\": %.2f, \"to_floor\": %.2f, \"bytes_per_op\": {\"earliest\": %.1f, \"all\": %.1f}}\n",
            strategy, devices, chunks, microbatches, (unsigned long long)ops, least.floor / n, least.generate / n,
-           least.earliest / n, least.evaluate / n, least.check / n, least.json / n, both / least.floor,
-           (double)measure_bytes(config, strategy, &meter, PPSCHED_EVALUATE_EARLIEST_ONLY) / n,
-           (double)measure_bytes(config, strategy, &meter, 0) / n);
+           least.earliest / n, least.evaluate / n, least.update / n, least.check / n, least.memory / n, least.csv / n,
+           least.json / n, both / n, both / least.floor,
+           measure_bytes(devices, chunks, microbatches, strategy, PPSCHED_EVALUATE_EARLIEST_ONLY) / n,
+           measure_bytes(devices, chunks, microbatches, strategy, 0) / n);
     fflush(stdout);
+    ppsched_config_destroy(config);
+}
+
+/* A launcher that plans each step: microseconds to time a schedule anew. */
+static void measure_update(uint32_t flags, const char *what)
+{
+    ppsched_config *config = make_config(16, 2, 64, NULL);
+    ppsched_schedule *schedule = NULL;
+    ppsched_timeline *timeline = NULL;
+    double least = 0;
+    if (ppsched_schedule_generate(&schedule, config, "interleaved_1f1b", NULL) != PPSCHED_OK)
+        die("update", "no schedule");
+    measure_evaluate(schedule, config, flags | PPSCHED_EVALUATE_REUSABLE, &timeline);
+    for (int i = 0; i < 2000; i++) {
+        double start = now();
+        ppsched_timeline_update(timeline, config, NULL);
+        keep_least(&least, now() - start);
+    }
+    printf("{\"update\": \"%s\", \"strategy\": \"interleaved_1f1b\", \"devices\": 16, \"chunks\": 2, \"microbatches\": 64, "
+           "\"ops\": %llu, \"microseconds\": %.1f}\n",
+           what, (unsigned long long)ppsched_schedule_op_count(schedule), least / 1e3);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
 }
 
@@ -196,5 +259,7 @@ int main(int argc, char **argv)
         if (!info.searches)
             measure(info.name, 8, info.chunks != 0 ? info.chunks : 2, 1000000, info.splits_backward ? 3 : 2);
     }
+    measure_update(PPSCHED_EVALUATE_EARLIEST_ONLY, "earliest");
+    measure_update(0, "all");
     return 0;
 }

@@ -69,6 +69,7 @@ class LogLevel(enum.IntEnum):
 
 class EvaluateFlag(enum.IntEnum):
     EARLIEST_ONLY = 1
+    REUSABLE = 2
 
 
 class Reason(enum.IntEnum):
@@ -470,6 +471,7 @@ FUNCTIONS = {
     "ppsched_config_validate": (c_int32, [c_void_p, POINTER(Error)]),
     "ppsched_evaluate": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_evaluate_transfers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChannelModel), c_uint32, POINTER(Error)]),
+    "ppsched_timeline_update": (c_int32, [c_void_p, c_void_p, POINTER(Error)]),
     "ppsched_timeline_destroy": (None, [c_void_p]),
     "ppsched_timeline_schedule": (c_void_p, [c_void_p]),
     "ppsched_timeline_spans": (POINTER(Span), [c_void_p, c_uint32, POINTER(c_size_t)]),

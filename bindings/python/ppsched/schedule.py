@@ -170,10 +170,13 @@ class Schedule(Shared):
             check(status)
         return [_finding(record) for record in records]
 
-    def evaluate(self, config: Optional[Config] = None, *, latest: bool = True) -> Timeline:
-        """Times the schedule with its own config, or another of the same sizes. latest: latest starts too."""
+    def evaluate(self, config: Optional[Config] = None, *, latest: bool = True, reusable: bool = False) -> Timeline:
+        """Times the schedule with its own config, or another of the same sizes.
+
+        latest: latest starts too, and why devices are idle; reusable: for Timeline.update.
+        """
         config = self.config if config is None else config
-        flags = 0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY
+        flags = (0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY) | (_abi.EvaluateFlag.REUSABLE if reusable else 0)
         return Timeline(new_handle(lib.ppsched_evaluate, self._handle, config._handle, flags), self)
 
     def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,

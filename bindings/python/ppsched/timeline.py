@@ -137,6 +137,13 @@ class Timeline(Shared):
         """For each device a view of the latest starts that leave the makespan as it is; empty with latest=False, and with transfers."""
         return [self._view(lib.ppsched_timeline_latest_starts, device, float) for device in range(self.schedule.devices)]
 
+    def update(self, config: "Config") -> None:
+        """Times it anew with another config's costs, in its own memory. For a timeline of evaluate(reusable=True).
+
+        What was taken from it before, such as its spans, is of no use afterwards.
+        """
+        call(lib.ppsched_timeline_update, self._handle, config._handle)
+
     @property
     def slack(self) -> List[List[float]]:
         """For each op how much later it could start; 0 on the critical path."""
