@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* The evaluator's result. Immutable but for ppsched_timeline_update; holds a reference to its schedule, so both may be freed in
- * any order.
+/* The evaluator's result. Immutable but for ppsched_timeline_update; holds a reference to its schedule, so both may be freed
+ * in any order.
  * Thread-safety: may be read by any number of threads; updated while none reads it; destroyed once. */
 typedef struct ppsched_timeline ppsched_timeline;
 
@@ -105,8 +105,8 @@ PPSCHED_API ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, co
                                                       const ppsched_config *config, const ppsched_channel_model *model,
                                                       uint32_t flags, ppsched_error *error);
 
-/* Times the schedule of a timeline anew, as ppsched_evaluate would with this config and the timeline's flags: for a launcher that
- * plans each step with the costs it has just measured. Allocates nothing. What was borrowed from the timeline is invalid
+/* Times the schedule of a timeline anew, as ppsched_evaluate would with this config and the timeline's flags: for a launcher
+ * that plans each step with the costs it has just measured. Allocates nothing. What was borrowed from the timeline is invalid
  * afterwards; on an error all is as before.
  * Errors: ARGUMENT where the timeline was made without REUSABLE; MISMATCH, RANGE as ppsched_evaluate. */
 PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline, const ppsched_config *config,

@@ -101,25 +101,31 @@ static inline bool run_op(struct sweep *sweep, const struct ppi_row *row, const 
     return true;
 }
 
+static inline double pair_duration(const struct ppi_event_loop *loop, const struct ppi_row *forward,
+                                   const struct ppi_row *backward, const ppsched_op *pair)
+{
+    const struct ppi_costs *costs = loop->costs;
+    return ppi_overlapped_duration(costs, &costs->lanes[forward - loop->rows], pair[0].stage,
+                                   &costs->lanes[backward - loop->rows], pair[1].stage, pair[1].kind);
+}
+
 /* Runs an overlapped pair. */
 static bool run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *pair, ppsched_span *span)
 {
     const struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_costs *costs = loop->costs;
     const struct ppi_row *forward = ppi_row_of(loop, &pair[0]), *backward = ppi_row_of(loop, &pair[1]);
     if (forward->device != device || backward->device != device || pair[1].microbatch >= sweep->iteration_end ||
         !forward_ready(forward, pair[0].microbatch, &span->start) ||
         !backward_ready(backward, pair[1].microbatch, &span->start))
         return false;
-    span->end = span->start + ppi_overlapped_duration(costs, &costs->lanes[forward - loop->rows], pair[0].stage,
-                                                      &costs->lanes[backward - loop->rows], pair[1].stage, pair[1].kind);
+    span->end = span->start + pair_duration(loop, forward, backward, pair);
     forward_done(sweep, forward, pair[0].microbatch, span->end);
     backward_done(sweep, backward, pair[1].microbatch, pair[1].kind, span->end);
     return true;
 }
 
 /* Runs a device until it waits, or its track ends. */
-static inline void run_device(struct sweep *sweep, uint32_t device, const struct ppi_row *rows)
+static inline void run_device(struct sweep *sweep, uint32_t device)
 {
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const end = track->end;
@@ -133,7 +139,7 @@ static inline void run_device(struct sweep *sweep, uint32_t device, const struct
             *out++ = span;
             op++;
         } else if (ppi_is_compute(op->kind)) {
-            const struct ppi_row *row = rows != NULL ? &rows[op->stage] : ppi_row_of(&sweep->loop, op);
+            const struct ppi_row *row = ppi_row_of(&sweep->loop, op);
             if (row->device != device || !run_op(sweep, row, op, &span))
                 break;
         }
@@ -149,9 +155,8 @@ static inline void run_device(struct sweep *sweep, uint32_t device, const struct
 static void run_ready(struct sweep *sweep)
 {
     struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_row *rows = loop->schedule->placement.copies == 1 ? loop->rows : NULL;
     while (loop->ready_count > 0)
-        run_device(sweep, loop->ready[--loop->ready_count], rows);
+        run_device(sweep, loop->ready[--loop->ready_count]);
 }
 
 /* Lets tracks end where the next iteration begins. */

@@ -70,8 +70,3 @@ void ppi_event_loop_ready_all(struct ppi_event_loop *loop)
         loop->ready[i] = loop->active[loop->active_count - 1 - i];
     loop->ready_count = loop->active_count;
 }
-
-const struct ppi_row *ppi_row_of(const struct ppi_event_loop *loop, const ppsched_op *op)
-{
-    return &loop->rows[ppi_lane_of(loop->costs, loop->schedule, op) - loop->costs->lanes];
-}

@@ -71,7 +71,14 @@ void ppi_event_loop_reset(struct ppi_event_loop *loop, ppsched_span *spans);
 void ppi_event_loop_ready_all(struct ppi_event_loop *loop);
 
 /* The row of an op. */
-const struct ppi_row *ppi_row_of(const struct ppi_event_loop *loop, const ppsched_op *op);
+static inline const struct ppi_row *ppi_row_of(const struct ppi_event_loop *loop, const ppsched_op *op)
+{
+    const ppsched_schedule *schedule = loop->schedule;
+    if (schedule->placement.copies == 1)
+        return &loop->rows[op->stage];
+    return &loop->rows[(size_t)ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * schedule->shape.stages +
+                       op->stage];
+}
 
 /* Whether the time is known; if not, it is marked. */
 static inline bool ppi_is_known(union ppi_time *time)

@@ -47,13 +47,12 @@ static inline double latest_of(struct sweep *sweep, const ppsched_op *unit, size
                                double clock)
 {
     struct ppi_event_loop *loop = &sweep->loop;
-    const bool has_copies = loop->schedule->placement.copies > 1;
     const struct ppi_row *rows[2] = {NULL, NULL};
     double slack = clock - span->end;
     if (!ppi_is_compute(unit->kind))
         return span->start + slack;
     for (size_t i = 0; i < length; i++) {
-        rows[i] = has_copies ? ppi_row_of(loop, &unit[i]) : &loop->rows[unit[i].stage];
+        rows[i] = ppi_row_of(loop, &unit[i]);
         if (!consumer_known(rows[i], &unit[i], span->end, &slack))
             return -1;
     }

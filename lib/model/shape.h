@@ -47,7 +47,8 @@ const char *ppi_placement_name(int32_t kind);
 /* Row of `device_of` that a microbatch uses. */
 static inline uint32_t ppi_copy_of(const struct ppi_placement *placement, const struct ppi_shape *shape, uint32_t microbatch)
 {
-    return placement->copies == 2 && microbatch % shape->microbatches >= shape->microbatches - shape->microbatches / 2;
+    uint32_t index = microbatch < shape->microbatches ? microbatch : microbatch % shape->microbatches;
+    return placement->copies == 2 && index >= shape->microbatches - shape->microbatches / 2;
 }
 
 /* Device that runs a stage for a microbatch, both in range. */

@@ -726,6 +726,21 @@ void test_explain()
     CHECK(status_of([&] { (void)sending.critical_path(); }) == PPSCHED_ERROR_ARGUMENT);
 }
 
+void test_update()
+{
+    Config config(2, 2, 4);
+    const Schedule schedule = Schedule::generate(config, "1f1b");
+    Timeline timeline = schedule.evaluate(config, PPSCHED_EVALUATE_REUSABLE);
+    const double before = timeline.metrics().makespan;
+    config.set_values(PPSCHED_FORWARD_TIMES, 3);
+    timeline.update(config);
+    CHECK(timeline.metrics().makespan > before);
+    CHECK(timeline.metrics().makespan == schedule.evaluate(config).metrics().makespan);
+    CHECK(status_of([&] { timeline.update(Config(4, 4, 4)); }) == PPSCHED_ERROR_MISMATCH);
+    Timeline once = schedule.evaluate(config);
+    CHECK(status_of([&] { once.update(config); }) == PPSCHED_ERROR_ARGUMENT);
+}
+
 void test_evaluate_transfers()
 {
     Config config(4, 8, 8);
@@ -996,6 +1011,7 @@ const Case cases[] = {
     CASE(test_evaluate),
     CASE(test_memory_curve),
     CASE(test_explain),
+    CASE(test_update),
     CASE(test_evaluate_transfers),
     CASE(test_lowering),
     CASE(test_proof),

@@ -366,6 +366,20 @@ class ExplainTest(unittest.TestCase):
         self.assertEqual([(str(step.op), step.start) for step in timeline.critical_path if step.reason == ppsched.Reason.FLUSH],
                          [("0F1", 13)])
 
+    def test_update(self):
+        schedule = ppsched.generate("1f1b", ppsched.Config(devices=4, microbatches=8))
+        timeline = schedule.evaluate(reusable=True)
+        slow = ppsched.Config(devices=4, microbatches=8, forward_times=[1, 3, 1, 1])
+        timeline.update(slow)
+        fresh = schedule.evaluate(slow)
+        self.assertEqual((timeline.metrics, timeline.idle), (fresh.metrics, fresh.idle))
+        self.assertEqual(list(map(list, timeline.spans)), list(map(list, fresh.spans)))
+        with self.assertRaisesRegex(ppsched.Error, "8 devices"):
+            timeline.update(ppsched.Config(devices=8, microbatches=8))
+        self.assertEqual(timeline.metrics, fresh.metrics)
+        with self.assertRaisesRegex(ppsched.Error, "not reusable"):
+            fresh.update(slow)
+
     def test_slack(self):
         timeline = timeline_of("1f1b", devices=2, microbatches=2, forward_times=[1, 0.25], backward_times=[2, 0.25])
         self.assertEqual(timeline.slack_by_device, [min(slack) for slack in timeline.slack])

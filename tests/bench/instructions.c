@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What instructions.py counts under callgrind: each step is a dump of its own, named "STRATEGY STEP OPS".
+ *
+ * usage: instructions */
+#include <ppsched/ppsched.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <valgrind/callgrind.h>
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "instructions: %s: %s\n", what, why);
+    exit(1);
+}
+
+static void begin(void)
+{
+    CALLGRIND_ZERO_STATS;
+}
+
+static void end(const char *strategy, const char *step, uint64_t ops)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s %s %llu", strategy, step, (unsigned long long)ops);
+    CALLGRIND_DUMP_STATS_AT(name);
+}
+
+static int32_t take(void *user, const char *data, size_t size)
+{
+    (void)data;
+    *(size_t *)user += size;
+    return 0;
+}
+
+static void count_export(const ppsched_schedule *schedule, const ppsched_timeline *timeline, const char *name, int32_t format,
+                         const char *step)
+{
+    ppsched_error error;
+    size_t size = 0;
+    begin();
+    if (ppsched_export(schedule, timeline, format, NULL, take, &size, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, step, ppsched_schedule_op_count(schedule));
+}
+
+/* All steps after generation. */
+static void count_steps(const ppsched_schedule *schedule, const ppsched_config *config, const char *name)
+{
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR};
+    const uint64_t ops = ppsched_schedule_op_count(schedule);
+    ppsched_timeline *timeline = NULL;
+    ppsched_schedule *lowered = NULL;
+    ppsched_error error;
+    begin();
+    if (ppsched_check(schedule, NULL, 0, NULL, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, "check", ops);
+    begin();
+    if (ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_REUSABLE, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, "evaluate_all", ops);
+    begin();
+    if (ppsched_timeline_update(timeline, config, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, "update_all", ops);
+    count_export(schedule, NULL, name, PPSCHED_FORMAT_CSV, "csv");
+    count_export(schedule, timeline, name, PPSCHED_FORMAT_JSON, "json");
+    ppsched_timeline_destroy(timeline);
+    begin();
+    if (ppsched_schedule_lower(&lowered, schedule, config, &options, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, "lower", ops);
+    begin();
+    if (ppsched_schedule_prove(lowered, &model, NULL, 0, NULL, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, "prove", ops);
+    begin();
+    if (ppsched_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, "evaluate_transfers", ops);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(lowered);
+}
+
+static ppsched_config *make_config(uint32_t chunks)
+{
+    ppsched_config *config = NULL;
+    ppsched_error error;
+    double delay = 0.25;
+    if (ppsched_config_create(&config, 8, 8 * (int64_t)chunks, 64, NULL, &error) != PPSCHED_OK ||
+        ppsched_config_set_values(config, PPSCHED_P2P_TIMES, &delay, 1, &error) != PPSCHED_OK)
+        die("config", error.message);
+    return config;
+}
+
+static void count_strategy(const ppsched_strategy_info *info)
+{
+    ppsched_config *config = make_config(info->chunks != 0 ? info->chunks : 2);
+    ppsched_schedule *schedule = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error;
+    begin();
+    if (ppsched_schedule_generate(&schedule, config, info->name, &error) != PPSCHED_OK)
+        die(info->name, error.message);
+    end(info->name, "generate", ppsched_schedule_op_count(schedule));
+    begin();
+    if (ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error) != PPSCHED_OK)
+        die(info->name, error.message);
+    end(info->name, "evaluate_earliest", ppsched_schedule_op_count(schedule));
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+int main(void)
+{
+    ppsched_config *config = make_config(2);
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    for (uint32_t s = 0; s < ppsched_strategy_count(); s++) {
+        ppsched_strategy_info info = {.size = sizeof info};
+        ppsched_strategy_describe(s, &info);
+        count_strategy(&info);
+    }
+    if (ppsched_schedule_generate(&schedule, config, "interleaved_1f1b", &error) != PPSCHED_OK)
+        die("interleaved_1f1b", error.message);
+    count_steps(schedule, config, "interleaved_1f1b");
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return 0;
+}
