@@ -374,7 +374,7 @@ class ExplainTest(unittest.TestCase):
         fresh = schedule.evaluate(slow)
         self.assertEqual((timeline.metrics, timeline.idle), (fresh.metrics, fresh.idle))
         self.assertEqual(list(map(list, timeline.spans)), list(map(list, fresh.spans)))
-        with self.assertRaisesRegex(ppsched.Error, "8 devices"):
+        with self.assertRaisesRegex(ppsched.Error, "the config 8 and 8"):
             timeline.update(ppsched.Config(devices=8, microbatches=8))
         self.assertEqual(timeline.metrics, fresh.metrics)
         with self.assertRaisesRegex(ppsched.Error, "not reusable"):

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public headers of the release, in one: by tests/abi/compatible.py. */
+#ifndef PPSCHED_ENVIRONMENT_H
+#define PPSCHED_ENVIRONMENT_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_log_level {
+    PPSCHED_LOG_WARNING = 1,
+    PPSCHED_LOG_INFO = 2
+};
+typedef struct ppsched_environment {
+    uint32_t size;
+    int32_t log_level;
+    void *user;
+    void *(*allocate)(void *user, size_t size);
+    void (*release)(void *user, void *memory);
+    void (*log)(void *user, int32_t level, const char *message);
+} ppsched_environment;
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_EXPORT_MACRO_H
+#define PPSCHED_EXPORT_MACRO_H
+#if defined(__GNUC__) || defined(__clang__)
+#define PPSCHED_API __attribute__((visibility("default")))
+#else
+#define PPSCHED_API
+#endif
+#endif
+#ifndef PPSCHED_STATUS_H
+#define PPSCHED_STATUS_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef int32_t ppsched_status;
+enum ppsched_status_value {
+    PPSCHED_OK = 0,
+    PPSCHED_ERROR_ARGUMENT = 1,
+    PPSCHED_ERROR_NO_MEMORY = 2,
+    PPSCHED_ERROR_RANGE = 3,
+    PPSCHED_ERROR_LENGTH = 4,
+    PPSCHED_ERROR_STRUCT_SIZE = 5,
+    PPSCHED_ERROR_UNKNOWN_STRATEGY = 6,
+    PPSCHED_ERROR_UNKNOWN_OPTION = 7,
+    PPSCHED_ERROR_REFUSED = 8,
+    PPSCHED_ERROR_INVALID_SCHEDULE = 9,
+    PPSCHED_ERROR_MISMATCH = 10,
+    PPSCHED_ERROR_BUFFER = 11,
+    PPSCHED_ERROR_WRITER = 12,
+    PPSCHED_ERROR_CALLBACK = 13,
+    PPSCHED_ERROR_INTERNAL = 14,
+    PPSCHED_ERROR_CANCELLED = 15,
+    PPSCHED_ERROR_SYNTAX = 16
+};
+#define PPSCHED_NONE 4294967295u
+typedef struct ppsched_error {
+    int32_t status;
+    uint32_t device;
+    uint32_t stage;
+    uint32_t microbatch;
+    uint32_t position;
+    uint32_t reserved[3];
+    char message[480];
+} ppsched_error;
+PPSCHED_API const char *ppsched_status_name(ppsched_status status);
+PPSCHED_API const char *ppsched_status_text(ppsched_status status);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_CONFIG_H
+#define PPSCHED_CONFIG_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_config ppsched_config;
+#define PPSCHED_MAX_STAGES 65535
+#define PPSCHED_MAX_CELLS 1073741824
+enum ppsched_placement {
+    PPSCHED_PLACEMENT_DEFAULT = 0,
+    PPSCHED_PLACEMENT_LINEAR = 1,
+    PPSCHED_PLACEMENT_LOOP = 2,
+    PPSCHED_PLACEMENT_V = 3,
+    PPSCHED_PLACEMENT_BIDIRECTIONAL = 4,
+    PPSCHED_PLACEMENT_MAP = 5
+};
+enum ppsched_quantity {
+    PPSCHED_FORWARD_TIMES = 1,
+    PPSCHED_BACKWARD_TIMES = 2,
+    PPSCHED_BACKWARD_INPUT_TIMES = 3,
+    PPSCHED_BACKWARD_WEIGHT_TIMES = 4,
+    PPSCHED_BACKWARD_INPUT_SHARE = 5,
+    PPSCHED_OVERLAPPED_TIMES = 6,
+    PPSCHED_P2P_TIMES = 7,
+    PPSCHED_MEM_FORWARD = 8,
+    PPSCHED_MEM_BACKWARD_INPUT = 9,
+    PPSCHED_MEM_BACKWARD_WEIGHT = 10,
+    PPSCHED_MEM_STATIC = 11,
+    PPSCHED_MEM_WEIGHTS = 12,
+    PPSCHED_MEM_LIMIT = 13,
+    PPSCHED_P2P_BANDWIDTH = 14,
+    PPSCHED_ACTIVATION_BYTES = 15,
+    PPSCHED_GRADIENT_BYTES = 16
+};
+PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices, int64_t stages, int64_t microbatches,
+                                                 const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_copy(ppsched_config **out, const ppsched_config *config, ppsched_error *error);
+PPSCHED_API void ppsched_config_destroy(ppsched_config *config);
+PPSCHED_API uint32_t ppsched_config_devices(const ppsched_config *config);
+PPSCHED_API uint32_t ppsched_config_stages(const ppsched_config *config);
+PPSCHED_API uint32_t ppsched_config_microbatches(const ppsched_config *config);
+PPSCHED_API uint32_t ppsched_config_iterations(const ppsched_config *config);
+PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, int32_t placement, const uint32_t *map,
+                                                        size_t count, ppsched_error *error);
+PPSCHED_API int32_t ppsched_config_placement(const ppsched_config *config);
+PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config, int64_t versions, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity, const double *values,
+                                                     size_t count, ppsched_error *error);
+PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity, size_t *count);
+PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
+PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name, const char *value,
+                                                     ppsched_error *error);
+typedef int32_t (*ppsched_progress)(void *user, double share, double best);
+PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress progress, void *user);
+PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_BOUND_H
+#define PPSCHED_BOUND_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_objective {
+    PPSCHED_OBJECTIVE_SPAN = 1,
+    PPSCHED_OBJECTIVE_MAKESPAN = 2
+};
+typedef struct ppsched_bound {
+    uint32_t size;
+    uint32_t device;
+    double value;
+    double work;
+    double fill_drain;
+    double memory;
+    double least_limit;
+} ppsched_bound;
+PPSCHED_API ppsched_status ppsched_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t objective,
+                                               ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_OP_H
+#define PPSCHED_OP_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_kind {
+    PPSCHED_KIND_F = 1,
+    PPSCHED_KIND_B = 2,
+    PPSCHED_KIND_I = 3,
+    PPSCHED_KIND_W = 4,
+    PPSCHED_KIND_SEND_F = 5,
+    PPSCHED_KIND_RECV_F = 6,
+    PPSCHED_KIND_SEND_B = 7,
+    PPSCHED_KIND_RECV_B = 8,
+    PPSCHED_KIND_UNSHARD = 9,
+    PPSCHED_KIND_RESHARD = 10,
+    PPSCHED_KIND_REDUCE_GRAD = 11,
+    PPSCHED_KIND_RECOMPUTE = 12,
+    PPSCHED_KIND_OFFLOAD = 13,
+    PPSCHED_KIND_RELOAD = 14,
+    PPSCHED_KIND_OPTIMIZER_STEP = 15
+};
+enum ppsched_op_flag {
+    PPSCHED_OP_OVERLAPPED = 1
+};
+typedef struct ppsched_op {
+    uint32_t microbatch;
+    uint16_t stage;
+    uint16_t slice;
+    uint8_t kind;
+    uint8_t flags;
+    uint16_t reserved;
+} ppsched_op;
+typedef struct ppsched_span {
+    double start;
+    double end;
+} ppsched_span;
+PPSCHED_API const char *ppsched_kind_token(int32_t kind);
+PPSCHED_API const char *ppsched_kind_text(int32_t kind);
+PPSCHED_API ppsched_status ppsched_op_token(const ppsched_op *op, char *buffer, size_t capacity, size_t *needed);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_SCHEDULE_H
+#define PPSCHED_SCHEDULE_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_schedule ppsched_schedule;
+typedef struct ppsched_queue ppsched_queue;
+typedef struct ppsched_builder ppsched_builder;
+PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out, const ppsched_config *config,
+                                                     const char *strategy, ppsched_error *error);
+PPSCHED_API ppsched_schedule *ppsched_schedule_retain(ppsched_schedule *schedule);
+PPSCHED_API void ppsched_schedule_release(ppsched_schedule *schedule);
+PPSCHED_API const char *ppsched_schedule_name(const ppsched_schedule *schedule);
+PPSCHED_API uint32_t ppsched_schedule_devices(const ppsched_schedule *schedule);
+PPSCHED_API uint32_t ppsched_schedule_stages(const ppsched_schedule *schedule);
+PPSCHED_API uint32_t ppsched_schedule_microbatches(const ppsched_schedule *schedule);
+PPSCHED_API uint32_t ppsched_schedule_iterations(const ppsched_schedule *schedule);
+PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
+PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage, uint32_t microbatch);
+PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
+PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule);
+PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule);
+PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule, uint32_t device);
+PPSCHED_API const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count);
+PPSCHED_API uint32_t ppsched_queue_device(const ppsched_queue *queue);
+PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out, const ppsched_config *config, ppsched_error *error);
+PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
+PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device, const ppsched_op *ops,
+                                                  size_t count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder, uint32_t versions,
+                                                               ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder, ppsched_error *error);
+typedef ppsched_status (*ppsched_generate_function)(void *user, const ppsched_config *config, ppsched_builder *builder);
+PPSCHED_API ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out, const ppsched_config *config,
+                                                          const char *name, ppsched_generate_function generate, void *user,
+                                                          ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_CHANNEL_H
+#define PPSCHED_CHANNEL_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_channel_order {
+    PPSCHED_CHANNEL_GROUP = 0,
+    PPSCHED_CHANNEL_DIRECTION = 1,
+    PPSCHED_CHANNEL_PAIR = 2,
+    PPSCHED_CHANNEL_NONE = 3
+};
+typedef struct ppsched_channel_model {
+    uint32_t size;
+    int32_t order;
+    uint32_t rendezvous;
+    uint32_t batched;
+    uint32_t blocking;
+} ppsched_channel_model;
+typedef struct ppsched_wait {
+    uint32_t device;
+    uint32_t position;
+    ppsched_op op;
+} ppsched_wait;
+PPSCHED_API ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model,
+                                                  ppsched_wait *circle, size_t capacity, size_t *count, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_CHECK_H
+#define PPSCHED_CHECK_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_finding_kind {
+    PPSCHED_FINDING_MISSING = 1,
+    PPSCHED_FINDING_DUPLICATE = 2,
+    PPSCHED_FINDING_MISPLACED = 3,
+    PPSCHED_FINDING_CYCLE = 4,
+    PPSCHED_FINDING_BLOCKED = 5
+};
+typedef struct ppsched_finding {
+    int32_t kind;
+    uint32_t device;
+    uint32_t position;
+    uint32_t other_device;
+    uint32_t other_position;
+    ppsched_op op;
+    ppsched_op other;
+} ppsched_finding;
+PPSCHED_API ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *findings, size_t capacity,
+                                         size_t *count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity,
+                                                size_t *needed);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_EVALUATE_H
+#define PPSCHED_EVALUATE_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_timeline ppsched_timeline;
+enum ppsched_evaluate_flag {
+    PPSCHED_EVALUATE_EARLIEST_ONLY = 1,
+    PPSCHED_EVALUATE_REUSABLE = 2
+};
+typedef struct ppsched_metrics {
+    uint32_t size;
+    uint32_t span_device;
+    uint32_t peak_device;
+    uint32_t limit_device;
+    double makespan;
+    double span;
+    double bubble_of_total;
+    double bubble_of_ideal;
+    double bubble_of_span;
+    double peak_memory;
+} ppsched_metrics;
+typedef struct ppsched_device_metrics {
+    uint32_t size;
+    uint32_t peak_position;
+    double busy;
+    double idle;
+    double first_start;
+    double last_end;
+    double static_memory;
+    double peak_memory;
+    double peak_time;
+    double memory_limit;
+} ppsched_device_metrics;
+typedef struct ppsched_idle {
+    uint32_t size;
+    uint32_t reserved;
+    double fill;
+    double drain;
+    double neighbour;
+    double imbalance;
+    double transfer;
+    double link;
+    double head_of_line;
+} ppsched_idle;
+typedef struct ppsched_memory_point {
+    double time;
+    double memory;
+} ppsched_memory_point;
+PPSCHED_API ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule,
+                                            const ppsched_config *config, uint32_t flags, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule,
+                                                      const ppsched_config *config, const ppsched_channel_model *model,
+                                                      uint32_t flags, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline, const ppsched_config *config,
+                                                   ppsched_error *error);
+PPSCHED_API void ppsched_timeline_destroy(ppsched_timeline *timeline);
+PPSCHED_API const ppsched_schedule *ppsched_timeline_schedule(const ppsched_timeline *timeline);
+PPSCHED_API const ppsched_span *ppsched_timeline_spans(const ppsched_timeline *timeline, uint32_t device, size_t *count);
+PPSCHED_API const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline, uint32_t device, size_t *count);
+PPSCHED_API ppsched_status ppsched_timeline_metrics(const ppsched_timeline *timeline, ppsched_metrics *metrics);
+PPSCHED_API ppsched_status ppsched_timeline_device_metrics(const ppsched_timeline *timeline, uint32_t device,
+                                                           ppsched_device_metrics *metrics);
+PPSCHED_API ppsched_status ppsched_timeline_idle(const ppsched_timeline *timeline, uint32_t device, ppsched_idle *idle);
+PPSCHED_API ppsched_status ppsched_timeline_memory(const ppsched_timeline *timeline, uint32_t device,
+                                                   ppsched_memory_point *points, size_t capacity, size_t *count);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_EXPLAIN_H
+#define PPSCHED_EXPLAIN_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_reason {
+    PPSCHED_REASON_BEGIN = 1,
+    PPSCHED_REASON_DEVICE = 2,
+    PPSCHED_REASON_INPUT = 3,
+    PPSCHED_REASON_FLUSH = 4
+};
+typedef struct ppsched_critical_op {
+    uint32_t device;
+    uint32_t position;
+    ppsched_op op;
+    uint32_t reason;
+    double start;
+    double end;
+} ppsched_critical_op;
+typedef struct ppsched_sensitivity {
+    double more;
+    double less;
+} ppsched_sensitivity;
+PPSCHED_API ppsched_status ppsched_timeline_critical_path(const ppsched_timeline *timeline, ppsched_critical_op *path,
+                                                          size_t capacity, size_t *count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_slack(const ppsched_timeline *timeline, double *by_device, size_t devices,
+                                                  double *by_stage, size_t stages, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_sensitivities(const ppsched_timeline *timeline, int32_t objective, int32_t kind,
+                                                          ppsched_sensitivity *out, size_t capacity, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_EXPORT_H
+#define PPSCHED_EXPORT_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_format {
+    PPSCHED_FORMAT_TEXT = 1,
+    PPSCHED_FORMAT_CSV = 2,
+    PPSCHED_FORMAT_JSON = 3,
+    PPSCHED_FORMAT_CHROME_TRACE = 4,
+    PPSCHED_FORMAT_MEGATRON = 5,
+    PPSCHED_FORMAT_DEEPSPEED = 6,
+    PPSCHED_FORMAT_SAIL = 7
+};
+typedef struct ppsched_export_options {
+    uint32_t size;
+    uint32_t text_columns;
+    double time_scale;
+} ppsched_export_options;
+typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
+PPSCHED_API ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
+                                          const ppsched_export_options *options, ppsched_write_function write, void *user,
+                                          ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_export_to_buffer(const ppsched_schedule *schedule, const ppsched_timeline *timeline,
+                                                    int32_t format, const ppsched_export_options *options, char *buffer,
+                                                    size_t capacity, size_t *needed, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_IMPORT_H
+#define PPSCHED_IMPORT_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+PPSCHED_API ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, const char *data, size_t size,
+                                                   const ppsched_environment *environment, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_LAUNCH_H
+#define PPSCHED_LAUNCH_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_runtime {
+    PPSCHED_RUNTIME_MEGATRON = 1,
+    PPSCHED_RUNTIME_TORCHTITAN = 2,
+    PPSCHED_RUNTIME_PYTORCH = 3,
+    PPSCHED_RUNTIME_DEEPSPEED = 4,
+    PPSCHED_RUNTIME_SAIL = 5
+};
+typedef struct ppsched_launch_options {
+    uint32_t size;
+    uint32_t exact;
+    const char *csv;
+} ppsched_launch_options;
+PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
+PPSCHED_API ppsched_status ppsched_schedule_launch(const ppsched_schedule *schedule, int32_t runtime,
+                                                   const ppsched_launch_options *options, char *buffer, size_t capacity,
+                                                   size_t *needed, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_LOWER_H
+#define PPSCHED_LOWER_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_lowering {
+    PPSCHED_LOWERING_NONE = 0,
+    PPSCHED_LOWERING_PYTORCH = 1,
+    PPSCHED_LOWERING_BY_TIME = 2,
+    PPSCHED_LOWERING_JUST_IN_TIME = 3
+};
+typedef struct ppsched_lower_options {
+    uint32_t size;
+    int32_t lowering;
+    uint32_t merge_backwards;
+    uint32_t split_backwards;
+    uint32_t unshard;
+    uint32_t reduce_grad;
+    uint32_t defer_receives;
+} ppsched_lower_options;
+PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_schedule *schedule,
+                                                  const ppsched_config *config, const ppsched_lower_options *options,
+                                                  ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_PLAN_H
+#define PPSCHED_PLAN_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_model_end {
+    double forward_time;
+    double backward_time;
+    double backward_input_time;
+    double backward_weight_time;
+    double mem_forward;
+    double mem_backward_input;
+    double mem_backward_weight;
+    double mem_static;
+    double mem_weights;
+} ppsched_model_end;
+PPSCHED_API ppsched_status ppsched_config_with_stages(ppsched_config **out, const ppsched_config *config, int64_t stages,
+                                                      const ppsched_model_end *embedding, const ppsched_model_end *head,
+                                                      ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_with_microbatches(ppsched_config **out, const ppsched_config *config,
+                                                            int64_t microbatches, ppsched_error *error);
+typedef struct ppsched_plan_options {
+    uint32_t size;
+    int32_t objective;
+    const char *const *strategies;
+    const uint32_t *chunks;
+    const uint32_t *group_sizes;
+    const uint32_t *microbatches;
+    const double *memory_limits;
+    uint32_t strategy_count;
+    uint32_t chunk_count;
+    uint32_t group_size_count;
+    uint32_t microbatch_count;
+    uint32_t memory_limit_count;
+    uint32_t placements;
+    uint32_t effort;
+    int32_t lowering;
+    const ppsched_channel_model *channel;
+    const ppsched_model_end *embedding;
+    const ppsched_model_end *head;
+} ppsched_plan_options;
+typedef struct ppsched_plan ppsched_plan;
+typedef struct ppsched_candidate {
+    uint32_t size;
+    ppsched_status status;
+    const char *strategy;
+    const char *reason;
+    uint32_t chunks;
+    uint32_t stages;
+    uint32_t microbatches;
+    uint32_t group_size;
+    int32_t placement;
+    uint32_t evaluated;
+    uint32_t fits;
+    uint32_t limit_device;
+    uint32_t peak_device;
+    uint32_t reserved;
+    double memory_limit;
+    double step_time;
+    double makespan;
+    double span;
+    double bubble_of_total;
+    double bubble_of_ideal;
+    double bubble_of_span;
+    double peak_memory;
+    double excess;
+    double bound;
+    double bytes;
+    uint64_t messages;
+} ppsched_candidate;
+PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
+                                               const ppsched_plan_options *options, ppsched_error *error);
+PPSCHED_API void ppsched_plan_destroy(ppsched_plan *plan);
+PPSCHED_API size_t ppsched_plan_count(const ppsched_plan *plan);
+PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_candidate(const ppsched_plan *plan, size_t candidate, ppsched_candidate *out);
+PPSCHED_API ppsched_status ppsched_plan_config(ppsched_config **out, const ppsched_plan *plan, size_t candidate,
+                                               ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_timeline(ppsched_timeline **out, const ppsched_plan *plan, size_t candidate,
+                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_least_limit(double *out, size_t *candidate, const ppsched_plan *plan,
+                                                    ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_STRATEGY_H
+#define PPSCHED_STRATEGY_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_strategy_info {
+    uint32_t size;
+    int32_t placement;
+    uint32_t option_count;
+    uint32_t chunks;
+    uint32_t weight_versions;
+    uint32_t splits_backward;
+    uint32_t flushes;
+    uint32_t alias_count;
+    const char *name;
+    const char *summary;
+    const char *source;
+    const char *const *aliases;
+    uint32_t searches;
+    uint32_t reserved;
+} ppsched_strategy_info;
+typedef struct ppsched_option_info {
+    uint32_t size;
+    uint32_t choice_count;
+    int64_t minimum;
+    int64_t maximum;
+    const char *name;
+    const char *default_text;
+    const char *text;
+    const char *const *choices;
+} ppsched_option_info;
+PPSCHED_API uint32_t ppsched_strategy_count(void);
+PPSCHED_API ppsched_status ppsched_strategy_describe(uint32_t strategy, ppsched_strategy_info *info);
+PPSCHED_API ppsched_status ppsched_strategy_option(uint32_t strategy, uint32_t option, ppsched_option_info *info);
+PPSCHED_API ppsched_status ppsched_strategy_find(const char *name, uint32_t *out, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched_config *config, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_TRAFFIC_H
+#define PPSCHED_TRAFFIC_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_edge {
+    uint32_t from;
+    uint32_t to;
+    uint32_t messages;
+    uint32_t most_in_flight;
+} ppsched_edge;
+typedef struct ppsched_op_buffer {
+    uint32_t slot;
+    uint32_t until;
+} ppsched_op_buffer;
+PPSCHED_API ppsched_status ppsched_schedule_edges(const ppsched_schedule *schedule, ppsched_edge *edges, size_t capacity,
+                                                  size_t *count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_buffers(const ppsched_schedule *schedule, uint32_t device,
+                                                    ppsched_op_buffer *buffers, size_t capacity, uint32_t *slots,
+                                                    ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_VERSION_H
+#define PPSCHED_VERSION_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define PPSCHED_VERSION_MAJOR 0
+#define PPSCHED_VERSION_MINOR 1
+#define PPSCHED_VERSION_PATCH 0
+#define PPSCHED_ABI_VERSION 0
+PPSCHED_API uint32_t ppsched_version(void);
+PPSCHED_API const char *ppsched_version_text(void);
+PPSCHED_API uint32_t ppsched_abi_version(void);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_PPSCHED_H
+#define PPSCHED_PPSCHED_H
+#endif
