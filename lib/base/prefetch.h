@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hint that memory will be read or written soon; it may lie behind the end of an array. */
+/* A hint that memory some bytes behind (or before) a pointer will be used soon; it may lie outside of the array. */
 #ifndef PPSCHED_BASE_PREFETCH_H
 #define PPSCHED_BASE_PREFETCH_H
 
+#include <stdint.h>
+
 #ifdef __GNUC__
-#define PPI_PREFETCH(address) __builtin_prefetch(address)
+#define PPI_PREFETCH(pointer, bytes) __builtin_prefetch((const void *)((uintptr_t)(pointer) + (uintptr_t)(bytes)))
 #else
-#define PPI_PREFETCH(address) ((void)(address))
+#define PPI_PREFETCH(pointer, bytes) ((void)(pointer))
 #endif
 
 #endif

@@ -2,7 +2,6 @@
 /* Earliest starts: the forward sweep. It also finds out whether the schedule is complete and can be run at all. */
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/prefetch.h"
 #include "eval/event_loop.h"
 #include "eval/timeline.h"
 
@@ -11,10 +10,6 @@ enum {
     WEIGHT_PENDING = -3, /* I is done, W is not */
     DONE = -4            /* the stage pass is done */
 };
-
-/* How far ahead of itself the sweep asks for memory: four cache lines. Devices take turns, so there are more streams than the
- * hardware follows by itself. */
-enum { OPS_AHEAD = 21, SPANS_AHEAD = 16, PASSES_AHEAD = 16 };
 
 struct sweep {
     struct ppi_event_loop loop;
@@ -81,7 +76,7 @@ static inline bool run_op(struct sweep *sweep, const struct ppi_row *row, const 
 {
     const uint32_t microbatch = op->microbatch;
     const uint8_t kind = op->kind;
-    PPI_PREFETCH(&row->passes[microbatch] + PASSES_AHEAD);
+    PPI_PREFETCH(&row->passes[microbatch], PPI_AHEAD);
     if (kind == PPSCHED_KIND_F) {
         if (!forward_ready(row, microbatch, &span->start))
             return false;
@@ -131,8 +126,8 @@ static inline void run_device(struct sweep *sweep, uint32_t device)
     const ppsched_op *op = track->op, *const end = track->end;
     ppsched_span *out = track->span, span = {track->clock, track->clock};
     while (op < end) {
-        PPI_PREFETCH(op + OPS_AHEAD);
-        PPI_PREFETCH(out + SPANS_AHEAD);
+        PPI_PREFETCH(op, PPI_AHEAD);
+        PPI_PREFETCH(out, PPI_AHEAD);
         if (ppi_unit_length(op) == 2) {
             if (!run_pair(sweep, device, op, &span))
                 break;

@@ -158,10 +158,10 @@ static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline 
     status = ppi_earliest_starts(loop, timeline, error);
     if (status == PPSCHED_OK)
         status = ppi_figures(timeline, config, error);
-    if (status == PPSCHED_OK && timeline->latest != NULL)
-        ppi_latest_starts(loop, timeline);
     if (status == PPSCHED_OK && timeline->idle != NULL)
         ppi_find_idle(loop, timeline);
+    if (status == PPSCHED_OK && timeline->latest != NULL)
+        ppi_latest_starts(loop, timeline);
     timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
     return status;

@@ -8,8 +8,13 @@
 #ifndef PPSCHED_EVAL_EVENT_LOOP_H
 #define PPSCHED_EVAL_EVENT_LOOP_H
 
+#include "base/prefetch.h"
 #include "model/costs.h"
 #include "model/schedule.h"
+
+/* How far ahead of itself a sweep asks for memory, in bytes: four cache lines. Devices take turns, so there are more streams
+ * than the hardware follows by itself. */
+enum { PPI_AHEAD = 256 };
 
 /* A time, which is never negative, or what stands for it; as bits that is negative. Arithmetic is for times, comparison of what
  * is there for `bits`. */

@@ -4,23 +4,20 @@
 #include "base/checked.h"
 #include "eval/event_loop.h"
 
-/* When the value of each stage pass is made, forward and backward. */
+/* When the value of each stage pass is made, forward and backward. The forward sweep has left the latter. */
 struct making {
     const ppsched_timeline *timeline;
     size_t microbatches;
     struct ppi_pass *passes;
 };
 
-static void note_ends(const struct making *making)
+static void note_forwards(const struct making *making)
 {
     const ppsched_schedule *schedule = making->timeline->schedule;
     for (uint64_t i = 0; i < schedule->op_count; i++) {
         const ppsched_op *op = &schedule->ops[i];
-        size_t cell = op->stage * making->microbatches + op->microbatch;
         if (op->kind == PPSCHED_KIND_F)
-            making->passes[cell].forward.value = making->timeline->spans[i].end;
-        else if (ppi_is_backward(op->kind))
-            making->passes[cell].backward.value = making->timeline->spans[i].end;
+            making->passes[op->stage * making->microbatches + op->microbatch].forward.value = making->timeline->spans[i].end;
     }
 }
 
@@ -99,7 +96,7 @@ void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
     const struct making making = {timeline, ppi_total_microbatches(&schedule->shape), loop->passes};
-    note_ends(&making);
+    note_forwards(&making);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         timeline->idle[d] = (ppsched_idle){.size = sizeof timeline->idle[d]};
         split_queue(&making, d, &timeline->idle[d]);

@@ -36,28 +36,26 @@ static inline bool consumer_known(const struct ppi_row *row, const ppsched_op *o
 static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row *row, const ppsched_op *op, double latest)
 {
     struct ppi_pass *pass = &row->passes[op->microbatch];
+    PPI_PREFETCH(pass, -PPI_AHEAD);
     if (op->kind == PPSCHED_KIND_F)
         ppi_note(loop, &pass->forward, latest, row->device_before);
     else if (op->kind != PPSCHED_KIND_W)
         ppi_note(loop, &pass->backward, latest, row->device_after);
 }
 
-/* Tries the unit of `length` ops that starts at `unit`: its latest start, or -1 where a consumer's is not known yet. */
-static inline double latest_of(struct sweep *sweep, const ppsched_op *unit, size_t length, const ppsched_span *span,
+/* Tries the unit of `length` ops that ends at `clock` at the latest: its latest start, or -1 where a consumer's is not known
+ * yet. */
+static inline double latest_of(struct ppi_event_loop *loop, const ppsched_op *unit, size_t length, const ppsched_span *span,
                                double clock)
 {
-    struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_row *rows[2] = {NULL, NULL};
     double slack = clock - span->end;
     if (!ppi_is_compute(unit->kind))
         return span->start + slack;
-    for (size_t i = 0; i < length; i++) {
-        rows[i] = ppi_row_of(loop, &unit[i]);
-        if (!consumer_known(rows[i], &unit[i], span->end, &slack))
+    for (const ppsched_op *op = unit; op < unit + length; op++)
+        if (!consumer_known(ppi_row_of(loop, op), op, span->end, &slack))
             return -1;
-    }
-    for (size_t i = 0; i < length; i++)
-        note_latest(loop, rows[i], &unit[i], span->start + slack);
+    for (const ppsched_op *op = unit; op < unit + length; op++)
+        note_latest(loop, ppi_row_of(loop, op), op, span->start + slack);
     return span->start + slack;
 }
 
@@ -65,21 +63,28 @@ static inline double latest_of(struct sweep *sweep, const ppsched_op *unit, size
 static void run_device(struct sweep *sweep, uint32_t device)
 {
     struct ppi_track *track = &sweep->loop.tracks[device];
-    double *latest = sweep->timeline->latest + (track->span - sweep->timeline->spans);
-    while (track->op > track->end) {
-        const ppsched_op *last = track->op - 1, *unit = last > track->end && ppi_unit_length(last - 1) == 2 ? last - 1 : last;
-        size_t length = (size_t)(track->op - unit);
-        if (unit->microbatch < sweep->iteration_start)
-            return;
-        double time = latest_of(sweep, unit, length, track->span - length, track->clock);
+    const ppsched_op *op = track->op, *const end = track->end;
+    ppsched_span *span = track->span;
+    double *latest = sweep->timeline->latest + (span - sweep->timeline->spans), clock = track->clock;
+    while (op > end) {
+        size_t length = op - end >= 2 && ppi_unit_length(op - 2) == 2 ? 2 : 1;
+        PPI_PREFETCH(op, -PPI_AHEAD);
+        PPI_PREFETCH(span, -PPI_AHEAD);
+        PPI_PREFETCH(latest, -PPI_AHEAD);
+        if (op[-(ptrdiff_t)length].microbatch < sweep->iteration_start)
+            break;
+        double time = latest_of(&sweep->loop, op - length, length, span - length, clock);
         if (time < 0)
-            return;
+            break;
         for (size_t i = 0; i < length; i++)
             *--latest = time;
-        track->clock = time;
-        track->op = unit;
-        track->span -= length;
+        clock = time;
+        op -= length;
+        span -= length;
     }
+    track->op = op;
+    track->span = span;
+    track->clock = clock;
 }
 
 /* An iteration is swept: the one before must end, everywhere, before the first device must start this one. */

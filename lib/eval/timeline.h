@@ -48,7 +48,7 @@ ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline
 /* Fills `latest`, from spans and the makespan. */
 void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 
-/* Fills `idle`, from the spans and figures. */
+/* Fills `idle`, from the spans and figures, and what ppi_earliest_starts has left in the loop. */
 void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 
 /* Fills the static memory of all devices: that of their stages, and all versions of their weights. */
