@@ -36,6 +36,6 @@ check() {
 
 check gcc gcc g++
 check clang clang clang++ --buildtype=release
-check sanitize gcc g++ -Db_sanitize=address,undefined -Ddefault_library=shared
+check sanitize gcc g++ -Doptimization=2 -Db_sanitize=address,undefined -Ddefault_library=shared
 
 exec /usr/bin/python3 tests/summary.py "$failed_builds" ${logs[@]+"${logs[@]}"}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Instructions per op of each step, counted by callgrind, against the committed table: so that a slow-down is seen on a noisy
-machine. The table is that of gcc 12 -O2 on x86-64.
+machine. The table is that of gcc 12 -O3 on x86-64.
 
 usage: instructions.py PROGRAM [--update]       PROGRAM: the benchmark "instructions"
 """
