@@ -144,9 +144,9 @@ void print_builder(FILE *file, const ppsched_builder *builder)
 
 void print_schedule(FILE *file, const ppsched_schedule *schedule)
 {
-    fprintf(file, "schedule %s %u %u %u %u flushes %u versions %u placement %d references %u\n", ppsched_schedule_name(schedule),
-            ppsched_schedule_devices(schedule), ppsched_schedule_stages(schedule), ppsched_schedule_microbatches(schedule),
-            ppsched_schedule_iterations(schedule), ppsched_schedule_flushes(schedule),
+    fprintf(file, "schedule %s %u %u %u %u flushes %u versions %u placement %d references %u\n",
+            ppsched_schedule_name(schedule), ppsched_schedule_devices(schedule), ppsched_schedule_stages(schedule),
+            ppsched_schedule_microbatches(schedule), ppsched_schedule_iterations(schedule), ppsched_schedule_flushes(schedule),
             ppsched_schedule_weight_versions(schedule), ppsched_schedule_placement(schedule),
             atomic_load(&schedule->references));
     for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++) {

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tests of memory that runs out leave out no exported function, and memory comes from one place."""
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
+# What a function must be given to get at an allocator.
+HANDLES = re.compile(r"\bppsched_(config|schedule|queue|builder|timeline|plan|environment) \*")
+
+
+def read(*paths):
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+def exported():
+    return set(re.findall(r"^ {4}(\w+);", read(ROOT / "lib" / "api" / "ppsched.map"), flags=re.M))
+
+
+def declarations():
+    """Each exported function with its result and parameters."""
+    found = re.findall(r"PPSCHED_API ([^;]*?\b(ppsched_\w+)\([^;]*\));", read(*HEADERS))
+    return {name: text for text, name in found}
+
+
+class AllocationTest(unittest.TestCase):
+    def test_every_function_is_called_while_memory_runs_out(self):
+        tests = read(*(ROOT / "tests" / "unit").glob("allocation*_test.c"))
+        failing = {"ppsched_" + name for name in re.findall(r"\bSHORTAGE\((\w+),", tests)}
+        without = set(re.findall(r"\bNO_MEMORY_FOR\(\(?(\w+)\(", tests))
+        self.assertEqual(failing & without, set())
+        declared = declarations()
+        self.assertEqual(set(declared), exported())
+        with_handles = {name for name, text in declared.items() if HANDLES.search(text)}
+        self.assertEqual(failing | without, with_handles)
+
+    def test_rows_call_the_function_that_they_name(self):
+        for path in (ROOT / "tests" / "unit").glob("allocation*_test.c"):
+            text = read(path)
+            for name in re.findall(r"\bSHORTAGE\((\w+),", text):
+                body = re.search(rf"^static ppsched_status {name}\(struct attempt \*attempt\)\n\{{\n(.*?)^\}}", text,
+                                 flags=re.M | re.S)[1]
+                self.assertRegex(body, rf"\bppsched_{name}\(")
+
+    def test_memory_comes_from_the_host_alone(self):
+        allocators = re.compile(r"\b(malloc|calloc|realloc|aligned_alloc|strdup|free)\(")
+        users = {str(path.relative_to(ROOT)) for path in (ROOT / "lib").rglob("*.[ch]") if allocators.search(read(path))}
+        self.assertEqual(users, {"lib/base/host.c"})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
