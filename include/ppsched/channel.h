@@ -49,7 +49,8 @@ typedef struct ppsched_wait {
  * safe. Of several circles it is a shortest one that devices wait in, the lowest device first. No run of the model depends on
  * speeds: it ends always or never.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also where a send has no receive, or an input is never received;
- * NO_MEMORY. Source of the model: PyTorch's batched isend and irecv, NCCL's order of point-to-point calls. */
+ * NO_MEMORY. But for INVALID_SCHEDULE nothing is written on failure. Source of the model: PyTorch's batched isend and irecv,
+ * NCCL's order of point-to-point calls. */
 PPSCHED_API ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model,
                                                   ppsched_wait *circle, size_t capacity, size_t *count, ppsched_error *error);
 

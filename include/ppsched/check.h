@@ -37,7 +37,7 @@ typedef struct ppsched_finding {
 /* Checks that every stage pass has one F and either one B or one I with one W, on the device that holds the stage, and
  * that the queues can be run to their end. Up to `capacity` findings are written to `findings` (NULL with 0 is fine),
  * `*count` (may be NULL) gets the number of all.
- * Returns OK for a valid schedule, INVALID_SCHEDULE with the first finding in `error`, or NO_MEMORY.
+ * Returns OK for a valid schedule, INVALID_SCHEDULE with the first finding in `error`, or NO_MEMORY, and nothing is written.
  * Linear in the ops. */
 PPSCHED_API ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *findings, size_t capacity,
                                          size_t *count, ppsched_error *error);

@@ -74,8 +74,8 @@ typedef struct ppsched_plan_options {
 
 /* The candidates for a problem. The plan copies what it needs of config and options; ppsched_plan_run alone calls the config's
  * progress callback.
- * Thread-safety: ppsched_plan_evaluate may be called by several threads at once for different candidates, if the environment's
- * allocator allows that; all else while no other thread uses the plan, or to read it. */
+ * Thread-safety: ppsched_plan_evaluate may be called by several threads at once for different candidates. Apart from that one
+ * thread at a time while it is evaluated or run; any number of threads may read it. */
 typedef struct ppsched_plan ppsched_plan;
 
 /* A candidate. Sized: the caller sets `size`. Texts are borrowed from the plan. */
@@ -125,7 +125,8 @@ PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t cand
 
 /* Evaluates all that are not yet, and then numbers the candidates anew by rank: those that fit by step time, then peak memory;
  * then those over their limits, the one that lacks least first; then the refused; equal ones as they were. The config's
- * progress callback is told the share of all work and the best step time. Errors: those of evaluate; CANCELLED. */
+ * progress callback is told the share of all work and the best step time. Errors: those of evaluate; CANCELLED. Then the
+ * numbers stay as they are, what has been evaluated is kept, and the plan may be run again. */
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
 
 /* Fills `out`. Errors: ARGUMENT past the last, STRUCT_SIZE. */

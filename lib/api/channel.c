@@ -7,7 +7,7 @@
 
 ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_channel_model *model, ppsched_error *error)
 {
-    ppsched_status status = ppi_take_sized(own, sizeof *own, offsetof(ppsched_channel_model, blocking), model,
+    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_channel_model, batched), model,
                                            "ppsched_channel_model", error);
     if (status != PPSCHED_OK)
         return status;
@@ -22,6 +22,7 @@ ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedule, const pp
                                       ppsched_wait *circle, size_t capacity, size_t *count, ppsched_error *error)
 {
     ppsched_channel_model own;
+    size_t length = 0;
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(model);
     if (capacity > 0)
@@ -29,5 +30,8 @@ ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedule, const pp
     ppsched_status status = ppi_take_channel_model(&own, model, error);
     if (status != PPSCHED_OK)
         return status;
-    return ppi_prove(schedule, &own, circle, capacity, count, error);
+    status = ppi_prove(schedule, &own, circle, capacity, &length, error);
+    if (count != NULL && status != PPSCHED_ERROR_NO_MEMORY)
+        *count = length;
+    return status;
 }

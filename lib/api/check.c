@@ -10,8 +10,8 @@ ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *
     struct ppi_findings found = {.out = findings, .capacity = findings != NULL ? capacity : 0};
     PPI_REQUIRE(schedule);
     ppsched_status status = ppi_check(schedule, &found, error);
-    if (count != NULL)
-        *count = status == PPSCHED_ERROR_NO_MEMORY ? 0 : found.count;
+    if (count != NULL && status != PPSCHED_ERROR_NO_MEMORY)
+        *count = found.count;
     return status;
 }
 

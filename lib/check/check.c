@@ -39,9 +39,15 @@ static ppsched_status report(const struct ppi_findings *findings, ppsched_error 
 ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error)
 {
     struct ppi_op_index index = {0};
-    ppsched_status status = ppi_index_ops(&index, schedule, findings, error);
+    struct ppi_progress progress = {0};
+    ppsched_status status = ppi_op_index_make(&index, schedule, error);
     if (status == PPSCHED_OK)
-        status = ppi_check_progress(schedule, &index, findings, error);
+        status = ppi_progress_make(&progress, schedule, &index, error);
+    if (status == PPSCHED_OK) {
+        ppi_index_ops(&index, schedule, findings);
+        ppi_check_progress(&progress, findings);
+    }
+    ppi_progress_clear(&progress, schedule);
     ppi_op_index_clear(&index, schedule);
     if (status == PPSCHED_OK && findings->count > 0)
         status = report(findings, error);

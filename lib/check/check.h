@@ -27,16 +27,36 @@ struct ppi_op_index {
     uint32_t *forward, *backward, *weight;
 };
 
+/* The run of the queues without times. */
+struct ppi_progress {
+    const ppsched_schedule *schedule;
+    const struct ppi_op_index *index;
+    uint32_t microbatches;
+    uint32_t iteration_end; /* first microbatch that may not run yet */
+    size_t ops_left;        /* compute ops of the present iteration and those before it */
+    size_t *position;       /* per device */
+    uint8_t *awaited;       /* per stage pass: 1 its forward, 2 its backward */
+    uint32_t *ready, ready_count;
+    uint32_t *active, active_count; /* devices that have ops */
+    size_t *per_iteration;          /* compute ops */
+    uint32_t *walk;                 /* per device: number of the walk that came by, or 0 */
+};
+
+/* `count` and `out` stay as they are where memory is short. */
 ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error);
 
-/* Fills the index (zeroed by the caller, cleared with ppi_op_index_clear) and reports what is missing, double or misplaced. */
-ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings,
-                             ppsched_error *error);
+/* Room for both; to be zeroed before and cleared afterwards, also where it fails. */
+ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error);
+ppsched_status ppi_progress_make(struct ppi_progress *progress, const ppsched_schedule *schedule,
+                                 const struct ppi_op_index *index, ppsched_error *error);
 void ppi_op_index_clear(struct ppi_op_index *index, const ppsched_schedule *schedule);
+void ppi_progress_clear(struct ppi_progress *progress, const ppsched_schedule *schedule);
 
-/* Runs the queues without times and reports why devices do not come to their end. */
-ppsched_status ppi_check_progress(const ppsched_schedule *schedule, const struct ppi_op_index *index,
-                                  struct ppi_findings *findings, ppsched_error *error);
+/* Fills the index and reports what is missing, double or misplaced. */
+void ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings);
+
+/* Runs the queues, which the index knows, and reports why devices do not come to their end. */
+void ppi_check_progress(struct ppi_progress *progress, struct ppi_findings *findings);
 
 /* A finding in words, cut off at `capacity`. */
 void ppi_finding_text(const ppsched_finding *finding, char *text, size_t capacity);

@@ -14,6 +14,16 @@ static uint32_t *allocate_positions(const ppsched_schedule *schedule)
     return positions;
 }
 
+ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error)
+{
+    index->forward = allocate_positions(schedule);
+    index->backward = allocate_positions(schedule);
+    index->weight = allocate_positions(schedule);
+    if (index->forward == NULL || index->backward == NULL || index->weight == NULL)
+        return ppi_fail_memory(error, "the check");
+    return PPSCHED_OK;
+}
+
 void ppi_op_index_clear(struct ppi_op_index *index, const ppsched_schedule *schedule)
 {
     ppi_release(&schedule->host, index->forward);
@@ -96,14 +106,8 @@ static void check_pass(const struct ppi_op_index *index, const ppsched_schedule 
         add_duplicate(findings, queue, weight, backward);
 }
 
-ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings,
-                             ppsched_error *error)
+void ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings)
 {
-    index->forward = allocate_positions(schedule);
-    index->backward = allocate_positions(schedule);
-    index->weight = allocate_positions(schedule);
-    if (index->forward == NULL || index->backward == NULL || index->weight == NULL)
-        return ppi_fail_memory(error, "the check");
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++)
             if (ppi_is_compute(schedule->queues[d].ops[i].kind))
@@ -111,5 +115,4 @@ ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule 
     for (uint32_t s = 0; s < schedule->shape.stages; s++)
         for (uint32_t m = 0; m < ppi_total_microbatches(&schedule->shape); m++)
             check_pass(index, schedule, s, m, findings);
-    return PPSCHED_OK;
 }

@@ -22,25 +22,13 @@ struct wait {
     ppsched_op other;
 };
 
-struct progress {
-    const ppsched_schedule *schedule;
-    const struct ppi_op_index *index;
-    uint32_t microbatches;
-    uint32_t iteration_end; /* first microbatch that may not run yet */
-    size_t ops_left;        /* compute ops of the present iteration and those before it */
-    size_t *position;       /* per device */
-    uint8_t *awaited;       /* per stage pass: 1 its forward, 2 its backward */
-    uint32_t *ready, ready_count;
-    uint32_t *active, active_count; /* devices that have ops */
-};
-
-static size_t cell_of(const struct progress *p, uint32_t stage, uint32_t microbatch)
+static size_t cell_of(const struct ppi_progress *p, uint32_t stage, uint32_t microbatch)
 {
     return (size_t)stage * p->microbatches + microbatch;
 }
 
 /* The needs of an op: at most two. */
-static void needs_of(const struct progress *p, const ppsched_op *op, struct need needs[2])
+static void needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[2])
 {
     uint32_t stage = op->stage, m = op->microbatch;
     needs[0] = needs[1] = (struct need){0, stage, m};
@@ -56,19 +44,19 @@ static void needs_of(const struct progress *p, const ppsched_op *op, struct need
     }
 }
 
-static uint32_t position_of(const struct progress *p, const struct need *need)
+static uint32_t position_of(const struct ppi_progress *p, const struct need *need)
 {
     size_t cell = cell_of(p, need->stage, need->microbatch);
     return need->kind == PPSCHED_KIND_F ? p->index->forward[cell] : p->index->backward[cell];
 }
 
-static uint32_t home_of(const struct progress *p, const struct need *need)
+static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
 {
     return ppi_device_of(&p->schedule->placement, &p->schedule->shape, need->stage, need->microbatch);
 }
 
 /* Whether an op's inputs are there; if not, `*wait` says what is missing. */
-static bool inputs_ready(const struct progress *p, uint32_t device, uint32_t position, struct wait *wait)
+static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t position, struct wait *wait)
 {
     const ppsched_op *op = &p->schedule->queues[device].ops[position];
     struct need needs[2];
@@ -92,7 +80,7 @@ static bool inputs_ready(const struct progress *p, uint32_t device, uint32_t pos
 
 /* Whether the unit at a position can run now; if not, `*wait` says why. A flush leaves `wait->other.kind` 0. Misplaced ops are
  * passed over: they do no one's work. */
-static bool unit_ready(const struct progress *p, uint32_t device, size_t position, struct wait *wait)
+static bool unit_ready(const struct ppi_progress *p, uint32_t device, size_t position, struct wait *wait)
 {
     const ppsched_op *unit = &p->schedule->queues[device].ops[position];
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
@@ -112,7 +100,7 @@ static bool unit_ready(const struct progress *p, uint32_t device, size_t positio
 }
 
 /* Marks what a device waits for, so that it is woken. */
-static void await(struct progress *p, const struct wait *wait)
+static void await(struct ppi_progress *p, const struct wait *wait)
 {
     if (wait->other.kind == 0 || wait->other_position >= PPI_ELSEWHERE)
         return;
@@ -121,7 +109,7 @@ static void await(struct progress *p, const struct wait *wait)
 
 /* An op ran: wakes the device that waits for it. Its only reader on another device is the next stage's F, or the backward of
  * the stage before. */
-static void wake_reader(struct progress *p, const ppsched_op *op)
+static void wake_reader(struct ppi_progress *p, const ppsched_op *op)
 {
     uint8_t *awaited = &p->awaited[cell_of(p, op->stage, op->microbatch)];
     uint8_t mark = op->kind == PPSCHED_KIND_F ? 1 : 2;
@@ -132,7 +120,7 @@ static void wake_reader(struct progress *p, const ppsched_op *op)
     p->ready[p->ready_count++] = ppi_device_of(&p->schedule->placement, &p->schedule->shape, reader, op->microbatch);
 }
 
-static void run_device(struct progress *p, uint32_t device)
+static void run_device(struct ppi_progress *p, uint32_t device)
 {
     const ppsched_queue *queue = &p->schedule->queues[device];
     struct wait wait = {0};
@@ -152,7 +140,7 @@ static void run_device(struct progress *p, uint32_t device)
     }
 }
 
-static void run_all(struct progress *p)
+static void run_all(struct ppi_progress *p)
 {
     for (uint32_t i = p->active_count; i-- > 0;)
         p->ready[p->ready_count++] = p->active[i];
@@ -161,19 +149,19 @@ static void run_all(struct progress *p)
 }
 
 /* Number of an iteration's compute ops that are where they belong. */
-static void count_ops(const struct progress *p, size_t *per_iteration)
+static void count_ops(const struct ppi_progress *p)
 {
     const ppsched_schedule *schedule = p->schedule;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++) {
             const ppsched_op *op = &schedule->queues[d].ops[i];
             if (ppi_is_compute(op->kind) && ppi_schedule_device_of(schedule, op) == d)
-                per_iteration[schedule->flushes ? op->microbatch / schedule->shape.microbatches : 0]++;
+                p->per_iteration[schedule->flushes ? op->microbatch / schedule->shape.microbatches : 0]++;
         }
 }
 
 /* The first op of the present iteration that has not run: what a flush waits for. */
-static void find_unflushed(const struct progress *p, struct wait *wait)
+static void find_unflushed(const struct ppi_progress *p, struct wait *wait)
 {
     for (uint32_t d = 0; d < p->schedule->shape.devices; d++) {
         const ppsched_queue *queue = &p->schedule->queues[d];
@@ -187,7 +175,7 @@ static void find_unflushed(const struct progress *p, struct wait *wait)
     }
 }
 
-static ppsched_finding finding_of(const struct progress *p, uint32_t device, const struct wait *wait, int32_t kind)
+static ppsched_finding finding_of(const struct ppi_progress *p, uint32_t device, const struct wait *wait, int32_t kind)
 {
     return (ppsched_finding){.kind = kind, .device = device, .position = wait->position, .other_device = wait->other_device,
                              .other_position = wait->other_position < PPI_ELSEWHERE ? wait->other_position : PPSCHED_NONE,
@@ -195,10 +183,11 @@ static ppsched_finding finding_of(const struct progress *p, uint32_t device, con
 }
 
 /* Follows who waits for whom from each device that stands still. Each waits for one other, so the walks end in a missing op or
- * in a cycle; each cycle is reported once. `walk` holds the number of the walk that came by, or 0. */
-static void report_waits(const struct progress *p, uint32_t *walk, struct ppi_findings *findings)
+ * in a cycle; each cycle is reported once. */
+static void report_waits(const struct ppi_progress *p, struct ppi_findings *findings)
 {
     const ppsched_schedule *schedule = p->schedule;
+    uint32_t *walk = p->walk;
     struct wait wait, flush = {0};
     find_unflushed(p, &flush);
     for (uint32_t start = 0; start < schedule->shape.devices; start++) {
@@ -227,46 +216,47 @@ static void report_waits(const struct progress *p, uint32_t *walk, struct ppi_fi
     }
 }
 
-static ppsched_status allocate(struct progress *p, size_t **per_iteration, uint32_t **walk, ppsched_error *error)
+ppsched_status ppi_progress_make(struct ppi_progress *progress, const ppsched_schedule *schedule,
+                                 const struct ppi_op_index *index, ppsched_error *error)
 {
-    const struct ppi_host *host = &p->schedule->host;
-    uint32_t devices = p->schedule->shape.devices;
-    p->position = ppi_allocate_zeroed(host, devices, sizeof *p->position);
-    p->awaited = ppi_allocate_zeroed(host, ppi_cell_count(p->schedule), sizeof *p->awaited);
-    p->ready = ppi_allocate(host, devices, sizeof *p->ready);
-    p->active = ppi_allocate(host, devices, sizeof *p->active);
-    *per_iteration = ppi_allocate_zeroed(host, p->schedule->shape.iterations, sizeof **per_iteration);
-    *walk = ppi_allocate_zeroed(host, devices, sizeof **walk);
-    if (p->position == NULL || p->awaited == NULL || p->ready == NULL || p->active == NULL || *per_iteration == NULL ||
-        *walk == NULL)
+    const struct ppi_host *host = &schedule->host;
+    uint32_t devices = schedule->shape.devices;
+    *progress = (struct ppi_progress){.schedule = schedule, .index = index,
+                                      .microbatches = ppi_total_microbatches(&schedule->shape)};
+    progress->position = ppi_allocate_zeroed(host, devices, sizeof *progress->position);
+    progress->awaited = ppi_allocate_zeroed(host, ppi_cell_count(schedule), sizeof *progress->awaited);
+    progress->ready = ppi_allocate(host, devices, sizeof *progress->ready);
+    progress->active = ppi_allocate(host, devices, sizeof *progress->active);
+    progress->per_iteration = ppi_allocate_zeroed(host, schedule->shape.iterations, sizeof *progress->per_iteration);
+    progress->walk = ppi_allocate_zeroed(host, devices, sizeof *progress->walk);
+    if (progress->position == NULL || progress->awaited == NULL || progress->ready == NULL || progress->active == NULL ||
+        progress->per_iteration == NULL || progress->walk == NULL)
         return ppi_fail_memory(error, "the check");
     for (uint32_t d = 0; d < devices; d++)
-        if (p->schedule->queues[d].count > 0)
-            p->active[p->active_count++] = d;
+        if (schedule->queues[d].count > 0)
+            progress->active[progress->active_count++] = d;
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_check_progress(const ppsched_schedule *schedule, const struct ppi_op_index *index,
-                                  struct ppi_findings *findings, ppsched_error *error)
+void ppi_progress_clear(struct ppi_progress *progress, const ppsched_schedule *schedule)
 {
-    struct progress p = {.schedule = schedule, .index = index, .microbatches = ppi_total_microbatches(&schedule->shape)};
-    size_t *per_iteration = NULL;
-    uint32_t *walk = NULL, runs = schedule->flushes ? schedule->shape.iterations : 1;
-    ppsched_status status = allocate(&p, &per_iteration, &walk, error);
-    if (status == PPSCHED_OK) {
-        count_ops(&p, per_iteration);
-        for (uint32_t i = 0; i < runs && p.ops_left == 0; i++) {
-            p.iteration_end = (i + 1) * (p.microbatches / runs);
-            p.ops_left = per_iteration[i];
-            run_all(&p);
-        }
-        report_waits(&p, walk, findings);
+    ppi_release(&schedule->host, progress->position);
+    ppi_release(&schedule->host, progress->awaited);
+    ppi_release(&schedule->host, progress->ready);
+    ppi_release(&schedule->host, progress->active);
+    ppi_release(&schedule->host, progress->per_iteration);
+    ppi_release(&schedule->host, progress->walk);
+}
+
+void ppi_check_progress(struct ppi_progress *progress, struct ppi_findings *findings)
+{
+    const ppsched_schedule *schedule = progress->schedule;
+    uint32_t runs = schedule->flushes ? schedule->shape.iterations : 1;
+    count_ops(progress);
+    for (uint32_t i = 0; i < runs && progress->ops_left == 0; i++) {
+        progress->iteration_end = (i + 1) * (progress->microbatches / runs);
+        progress->ops_left = progress->per_iteration[i];
+        run_all(progress);
     }
-    ppi_release(&schedule->host, p.position);
-    ppi_release(&schedule->host, p.awaited);
-    ppi_release(&schedule->host, p.ready);
-    ppi_release(&schedule->host, p.active);
-    ppi_release(&schedule->host, per_iteration);
-    ppi_release(&schedule->host, walk);
-    return status;
+    report_waits(progress, findings);
 }

@@ -54,14 +54,17 @@ static void take(struct search *search, const ppsched_schedule *schedule, double
     search->objective = search->watch->best = objective;
 }
 
-/* What refuses is passed over. */
+/* What refuses is passed over, and leaves no trace in the caller's record. */
 static ppsched_status try_strategy(struct search *search, const struct ppi_strategy *strategy, ppsched_error *error)
 {
     ppsched_schedule *schedule = NULL;
     ppsched_timeline *timeline = NULL;
-    ppsched_status status = ppi_generate(&schedule, strategy, search->plain, error);
+    ppsched_error reason;
+    ppsched_status status = ppi_generate(&schedule, strategy, search->plain, &reason);
     if (status == PPSCHED_ERROR_REFUSED)
         return PPSCHED_OK;
+    if (status != PPSCHED_OK && error != NULL)
+        *error = reason;
     if (status == PPSCHED_OK)
         status = ppi_evaluate(&timeline, schedule, search->plain, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
     if (status == PPSCHED_OK && timeline->metrics.limit_device == PPSCHED_NONE &&

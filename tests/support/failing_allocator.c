@@ -6,8 +6,13 @@
 static void *allocate(void *user, size_t size)
 {
     struct failing_allocator *allocator = user;
-    if (allocator->until_failure-- == 0)
+    allocator->asked++;
+    if (allocator->until_failure == 0) {
+        allocator->until_failure -= !allocator->keeps_failing;
+        allocator->failed++;
         return NULL;
+    }
+    allocator->until_failure -= allocator->until_failure > 0;
     allocator->live++;
     return malloc(size);
 }

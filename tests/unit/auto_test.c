@@ -249,6 +249,21 @@ static void test_times_too_large(void **state)
     ppsched_config_destroy(config);
 }
 
+/* A strategy that is tried and refuses is none of the caller's business: a call that succeeds leaves the record alone. */
+static void test_record_is_left_alone(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 1); /* refused by an overlapped strategy, among others */
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error, before;
+    (void)state;
+    memset(&error, 0xA5, sizeof error);
+    before = error;
+    assert_int_equal(ppsched_schedule_generate(&schedule, config, "auto", &error), PPSCHED_OK);
+    assert_memory_equal(&error, &before, sizeof error);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_no_effort),
         cmocka_unit_test(test_times_at_the_edge),
         cmocka_unit_test(test_times_too_large),
+        cmocka_unit_test(test_record_is_left_alone),
     };
     return cmocka_run_group_tests_name("auto", tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The readers: what they take, what they refuse and where, and what they know of sizes and placement. */
-#include "support/failing_allocator.h"
 #include "support/problem.h"
 
 #include <stdio.h>
@@ -332,27 +331,6 @@ static void test_bad_arguments(void **state)
     assert_null(schedule);
 }
 
-static void test_each_allocation_may_fail(void **state)
-{
-    static const char *const texts[] = {"0F0,1F1\n1F0,0F1\n", "1F0,,,,,,\n0F0\n", HEAD QUEUES "}",
-                                        HEAD QUEUES ", \"placement\": \"map\", \"stage_devices\": [0, 1]}"};
-    (void)state;
-    for (int i = 0; i < 4; i++) {
-        int tries = 0;
-        for (ppsched_status status = PPSCHED_ERROR_NO_MEMORY; status != PPSCHED_OK; tries++) {
-            struct failing_allocator host = {0, tries};
-            ppsched_environment environment = failing_environment(&host);
-            ppsched_schedule *schedule = NULL;
-            status = ppsched_schedule_import(&schedule, i < 2 ? PPSCHED_FORMAT_CSV : PPSCHED_FORMAT_JSON, texts[i],
-                                             strlen(texts[i]), &environment, NULL);
-            assert_true(status == PPSCHED_OK || status == PPSCHED_ERROR_NO_MEMORY);
-            ppsched_schedule_release(schedule);
-            assert_int_equal(host.live, 0);
-        }
-        assert_in_range(tries, 10, 40);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,7 +349,6 @@ int main(void)
         cmocka_unit_test(test_sizes_of_json),
         cmocka_unit_test(test_largest_sizes),
         cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_each_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("import", tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launch arguments of schedules of one's own, of lowered ones, and of such that nothing runs; and the call itself. */
-#include "support/failing_allocator.h"
 #include "support/launching.h"
 
 #include <stdlib.h>
@@ -212,39 +211,6 @@ static void test_buffers_that_are_too_small(void **state)
     ppsched_schedule_release(schedule);
 }
 
-static void test_memory_that_runs_out(void **state)
-{
-    struct failing_allocator host = {0, -1};
-    ppsched_environment environment = failing_environment(&host);
-    ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_PYTORCH};
-    ppsched_config *config = NULL;
-    ppsched_schedule *schedule = NULL, *lowered = NULL;
-    ppsched_error error;
-    size_t needed;
-    (void)state;
-    expect_ok(ppsched_config_create(&config, 2, 2, 2, &environment, &error), &error);
-    expect_ok(ppsched_schedule_generate(&schedule, config, "zb_h1", &error), &error);
-    expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
-    int live = host.live;
-    for (int32_t runtime = MEGATRON; runtime <= SAIL; runtime++)
-        for (int i = 0;; i++) {
-            host.until_failure = i;
-            ppsched_status status = ppsched_schedule_launch(lowered, runtime, NULL, NULL, 0, &needed, &error);
-            assert_int_equal(host.live, live);
-            if (host.until_failure >= 0) { /* it had all */
-                assert_int_equal(status, runtime == PYTORCH ? PPSCHED_OK : PPSCHED_ERROR_REFUSED);
-                assert_true(i > 5);
-                break;
-            }
-            assert_int_equal(status, PPSCHED_ERROR_NO_MEMORY);
-        }
-    host.until_failure = -1;
-    ppsched_schedule_release(lowered);
-    ppsched_schedule_release(schedule);
-    ppsched_config_destroy(config);
-    assert_int_equal(host.live, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,7 +224,6 @@ int main(void)
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_buffers_that_are_too_small),
-        cmocka_unit_test(test_memory_that_runs_out),
     };
     return cmocka_run_group_tests_name("launch_own", tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The formats for training runtimes: what they refuse and why. What they hold is compared in golden, and read in Python. Then
  * what holds for every format: buffers that are too small, writers that stop, memory that runs out. */
-#include "support/failing_allocator.h"
 #include "support/problem.h"
 
 #include <stdio.h>
@@ -214,37 +213,6 @@ static void test_writers_that_stop(void **state)
     for_each_format(300, stop_everywhere);
 }
 
-static void test_memory_that_runs_out(void **state)
-{
-    static const char *const queues[] = {"0F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", NULL};
-    struct failing_allocator host = {0, -1};
-    ppsched_environment environment = failing_environment(&host);
-    ppsched_config *config = NULL;
-    ppsched_error error;
-    (void)state;
-    expect_ok(ppsched_config_create(&config, 2, 2, 1, &environment, &error), &error);
-    ppsched_schedule *schedule = schedule_of(config, queues);
-    ppsched_timeline *timeline = make_timeline(schedule, config);
-    int live = host.live;
-    for (int32_t format = PPSCHED_FORMAT_CHROME_TRACE; format <= PPSCHED_FORMAT_SAIL; format += 3)
-        for (int i = 0;; i++) {
-            struct stop calls = {0, 1 << 30};
-            host.until_failure = i;
-            ppsched_status status = ppsched_export(schedule, timeline, format, NULL, stop_later, &calls, &error);
-            assert_int_equal(host.live, live);
-            if (status == PPSCHED_OK) {
-                assert_int_equal(i, format == PPSCHED_FORMAT_SAIL ? 3 : 2);
-                break;
-            }
-            assert_int_equal(status, PPSCHED_ERROR_NO_MEMORY);
-            assert_int_equal(calls.calls, 0);
-        }
-    ppsched_timeline_destroy(timeline);
-    ppsched_schedule_release(schedule);
-    ppsched_config_destroy(config);
-    assert_int_equal(host.live, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,7 +221,6 @@ int main(void)
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_buffers_that_are_too_small),
         cmocka_unit_test(test_writers_that_stop),
-        cmocka_unit_test(test_memory_that_runs_out),
     };
     return cmocka_run_group_tests_name("runtime_export", tests, NULL, NULL);
 }

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/handles.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/builder.h"
+
+/* --- making --- */
+
+static ppsched_schedule *import(const struct handles *handles, const char *csv)
+{
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, csv, strlen(csv), &handles->environment, &error), &error);
+    return schedule;
+}
+
+static void make_configs(struct handles *handles)
+{
+    const double times[] = {1, 2, 3, 4};
+    ppsched_error error;
+    expect_ok(ppsched_config_create(&handles->config, 2, 4, 4, &handles->environment, &error), &error);
+    expect_ok(ppsched_config_create(&handles->plain, 2, 2, 4, &handles->environment, &error), &error);
+    expect_ok(ppsched_config_set_values(handles->config, PPSCHED_FORWARD_TIMES, times, 4, &error), &error);
+    expect_ok(ppsched_config_set_option(handles->config, "group_size", "2", &error), &error);
+}
+
+static void make_schedules(struct handles *handles)
+{
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_PYTORCH};
+    ppsched_error error;
+    handles->schedule = make_schedule(handles->config, "interleaved_1f1b");
+    handles->pipeline = make_schedule(handles->plain, "1f1b");
+    expect_ok(ppsched_schedule_lower(&handles->lowered, handles->schedule, handles->config, &options, &error), &error);
+    handles->broken = import(handles, "0F0,0B0,0F1\n1B0,1F0,1F3\n");
+    handles->hanging = import(handles, "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                                       "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n");
+}
+
+static void make_timelines(struct handles *handles)
+{
+    ppsched_error error;
+    handles->timeline = make_timeline(handles->schedule, handles->config);
+    handles->piped = make_timeline(handles->pipeline, handles->plain);
+    expect_ok(ppsched_evaluate_transfers(&handles->crossing, handles->lowered, handles->config, NULL, 0, &error), &error);
+}
+
+static void make_builder(struct handles *handles)
+{
+    ppsched_error error;
+    expect_ok(ppsched_builder_create(&handles->builder, handles->config, &error), &error);
+    expect_ok(ppsched_builder_set_name(handles->builder, "mine", &error), &error);
+    for (uint32_t m = 0; m < 4; m++) {
+        const ppsched_op op = {.kind = PPSCHED_KIND_F, .microbatch = m};
+        expect_ok(ppsched_builder_append(handles->builder, 0, &op, 1, &error), &error);
+    }
+}
+
+/* Candidates within their limit, over it, and refused. */
+static void make_plan(struct handles *handles)
+{
+    static const char *const strategies[] = {"1f1b", "zbv", "interleaved_1f1b_overlap", "zb_auto"};
+    static const uint32_t chunks[] = {1, 2};
+    static const double limits[] = {0.5, 3};
+    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 4,
+                                          .chunks = chunks, .chunk_count = 2, .memory_limits = limits,
+                                          .memory_limit_count = 2, .lowering = PPSCHED_LOWERING_PYTORCH};
+    ppsched_error error;
+    expect_ok(ppsched_plan_create(&handles->plan, handles->plain, &options, &error), &error);
+    expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
+}
+
+void make_handles(struct handles *handles, int with_plan)
+{
+    *handles = (struct handles){.host = {.until_failure = -1}};
+    handles->environment = failing_environment(&handles->host);
+    make_configs(handles);
+    make_schedules(handles);
+    make_timelines(handles);
+    make_builder(handles);
+    if (with_plan)
+        make_plan(handles);
+}
+
+void destroy_handles(struct handles *handles)
+{
+    ppsched_plan_destroy(handles->plan);
+    ppsched_builder_destroy(handles->builder);
+    ppsched_timeline_destroy(handles->crossing);
+    ppsched_timeline_destroy(handles->piped);
+    ppsched_timeline_destroy(handles->timeline);
+    ppsched_schedule_release(handles->hanging);
+    ppsched_schedule_release(handles->broken);
+    ppsched_schedule_release(handles->pipeline);
+    ppsched_schedule_release(handles->lowered);
+    ppsched_schedule_release(handles->schedule);
+    ppsched_config_destroy(handles->plain);
+    ppsched_config_destroy(handles->config);
+    assert_int_equal(handles->host.live, 0);
+}
+
+/* --- printing: numbers to the last bit --- */
+
+static void print_map(FILE *file, const uint32_t *map, size_t count)
+{
+    for (size_t i = 0; map != NULL && i < count; i++)
+        fprintf(file, " %" PRIu32, map[i]);
+    fprintf(file, "\n");
+}
+
+void print_config(FILE *file, const ppsched_config *config)
+{
+    fprintf(file, "config %u %u %u %u placement %d versions %u", ppsched_config_devices(config), ppsched_config_stages(config),
+            ppsched_config_microbatches(config), ppsched_config_iterations(config), ppsched_config_placement(config),
+            config->weight_versions);
+    print_map(file, config->map, ppsched_config_stages(config));
+    for (int32_t q = 1; ppsched_quantity_name(q) != NULL; q++) {
+        size_t count = 0;
+        const double *values = ppsched_config_values(config, q, &count);
+        for (size_t i = 0; i < count; i++)
+            fprintf(file, "%s %a\n", ppsched_quantity_name(q), values[i]);
+    }
+    for (size_t i = 0; i < config->option_count; i++)
+        fprintf(file, "option %s %s\n", config->options[i].name, config->options[i].value);
+}
+
+static void print_ops(FILE *file, const ppsched_op *ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fprintf(file, " %u%s%" PRIu32 ":%u", ops[i].stage, ppsched_kind_token(ops[i].kind), ops[i].microbatch, ops[i].flags);
+    fprintf(file, "\n");
+}
+
+void print_builder(FILE *file, const ppsched_builder *builder)
+{
+    fprintf(file, "builder %s flushes %d versions %u placement %d", builder->name, builder->flushes, builder->weight_versions,
+            builder->placement.kind);
+    print_map(file, builder->placement.device_of, (size_t)builder->placement.copies * builder->shape.stages);
+    for (uint32_t d = 0; d < builder->shape.devices; d++)
+        print_ops(file, builder->segments[d].ops, builder->segments[d].count);
+}
+
+void print_schedule(FILE *file, const ppsched_schedule *schedule)
+{
+    fprintf(file, "schedule %s %u %u %u %u flushes %u versions %u placement %d references %u\n",
+            ppsched_schedule_name(schedule), ppsched_schedule_devices(schedule), ppsched_schedule_stages(schedule),
+            ppsched_schedule_microbatches(schedule), ppsched_schedule_iterations(schedule), ppsched_schedule_flushes(schedule),
+            ppsched_schedule_weight_versions(schedule), ppsched_schedule_placement(schedule),
+            atomic_load(&schedule->references));
+    for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++) {
+        size_t count = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), &count);
+        print_ops(file, ops, count);
+    }
+}
+
+void print_timeline(FILE *file, const ppsched_timeline *timeline)
+{
+    ppsched_metrics metrics = metrics_of(timeline);
+    fprintf(file, "timeline %a %a %a %u\n", metrics.makespan, metrics.span, metrics.peak_memory, metrics.limit_device);
+    print_schedule(file, ppsched_timeline_schedule(timeline));
+    for (uint32_t d = 0; d < ppsched_schedule_devices(ppsched_timeline_schedule(timeline)); d++) {
+        ppsched_device_metrics device = device_metrics_of(timeline, d);
+        ppsched_idle idle = {.size = sizeof idle};
+        size_t count = 0;
+        const ppsched_span *spans = ppsched_timeline_spans(timeline, d, &count);
+        const double *latest = ppsched_timeline_latest_starts(timeline, d, NULL);
+        for (size_t i = 0; i < count; i++)
+            fprintf(file, "%a %a %a\n", spans[i].start, spans[i].end, latest != NULL ? latest[i] : -1);
+        if (ppsched_timeline_idle(timeline, d, &idle) == PPSCHED_OK)
+            fprintf(file, "idle %a %a %a %a %a\n", idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer);
+        fprintf(file, "busy %a peak %a at %a\n", device.busy, device.peak_memory, device.peak_time);
+    }
+}
+
+void print_plan(FILE *file, const ppsched_plan *plan, int with_figures)
+{
+    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate own = {.size = sizeof own};
+        assert_int_equal(ppsched_plan_candidate(plan, i, &own), PPSCHED_OK);
+        fprintf(file, "candidate %s %u %u %u %d %a\n", own.strategy, own.stages, own.microbatches, own.group_size,
+                own.placement, own.memory_limit);
+        if (with_figures)
+            fprintf(file, "%d %s %u %a %a %a %a %a\n", own.status, own.reason != NULL ? own.reason : "", own.evaluated,
+                    own.step_time, own.makespan, own.peak_memory, own.bound, own.bytes);
+    }
+}
+
+char *handles_text(const struct handles *handles)
+{
+    const ppsched_schedule *schedules[] = {handles->schedule, handles->lowered, handles->pipeline, handles->broken,
+                                           handles->hanging};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    print_config(file, handles->config);
+    print_config(file, handles->plain);
+    for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++)
+        print_schedule(file, schedules[i]);
+    print_timeline(file, handles->timeline);
+    print_timeline(file, handles->piped);
+    print_timeline(file, handles->crossing);
+    print_builder(file, handles->builder);
+    if (handles->plan != NULL)
+        print_plan(file, handles->plan, 1);
+    fclose(file);
+    return text;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/shortage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNTOUCHED_BYTE = 0xA5 };
+
+char untouched;
+
+/* --- what a call has made --- */
+
+/* Whether there is something to print; memory does not run out any more. */
+static int is_made(struct attempt *attempt, ppsched_status status, const void *made)
+{
+    attempt->own.host.until_failure = -1;
+    if (status != PPSCHED_OK)
+        assert_ptr_equal(made, UNTOUCHED);
+    return status == PPSCHED_OK;
+}
+
+ppsched_status take_config(struct attempt *attempt, ppsched_status status, ppsched_config *made)
+{
+    if (is_made(attempt, status, made)) {
+        print_config(attempt->result, made);
+        ppsched_config_destroy(made);
+    }
+    return status;
+}
+
+ppsched_status take_builder(struct attempt *attempt, ppsched_status status, ppsched_builder *made)
+{
+    if (is_made(attempt, status, made)) {
+        print_builder(attempt->result, made);
+        ppsched_builder_destroy(made);
+    }
+    return status;
+}
+
+ppsched_status take_schedule(struct attempt *attempt, ppsched_status status, ppsched_schedule *made)
+{
+    if (is_made(attempt, status, made)) {
+        print_schedule(attempt->result, made);
+        ppsched_schedule_release(made);
+    }
+    return status;
+}
+
+ppsched_status take_timeline(struct attempt *attempt, ppsched_status status, ppsched_timeline *made)
+{
+    if (is_made(attempt, status, made)) {
+        print_timeline(attempt->result, made);
+        ppsched_timeline_destroy(made);
+    }
+    return status;
+}
+
+ppsched_status take_plan(struct attempt *attempt, ppsched_status status, ppsched_plan *made)
+{
+    if (is_made(attempt, status, made)) {
+        print_plan(attempt->result, made, 1);
+        ppsched_plan_destroy(made);
+    }
+    return status;
+}
+
+void prepare_bytes(void *bytes, size_t size)
+{
+    memset(bytes, UNTOUCHED_BYTE, size);
+}
+
+ppsched_status take_bytes(struct attempt *attempt, ppsched_status status, const void *bytes, size_t size)
+{
+    attempt->own.host.until_failure = -1;
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = ((const unsigned char *)bytes)[i];
+        if (status == PPSCHED_ERROR_NO_MEMORY)
+            assert_int_equal(byte, UNTOUCHED_BYTE);
+        fprintf(attempt->result, "%02x", byte);
+    }
+    return status;
+}
+
+/* --- a call --- */
+
+/* What one call did. */
+struct outcome {
+    ppsched_status status;
+    char *result; /* what it made */
+    char *after;  /* all handles */
+};
+
+static void clear_outcome(struct outcome *outcome)
+{
+    free(outcome->result);
+    free(outcome->after);
+}
+
+/* A call that succeeds leaves the record alone. */
+static void check_error(const ppsched_error *error, ppsched_status status)
+{
+    ppsched_error alone;
+    prepare_bytes(&alone, sizeof alone);
+    if (status == PPSCHED_OK)
+        assert_memory_equal(error, &alone, sizeof alone);
+    else
+        assert_int_equal(error->status, status);
+    assert_true(status != PPSCHED_ERROR_NO_MEMORY || strncmp(error->message, "out of memory for ", 18) == 0);
+}
+
+static struct outcome call(const struct shortage *row, struct attempt *attempt)
+{
+    struct outcome outcome = {0};
+    size_t size = 0;
+    attempt->result = open_memstream(&outcome.result, &size);
+    assert_non_null(attempt->result);
+    prepare_bytes(&attempt->error, sizeof attempt->error);
+    outcome.status = row->call(attempt);
+    attempt->own.host.until_failure = -1;
+    fclose(attempt->result);
+    check_error(&attempt->error, outcome.status);
+    outcome.after = handles_text(&attempt->own);
+    return outcome;
+}
+
+static void expect_same(const struct outcome *outcome, const struct outcome *wanted)
+{
+    assert_int_equal(outcome->status, wanted->status);
+    assert_string_equal(outcome->result, wanted->result);
+    assert_string_equal(outcome->after, wanted->after);
+}
+
+/* --- a call that fails --- */
+
+/* The identity of all candidates: what a plan keeps while some of them are evaluated. */
+static char *candidates_text(const ppsched_plan *plan)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    print_plan(file, plan, 0);
+    fclose(file);
+    return text;
+}
+
+/* The call fails at its allocation number `number`: nothing has changed. False where it has no such allocation. */
+static int fails_at(const struct shortage *row, struct attempt *attempt, int number, const struct outcome *wanted)
+{
+    struct failing_allocator *host = &attempt->own.host;
+    char *before = row->keeps_work ? candidates_text(attempt->own.plan) : handles_text(&attempt->own);
+    int live = host->live, failed = host->failed;
+    host->until_failure = number;
+    struct outcome outcome = call(row, attempt);
+    failed = host->failed - failed;
+    if (failed == 0) {
+        expect_same(&outcome, wanted);
+    } else {
+        char *after = row->keeps_work ? candidates_text(attempt->own.plan) : outcome.after;
+        if (outcome.status != PPSCHED_ERROR_NO_MEMORY && (row->or_status == 0 || outcome.status != row->or_status))
+            fail_msg("variant %d: allocation %d failed, but the status is %s", attempt->variant, number,
+                     ppsched_status_name(outcome.status));
+        assert_string_equal(before, after);
+        if (row->keeps_work)
+            free(after);
+        else
+            assert_int_equal(host->live, live);
+    }
+    free(before);
+    clear_outcome(&outcome);
+    return failed > 0;
+}
+
+static void start(const struct shortage *row, struct attempt *attempt)
+{
+    make_handles(&attempt->own, row->with_plan);
+    if (row->prepare != NULL)
+        row->prepare(attempt);
+}
+
+static void run_variant(const struct shortage *row, int variant, int keeps_failing)
+{
+    struct attempt attempt = {.variant = variant};
+    start(row, &attempt);
+    struct outcome wanted = call(row, &attempt);
+    destroy_handles(&attempt.own);
+    int number = 0;
+    for (int failed = 1; failed; number += failed) {
+        start(row, &attempt);
+        attempt.own.host.keeps_failing = keeps_failing;
+        failed = fails_at(row, &attempt, number, &wanted);
+        if (failed) { /* again, with memory */
+            struct outcome again = call(row, &attempt);
+            expect_same(&again, &wanted);
+            clear_outcome(&again);
+        }
+        destroy_handles(&attempt.own);
+    }
+    if (number == 0)
+        fail_msg("variant %d allocates nothing", variant);
+    clear_outcome(&wanted);
+}
+
+void run_out_of_memory(void **state)
+{
+    const struct shortage *row = *state;
+    for (int variant = 0; variant < row->variants; variant++)
+        for (int keeps_failing = 0; keeps_failing < 2; keeps_failing++)
+            run_variant(row, variant, keeps_failing);
+}

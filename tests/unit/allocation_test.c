@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that make problems and schedules, while memory runs out. */
+#include "support/shortage.h"
+
+#include <string.h>
+
+/* --- configs --- */
+
+static ppsched_status config_create(struct attempt *attempt)
+{
+    ppsched_config *made = UNTOUCHED;
+    ppsched_status status = ppsched_config_create(&made, 2, 4, 3, &attempt->own.environment, &attempt->error);
+    return take_config(attempt, status, made);
+}
+
+/* The second variant has a map. */
+static void prepare_map(struct attempt *attempt)
+{
+    if (attempt->variant == 1)
+        expect_ok(ppsched_config_set_placement(attempt->own.config, PPSCHED_PLACEMENT_MAP, (uint32_t[]){0, 1, 1, 0}, 4, NULL),
+                  NULL);
+}
+
+static ppsched_status config_copy(struct attempt *attempt)
+{
+    ppsched_config *made = UNTOUCHED;
+    ppsched_status status = ppsched_config_copy(&made, attempt->own.config, &attempt->error);
+    return take_config(attempt, status, made);
+}
+
+/* To fewer stages, to more, and with ends. */
+static ppsched_status config_with_stages(struct attempt *attempt)
+{
+    static const int stages[] = {2, 8, 12};
+    const ppsched_model_end end = {.forward_time = 0.5};
+    const ppsched_model_end *ends = attempt->variant == 2 ? &end : NULL;
+    ppsched_config *made = UNTOUCHED;
+    ppsched_status status = ppsched_config_with_stages(&made, attempt->own.config, stages[attempt->variant], ends, ends,
+                                                       &attempt->error);
+    return take_config(attempt, status, made);
+}
+
+static ppsched_status config_with_microbatches(struct attempt *attempt)
+{
+    ppsched_config *made = UNTOUCHED;
+    ppsched_status status = ppsched_config_with_microbatches(&made, attempt->own.config, 8, &attempt->error);
+    return take_config(attempt, status, made);
+}
+
+static ppsched_status config_set_placement(struct attempt *attempt)
+{
+    return ppsched_config_set_placement(attempt->own.config, PPSCHED_PLACEMENT_MAP, (uint32_t[]){1, 0, 0, 1}, 4,
+                                        &attempt->error);
+}
+
+/* A list that is there already, and a new one. */
+static ppsched_status config_set_values(struct attempt *attempt)
+{
+    static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_TIMES};
+    return ppsched_config_set_values(attempt->own.config, quantities[attempt->variant], (double[]){4, 3, 2, 1}, 4,
+                                     &attempt->error);
+}
+
+/* The first option, another value, and another option. */
+static ppsched_status config_set_option(struct attempt *attempt)
+{
+    struct handles *own = &attempt->own;
+    return ppsched_config_set_option(attempt->variant == 0 ? own->plain : own->config,
+                                     attempt->variant < 2 ? "group_size" : "effort", "3", &attempt->error);
+}
+
+/* Two placements, with and without a limit; then the objective. */
+static void prepare_bound(struct attempt *attempt)
+{
+    static const int32_t placements[] = {PPSCHED_PLACEMENT_LOOP, PPSCHED_PLACEMENT_V};
+    expect_ok(ppsched_config_set_placement(attempt->own.config, placements[attempt->variant & 1], NULL, 0, NULL), NULL);
+    if ((attempt->variant & 2) != 0)
+        set_number(attempt->own.config, PPSCHED_MEM_LIMIT, 3);
+}
+
+static ppsched_status lower_bound(struct attempt *attempt)
+{
+    int32_t objective = (attempt->variant & 4) != 0 ? PPSCHED_OBJECTIVE_SPAN : PPSCHED_OBJECTIVE_MAKESPAN;
+    ppsched_bound bound;
+    prepare_bytes(&bound, sizeof bound);
+    bound.size = sizeof bound;
+    ppsched_status status = ppsched_lower_bound(&bound, attempt->own.config, objective, &attempt->error);
+    return take_bytes(attempt, status, &bound.device, sizeof bound - offsetof(ppsched_bound, device));
+}
+
+/* --- builders --- */
+
+static ppsched_status builder_create(struct attempt *attempt)
+{
+    ppsched_builder *made = UNTOUCHED;
+    ppsched_status status = ppsched_builder_create(&made, attempt->own.config, &attempt->error);
+    return take_builder(attempt, status, made);
+}
+
+/* Ops behind others, and the first of a device. */
+static ppsched_status builder_append(struct attempt *attempt)
+{
+    ppsched_op ops[50];
+    for (uint32_t i = 0; i < 50; i++)
+        ops[i] = (ppsched_op){.kind = PPSCHED_KIND_B, .microbatch = i % 4, .stage = i % 3};
+    return ppsched_builder_append(attempt->own.builder, (uint32_t)attempt->variant, ops, 50, &attempt->error);
+}
+
+static ppsched_status builder_set_name(struct attempt *attempt)
+{
+    return ppsched_builder_set_name(attempt->own.builder, "another", &attempt->error);
+}
+
+static ppsched_status builder_finish(struct attempt *attempt)
+{
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_builder_finish(&made, attempt->own.builder, &attempt->error);
+    return take_schedule(attempt, status, made);
+}
+
+/* --- schedules --- */
+
+/* Every strategy, for the problem that it can serve; without limits, and with little memory. */
+static ppsched_config *suited(const struct attempt *attempt, ppsched_strategy_info *info)
+{
+    const struct handles *own = &attempt->own;
+    *info = (ppsched_strategy_info){.size = sizeof *info};
+    assert_int_equal(ppsched_strategy_describe((uint32_t)attempt->variant / 2, info), PPSCHED_OK);
+    return ppsched_strategy_fits(info->name, own->config, NULL) == PPSCHED_OK ? own->config : own->plain;
+}
+
+static void prepare_strategy(struct attempt *attempt)
+{
+    ppsched_strategy_info info;
+    ppsched_error error;
+    expect_ok(ppsched_config_set_option(attempt->own.config, "group_size", NULL, &error), &error);
+    ppsched_config *config = suited(attempt, &info);
+    expect_ok(ppsched_strategy_fits(info.name, config, &error), &error);
+    if (attempt->variant % 2 == 1)
+        set_number(config, PPSCHED_MEM_LIMIT, 3);
+}
+
+static ppsched_status schedule_generate(struct attempt *attempt)
+{
+    ppsched_strategy_info info;
+    ppsched_config *config = suited(attempt, &info);
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_generate(&made, config, info.name, &attempt->error);
+    return take_schedule(attempt, status, made);
+}
+
+/* One microbatch after the other. */
+static ppsched_status generate(void *user, const ppsched_config *config, ppsched_builder *builder)
+{
+    ppsched_status status = PPSCHED_OK;
+    (void)user;
+    for (uint32_t i = 0; i < 2 * ppsched_config_microbatches(config) * 2 && status == PPSCHED_OK; i++) {
+        const ppsched_op op = {.kind = i % 2 == 0 ? PPSCHED_KIND_F : PPSCHED_KIND_B, .stage = i / 2 % 2 == 0 ? 0 : 1,
+                               .microbatch = i / 4};
+        status = ppsched_builder_append(builder, op.stage, &op, 1, NULL);
+    }
+    return status;
+}
+
+static ppsched_status schedule_generate_with(struct attempt *attempt)
+{
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_generate_with(&made, attempt->own.plain, "own", generate, NULL, &attempt->error);
+    return take_schedule(attempt, status, made);
+}
+
+#define HEAD "{\"devices\": 2, \"stages\": 2, \"microbatches\": 1, \"iterations\": 1, \"queues\": "
+#define QUEUES "[{\"ops\": [\"0F0\", \"0B0\"]}, {\"ops\": [\"1F0\", \"1B0\"]}]"
+
+/* Pairs of ops, rows that show the placement, and objects. */
+static ppsched_status schedule_import(struct attempt *attempt)
+{
+    static const char *const texts[] = {"0F0,1F1\n1F0,0F1\n", "1F0,,,,,,\n0F0\n",
+                                        "0F0,0F1,0B0,0B1,3F0,3F1,3B0,3B1\n1F0,1F1,1B0,1B1,2F0,2F1,2B0,2B1\n",
+                                        HEAD QUEUES "}", HEAD QUEUES ", \"name\": \"caf\\u00e9\"}",
+                                        HEAD QUEUES ", \"placement\": \"map\", \"stage_devices\": [0, 1]}"};
+    const char *text = texts[attempt->variant];
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_import(&made, attempt->variant < 3 ? PPSCHED_FORMAT_CSV : PPSCHED_FORMAT_JSON,
+                                                    text, strlen(text), &attempt->own.environment, &attempt->error);
+    return take_schedule(attempt, status, made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SHORTAGE(config_create, .variants = 1),
+        SHORTAGE(config_copy, .variants = 2, .prepare = prepare_map),
+        SHORTAGE(config_with_stages, .variants = 3),
+        SHORTAGE(config_with_microbatches, .variants = 2, .prepare = prepare_map),
+        SHORTAGE(config_set_placement, .variants = 1),
+        SHORTAGE(config_set_values, .variants = 2),
+        SHORTAGE(config_set_option, .variants = 3),
+        SHORTAGE(lower_bound, .variants = 8, .prepare = prepare_bound),
+        SHORTAGE(builder_create, .variants = 1),
+        SHORTAGE(builder_append, .variants = 2),
+        SHORTAGE(builder_set_name, .variants = 1),
+        SHORTAGE(builder_finish, .variants = 1),
+        SHORTAGE(schedule_generate, .variants = 2 * (int)ppsched_strategy_count(), .prepare = prepare_strategy),
+        SHORTAGE(schedule_generate_with, .variants = 1, .or_status = PPSCHED_ERROR_CALLBACK),
+        SHORTAGE(schedule_import, .variants = 6),
+    };
+    return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that check, lower, time, explain and write schedules, while memory runs out; and calls that need none. */
+#include "support/shortage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- is it right --- */
+
+/* Good ones and a bad one, with findings. */
+static ppsched_status check(struct attempt *attempt)
+{
+    const struct handles *own = &attempt->own;
+    const ppsched_schedule *schedules[] = {own->schedule, own->lowered, own->broken};
+    struct {
+        size_t count;
+        ppsched_finding findings[64];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_check(schedules[attempt->variant], out.findings, 64, &out.count, &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+/* One that comes to its end, one that hangs, one without comm ops. */
+static ppsched_status schedule_prove(struct attempt *attempt)
+{
+    const struct handles *own = &attempt->own;
+    const ppsched_schedule *schedules[] = {own->lowered, own->hanging, own->schedule};
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR, .rendezvous = 1,
+                                         .blocking = attempt->variant == 1};
+    struct {
+        size_t count;
+        ppsched_wait circle[8];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_schedule_prove(schedules[attempt->variant], &model, out.circle, 8, &out.count,
+                                                   &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+static ppsched_status schedule_edges(struct attempt *attempt)
+{
+    struct {
+        size_t count;
+        ppsched_edge edges[4];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_schedule_edges(attempt->own.lowered, out.edges, 4, &out.count, &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+static ppsched_status schedule_buffers(struct attempt *attempt)
+{
+    struct {
+        uint32_t slots;
+        ppsched_op_buffer buffers[200];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_schedule_buffers(attempt->own.lowered, 1, out.buffers, 200, &out.slots, &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+/* --- lowering --- */
+
+/* All lowerings, with all passes. */
+static ppsched_status schedule_lower(struct attempt *attempt)
+{
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = attempt->variant, .split_backwards = 1,
+                                           .unshard = 1, .reduce_grad = 1,
+                                           .defer_receives = attempt->variant == PPSCHED_LOWERING_PYTORCH};
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_lower(&made, attempt->own.schedule, attempt->own.config, &options,
+                                                   &attempt->error);
+    return take_schedule(attempt, status, made);
+}
+
+/* --- times --- */
+
+/* Everything, earliest starts alone, ops without times, and one that cannot be run. */
+static ppsched_status evaluate(struct attempt *attempt)
+{
+    const struct handles *own = &attempt->own;
+    const ppsched_schedule *schedules[] = {own->schedule, own->schedule, own->lowered, own->broken};
+    ppsched_timeline *made = UNTOUCHED;
+    ppsched_status status = ppsched_evaluate(&made, schedules[attempt->variant],
+                                             attempt->variant < 3 ? own->config : own->plain,
+                                             attempt->variant == 1 ? PPSCHED_EVALUATE_EARLIEST_ONLY : 0, &attempt->error);
+    return take_timeline(attempt, status, made);
+}
+
+/* Two channel models, and one in which the schedule hangs. */
+static ppsched_status evaluate_transfers(struct attempt *attempt)
+{
+    const struct handles *own = &attempt->own;
+    const ppsched_channel_model model = {.size = sizeof model, .rendezvous = 1, .batched = attempt->variant == 1,
+                                         .blocking = attempt->variant == 2};
+    ppsched_timeline *made = UNTOUCHED;
+    ppsched_status status = ppsched_evaluate_transfers(&made, attempt->variant < 2 ? own->lowered : own->hanging,
+                                                       attempt->variant < 2 ? own->config : own->plain,
+                                                       attempt->variant == 0 ? NULL : &model, 0, &attempt->error);
+    return take_timeline(attempt, status, made);
+}
+
+static ppsched_status timeline_critical_path(struct attempt *attempt)
+{
+    struct {
+        size_t count;
+        ppsched_critical_op path[64];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_timeline_critical_path(attempt->own.timeline, out.path, 64, &out.count, &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+static ppsched_status timeline_sensitivities(struct attempt *attempt)
+{
+    ppsched_sensitivity out[4];
+    prepare_bytes(out, sizeof out);
+    ppsched_status status = ppsched_timeline_sensitivities(attempt->own.timeline, attempt->variant + PPSCHED_OBJECTIVE_SPAN, 0,
+                                                           out, 4, &attempt->error);
+    return take_bytes(attempt, status, out, sizeof out);
+}
+
+/* --- texts --- */
+
+/* A format for each variant, of the schedules that it can hold. */
+static void choose(const struct attempt *attempt, const ppsched_schedule **schedule, const ppsched_timeline **timeline,
+                   int32_t *format)
+{
+    static const int32_t formats[] = {PPSCHED_FORMAT_TEXT,         PPSCHED_FORMAT_CSV,  PPSCHED_FORMAT_JSON,
+                                      PPSCHED_FORMAT_CHROME_TRACE, PPSCHED_FORMAT_SAIL, PPSCHED_FORMAT_MEGATRON,
+                                      PPSCHED_FORMAT_DEEPSPEED};
+    const struct handles *own = &attempt->own;
+    *format = formats[attempt->variant];
+    *schedule = attempt->variant < 5 ? own->lowered : own->pipeline;
+    *timeline = attempt->variant < 5 ? own->crossing : own->piped;
+}
+
+static int32_t take_text(void *user, const char *data, size_t size)
+{
+    fwrite(data, 1, size, user);
+    return 0;
+}
+
+/* What cannot be written whole is not begun. */
+static ppsched_status export(struct attempt *attempt)
+{
+    const ppsched_schedule *schedule;
+    const ppsched_timeline *timeline;
+    int32_t format;
+    choose(attempt, &schedule, &timeline, &format);
+    ppsched_status status = ppsched_export(schedule, timeline, format, NULL, take_text, attempt->result, &attempt->error);
+    if (status == PPSCHED_ERROR_NO_MEMORY)
+        assert_int_equal(ftell(attempt->result), 0);
+    return status;
+}
+
+static ppsched_status export_to_buffer(struct attempt *attempt)
+{
+    struct {
+        size_t needed;
+        char text[30000];
+    } out;
+    const ppsched_schedule *schedule;
+    const ppsched_timeline *timeline;
+    int32_t format;
+    choose(attempt, &schedule, &timeline, &format);
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_export_to_buffer(schedule, timeline, format, NULL, out.text, sizeof out.text, &out.needed,
+                                                     &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+/* Every runtime, of three schedules. */
+static ppsched_status schedule_launch(struct attempt *attempt)
+{
+    const struct handles *own = &attempt->own;
+    const ppsched_schedule *schedules[] = {own->pipeline, own->schedule, own->lowered};
+    struct {
+        size_t needed;
+        char text[1000];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_schedule_launch(schedules[attempt->variant % 3],
+                                                    PPSCHED_RUNTIME_MEGATRON + attempt->variant / 3, NULL, out.text,
+                                                    sizeof out.text, &out.needed, &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+/* --- calls that need none --- */
+
+/* Makes a call and expects that it asked for no memory. */
+#define NO_MEMORY_FOR(call)                                                                                                    \
+    do {                                                                                                                       \
+        (void)(call);                                                                                                          \
+        assert_int_equal(own->host.asked, asked);                                                                              \
+    } while (0)
+
+static int32_t go_on(void *user, double share, double best)
+{
+    (void)user, (void)share, (void)best;
+    return 0;
+}
+
+static void test_configs_and_builders(void **state)
+{
+    struct handles handles, *own = &handles;
+    (void)state;
+    make_handles(own, 0);
+    int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_config_devices(own->config));
+    NO_MEMORY_FOR(ppsched_config_stages(own->config));
+    NO_MEMORY_FOR(ppsched_config_microbatches(own->config));
+    NO_MEMORY_FOR(ppsched_config_iterations(own->config));
+    NO_MEMORY_FOR(ppsched_config_placement(own->config));
+    NO_MEMORY_FOR(ppsched_config_values(own->config, PPSCHED_FORWARD_TIMES, NULL));
+    NO_MEMORY_FOR(ppsched_config_validate(own->config, NULL));
+    NO_MEMORY_FOR(ppsched_config_set_iterations(own->config, 2, NULL));
+    NO_MEMORY_FOR(ppsched_config_set_weight_versions(own->config, 2, NULL));
+    NO_MEMORY_FOR(ppsched_config_set_progress(own->config, go_on, NULL));
+    NO_MEMORY_FOR(ppsched_strategy_fits("interleaved_1f1b", own->config, NULL));
+    NO_MEMORY_FOR(ppsched_builder_set_flushes(own->builder, 0, NULL));
+    NO_MEMORY_FOR(ppsched_builder_set_weight_versions(own->builder, 2, NULL));
+    destroy_handles(own);
+}
+
+static void test_schedules_and_timelines(void **state)
+{
+    struct handles handles, *own = &handles;
+    ppsched_metrics metrics = {.size = sizeof metrics};
+    ppsched_device_metrics device = {.size = sizeof device};
+    ppsched_idle idle = {.size = sizeof idle};
+    ppsched_memory_point points[64];
+    double slack[4];
+    (void)state;
+    make_handles(own, 0);
+    int asked = own->host.asked;
+    const ppsched_queue *queue = ppsched_schedule_queue(own->schedule, 1);
+    NO_MEMORY_FOR(ppsched_schedule_queue(own->schedule, 1));
+    NO_MEMORY_FOR(ppsched_queue_ops(queue, NULL));
+    NO_MEMORY_FOR(ppsched_queue_device(queue));
+    NO_MEMORY_FOR(ppsched_schedule_name(own->schedule));
+    NO_MEMORY_FOR(ppsched_schedule_devices(own->schedule));
+    NO_MEMORY_FOR(ppsched_schedule_stages(own->schedule));
+    NO_MEMORY_FOR(ppsched_schedule_microbatches(own->schedule));
+    NO_MEMORY_FOR(ppsched_schedule_iterations(own->schedule));
+    NO_MEMORY_FOR(ppsched_schedule_placement(own->schedule));
+    NO_MEMORY_FOR(ppsched_schedule_device_of(own->schedule, 1, 1));
+    NO_MEMORY_FOR(ppsched_schedule_flushes(own->schedule));
+    NO_MEMORY_FOR(ppsched_schedule_weight_versions(own->schedule));
+    NO_MEMORY_FOR(ppsched_schedule_op_count(own->schedule));
+    NO_MEMORY_FOR(ppsched_schedule_retain(own->schedule));
+    NO_MEMORY_FOR((ppsched_schedule_release(own->schedule), 0));
+    NO_MEMORY_FOR(ppsched_timeline_schedule(own->timeline));
+    NO_MEMORY_FOR(ppsched_timeline_spans(own->timeline, 1, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_latest_starts(own->timeline, 1, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_metrics(own->timeline, &metrics));
+    NO_MEMORY_FOR(ppsched_timeline_device_metrics(own->timeline, 1, &device));
+    NO_MEMORY_FOR(ppsched_timeline_idle(own->timeline, 1, &idle));
+    NO_MEMORY_FOR(ppsched_timeline_memory(own->timeline, 1, points, 64, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_slack(own->timeline, slack, 2, slack, 4, NULL));
+    destroy_handles(own);
+}
+
+static void test_plans_and_frees(void **state)
+{
+    struct handles handles, *own = &handles;
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    (void)state;
+    make_handles(own, 1);
+    int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_plan_count(own->plan));
+    NO_MEMORY_FOR(ppsched_plan_candidate(own->plan, 0, &candidate));
+    NO_MEMORY_FOR((ppsched_plan_destroy(own->plan), 0));
+    NO_MEMORY_FOR((ppsched_builder_destroy(own->builder), 0));
+    NO_MEMORY_FOR((ppsched_timeline_destroy(own->timeline), 0));
+    NO_MEMORY_FOR((ppsched_config_destroy(own->config), 0));
+    own->plan = NULL;
+    own->builder = NULL;
+    own->timeline = NULL;
+    own->config = NULL;
+    destroy_handles(own);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SHORTAGE(check, .variants = 3),
+        SHORTAGE(schedule_prove, .variants = 3),
+        SHORTAGE(schedule_edges, .variants = 1),
+        SHORTAGE(schedule_buffers, .variants = 1),
+        SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 1),
+        SHORTAGE(evaluate, .variants = 4),
+        SHORTAGE(evaluate_transfers, .variants = 3),
+        SHORTAGE(timeline_critical_path, .variants = 1),
+        SHORTAGE(timeline_sensitivities, .variants = 2),
+        SHORTAGE(export, .variants = 7),
+        SHORTAGE(export_to_buffer, .variants = 7),
+        SHORTAGE(schedule_launch, .variants = 15),
+        cmocka_unit_test(test_configs_and_builders),
+        cmocka_unit_test(test_schedules_and_timelines),
+        cmocka_unit_test(test_plans_and_frees),
+    };
+    return cmocka_run_group_tests_name("allocation_use", tests, NULL, NULL);
+}
