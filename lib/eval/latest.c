@@ -70,7 +70,7 @@ static void run_device(struct sweep *sweep, uint32_t device)
     while (track->op > track->end) {
         const ppsched_op *last = track->op - 1, *unit = last > track->end && ppi_unit_length(last - 1) == 2 ? last - 1 : last;
         size_t length = (size_t)(track->op - unit);
-        if (unit->microbatch < sweep->iteration_start)
+        if (unit->microbatch < sweep->iteration_start && ppi_is_compute(unit->kind)) /* comm ops may stand anywhere */
             return;
         double time = latest_of(sweep, unit, length, track->span - length, track->clock);
         if (time < 0)
