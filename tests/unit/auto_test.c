@@ -249,6 +249,21 @@ static void test_times_too_large(void **state)
     ppsched_config_destroy(config);
 }
 
+/* The strategies that it tries and that refuse are not what the caller asked about. */
+static void test_success_leaves_the_error_alone(void **state)
+{
+    ppsched_config *config = make_config(2, 4, 3);
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error = {.status = -1, .message = "mine"};
+    (void)state;
+    set_number(config, PPSCHED_MEM_LIMIT, 2); /* too little for some */
+    assert_int_equal(ppsched_schedule_generate(&schedule, config, "auto", &error), PPSCHED_OK);
+    assert_int_equal(error.status, -1);
+    assert_string_equal(error.message, "mine");
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_no_effort),
         cmocka_unit_test(test_times_at_the_edge),
         cmocka_unit_test(test_times_too_large),
+        cmocka_unit_test(test_success_leaves_the_error_alone),
     };
     return cmocka_run_group_tests_name("auto", tests, NULL, NULL);
 }
