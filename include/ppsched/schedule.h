@@ -82,7 +82,7 @@ PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
 PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device, const ppsched_op *ops,
                                                   size_t count, ppsched_error *error);
 
-/* Name of the schedule (copied, default "custom"); whether iterations flush (default 1); versions of the weights that
+/* Name of the schedule (UTF-8, copied, default "custom"); whether iterations flush (default 1); versions of the weights that
  * live at once (1 to 1024, default 1). Errors: ARGUMENT, RANGE, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name, ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes, ppsched_error *error);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/builder.h"
 
+#include <string.h>
+
 #include "api/null.h"
+#include "base/utf8.h"
 #include "check/check.h"
 
 ppsched_status ppsched_builder_create(ppsched_builder **out, const ppsched_config *config, ppsched_error *error)
@@ -84,6 +87,9 @@ ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *na
 {
     PPI_REQUIRE(builder);
     PPI_REQUIRE(name);
+    size_t size = strlen(name), broken = ppi_find_broken_utf8(name, size);
+    if (broken < size)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the name is no UTF-8 from byte %zu on", broken);
     char *copy = ppi_copy_text(&builder->host, name);
     if (copy == NULL)
         return ppi_fail_memory(error, "the name");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 
 struct sink {
     char *buffer;
@@ -40,15 +41,18 @@ static void put_unsigned(struct sink *sink, size_t value)
 
 enum { LONGEST_QUOTE = 64 };
 
-/* A text that the caller gave: what would break the line becomes '?', and what is too long for a message is cut. */
+/* A text that the caller gave: what would break the line or is no UTF-8 becomes '?', and what is too long for a message is
+ * cut. */
 static void put_quoted(struct sink *sink, const char *text)
 {
-    size_t length = 0;
-    for (; length < LONGEST_QUOTE && text[length] != '\0'; length++) {
-        bool control = (unsigned char)text[length] < 0x20 || text[length] == 0x7F;
-        put(sink, control ? "?" : &text[length], 1);
+    const char *end = text + strlen(text), *start = text;
+    while (text < end && text - start < LONGEST_QUOTE) {
+        size_t length = ppi_utf8_length(text, (size_t)(end - text));
+        bool is_bad = length == 0 || (unsigned char)*text < 0x20 || *text == 0x7F;
+        put(sink, is_bad ? "?" : text, is_bad ? 1 : length);
+        text += is_bad ? 1 : length;
     }
-    if (text[length] != '\0')
+    if (text < end)
         put(sink, "...", 3);
 }
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /* Writes `format` to `buffer` and ends it with a NUL; what does not fit is cut off at a whole UTF-8 character. Conversions:
- * %s text (NULL: "(null)"), %q a caller's text (shortened, without control characters), %u unsigned, %d int, %zu size_t,
- * %lld long long, %g double (shortest form that reads back), %%. */
+ * %s text (NULL: "(null)"), %q a caller's text (shortened, in UTF-8, without control characters), %u unsigned, %d int,
+ * %zu size_t, %lld long long, %g double (shortest form that reads back), %%. */
 void ppi_format(char *buffer, size_t capacity, const char *format, va_list arguments);
 
 /* The same with its arguments at once. */

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/* Number of bytes of the character that begins here, 0 where none does. */
-static size_t character_length(const unsigned char *text, size_t size)
+size_t ppi_utf8_length(const char *text, size_t size)
 {
-    unsigned char lead = text[0], low = 0x80, high = 0xBF; /* bounds of the second byte */
+    const unsigned char *bytes = (const unsigned char *)text;
+    unsigned char lead = bytes[0], low = 0x80, high = 0xBF; /* bounds of the second byte */
     size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
     if (length < 2)
         return length;
@@ -18,10 +18,10 @@ static size_t character_length(const unsigned char *text, size_t size)
         low = 0x90;
     if (lead == 0xF4)
         high = 0x8F; /* above 0x10FFFF */
-    if (size < length || text[1] < low || text[1] > high)
+    if (size < length || bytes[1] < low || bytes[1] > high)
         return 0;
     for (size_t i = 2; i < length; i++)
-        if ((text[i] & 0xC0u) != 0x80u)
+        if ((bytes[i] & 0xC0u) != 0x80u)
             return 0;
     return length;
 }
@@ -38,7 +38,7 @@ size_t ppi_find_broken_utf8(const char *text, size_t size)
                 continue;
             }
         }
-        size_t length = character_length((const unsigned char *)text + i, size - i);
+        size_t length = ppi_utf8_length(text + i, size - i);
         if (length == 0)
             return i;
         i += length;

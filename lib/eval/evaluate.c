@@ -124,7 +124,7 @@ static void warn_of_limit(const ppsched_timeline *timeline)
 {
     uint32_t d = timeline->metrics.limit_device;
     if (d != PPSCHED_NONE)
-        ppi_log(&timeline->host, PPSCHED_LOG_WARNING, "%s: device %u needs %g memory, over its limit %g",
+        ppi_log(&timeline->host, PPSCHED_LOG_WARNING, "%q: device %u needs %g memory, over its limit %g",
                 timeline->schedule->name, d, timeline->devices[d].peak_memory, timeline->devices[d].memory_limit);
 }
 

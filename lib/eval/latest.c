@@ -68,18 +68,19 @@ static void run_device(struct sweep *sweep, uint32_t device)
     double *latest = sweep->timeline->latest + (span - sweep->timeline->spans), clock = track->clock;
     while (op > end) {
         size_t length = op - end >= 2 && ppi_unit_length(op - 2) == 2 ? 2 : 1;
+        const ppsched_op *unit = op - length;
         PPI_PREFETCH(op, -PPI_AHEAD);
         PPI_PREFETCH(span, -PPI_AHEAD);
         PPI_PREFETCH(latest, -PPI_AHEAD);
-        if (op[-(ptrdiff_t)length].microbatch < sweep->iteration_start)
-            break;
-        double time = latest_of(&sweep->loop, op - length, length, span - length, clock);
+        if (unit->microbatch < sweep->iteration_start && ppi_is_compute(unit->kind))
+            break; /* of the iteration before; comm ops may stand anywhere */
+        double time = latest_of(&sweep->loop, unit, length, span - length, clock);
         if (time < 0)
             break;
         for (size_t i = 0; i < length; i++)
             *--latest = time;
         clock = time;
-        op -= length;
+        op = unit;
         span -= length;
     }
     track->op = op;

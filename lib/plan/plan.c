@@ -120,8 +120,10 @@ static int32_t tell(void *user, double share, double best)
 {
     const struct share *whole = user;
     const ppsched_config *config = whole->plan->config;
+    size_t count = whole->plan->count;
+    double done = count > 0 ? ((double)whole->done + share) / (double)count : 1;
     (void)best;
-    return config->progress(config->progress_user, ((double)whole->done + share) / (double)whole->plan->count, whole->best);
+    return config->progress(config->progress_user, done, whole->best);
 }
 
 /* Evaluates all candidates; those of `view`, which stands for the plan but has memory of its own for each one's problem. */

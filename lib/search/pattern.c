@@ -95,9 +95,9 @@ static bool place(struct ppi_pattern *pattern, const struct ppi_problem *problem
     double duration = letter == PPI_F ? own->duration[PPI_STEP_F] : own->input;
     uint32_t count = taken(problem, stage, letter);
     double start = first_room(slots, count, ready, duration, pattern->period);
-    double at = within(start, pattern->period);
     if (start < 0)
         return false;
+    double at = within(start, pattern->period);
     slots[count] = (struct ppi_slot){at, at + duration};
     pattern->start[stage * 2 + letter] = start;
     return true;

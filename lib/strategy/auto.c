@@ -66,7 +66,9 @@ static ppsched_status try_strategy(struct search *search, const struct ppi_strat
     if (status != PPSCHED_OK && error != NULL)
         *error = reason;
     if (status == PPSCHED_OK)
-        status = ppi_evaluate(&timeline, schedule, search->plain, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
+        status = ppi_evaluate(&timeline, schedule, search->plain, PPSCHED_EVALUATE_EARLIEST_ONLY, &reason);
+    if (status != PPSCHED_OK && error != NULL)
+        *error = reason;
     if (status == PPSCHED_OK && timeline->metrics.limit_device == PPSCHED_NONE &&
         objective_of(search, timeline) < search->objective)
         take(search, schedule, objective_of(search, timeline));

@@ -245,6 +245,32 @@ static void test_other_ops(void **state)
     ppsched_config_destroy(config);
 }
 
+/* A comm op of an iteration may stand behind ops of the next one, whose latest starts are as without it. */
+static void test_late_comm_op(void **state)
+{
+    static const char *const first[] = {"0F0", "0B0", "0F1", "0B1"};
+    static const char *const second[] = {"1F0", "1I0", "1W0", "1F1", "1I1", "1W1", "1SEND_B0"};
+    static const double wanted[] = {1, 2, 4, 6, 7, 9, 10};
+    ppsched_config *config = make_config(2, 2, 1);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    append_tokens(builder, 0, first, 4);
+    append_tokens(builder, 1, second, 7);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    const double *latest = ppsched_timeline_latest_starts(timeline, 1, NULL);
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        assert_true(latest[i] == wanted[i]);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
 static void test_zero_times(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2);
@@ -271,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_mismatch_and_overflow),
         cmocka_unit_test(test_delay_per_pair),
         cmocka_unit_test(test_other_ops),
+        cmocka_unit_test(test_late_comm_op),
         cmocka_unit_test(test_zero_times),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);

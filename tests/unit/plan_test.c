@@ -247,11 +247,18 @@ static void test_progress(void **state)
     ppsched_config *config = make_config(4, 4, 12);
     ppsched_plan *plan = NULL;
     double last = 0;
+    const ppsched_plan_options none = {.size = sizeof none, .placements = 1 << PPSCHED_PLACEMENT_DEFAULT};
     (void)state;
     expect_ok(ppsched_config_set_progress(config, stop_at_half, &last), NULL);
     expect_ok(ppsched_plan_create(&plan, config, NULL, NULL), NULL);
     assert_int_equal(ppsched_plan_run(plan, NULL), PPSCHED_ERROR_CANCELLED);
     assert_true(last >= 0.5 && last < 0.6);
+    ppsched_plan_destroy(plan);
+    last = 0;
+    expect_ok(ppsched_plan_create(&plan, config, &none, NULL), NULL);
+    assert_int_equal(ppsched_plan_count(plan), 0);
+    assert_int_equal(ppsched_plan_run(plan, NULL), PPSCHED_ERROR_CANCELLED);
+    assert_true(last == 1);
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(config);
 }

@@ -56,6 +56,12 @@ static void test_names(void **state)
     longest[sizeof longest - 1] = '\0';
     assert_int_equal(ppsched_strategy_find(longest, &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_non_null(strstr(error.message, "xxx...\"; did you mean"));
+    assert_int_equal(ppsched_strategy_find("a\xFF\xC3\xA4\xC3", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_non_null(strstr(error.message, "\"a?\xC3\xA4?\"; did you mean"));
+    memset(longest, 'x', 63);
+    memcpy(longest + 63, "\xC3\xA4\xC3\xA4", 5); /* a character of two bytes is not cut in two */
+    assert_int_equal(ppsched_strategy_find(longest, &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_non_null(strstr(error.message, "x\xC3\xA4...\"; did you mean"));
     assert_int_equal(ppsched_strategy_find("", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_int_equal(ppsched_strategy_find(NULL, &found, &error), PPSCHED_ERROR_ARGUMENT);
 }
