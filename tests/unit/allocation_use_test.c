@@ -259,6 +259,11 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_timeline_idle(own->timeline, 1, &idle));
     NO_MEMORY_FOR(ppsched_timeline_memory(own->timeline, 1, points, 64, NULL));
     NO_MEMORY_FOR(ppsched_timeline_slack(own->timeline, slack, 2, slack, 4, NULL));
+    ppsched_timeline *reusable = NULL;
+    assert_int_equal(ppsched_evaluate(&reusable, own->schedule, own->config, PPSCHED_EVALUATE_REUSABLE, NULL), PPSCHED_OK);
+    asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_timeline_update(reusable, own->config, NULL));
+    ppsched_timeline_destroy(reusable);
     destroy_handles(own);
 }
 

@@ -42,11 +42,7 @@ static void test_sized_result(void **state)
     longer.known.size = sizeof longer;
     expect_ok(ppsched_lower_bound(&longer.known, config, PPSCHED_OBJECTIVE_SPAN, &error), &error);
     assert_true(longer.known.size == sizeof longer && longer.newer[15] == 0 && longer.known.value == 7);
-    memset(&longer, 0xAA, sizeof longer);
     longer.known.size = offsetof(ppsched_bound, work);
-    expect_ok(ppsched_lower_bound(&longer.known, config, PPSCHED_OBJECTIVE_SPAN, &error), &error);
-    assert_true(longer.known.value == 7 && ((unsigned char *)&longer.known.work)[0] == 0xAA);
-    longer.known.size = 0;
     assert_int_equal(ppsched_lower_bound(&longer.known, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_STRUCT_SIZE);
     assert_non_null(strstr(error.message, "sizeof"));
     ppsched_config_destroy(config);
