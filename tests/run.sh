@@ -15,6 +15,16 @@ install_python_modules yaml:python3-yaml matplotlib:python3-matplotlib numpy:pyt
   wheel:python3-wheel pip:python3-pip ensurepip:python3-venv
 pkg-config --exists cmocka || apt_install libcmocka-dev
 
+# Other platforms; where these packages cannot be had, the tests skip them.
+platforms=()
+command -v musl-gcc >/dev/null || platforms+=(musl-tools)
+command -v qemu-s390x >/dev/null || platforms+=(qemu-user)
+command -v s390x-linux-gnu-gcc >/dev/null || platforms+=(gcc-s390x-linux-gnu)
+[ -e /usr/s390x-linux-gnu/lib/crt1.o ] || platforms+=(libc6-dev-s390x-cross)
+[ -e /usr/share/i18n/locales/de_DE ] || platforms+=(locales)
+echo 'int main(void) { return 0; }' | gcc -m32 -x c -o /dev/null - 2>/dev/null || platforms+=("gcc-$(gcc -dumpversion)-multilib")
+apt_install ${platforms[@]+"${platforms[@]}"} || echo "the tests skip some platforms" >&2
+
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 only=
 failed_builds=0

@@ -13,7 +13,7 @@ apt_install() {
   fi
   echo "installing $*" >&2
   $sudo env DEBIAN_FRONTEND=noninteractive sh -c \
-    'apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"' sh "$@" >/dev/null
+    'apt-get update -qq && apt-get install -y -qq --no-remove --no-install-recommends "$@"' sh "$@" >/dev/null
 }
 
 # install_tools COMMAND:PACKAGE ...

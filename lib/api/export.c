@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "api/null.h"
@@ -50,6 +52,7 @@ ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_ti
 struct buffer {
     char *text;
     size_t capacity, needed;
+    bool is_counted; /* false: there are more bytes than a size_t can tell */
 };
 
 static int32_t write_to_buffer(void *user, const char *data, size_t size)
@@ -57,19 +60,21 @@ static int32_t write_to_buffer(void *user, const char *data, size_t size)
     struct buffer *buffer = user;
     if (buffer->needed <= buffer->capacity && size <= buffer->capacity - buffer->needed)
         memcpy(buffer->text + buffer->needed, data, size);
-    buffer->needed += size;
-    return 0;
+    buffer->is_counted = ppi_add_size(&buffer->needed, buffer->needed, size);
+    return !buffer->is_counted;
 }
 
 ppsched_status ppsched_export_to_buffer(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
                                         const ppsched_export_options *options, char *buffer, size_t capacity, size_t *needed,
                                         ppsched_error *error)
 {
-    struct buffer target = {buffer, buffer != NULL ? capacity : 0, 0};
+    struct buffer target = {buffer, buffer != NULL ? capacity : 0, 0, true};
     PPI_REQUIRE(needed);
     if (capacity > 0)
         PPI_REQUIRE(buffer);
     ppsched_status status = ppsched_export(schedule, timeline, format, options, write_to_buffer, &target, error);
+    if (!target.is_counted)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the text has more than %zu bytes, which no buffer can hold", SIZE_MAX);
     if (status != PPSCHED_OK)
         return status;
     *needed = target.needed;

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes that cannot overflow unseen, and doubles that are told apart. */
+/* Sizes that cannot overflow unseen; doubles that are told apart, and rounded as the results need it. */
 #ifndef PPSCHED_BASE_CHECKED_H
 #define PPSCHED_BASE_CHECKED_H
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Results are the same to the last bit everywhere where each operation rounds to a double of IEEE 754. */
+#if FLT_RADIX != 2 || DBL_MANT_DIG != 53 || DBL_MAX_EXP != 1024 || DBL_MIN_EXP != -1021
+#error "double must be the 64 bits of IEEE 754"
+#elif FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 2
+#error "arithmetic must round to double; on 32-bit x86 compile with -msse2 -mfpmath=sse"
+#elif defined __FAST_MATH__
+#error "arithmetic must be that of the source: compile without -ffast-math and -Ofast"
+#endif
 
 /* *out = a * b; false, and *out untouched, where that does not fit. */
 static inline bool ppi_mul_size(size_t *out, size_t a, size_t b)

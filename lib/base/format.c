@@ -32,7 +32,7 @@ static void put_signed(struct sink *sink, long long value)
     put(sink, digits, ppi_integer_to_text(digits, value));
 }
 
-static void put_unsigned(struct sink *sink, size_t value)
+static void put_unsigned(struct sink *sink, uint64_t value)
 {
     if (value > INT64_MAX / 10) /* the last digit apart, as all of it may not fit */
         put_unsigned(sink, value / 10), value %= 10;

@@ -226,7 +226,7 @@ static ppsched_status make_room(struct climb *climb, ppsched_error *error)
 {
     const struct ppi_host *host = &climb->problem->host;
     size_t cells = (size_t)climb->problem->stages * climb->problem->microbatches;
-    climb->count = climb->schedule->op_count;
+    climb->count = (size_t)climb->schedule->op_count;
     climb->ops = climb->schedule->ops;
     climb->level = ppi_allocate(host, climb->count, sizeof *climb->level);
     climb->forward = ppi_allocate(host, 2 * cells, sizeof *climb->forward);

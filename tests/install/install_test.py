@@ -84,7 +84,7 @@ class InstallTest(unittest.TestCase):
     def test_report(self):
         self.make_report(self.prefix / "bin" / "ppsched")
 
-    def subproject(self, source, languages):
+    def subproject(self, source, languages, library):
         project = self.folder / f"outside{source.suffix}"
         (project / "subprojects").mkdir(parents=True)
         (project / "subprojects" / "ppsched").symlink_to(ROOT)
@@ -93,15 +93,15 @@ class InstallTest(unittest.TestCase):
             f"project('outside', {languages})\n"
             f"executable('consumer', '{source.name}', dependencies: dependency('ppsched', fallback: 'ppsched'))\n",
             encoding="utf-8")
-        run("meson", "setup", project / "build", project)
+        run("meson", "setup", project / "build", project, f"-Ddefault_library={library}")
         run("meson", "compile", "-C", project / "build", "consumer")
         self.assertEqual(run(project / "build" / "consumer"), "makespan 33")
 
     def test_subproject(self):
-        self.subproject(CONSUMER, "'c'")
+        self.subproject(CONSUMER, "'c'", "shared")
 
     def test_cpp_subproject(self):
-        self.subproject(CPP_CONSUMER, "'cpp', default_options: 'cpp_std=c++17'")
+        self.subproject(CPP_CONSUMER, "'cpp', default_options: 'cpp_std=c++17'", "static")
 
     @unittest.skipUnless(all(importlib.util.find_spec(name) for name in ("venv", "pip", "setuptools", "wheel")),
                          "pip, venv, setuptools or wheel is missing")
