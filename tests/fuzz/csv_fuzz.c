@@ -2,8 +2,6 @@
 /* The CSV reader. With a fuzzer: see docs/contributing.md; without one: the corpus, by main.c. */
 #include "fuzz/import.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     (void)fuzz_import(PPSCHED_FORMAT_CSV, (const char *)data, size);

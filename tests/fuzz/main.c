@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a fuzz target without a fuzzer: each file of the directory that is given. */
-#include <dirent.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "fuzz/harness.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include <dirent.h>
 
 /* Runs one file; the memory is as large as the file, so that a sanitizer sees the first byte too far. */
 static int run_file(const char *path)

@@ -2,6 +2,7 @@
 /* The readers over thousands of texts: what each strategy's schedule is written as reads back as it was; cut off anywhere, and
  * with bytes changed, it is read or refused as fuzz/import.h says. The draws are the same in each run. */
 #include "fuzz/import.h"
+#include "fuzz/round_trip.h"
 #include "support/problem.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static ppsched_schedule *read_again(const ppsched_schedule *schedule, int32_t fo
     return again;
 }
 
-static void expect_round_trip(const ppsched_schedule *schedule)
+static void expect_both_round_trips(const ppsched_schedule *schedule)
 {
     ppsched_schedule *csv = read_again(schedule, PPSCHED_FORMAT_CSV), *json = read_again(schedule, PPSCHED_FORMAT_JSON);
     assert_string_equal(ppsched_schedule_name(json), ppsched_schedule_name(schedule));
@@ -63,7 +64,7 @@ static void test_round_trips(void **state)
                     ppsched_schedule *schedule = try_strategy(strategy, devices, microbatches, iterations);
                     if (schedule == NULL)
                         continue;
-                    expect_round_trip(schedule);
+                    expect_both_round_trips(schedule);
                     ppsched_schedule_release(schedule);
                     compared++;
                 }

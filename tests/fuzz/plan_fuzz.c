@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans: any options for any problem. The ranking is as the header says, the candidates' figures are those of their timelines,
+ * the least limit is one under which something fits, and all comes out the same again. A plan that is stopped, or runs out of
+ * memory, may be run again. */
+#include "fuzz/problem.h"
+#include "fuzz/timeline.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LARGEST_TEXT = 24, LARGEST_LIST = 4, MOST_CANDIDATES = 24, MOST_LINE = 4000 };
+
+/* Options with what they point to. */
+struct choice {
+    ppsched_plan_options options;
+    const char *strategies[LARGEST_LIST];
+    char texts[LARGEST_LIST][LARGEST_TEXT];
+    uint32_t chunks[LARGEST_LIST], group_sizes[LARGEST_LIST], microbatches[LARGEST_LIST];
+    double memory_limits[LARGEST_LIST];
+    ppsched_channel_model channel;
+    ppsched_model_end embedding, head;
+    struct handed handed;
+};
+
+/* Stops a plan at its call number `stop` (0: never). */
+struct listener {
+    uint32_t calls, stop;
+    double share, best;
+};
+
+static int32_t listen(void *user, double share, double best)
+{
+    struct listener *listener = user;
+    EXPECT(share >= listener->share && share <= 1 && best <= listener->best);
+    listener->share = share;
+    listener->best = best;
+    return ++listener->calls == listener->stop;
+}
+
+/* --- options --- */
+
+/* A small number; seldom one that no problem has. */
+static uint32_t take_count(struct bytes *bytes, uint32_t largest)
+{
+    uint8_t code = take_u8(bytes);
+    return code < 250 ? 1 + code % largest : code == 250 ? 0 : code == 251 ? UINT32_MAX : PPSCHED_MAX_CELLS + 1;
+}
+
+static uint32_t take_counts(struct bytes *bytes, uint32_t *list, uint32_t largest, const uint32_t **out)
+{
+    uint32_t count = take_below(bytes, 3);
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = take_count(bytes, largest);
+    *out = count > 0 || take_u8(bytes) == 255 ? list : NULL;
+    return count;
+}
+
+/* Names of strategies, seldom unknown ones. Without an effort `auto` would take long, and is left out. */
+static void take_strategies(struct bytes *bytes, struct choice *choice)
+{
+    choice->options.strategy_count = take_below(bytes, LARGEST_LIST + 1);
+    choice->options.strategies = choice->options.strategy_count > 0 ? choice->strategies : NULL;
+    for (uint32_t i = 0; i < choice->options.strategy_count; i++) {
+        ppsched_strategy_info info = {.size = sizeof info};
+        uint8_t code = take_u8(bytes);
+        EXPECT(ppsched_strategy_describe(code % ppsched_strategy_count(), &info) == PPSCHED_OK);
+        choice->strategies[i] = info.alias_count > 0 && code >= 128 ? info.aliases[0] : info.name;
+        if (strcmp(info.name, "auto") == 0 && choice->options.effort == 0)
+            choice->strategies[i] = "1f1b";
+        if (code >= 252)
+            choice->strategies[i] = code == 255 ? NULL : take_text(bytes, choice->texts[i], LARGEST_TEXT);
+        if (choice->strategies[i] != NULL && strstr(choice->strategies[i], "uto") != NULL && choice->options.effort == 0)
+            choice->strategies[i] = "zbv";
+    }
+}
+
+static void take_lists(struct bytes *bytes, struct choice *choice)
+{
+    ppsched_plan_options *options = &choice->options;
+    take_strategies(bytes, choice);
+    options->chunk_count = take_counts(bytes, choice->chunks, 3, &options->chunks);
+    options->group_size_count = take_counts(bytes, choice->group_sizes, 8, &options->group_sizes);
+    options->microbatch_count = take_counts(bytes, choice->microbatches, 8, &options->microbatches);
+    options->memory_limit_count = take_below(bytes, 3);
+    options->memory_limits = options->memory_limit_count > 0 ? choice->memory_limits : NULL;
+    for (uint32_t i = 0; i < options->memory_limit_count; i++)
+        choice->memory_limits[i] = take_any_number(bytes);
+}
+
+/* Returns what is handed over. */
+static const ppsched_plan_options *take_options(struct bytes *bytes, struct choice *choice)
+{
+    ppsched_plan_options *options = &choice->options;
+    uint8_t form = take_u8(bytes), ends = take_u8(bytes);
+    *choice = (struct choice){.options = {.objective = form % 4 == 3 ? (int32_t)take_integer(bytes) : form % 4 % 3}};
+    options->effort = form >= 248 ? 13u + take_u8(bytes) : form >> 2 & 1;
+    options->lowering = (form >> 3 & 1) != 0 ? (int32_t)take_below(bytes, 6) - 1 : 0;
+    options->placements = (form >> 4 & 1) != 0 ? take_u8(bytes) : 0;
+    take_lists(bytes, choice);
+    choice->channel = take_channel(bytes);
+    options->channel = (ends & 1) != 0 ? &choice->channel : NULL;
+    if ((ends & 6) == 6)
+        choice->embedding = take_end(bytes);
+    if ((ends & 24) == 24)
+        choice->head = take_end(bytes);
+    options->embedding = (ends & 6) == 6 ? &choice->embedding : NULL;
+    options->head = (ends & 24) == 24 ? &choice->head : NULL;
+    return hand_over(bytes, &choice->handed, options, sizeof *options);
+}
+
+/* --- what comes out --- */
+
+static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t index)
+{
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    EXPECT(ppsched_plan_candidate(plan, index, &candidate) == PPSCHED_OK);
+    return candidate;
+}
+
+static int group_of(const ppsched_candidate *candidate)
+{
+    return candidate->fits ? 0 : candidate->status == PPSCHED_OK ? 1 : 2;
+}
+
+static void expect_ranked(const ppsched_plan *plan)
+{
+    ppsched_candidate before = {0};
+    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate candidate = candidate_of(plan, i);
+        int group = group_of(&candidate);
+        EXPECT(candidate.evaluated == 1 && (candidate.reason != NULL) == (candidate.status == PPSCHED_ERROR_REFUSED));
+        EXPECT(candidate.status == PPSCHED_OK || (candidate.status == PPSCHED_ERROR_REFUSED && candidate.reason[0] != '\0'));
+        EXPECT(group == 2 || (candidate.fits == 1) == (candidate.limit_device == PPSCHED_NONE));
+        EXPECT(group != 0 || candidate.bound <= candidate.step_time * (1 + 1e-9));
+        if (i > 0) {
+            EXPECT(group_of(&before) <= group);
+            EXPECT(group != 0 || group_of(&before) != 0 || before.step_time <= candidate.step_time * (1 + 1e-9));
+            EXPECT(group != 1 || group_of(&before) != 1 || before.excess <= candidate.excess);
+        }
+        before = candidate;
+    }
+}
+
+static void launch(const ppsched_schedule *schedule)
+{
+    char line[MOST_LINE];
+    for (int32_t runtime = PPSCHED_RUNTIME_MEGATRON; runtime <= PPSCHED_RUNTIME_SAIL; runtime++) {
+        size_t needed = 0;
+        ppsched_error error = fresh_error();
+        if (accepted(ppsched_schedule_launch(schedule, runtime, NULL, line, sizeof line, &needed, &error), &error))
+            EXPECT(strlen(line) == needed && needed > 0);
+    }
+}
+
+/* The candidate's own timeline has its figures, and its own problem its sizes. */
+static void expect_remade(const ppsched_plan *plan, size_t index)
+{
+    ppsched_candidate candidate = candidate_of(plan, index);
+    ppsched_timeline *timeline = NULL;
+    ppsched_config *config = NULL;
+    ppsched_error error = fresh_error();
+    ppsched_status status = ppsched_plan_timeline(&timeline, plan, index, &error);
+    EXPECT(accepted(status, &error) == (candidate.status == PPSCHED_OK || timeline != NULL));
+    if (status != PPSCHED_OK) {
+        EXPECT(status == PPSCHED_ERROR_REFUSED || status == PPSCHED_ERROR_INVALID_SCHEDULE);
+        EXPECT(strcmp(error.message, candidate.reason) == 0);
+        return;
+    }
+    ppsched_metrics metrics = fuzz_metrics(timeline);
+    EXPECT(metrics.makespan == candidate.makespan && metrics.span == candidate.span);
+    EXPECT(metrics.peak_memory == candidate.peak_memory && metrics.limit_device == candidate.limit_device);
+    EXPECT(accepted(ppsched_plan_config(&config, plan, index, &error), &error));
+    EXPECT(ppsched_config_stages(config) == candidate.stages && ppsched_config_microbatches(config) == candidate.microbatches);
+    expect_parts_to_sum(timeline);
+    launch(ppsched_timeline_schedule(timeline));
+    ppsched_config_destroy(config);
+    ppsched_timeline_destroy(timeline);
+}
+
+/* Under the least limit the candidate that it is of fits. */
+static void expect_least_limit(const ppsched_plan *plan)
+{
+    double least = -1;
+    size_t index = 0;
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error = fresh_error();
+    ppsched_status status = ppsched_plan_least_limit(&least, &index, plan, &error);
+    if (!accepted(status, &error)) {
+        EXPECT(status == PPSCHED_ERROR_REFUSED || status == PPSCHED_ERROR_RANGE);
+        return;
+    }
+    EXPECT(least >= 0 && isfinite(least) && index < ppsched_plan_count(plan));
+    EXPECT(accepted(ppsched_plan_config(&config, plan, index, &error), &error));
+    EXPECT(accepted(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, &least, 1, &error), &error));
+    EXPECT(accepted(ppsched_schedule_generate(&schedule, config, candidate_of(plan, index).strategy, &error), &error));
+    EXPECT(accepted(ppsched_evaluate(&timeline, schedule, config, 0, &error), &error));
+    EXPECT(fuzz_metrics(timeline).limit_device == PPSCHED_NONE);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+/* --- running --- */
+
+static bool same_candidates(const ppsched_plan *a, const ppsched_plan *b)
+{
+    bool is_same = ppsched_plan_count(a) == ppsched_plan_count(b);
+    for (size_t i = 0; i < ppsched_plan_count(a) && is_same; i++) {
+        ppsched_candidate one = candidate_of(a, i), other = candidate_of(b, i);
+        is_same = (one.reason == NULL) == (other.reason == NULL) &&
+                  (one.reason == NULL || strcmp(one.reason, other.reason) == 0);
+        one.reason = other.reason = NULL;
+        is_same = is_same && memcmp(&one, &other, sizeof one) == 0;
+    }
+    return is_same;
+}
+
+/* Runs a plan; sometimes stops it, or lets an allocation fail, and runs it again. */
+static ppsched_status run(ppsched_plan *plan, struct meter *meter, struct listener *listener, struct bytes *bytes)
+{
+    ppsched_error error = fresh_error();
+    uint8_t form = take_u8(bytes);
+    *listener = (struct listener){.stop = form % 4 == 1 ? 1 + form / 4 : 0, .best = INFINITY};
+    meter->until_failure = form % 4 == 2 ? 1 + form : 0;
+    ppsched_status status = ppsched_plan_run(plan, &error);
+    meter->until_failure = 0;
+    (void)accepted(status, &error);
+    EXPECT((status == PPSCHED_ERROR_NO_MEMORY) == meter->has_failed);
+    EXPECT((status == PPSCHED_ERROR_CANCELLED) == (listener->stop > 0 && listener->calls >= listener->stop));
+    meter->has_failed = false;
+    if (status == PPSCHED_ERROR_NO_MEMORY || status == PPSCHED_ERROR_CANCELLED) {
+        *listener = (struct listener){.best = INFINITY};
+        error = fresh_error();
+        status = ppsched_plan_run(plan, &error);
+        (void)accepted(status, &error);
+    }
+    EXPECT(status == PPSCHED_OK || status == PPSCHED_ERROR_RANGE);
+    return status;
+}
+
+/* Evaluates a few in any order, which makes no difference, and then all. */
+static void run_plans(ppsched_plan *plan, ppsched_plan *again, struct meter *meter, struct listener *listener,
+                      struct bytes *bytes)
+{
+    for (uint32_t i = take_below(bytes, 3); i > 0; i--) {
+        size_t index = take_u8(bytes);
+        ppsched_error error = fresh_error();
+        ppsched_status status = ppsched_plan_evaluate(again, index, &error);
+        EXPECT(accepted(status, &error) || index >= ppsched_plan_count(again) || status == PPSCHED_ERROR_RANGE);
+    }
+    ppsched_status status = run(plan, meter, listener, bytes);
+    EXPECT(run(again, meter, listener, bytes) == status);
+    if (status != PPSCHED_OK)
+        return;
+    EXPECT(same_candidates(plan, again));
+    expect_ranked(plan);
+    if (ppsched_plan_count(plan) > 0) {
+        expect_remade(plan, 0);
+        expect_remade(plan, take_u8(bytes) % ppsched_plan_count(plan));
+    }
+    if (take_u8(bytes) % 8 == 7)
+        expect_least_limit(plan);
+}
+
+static ppsched_plan *create(const ppsched_config *config, const ppsched_plan_options *options)
+{
+    ppsched_plan *plan = NULL;
+    ppsched_error error = fresh_error();
+    ppsched_status status = ppsched_plan_create(&plan, config, options, &error);
+    EXPECT(accepted(status, &error) == (plan != NULL));
+    EXPECT(status == PPSCHED_OK || status == PPSCHED_ERROR_ARGUMENT || status == PPSCHED_ERROR_STRUCT_SIZE ||
+           status == PPSCHED_ERROR_RANGE || status == PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    return plan;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct largest largest = {3, 2, 6, 2};
+    struct bytes bytes = {data, size};
+    struct meter meter = {0};
+    struct listener listener = {.best = INFINITY};
+    struct choice choice;
+    ppsched_config *config = take_problem(&bytes, &largest, &meter);
+    EXPECT(ppsched_config_set_progress(config, listen, &listener) == PPSCHED_OK);
+    const ppsched_plan_options *options = take_options(&bytes, &choice);
+    ppsched_plan *plan = create(config, options), *again = create(config, options);
+    ppsched_config_destroy(config); /* the plans have what they need */
+    memset(&choice, 0x5A, sizeof choice);
+    EXPECT((plan != NULL) == (again != NULL));
+    if (plan != NULL && ppsched_plan_count(plan) <= MOST_CANDIDATES)
+        run_plans(plan, again, &meter, &listener, &bytes);
+    ppsched_plan_destroy(again);
+    ppsched_plan_destroy(plan);
+    EXPECT(meter.used == 0);
+    return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz/problem.h"
+
+static ppsched_config *take_sizes(struct bytes *bytes, const struct largest *largest, struct meter *meter)
+{
+    ppsched_environment environment = metered_environment(meter);
+    ppsched_error error = fresh_error();
+    ppsched_config *config = NULL;
+    uint32_t devices = 1 + take_below(bytes, largest->devices), chunks = 1 + take_below(bytes, largest->chunks);
+    uint32_t missing = take_below(bytes, 8) == 7 ? take_below(bytes, devices * chunks) : 0;
+    EXPECT(accepted(ppsched_config_create(&config, devices, devices * chunks - missing,
+                                          1 + take_below(bytes, largest->microbatches), &environment, &error), &error));
+    EXPECT(accepted(ppsched_config_set_iterations(config, 1 + take_below(bytes, largest->iterations), &error), &error));
+    return config;
+}
+
+static void take_placement(struct bytes *bytes, ppsched_config *config)
+{
+    uint32_t map[LARGEST_STAGES], stages = ppsched_config_stages(config);
+    uint8_t placement = take_u8(bytes);
+    ppsched_error error = fresh_error();
+    if (placement == PPSCHED_PLACEMENT_MAP)
+        for (uint32_t s = 0; s < stages; s++)
+            map[s] = take_below(bytes, ppsched_config_devices(config));
+    if (placement <= PPSCHED_PLACEMENT_MAP)
+        accepted(ppsched_config_set_placement(config, placement, map, stages, &error), &error);
+}
+
+/* One list of numbers: for all, a stage, a device or a pair of either. */
+static void take_list(struct bytes *bytes, ppsched_config *config)
+{
+    double values[LARGEST_STAGES * LARGEST_STAGES];
+    uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
+    const uint32_t counts[] = {1, stages, devices, stages * stages, devices * devices};
+    int32_t quantity = 1 + (int32_t)take_below(bytes, PPSCHED_GRADIENT_BYTES);
+    uint32_t form = take_u8(bytes), count = counts[form % 5];
+    bool is_negative = quantity == PPSCHED_MEM_BACKWARD_INPUT || quantity == PPSCHED_MEM_BACKWARD_WEIGHT;
+    ppsched_error error = fresh_error();
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = form < 200 ? take_number(bytes) : take_any_number(bytes);
+        values[i] = is_negative ? -values[i] : values[i];
+    }
+    accepted(ppsched_config_set_values(config, quantity, values, count, &error), &error);
+}
+
+ppsched_config *take_problem(struct bytes *bytes, const struct largest *largest, struct meter *meter)
+{
+    ppsched_config *config = take_sizes(bytes, largest, meter);
+    take_placement(bytes, config);
+    for (uint32_t lists = take_below(bytes, 10); lists > 0; lists--)
+        take_list(bytes, config);
+    return config;
+}
+
+ppsched_channel_model take_channel(struct bytes *bytes)
+{
+    uint8_t flags = take_u8(bytes);
+    return (ppsched_channel_model){.size = sizeof(ppsched_channel_model), .order = flags == 255 ? -1 : flags % 4,
+                                   .rendezvous = flags >> 2 & 1, .batched = flags >> 3 & 1, .blocking = flags >> 4 & 1};
+}
+
+ppsched_model_end take_end(struct bytes *bytes)
+{
+    double (*take)(struct bytes *) = take_u8(bytes) < 192 ? take_number : take_any_number;
+    ppsched_model_end end = {.forward_time = take(bytes), .backward_time = take(bytes), .backward_input_time = take(bytes),
+                             .backward_weight_time = take(bytes), .mem_forward = take(bytes),
+                             .mem_backward_input = -take(bytes), .mem_static = take(bytes), .mem_weights = take(bytes)};
+    end.mem_backward_weight = take_u8(bytes) < 224 ? -(end.mem_forward + end.mem_backward_input) : take(bytes);
+    return end;
+}
