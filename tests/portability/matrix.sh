@@ -117,7 +117,7 @@ else
   for flags in -O0 -O2 -O3 '-O3 -march=native'; do
     platform "clang $flags" clang clang "$flags"
   done
-  AR=llvm-ar platform 'clang -O3 -flto' 'clang lld llvm' clang '-O3 -flto -fuse-ld=lld'
+  platform 'clang -O3 -flto' 'clang lld llvm' clang '-O3 -flto -fuse-ld=lld -Wno-unused-command-line-argument'
   platform 'gcc -m32 -O2' "$multilib" 'gcc -m32' -O2
   platform 'clang -m32 -O2' "clang $multilib" 'clang -m32' -O2
   platform 'musl-gcc -O2' musl-tools musl-gcc '-O2 -static'
