@@ -4,6 +4,10 @@
  * Conventions. Every function is `ppsched_<object>_<verb>`. A call that can fail returns a ppsched_status; what it makes goes
  * out through its first argument, written on success only, and belongs to the caller. What is returned by pointer is borrowed
  * from the object it was asked of. The last argument is an optional record for the details of an error.
+ * Structs that may grow are sized: their first field is `size`, which the caller sets to sizeof. Any size from that of the
+ * struct's first release on is taken, to 4096. Fields that a caller of an older release does not have count as zero in what a
+ * call reads, and are left out of what it fills. Bytes of a newer caller that the library does not know must be zero in what a
+ * call reads, and become zero in what it fills. Anything else is STRUCT_SIZE, and nothing is touched.
  * Units: times and memory are doubles in units of the caller's choice. */
 #ifndef PPSCHED_PPSCHED_H
 #define PPSCHED_PPSCHED_H

@@ -7,7 +7,7 @@
 
 ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_channel_model *model, ppsched_error *error)
 {
-    ppsched_status status = ppi_take_sized(own, sizeof *own, offsetof(ppsched_channel_model, blocking), model,
+    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_channel_model, batched), model,
                                            "ppsched_channel_model", error);
     if (status != PPSCHED_OK)
         return status;

@@ -96,7 +96,8 @@ ppsched_status ppsched_timeline_metrics(const ppsched_timeline *timeline, ppsche
 {
     if (timeline == NULL)
         return PPSCHED_ERROR_ARGUMENT;
-    return ppi_give_sized(metrics, &timeline->metrics, sizeof timeline->metrics);
+    return ppi_give_sized(metrics, &timeline->metrics, sizeof timeline->metrics,
+                          PPI_SIZE_UP_TO(ppsched_metrics, peak_memory));
 }
 
 ppsched_status ppsched_timeline_device_metrics(const ppsched_timeline *timeline, uint32_t device,
@@ -104,14 +105,16 @@ ppsched_status ppsched_timeline_device_metrics(const ppsched_timeline *timeline,
 {
     if (queue_of(timeline, device, NULL) == NULL)
         return PPSCHED_ERROR_ARGUMENT;
-    return ppi_give_sized(metrics, &timeline->devices[device], sizeof timeline->devices[device]);
+    return ppi_give_sized(metrics, &timeline->devices[device], sizeof timeline->devices[device],
+                          PPI_SIZE_UP_TO(ppsched_device_metrics, memory_limit));
 }
 
 ppsched_status ppsched_timeline_idle(const ppsched_timeline *timeline, uint32_t device, ppsched_idle *idle)
 {
     if (queue_of(timeline, device, NULL) == NULL || timeline->idle == NULL)
         return PPSCHED_ERROR_ARGUMENT;
-    return ppi_give_sized(idle, &timeline->idle[device], sizeof timeline->idle[device]);
+    return ppi_give_sized(idle, &timeline->idle[device], sizeof timeline->idle[device],
+                          PPI_SIZE_UP_TO(ppsched_idle, head_of_line));
 }
 
 ppsched_status ppsched_timeline_memory(const ppsched_timeline *timeline, uint32_t device, ppsched_memory_point *points,

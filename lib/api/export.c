@@ -6,9 +6,6 @@
 #include "base/sized.h"
 #include "format/formats.h"
 
-/* Size of the struct in release 0.1. */
-#define OPTIONS_V1 (offsetof(ppsched_export_options, time_scale) + sizeof(double))
-
 static ppsched_status check_arguments(const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                                       const struct ppi_format *format, const ppsched_export_options *options,
                                       ppsched_error *error)
@@ -34,8 +31,8 @@ ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_ti
     const struct ppi_format *row = ppi_format_of(format);
     if (row == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no format %d", format);
-    ppsched_status status = ppi_take_sized(&taken, sizeof taken, OPTIONS_V1, options, "ppsched_export_options",
-                                           error);
+    ppsched_status status = ppi_take_sized(&taken, sizeof taken, PPI_SIZE_UP_TO(ppsched_export_options, time_scale), options,
+                                           "ppsched_export_options", error);
     if (status == PPSCHED_OK)
         status = check_arguments(schedule, timeline, row, &taken, error);
     if (status != PPSCHED_OK)

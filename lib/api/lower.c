@@ -44,7 +44,8 @@ ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_sche
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(options);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof own, options, "ppsched_lower_options", error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_lower_options, defer_receives), options,
+                                           "ppsched_lower_options", error);
     if (status == PPSCHED_OK)
         status = check_options(&own, config, error);
     if (status == PPSCHED_OK)

@@ -138,7 +138,8 @@ ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *con
     ppsched_channel_model channel;
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof own, options, "ppsched_plan_options", error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_plan_options, head), options,
+                                           "ppsched_plan_options", error);
     if (status == PPSCHED_OK)
         status = check_options(&own, error);
     if (status == PPSCHED_OK && own.channel != NULL) {
@@ -238,7 +239,7 @@ ppsched_status ppsched_plan_candidate(const ppsched_plan *plan, size_t candidate
         own.bytes = from->bytes;
         own.messages = from->messages;
     }
-    return ppi_give_sized(out, &own, sizeof own);
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_candidate, messages));
 }
 
 ppsched_status ppsched_plan_config(ppsched_config **out, const ppsched_plan *plan, size_t candidate, ppsched_error *error)

@@ -30,7 +30,7 @@ ppsched_status ppsched_strategy_describe(uint32_t strategy, ppsched_strategy_inf
         .aliases = row->aliases,
         .searches = row->plan != NULL,
     };
-    return ppi_give_sized(info, &own, sizeof own);
+    return ppi_give_sized(info, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_strategy_info, reserved));
 }
 
 ppsched_status ppsched_strategy_option(uint32_t strategy, uint32_t option, ppsched_option_info *info)
@@ -48,7 +48,7 @@ ppsched_status ppsched_strategy_option(uint32_t strategy, uint32_t option, ppsch
         .choice_count = given->choices != NULL ? (uint32_t)given->maximum + 1 : 0,
         .choices = given->choices,
     };
-    return ppi_give_sized(info, &own, sizeof own);
+    return ppi_give_sized(info, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_option_info, choices));
 }
 
 ppsched_status ppsched_strategy_find(const char *name, uint32_t *out, ppsched_error *error)

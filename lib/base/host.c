@@ -14,9 +14,6 @@
 #include "base/format.h"
 #include "base/sized.h"
 
-/* Size of the struct in release 0.1. */
-#define ENVIRONMENT_V1 (offsetof(ppsched_environment, log) + sizeof(void (*)(void)))
-
 #ifdef MADV_HUGEPAGE
 /* The first touch of a page costs a fault. From a quarter of a huge page on it is cheaper to touch that one than its small
  * ones; a schedule of a million ops takes several of them. */
@@ -50,7 +47,8 @@ static void default_release(void *user, void *memory)
 ppsched_status ppi_host_take(struct ppi_host *host, const ppsched_environment *environment, ppsched_error *error)
 {
     ppsched_environment taken;
-    ppsched_status status = ppi_take_sized(&taken, sizeof taken, ENVIRONMENT_V1, environment, "ppsched_environment", error);
+    ppsched_status status = ppi_take_sized(&taken, sizeof taken, PPI_SIZE_UP_TO(ppsched_environment, log), environment,
+                                           "ppsched_environment", error);
     if (status != PPSCHED_OK)
         return status;
     if ((taken.allocate == NULL) != (taken.release == NULL))

@@ -32,12 +32,12 @@ ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void 
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_give_sized(void *given, const void *own, size_t known)
+ppsched_status ppi_give_sized(void *given, const void *own, size_t known, size_t first)
 {
     if (given == NULL)
         return PPSCHED_ERROR_ARGUMENT;
     uint32_t size = size_of(given);
-    if (size < sizeof size || size > LARGEST_STRUCT)
+    if (size < first || size > LARGEST_STRUCT)
         return PPSCHED_ERROR_STRUCT_SIZE;
     memset(given, 0, size);
     memcpy(given, own, size < known ? size : known);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of memory that runs out leave out no exported function, and memory comes from one place."""
+"""The tests of memory that runs out leave out no exported function, those of sizes no sized struct; and memory comes from one
+place."""
 import pathlib
 import re
 import unittest
@@ -23,6 +24,12 @@ def declarations():
     """Each exported function with its result and parameters."""
     found = re.findall(r"PPSCHED_API ([^;]*?\b(ppsched_\w+)\([^;]*\));", read(*HEADERS))
     return {name: text for text, name in found}
+
+
+def sized_structs():
+    """Name and fields of each struct that begins with its size."""
+    text = re.sub(r"/\*.*?\*/", "", read(*HEADERS), flags=re.S)
+    return dict(re.findall(r"^typedef struct (\w+) \{\s*uint32_t size;(.*?)^\}", text, flags=re.M | re.S))
 
 
 class AllocationTest(unittest.TestCase):
@@ -48,6 +55,20 @@ class AllocationTest(unittest.TestCase):
         allocators = re.compile(r"\b(malloc|calloc|realloc|aligned_alloc|strdup|free)\(")
         users = {str(path.relative_to(ROOT)) for path in (ROOT / "lib").rglob("*.[ch]") if allocators.search(read(path))}
         self.assertEqual(users, {"lib/base/host.c"})
+
+
+class SizedTest(unittest.TestCase):
+    def test_every_function_gets_every_size(self):
+        """A sized struct within another is of the functions that take the other."""
+        structs, wanted = sized_structs(), set()
+        self.assertGreater(len(structs), 10)
+        for function, text in declarations().items():
+            taken = {name for name in structs if re.search(rf"\b{name} \*", text)}
+            taken |= {inner for name in taken for inner in structs if re.search(rf"\b{inner} \*", structs[name])}
+            wanted |= {(function, name) for name in taken}
+        rows = re.findall(r"^ {4}ROW\((\w+), (\w+), ", read(ROOT / "tests" / "unit" / "sized_test.c"), flags=re.M)
+        self.assertEqual(sorted(rows), sorted(wanted))
+        self.assertEqual({name for _, name in rows}, set(structs))
 
 
 if __name__ == "__main__":

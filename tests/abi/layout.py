@@ -74,6 +74,11 @@ class LayoutTest(unittest.TestCase):
             if name not in FROZEN:
                 self.assertEqual(struct._fields_[0], ("size", ctypes.c_uint32), name)
 
+    def test_sized_structs_have_no_padding(self):
+        """What lies between fields, or behind the last one of an older release, is never read as a field."""
+        for name, struct in STRUCTS.items():
+            self.assertEqual(sum(ctypes.sizeof(field[1]) for field in struct._fields_), ctypes.sizeof(struct), name)
+
     def test_enums_have_values(self):
         enums = [value for value in vars(_abi).values() if isinstance(value, type) and issubclass(value, enum.IntEnum)]
         self.assertTrue(all(len(members) > 0 for members in enums if members is not enum.IntEnum))

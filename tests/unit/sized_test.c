@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sized structs in each call that reads or fills them: every size from an older caller's to a newer one's, and sizes that no
+ * caller has. tests/abi/faults.py holds the table against the headers. */
+#include "support/handles.h"
+
+#include <string.h>
+
+enum { LARGEST = 4096, DIRT = 0xA5 };
+
+/* --- calls that read one --- */
+
+static char untouched;
+#define UNTOUCHED ((void *)&untouched) /* a call that fails leaves it so */
+
+static ppsched_status create_config(struct handles *own, void *given)
+{
+    ppsched_config *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_config_create(&made, 1, 1, 1, given, NULL);
+    if (status == PPSCHED_OK)
+        ppsched_config_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static void take_schedule(ppsched_status status, ppsched_schedule *made)
+{
+    if (status == PPSCHED_OK)
+        ppsched_schedule_release(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+}
+
+static ppsched_status import(struct handles *own, void *given)
+{
+    ppsched_schedule *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_schedule_import(&made, PPSCHED_FORMAT_CSV, "0F0,0B0\n", 8, given, NULL);
+    take_schedule(status, made);
+    return status;
+}
+
+static ppsched_status lower(struct handles *own, void *given)
+{
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_lower(&made, own->schedule, own->config, given, NULL);
+    take_schedule(status, made);
+    return status;
+}
+
+static ppsched_status prove(struct handles *own, void *given)
+{
+    size_t count = 99;
+    ppsched_status status = ppsched_schedule_prove(own->lowered, given, NULL, 0, &count, NULL);
+    assert_int_equal(count, status == PPSCHED_OK ? 0 : 99);
+    return status;
+}
+
+static ppsched_status evaluate_transfers(struct handles *own, void *given)
+{
+    ppsched_timeline *made = UNTOUCHED;
+    ppsched_status status = ppsched_evaluate_transfers(&made, own->lowered, own->config, given, 0, NULL);
+    if (status == PPSCHED_OK)
+        ppsched_timeline_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status create_plan(struct handles *own, void *given)
+{
+    ppsched_plan *made = UNTOUCHED;
+    ppsched_status status = ppsched_plan_create(&made, own->plain, given, NULL);
+    if (status == PPSCHED_OK)
+        ppsched_plan_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+/* The channel model within the options. */
+static ppsched_status create_plan_for_channel(struct handles *own, void *given)
+{
+    return create_plan(own, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .channel = given});
+}
+
+static int32_t count_bytes(void *user, const char *data, size_t size)
+{
+    (void)data;
+    *(size_t *)user += size;
+    return 0;
+}
+
+static ppsched_status export(struct handles *own, void *given)
+{
+    size_t written = 0;
+    ppsched_status status = ppsched_export(own->schedule, own->timeline, PPSCHED_FORMAT_TEXT, given, count_bytes, &written,
+                                           NULL);
+    assert_int_equal(written > 0, status == PPSCHED_OK);
+    return status;
+}
+
+static ppsched_status export_to_buffer(struct handles *own, void *given)
+{
+    size_t needed = 0;
+    ppsched_status status = ppsched_export_to_buffer(own->schedule, own->timeline, PPSCHED_FORMAT_TEXT, given, NULL, 0, &needed,
+                                                     NULL);
+    assert_int_equal(needed > 0, status == PPSCHED_OK);
+    return status;
+}
+
+static ppsched_status launch(struct handles *own, void *given)
+{
+    size_t needed = 0;
+    ppsched_status status = ppsched_schedule_launch(own->pipeline, PPSCHED_RUNTIME_MEGATRON, given, NULL, 0, &needed, NULL);
+    assert_int_equal(needed > 0, status == PPSCHED_OK);
+    return status;
+}
+
+/* --- calls that fill one --- */
+
+static ppsched_status lower_bound(struct handles *own, void *given)
+{
+    return ppsched_lower_bound(given, own->config, PPSCHED_OBJECTIVE_SPAN, NULL);
+}
+
+static ppsched_status metrics(struct handles *own, void *given)
+{
+    return ppsched_timeline_metrics(own->timeline, given);
+}
+
+static ppsched_status device_metrics(struct handles *own, void *given)
+{
+    return ppsched_timeline_device_metrics(own->timeline, 1, given);
+}
+
+static ppsched_status idle(struct handles *own, void *given)
+{
+    return ppsched_timeline_idle(own->timeline, 1, given);
+}
+
+static ppsched_status candidate(struct handles *own, void *given)
+{
+    return ppsched_plan_candidate(own->plan, 0, given);
+}
+
+static ppsched_status describe(struct handles *own, void *given)
+{
+    (void)own;
+    return ppsched_strategy_describe(0, given);
+}
+
+static ppsched_status option(struct handles *own, void *given)
+{
+    uint32_t strategy = 0;
+    (void)own;
+    assert_int_equal(ppsched_strategy_find("auto", &strategy, NULL), PPSCHED_OK);
+    return ppsched_strategy_option(strategy, 0, given);
+}
+
+/* --- the table --- */
+
+struct row {
+    const char *function, *name;
+    size_t first, known; /* sizes: of the first release, of this one */
+    ppsched_status (*call)(struct handles *own, void *given);
+};
+
+/* A function, its struct, the last field that this had in its first release, and a call with all but `size` zero. */
+#define ROW(function, type, last, call)                                                                                        \
+    {#function, #type, offsetof(type, last) + sizeof(((type *)NULL)->last), sizeof(type), call}
+
+static const struct row read[] = {
+    ROW(ppsched_config_create, ppsched_environment, log, create_config),
+    ROW(ppsched_schedule_import, ppsched_environment, log, import),
+    ROW(ppsched_schedule_lower, ppsched_lower_options, defer_receives, lower),
+    ROW(ppsched_schedule_prove, ppsched_channel_model, batched, prove),
+    ROW(ppsched_evaluate_transfers, ppsched_channel_model, batched, evaluate_transfers),
+    ROW(ppsched_plan_create, ppsched_channel_model, batched, create_plan_for_channel),
+    ROW(ppsched_plan_create, ppsched_plan_options, head, create_plan),
+    ROW(ppsched_export, ppsched_export_options, time_scale, export),
+    ROW(ppsched_export_to_buffer, ppsched_export_options, time_scale, export_to_buffer),
+    ROW(ppsched_schedule_launch, ppsched_launch_options, csv, launch),
+};
+
+static const struct row filled[] = {
+    ROW(ppsched_lower_bound, ppsched_bound, least_limit, lower_bound),
+    ROW(ppsched_timeline_metrics, ppsched_metrics, peak_memory, metrics),
+    ROW(ppsched_timeline_device_metrics, ppsched_device_metrics, memory_limit, device_metrics),
+    ROW(ppsched_timeline_idle, ppsched_idle, head_of_line, idle),
+    ROW(ppsched_plan_candidate, ppsched_candidate, messages, candidate),
+    ROW(ppsched_strategy_describe, ppsched_strategy_info, reserved, describe),
+    ROW(ppsched_strategy_option, ppsched_option_info, choices, option),
+};
+
+/* --- sizes --- */
+
+/* Memory of a caller; no struct in it ever has its last bytes. */
+union memory {
+    max_align_t alignment;
+    unsigned char bytes[2 * LARGEST];
+};
+
+/* A struct of some size, all of whose bytes but `size` are `content`, with dirt behind it. */
+static void fill(union memory *memory, uint32_t size, int content)
+{
+    memset(memory, DIRT, sizeof *memory);
+    memset(memory, content, size < LARGEST ? size : LARGEST);
+    memcpy(memory, &size, sizeof size);
+}
+
+/* The status that the size alone calls for. */
+static ppsched_status wanted_for(const struct row *row, uint32_t size)
+{
+    return size < row->first || size > LARGEST ? PPSCHED_ERROR_STRUCT_SIZE : PPSCHED_OK;
+}
+
+static void expect(struct handles *own, const struct row *row, union memory *memory, ppsched_status wanted)
+{
+    uint32_t size;
+    memcpy(&size, memory, sizeof size);
+    ppsched_status status = row->call(own, memory);
+    if (status != wanted)
+        fail_msg("%s, %s of %u bytes: %s", row->function, row->name, size, ppsched_status_name(status));
+}
+
+/* A struct that is read is never written to, and what lies behind it is of no account. */
+static void read_one(struct handles *own, const struct row *row, uint32_t size)
+{
+    union memory memory, before;
+    fill(&memory, size, 0);
+    before = memory;
+    expect(own, row, &memory, wanted_for(row, size));
+    assert_memory_equal(&memory, &before, sizeof memory);
+    for (uint32_t i = (uint32_t)row->known; i < size && size <= LARGEST; i++) { /* bytes that the library does not know */
+        memory.bytes[i] = 1;
+        expect(own, row, &memory, PPSCHED_ERROR_STRUCT_SIZE);
+        memory.bytes[i] = 0;
+    }
+}
+
+/* Known fields as far as they fit, then zeros, then nothing. */
+static void fill_one(struct handles *own, const struct row *row, uint32_t size)
+{
+    union memory whole, memory, wanted;
+    fill(&whole, (uint32_t)row->known, DIRT);
+    expect(own, row, &whole, PPSCHED_OK);
+    fill(&memory, size, DIRT);
+    wanted = memory;
+    if (wanted_for(row, size) == PPSCHED_OK) {
+        memset(&wanted, 0, size);
+        memcpy(&wanted, &whole, size < row->known ? size : row->known);
+        memcpy(&wanted, &size, sizeof size);
+    }
+    expect(own, row, &memory, wanted_for(row, size));
+    assert_memory_equal(&memory, &wanted, sizeof memory);
+}
+
+static void for_each_size(const struct row *rows, size_t count,
+                          void (*visit)(struct handles *own, const struct row *row, uint32_t size))
+{
+    static const uint32_t large[] = {LARGEST - 1, LARGEST, LARGEST + 1, 65536, 4294967295u};
+    struct handles own;
+    make_handles(&own, 1);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(rows[i].first >= 16 && rows[i].first <= rows[i].known && rows[i].known < LARGEST / 2);
+        for (uint32_t size = 0; size <= rows[i].known + 17; size++)
+            visit(&own, &rows[i], size);
+        for (size_t k = 0; k < sizeof large / sizeof large[0]; k++)
+            visit(&own, &rows[i], large[k]);
+    }
+    destroy_handles(&own);
+}
+
+static void test_structs_that_are_read(void **state)
+{
+    (void)state;
+    for_each_size(read, sizeof read / sizeof read[0], read_one);
+}
+
+static void test_structs_that_are_filled(void **state)
+{
+    (void)state;
+    for_each_size(filled, sizeof filled / sizeof filled[0], fill_one);
+}
+
+/* The message names the struct and what to write. */
+static void test_message(void **state)
+{
+    ppsched_environment environment = {0};
+    ppsched_config *config = NULL;
+    ppsched_error error;
+    (void)state;
+    assert_int_equal(ppsched_config_create(&config, 1, 1, 1, &environment, &error), PPSCHED_ERROR_STRUCT_SIZE);
+    assert_string_equal(error.message, "ppsched_environment: size is 0; set it to sizeof(ppsched_environment)");
+    assert_null(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_structs_that_are_read),
+        cmocka_unit_test(test_structs_that_are_filled),
+        cmocka_unit_test(test_message),
+    };
+    return cmocka_run_group_tests_name("sized", tests, NULL, NULL);
+}
