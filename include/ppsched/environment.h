@@ -20,7 +20,7 @@ enum ppsched_log_level {
  * aligned for any type, or NULL; `release` gets what `allocate` returned, never NULL. Objects made from a config keep a
  * copy of its environment, so the functions and `user` must outlive all of them.
  * Thread-safety: the functions are called on the thread that calls the library; objects shared between threads may be
- * released on any of them. */
+ * released on any of them. Where several threads use objects of one environment at once, its functions must allow that. */
 typedef struct ppsched_environment {
     uint32_t size;
     int32_t log_level; /* messages above this level are not sent; 0 means PPSCHED_LOG_WARNING */

@@ -74,8 +74,8 @@ typedef struct ppsched_plan_options {
 
 /* The candidates for a problem. The plan copies what it needs of config and options; ppsched_plan_run alone calls the config's
  * progress callback.
- * Thread-safety: ppsched_plan_evaluate may be called by several threads at once for different candidates, if the environment's
- * allocator allows that; all else while no other thread uses the plan, or to read it. */
+ * Thread-safety: ppsched_plan_evaluate may be called by several threads at once for different candidates. Apart from that one
+ * thread at a time while it is evaluated or run; any number of threads may read it. */
 typedef struct ppsched_plan ppsched_plan;
 
 /* A candidate. Sized: the caller sets `size`. Texts are borrowed from the plan. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of memory that runs out leave out no exported function, those of sizes no sized struct; and memory comes from one
-place."""
+"""The tests of memory that runs out leave out no exported function, those of sizes no sized struct; memory comes from one
+place; and each handle says what it promises to threads."""
 import pathlib
 import re
 import unittest
@@ -69,6 +69,15 @@ class SizedTest(unittest.TestCase):
         rows = re.findall(r"^ {4}ROW\((\w+), (\w+), ", read(ROOT / "tests" / "unit" / "sized_test.c"), flags=re.M)
         self.assertEqual(sorted(rows), sorted(wanted))
         self.assertEqual({name for _, name in rows}, set(structs))
+
+
+class ThreadTest(unittest.TestCase):
+    def test_every_handle_tells_of_threads(self):
+        handles = re.findall(r"/\*((?:(?!\*/).)*)\*/\ntypedef struct (\w+) \2;", read(*HEADERS), flags=re.S)
+        self.assertEqual({name for _, name in handles},
+                         set(re.findall(r"^typedef struct (\w+) \1;", read(*HEADERS), flags=re.M)))
+        for comment, name in handles:
+            self.assertIn("Thread-safety: ", comment, name)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 #include "support/problem.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,49 +234,6 @@ static void test_least_limit_between(void **state)
     ppsched_config_destroy(config);
 }
 
-/* A thread evaluates every fourth candidate. */
-struct part {
-    ppsched_plan *plan;
-    size_t first;
-    ppsched_status status;
-};
-
-static void *evaluate_part(void *user)
-{
-    struct part *part = user;
-    for (size_t i = part->first; i < ppsched_plan_count(part->plan) && part->status == PPSCHED_OK; i += 4)
-        part->status = ppsched_plan_evaluate(part->plan, i, NULL);
-    return NULL;
-}
-
-static void test_threads(void **state)
-{
-    ppsched_config *config = make_config(4, 4, 12);
-    ppsched_plan *alone = NULL, *shared = NULL;
-    pthread_t threads[4];
-    struct part parts[4];
-    (void)state;
-    alone = make_plan(config, NULL);
-    expect_ok(ppsched_plan_create(&shared, config, NULL, NULL), NULL);
-    for (size_t i = 0; i < 4; i++) {
-        parts[i] = (struct part){shared, i, PPSCHED_OK};
-        assert_int_equal(pthread_create(&threads[i], NULL, evaluate_part, &parts[i]), 0);
-    }
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_int_equal(parts[i].status, PPSCHED_OK);
-    }
-    expect_ok(ppsched_plan_run(shared, NULL), NULL);
-    for (size_t i = 0; i < ppsched_plan_count(alone); i++) {
-        ppsched_candidate a = candidate_of(alone, i), b = candidate_of(shared, i);
-        assert_string_equal(a.strategy, b.strategy);
-        assert_true(a.step_time == b.step_time && a.group_size == b.group_size && a.peak_memory == b.peak_memory);
-    }
-    ppsched_plan_destroy(shared);
-    ppsched_plan_destroy(alone);
-    ppsched_config_destroy(config);
-}
-
 static int32_t stop_at_half(void *user, double share, double best)
 {
     double *last = user;
@@ -360,7 +316,6 @@ int main(void)
         cmocka_unit_test(test_what_varies),
         cmocka_unit_test(test_when_nothing_fits),
         cmocka_unit_test(test_least_limit_between),
-        cmocka_unit_test(test_threads),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_bad_input),
     };
