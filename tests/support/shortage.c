@@ -132,43 +132,29 @@ static void expect_same(const struct outcome *outcome, const struct outcome *wan
 
 /* --- a call that fails --- */
 
-/* The identity of all candidates: what a plan keeps while some of them are evaluated. */
-static char *candidates_text(const ppsched_plan *plan)
+/* What a failure must leave as it is: all handles, or what a plan keeps while some of its candidates are evaluated. */
+static char *state_text(const struct shortage *row, const struct handles *own)
 {
     char *text = NULL;
     size_t size = 0;
+    if (!row->keeps_work)
+        return handles_text(own);
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
-    print_plan(file, plan, 0);
+    print_plan(file, own->plan, 0);
     fclose(file);
     return text;
 }
 
-/* The call fails at its allocation number `number`: nothing has changed. False where it has no such allocation. */
-static int fails_at(const struct shortage *row, struct attempt *attempt, int number, const struct outcome *wanted)
+static void check_failure(const struct shortage *row, const struct attempt *attempt, int number, const char *before,
+                          const struct outcome *outcome)
 {
-    struct failing_allocator *host = &attempt->own.host;
-    char *before = row->keeps_work ? candidates_text(attempt->own.plan) : handles_text(&attempt->own);
-    int live = host->live, failed = host->failed;
-    host->until_failure = number;
-    struct outcome outcome = call(row, attempt);
-    failed = host->failed - failed;
-    if (failed == 0) {
-        expect_same(&outcome, wanted);
-    } else {
-        char *after = row->keeps_work ? candidates_text(attempt->own.plan) : outcome.after;
-        if (outcome.status != PPSCHED_ERROR_NO_MEMORY && (row->or_status == 0 || outcome.status != row->or_status))
-            fail_msg("variant %d: allocation %d failed, but the status is %s", attempt->variant, number,
-                     ppsched_status_name(outcome.status));
-        assert_string_equal(before, after);
-        if (row->keeps_work)
-            free(after);
-        else
-            assert_int_equal(host->live, live);
-    }
-    free(before);
-    clear_outcome(&outcome);
-    return failed > 0;
+    if (outcome->status != PPSCHED_ERROR_NO_MEMORY && (row->or_status == 0 || outcome->status != row->or_status))
+        fail_msg("variant %d: allocation %d failed, but the status is %s", attempt->variant, number,
+                 ppsched_status_name(outcome->status));
+    char *after = row->keeps_work ? state_text(row, &attempt->own) : NULL;
+    assert_string_equal(after != NULL ? after : outcome->after, before);
+    free(after);
 }
 
 static void start(const struct shortage *row, struct attempt *attempt)
@@ -178,27 +164,43 @@ static void start(const struct shortage *row, struct attempt *attempt)
         row->prepare(attempt);
 }
 
+/* The call on fresh handles, where allocation `number` fails, and then with memory. False where it has no such allocation. */
+static int fails_at(const struct shortage *row, struct attempt *attempt, int number, int keeps_failing, const char *before,
+                    const struct outcome *wanted)
+{
+    struct failing_allocator *host = &attempt->own.host;
+    start(row, attempt);
+    int live = host->live;
+    host->keeps_failing = keeps_failing;
+    host->until_failure = number;
+    struct outcome outcome = call(row, attempt);
+    int failed = host->failed > 0;
+    if (failed) {
+        check_failure(row, attempt, number, before, &outcome);
+        assert_true(host->live == live || row->keeps_work);
+        clear_outcome(&outcome);
+        outcome = call(row, attempt);
+    }
+    expect_same(&outcome, wanted);
+    clear_outcome(&outcome);
+    destroy_handles(&attempt->own);
+    return failed;
+}
+
 static void run_variant(const struct shortage *row, int variant, int keeps_failing)
 {
     struct attempt attempt = {.variant = variant};
     start(row, &attempt);
+    char *before = state_text(row, &attempt.own);
     struct outcome wanted = call(row, &attempt);
     destroy_handles(&attempt.own);
     int number = 0;
-    for (int failed = 1; failed; number += failed) {
-        start(row, &attempt);
-        attempt.own.host.keeps_failing = keeps_failing;
-        failed = fails_at(row, &attempt, number, &wanted);
-        if (failed) { /* again, with memory */
-            struct outcome again = call(row, &attempt);
-            expect_same(&again, &wanted);
-            clear_outcome(&again);
-        }
-        destroy_handles(&attempt.own);
-    }
+    while (fails_at(row, &attempt, number, keeps_failing, before, &wanted))
+        number++;
     if (number == 0)
         fail_msg("variant %d allocates nothing", variant);
     clear_outcome(&wanted);
+    free(before);
 }
 
 void run_out_of_memory(void **state)
