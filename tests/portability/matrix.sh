@@ -14,7 +14,8 @@ failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# build FOLDER COMPILER FLAGS MESON_ARGUMENTS...: the library as meson builds it, and the program as any other that uses it
+# build FOLDER COMPILER FLAGS MESON_ARGUMENTS...: the library as meson builds it, and the program as any other that uses it.
+# CC_LD may name the linker.
 # shellcheck disable=SC2086 # compiler and flags are words
 build() {
   local folder=$1 compiler=$2 flags=$3
@@ -22,7 +23,7 @@ build() {
   CC=$compiler meson setup "$folder" "$root" -Dc_args="$flags" -Dwerror=true -Dtests=false -Dpython=false \
     -Ddefault_library=static --buildtype=plain "$@" &&
     ninja -C "$folder" &&
-    $compiler $flags -std=c11 -D_POSIX_C_SOURCE=200809L -DGOLDEN_CASES="\"$root/tests/golden/cases\"" \
+    $compiler ${CC_LD:+-fuse-ld=$CC_LD} $flags -std=c11 -D_POSIX_C_SOURCE=200809L -DGOLDEN_CASES="\"$root/tests/golden/cases\"" \
       -I"$root/tests/portability/plain" -I"$root/tests" -I"$root/include" "${sources[@]}" "$folder/lib/libppsched.a" \
       -o "$folder/digest"
 }
@@ -31,7 +32,7 @@ build() {
 # shellcheck disable=SC2086
 works() {
   echo 'int main(void) { return 0; }' >"$work/probe.c"
-  $1 $2 "$work/probe.c" -o "$work/probe" && $emulator "$work/probe"
+  $1 ${CC_LD:+-fuse-ld=$CC_LD} $2 "$work/probe.c" -o "$work/probe" && $emulator "$work/probe"
 }
 
 skip() {
@@ -117,7 +118,7 @@ else
   for flags in -O0 -O2 -O3 '-O3 -march=native'; do
     platform "clang $flags" clang clang "$flags"
   done
-  platform 'clang -O3 -flto' 'clang lld llvm' clang '-O3 -flto -fuse-ld=lld -Wno-unused-command-line-argument'
+  CC_LD=lld platform 'clang -O3 -flto' 'clang lld llvm' clang '-O3 -flto'
   platform 'gcc -m32 -O2' "$multilib" 'gcc -m32' -O2
   platform 'clang -m32 -O2' "clang $multilib" 'clang -m32' -O2
   platform 'musl-gcc -O2' musl-tools musl-gcc '-O2 -static'
