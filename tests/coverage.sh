@@ -13,7 +13,7 @@ install_tools gcc:gcc meson:meson ninja:ninja-build gcovr:gcovr pkg-config:pkg-c
 pkg-config --exists cmocka || apt_install libcmocka-dev
 
 build=build-coverage
-[ -f $build/build.ninja ] || meson setup $build -Db_coverage=true -Dc_args=-fprofile-update=atomic -Doptimization=1 -Ddefault_library=shared >$build.log
+[ -f $build/build.ninja ] || meson setup $build -Db_coverage=true -Dc_args=-fprofile-update=atomic -Doptimization=0 -Ddefault_library=shared >$build.log
 meson compile -C $build >>$build.log
 find $build -name '*.gcda' -delete
 meson test -C $build --suite unit --suite golden --suite prop --suite fuzz --suite examples >>$build.log

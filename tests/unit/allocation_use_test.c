@@ -81,10 +81,11 @@ static ppsched_status evaluate(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
     const ppsched_schedule *schedules[] = {own->schedule, own->schedule, own->lowered, own->broken};
+    const uint32_t flags[] = {0, PPSCHED_EVALUATE_EARLIEST_ONLY, PPSCHED_EVALUATE_REUSABLE, 0};
     ppsched_timeline *made = UNTOUCHED;
     ppsched_status status = ppsched_evaluate(&made, schedules[attempt->variant],
                                              attempt->variant < 3 ? own->config : own->plain,
-                                             attempt->variant == 1 ? PPSCHED_EVALUATE_EARLIEST_ONLY : 0, &attempt->error);
+                                             flags[attempt->variant], &attempt->error);
     return take_timeline(attempt, status, made);
 }
 

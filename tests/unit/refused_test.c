@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a caller in C is told whose arguments cannot be served: status and words. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The call came back with the status, and words about it. */
+static void expect(ppsched_status status, ppsched_status wanted, const ppsched_error *error, const char *words)
+{
+    assert_int_equal(status, wanted);
+    if (strstr(error->message, words) == NULL)
+        fail_msg("\"%s\" says nothing of \"%s\"", error->message, words);
+}
+
+static void test_values(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_builder *builder = NULL;
+    ppsched_error error;
+    const double one = 1;
+    (void)state;
+    expect(ppsched_config_set_values(config, 99, &one, 1, &error), PPSCHED_ERROR_ARGUMENT, &error, "no quantity 99");
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    expect(ppsched_builder_set_weight_versions(builder, 0, &error), PPSCHED_ERROR_RANGE, &error, "1 to 1024");
+    assert_string_equal(ppsched_kind_text(PPSCHED_KIND_I), "input-gradient backward");
+    assert_null(ppsched_kind_text(99));
+    assert_int_equal(ppsched_op_token(NULL, NULL, 0, NULL), PPSCHED_ERROR_ARGUMENT);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
+static void test_lowering(void **state)
+{
+    static const struct {
+        ppsched_lower_options options;
+        ppsched_status status;
+        const char *words;
+    } cases[] = {
+        {{.lowering = 99}, PPSCHED_ERROR_ARGUMENT, "no lowering 99"},
+        {{.lowering = PPSCHED_LOWERING_BY_TIME}, PPSCHED_ERROR_ARGUMENT, "needs a config"},
+        {{.lowering = PPSCHED_LOWERING_PYTORCH, .reduce_grad = 2}, PPSCHED_ERROR_RANGE, "0 or 1"},
+        {{.lowering = PPSCHED_LOWERING_PYTORCH, .unshard = UINT32_MAX}, PPSCHED_ERROR_RANGE, "unshard"},
+        {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .defer_receives = 1}, PPSCHED_ERROR_ARGUMENT, "defer_receives"},
+    };
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_schedule *schedule = make_schedule(config, "1f1b"), *lowered = NULL, *again = NULL;
+    ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_PYTORCH};
+    ppsched_error error;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_lower_options wrong = cases[i].options;
+        wrong.size = sizeof wrong;
+        expect(ppsched_schedule_lower(&lowered, schedule, NULL, &wrong, &error), cases[i].status, &error, cases[i].words);
+        assert_null(lowered);
+    }
+    expect_ok(ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error), &error);
+    expect(ppsched_schedule_lower(&again, lowered, NULL, &options, &error), PPSCHED_ERROR_REFUSED, &error, "lowered already");
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+static void append(ppsched_builder *builder, uint32_t device, const char *tokens)
+{
+    char copy[256], *rest = NULL;
+    ppsched_error error;
+    snprintf(copy, sizeof copy, "%s", tokens);
+    for (char *token = strtok_r(copy, " ", &rest); token != NULL; token = strtok_r(NULL, " ", &rest)) {
+        const ppsched_op op = op_from_token(token);
+        expect_ok(ppsched_builder_append(builder, device, &op, 1, &error), &error);
+    }
+}
+
+/* Sends and receives that do not match cannot be proved safe. */
+static void test_wires(void **state)
+{
+    static const struct {
+        const char *first, *second, *words;
+    } cases[] = {
+        {"0F0 0SEND_F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", "stands there twice"},
+        {"0F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1F0 1SEND_F0 1B0 1SEND_B0", "sends to its own device, or to none"},
+        {"0SEND_F0 0F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", "stands before what it sends"},
+        {"0F0 0SEND_F0 0RECV_B0 0B0", "1F0 1B0 1SEND_B0", "is received nowhere"},
+        {"0F0 0SEND_F0 0RECV_B0 0B0", "1F0 1RECV_F0 1B0 1SEND_B0", "stands before the receive that it needs"},
+        {"0F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", "is sent nowhere"},
+    };
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR};
+    ppsched_config *config = make_config(2, 2, 1);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_builder *builder = NULL;
+        ppsched_schedule *schedule = NULL;
+        ppsched_error error;
+        expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+        append(builder, 0, cases[i].first);
+        append(builder, 1, cases[i].second);
+        expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+        expect(ppsched_schedule_prove(schedule, &model, NULL, 0, NULL, &error), PPSCHED_ERROR_INVALID_SCHEDULE, &error,
+               cases[i].words);
+        ppsched_schedule_release(schedule);
+        ppsched_builder_destroy(builder);
+    }
+    ppsched_config_destroy(config);
+}
+
+/* Values that are each in range, and sums that are not. */
+static void test_sums(void **state)
+{
+    ppsched_config *memory = make_config(4, 4, 8), *times = make_config(4, 4, 2), *plain = make_config(4, 4, 2);
+    ppsched_schedule *schedule = make_schedule(plain, "1f1b");
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error;
+    size_t bytes = 0;
+    (void)state;
+    set_number(memory, PPSCHED_MEM_FORWARD, 1e308);
+    set_number(memory, PPSCHED_MEM_BACKWARD_INPUT, 0);
+    set_number(memory, PPSCHED_MEM_BACKWARD_WEIGHT, -1e308);
+    expect(ppsched_evaluate(&timeline, schedule, memory, 0, &error), PPSCHED_ERROR_RANGE, &error, "sum of memory");
+    set_number(times, PPSCHED_FORWARD_TIMES, 1e307);
+    set_number(times, PPSCHED_BACKWARD_TIMES, 2e307);
+    expect(ppsched_evaluate(&timeline, schedule, times, 0, &error), PPSCHED_ERROR_RANGE, &error, "sum of times");
+    timeline = make_timeline(schedule, plain);
+    const ppsched_export_options options = {.size = sizeof options, .time_scale = 1e308};
+    expect(ppsched_export_to_buffer(schedule, timeline, PPSCHED_FORMAT_CHROME_TRACE, &options, NULL, 0, &bytes, &error),
+           PPSCHED_ERROR_RANGE, &error, "time_scale");
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(plain);
+    ppsched_config_destroy(times);
+    ppsched_config_destroy(memory);
+}
+
+/* Durations of overlapped pairs follow the stages, where they can. */
+static void test_stages(void **state)
+{
+    static const double by_stage[] = {2, 4, 6, 8}, by_pair[16] = {1};
+    static const uint32_t map[] = {0, 1, 1, 0};
+    ppsched_config *config = make_config(2, 4, 4), *other = NULL;
+    ppsched_error error;
+    size_t count = 0;
+    (void)state;
+    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_LOOP, NULL, 0, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_OVERLAPPED_TIMES, by_stage, 4, &error), &error);
+    expect_ok(ppsched_config_with_stages(&other, config, 2, NULL, NULL, &error), &error);
+    const double *coarse = ppsched_config_values(other, PPSCHED_OVERLAPPED_TIMES, &count);
+    assert_true(count == 2 && coarse[0] == 6 && coarse[1] == 14);
+    assert_int_equal(ppsched_config_placement(other), PPSCHED_PLACEMENT_LOOP);
+    ppsched_config_destroy(other);
+    expect_ok(ppsched_config_with_stages(&other, config, 8, NULL, NULL, &error), &error);
+    const double *fine = ppsched_config_values(other, PPSCHED_OVERLAPPED_TIMES, &count);
+    assert_true(count == 8 && fine[0] == 1 && fine[1] == 1 && fine[7] == 4);
+    ppsched_config_destroy(other);
+    other = NULL;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_OVERLAPPED_TIMES, by_pair, 16, &error), &error);
+    expect(ppsched_config_with_stages(&other, config, 2, NULL, NULL, &error), PPSCHED_ERROR_REFUSED, &error, "pairs of stages");
+    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
+    expect(ppsched_config_with_stages(&other, config, 2, NULL, NULL, &error), PPSCHED_ERROR_REFUSED, &error, "placement map");
+    assert_null(other);
+    ppsched_config_destroy(config);
+}
+
+static void test_plans(void **state)
+{
+    static const double limits[] = {9, 5};
+    const uint32_t chunks = 40000;
+    const char *const strategies[] = {"1f1b", "interleaved_1f1b"};
+    ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 2};
+    ppsched_config *config = make_config(2, 2, 4);
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, limits, 2, &error), &error);
+    expect_ok(ppsched_config_set_option(config, "group_size", "2", &error), &error); /* not 1f1b's */
+    expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+    expect_ok(ppsched_plan_run(plan, &error), &error);
+    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+        assert_int_equal(ppsched_plan_candidate(plan, i, &candidate), PPSCHED_OK);
+        assert_true(candidate.reason == NULL && isnan(candidate.memory_limit)); /* each device has its own */
+    }
+    ppsched_plan_destroy(plan);
+    plan = NULL;
+    options.chunks = &chunks;
+    options.chunk_count = 1;
+    expect(ppsched_plan_create(&plan, config, &options, &error), PPSCHED_ERROR_RANGE, &error, "40000 chunks");
+    assert_null(plan);
+    ppsched_config_destroy(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_lowering),
+                                       cmocka_unit_test(test_wires),  cmocka_unit_test(test_sums),
+                                       cmocka_unit_test(test_stages), cmocka_unit_test(test_plans)};
+    return cmocka_run_group_tests_name("refused", tests, NULL, NULL);
+}
