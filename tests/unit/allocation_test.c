@@ -169,20 +169,22 @@ static ppsched_status schedule_generate_with(struct attempt *attempt)
     return take_schedule(attempt, status, made);
 }
 
-#define HEAD "{\"devices\": 2, \"stages\": 2, \"microbatches\": 1, \"iterations\": 1, \"queues\": "
-#define QUEUES "[{\"ops\": [\"0F0\", \"0B0\"]}, {\"ops\": [\"1F0\", \"1B0\"]}]"
+#define OBJECT(name, more)                                                                                                     \
+    "{\"strategy\": \"" name "\", \"devices\": 2, \"stages\": 2, \"microbatches\": 1, \"iterations\": 1, \"queues\": "               \
+    "[{\"device\": 0, \"ops\": [\"0F0\", \"0B0\"]}, {\"device\": 1, \"ops\": [\"1F0\", \"1B0\"]}]" more "}"
 
 /* Pairs of ops, rows that show the placement, and objects. */
 static ppsched_status schedule_import(struct attempt *attempt)
 {
     static const char *const texts[] = {"0F0,1F1\n1F0,0F1\n", "1F0,,,,,,\n0F0\n",
                                         "0F0,0F1,0B0,0B1,3F0,3F1,3B0,3B1\n1F0,1F1,1B0,1B1,2F0,2F1,2B0,2B1\n",
-                                        HEAD QUEUES "}", HEAD QUEUES ", \"name\": \"caf\\u00e9\"}",
-                                        HEAD QUEUES ", \"placement\": \"map\", \"stage_devices\": [0, 1]}"};
+                                        OBJECT("", ""), OBJECT("caf\\u00e9", ""),
+                                        OBJECT("own", ", \"placement\": \"map\", \"stage_devices\": [0, 1]")};
     const char *text = texts[attempt->variant];
     ppsched_schedule *made = UNTOUCHED;
     ppsched_status status = ppsched_schedule_import(&made, attempt->variant < 3 ? PPSCHED_FORMAT_CSV : PPSCHED_FORMAT_JSON,
                                                     text, strlen(text), &attempt->own.environment, &attempt->error);
+    assert_true(status == PPSCHED_OK || status == PPSCHED_ERROR_NO_MEMORY);
     return take_schedule(attempt, status, made);
 }
 
