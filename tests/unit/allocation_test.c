@@ -170,7 +170,7 @@ static ppsched_status schedule_generate_with(struct attempt *attempt)
 }
 
 #define OBJECT(name, more)                                                                                                     \
-    "{\"strategy\": \"" name "\", \"devices\": 2, \"stages\": 2, \"microbatches\": 1, \"iterations\": 1, \"queues\": "               \
+    "{\"strategy\": \"" name "\", \"devices\": 2, \"stages\": 2, \"microbatches\": 1, \"iterations\": 1, \"queues\": "         \
     "[{\"device\": 0, \"ops\": [\"0F0\", \"0B0\"]}, {\"device\": 1, \"ops\": [\"1F0\", \"1B0\"]}]" more "}"
 
 /* Pairs of ops, rows that show the placement, and objects. */
