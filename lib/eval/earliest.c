@@ -54,9 +54,12 @@ static inline bool backward_ready(const struct ppi_row *row, uint32_t microbatch
 static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch, uint8_t kind, double end)
 {
     struct ppi_pass *pass = &row->passes[microbatch];
-    bool full = kind == PPSCHED_KIND_B;
-    pass->forward.bits = full ? DONE : WEIGHT_PENDING;
-    sweep->done += full;
+    if (kind == PPSCHED_KIND_B) {
+        pass->forward.bits = DONE;
+        sweep->done++;
+    } else {
+        pass->forward.bits = WEIGHT_PENDING;
+    }
     ppi_note(&sweep->loop, &pass->backward, end, row->device_before);
 }
 
@@ -71,27 +74,27 @@ static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, u
     sweep->done++;
 }
 
-/* Runs F, B, I or W on its own, on a device that is free at `span->start`; false where it cannot run. */
-static inline bool run_op(struct sweep *sweep, const struct ppi_row *row, const ppsched_op *op, ppsched_span *span)
+/* Runs F, B, I or W on its own. Raises `*start`, when its device is free, to when it starts, and sets `*end`; false where it
+ * cannot run. */
+static inline bool run_op(struct sweep *sweep, const struct ppi_row *row, uint8_t kind, uint32_t microbatch, double *start,
+                          double *end)
 {
-    const uint32_t microbatch = op->microbatch;
-    const uint8_t kind = op->kind;
     PPI_PREFETCH(&row->passes[microbatch], PPI_AHEAD);
     if (kind == PPSCHED_KIND_F) {
-        if (!forward_ready(row, microbatch, &span->start))
+        if (!forward_ready(row, microbatch, start))
             return false;
-        span->end = span->start + row->duration[PPSCHED_KIND_F - 1];
-        forward_done(sweep, row, microbatch, span->end);
+        *end = *start + row->duration[PPSCHED_KIND_F - 1];
+        forward_done(sweep, row, microbatch, *end);
     } else if (kind == PPSCHED_KIND_W) {
         if (!weight_ready(row, microbatch))
             return false;
-        span->end = span->start + row->duration[PPSCHED_KIND_W - 1];
+        *end = *start + row->duration[PPSCHED_KIND_W - 1];
         weight_done(sweep, row, microbatch);
     } else {
-        if (!backward_ready(row, microbatch, &span->start))
+        if (!backward_ready(row, microbatch, start))
             return false;
-        span->end = span->start + row->duration[kind - 1];
-        backward_done(sweep, row, microbatch, kind, span->end);
+        *end = *start + row->duration[kind - 1];
+        backward_done(sweep, row, microbatch, kind, *end);
     }
     return true;
 }
@@ -119,39 +122,50 @@ static bool run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *pai
     return true;
 }
 
-/* Runs a device until it waits, or its track ends. */
-static inline void run_device(struct sweep *sweep, uint32_t device)
+/* Runs a device until it waits, or its track ends. `one_copy`: of the model, which is known where this is inlined. */
+static inline void run_device(struct sweep *sweep, uint32_t device, bool one_copy)
 {
     struct ppi_track *track = &sweep->loop.tracks[device];
-    const ppsched_op *op = track->op, *const end = track->end;
-    ppsched_span *out = track->span, span = {track->clock, track->clock};
-    while (op < end) {
+    const ppsched_op *op = track->op, *const last = track->end;
+    ppsched_span *out = track->span;
+    double clock = track->clock;
+    while (op < last) {
+        double start = clock, end = clock;
         PPI_PREFETCH(op, PPI_AHEAD);
         PPI_PREFETCH(out, PPI_AHEAD);
-        if (ppi_unit_length(op) == 2) {
-            if (!run_pair(sweep, device, op, &span))
+        if (ppi_computes_alone(op)) {
+            const struct ppi_row *row = one_copy ? &sweep->loop.rows[op->stage] : ppi_row_of(&sweep->loop, op);
+            if (row->device != device || !run_op(sweep, row, op->kind, op->microbatch, &start, &end))
                 break;
-            *out++ = span;
+        } else if (ppi_unit_length(op) == 2) {
+            ppsched_span pair = {clock, clock};
+            if (!run_pair(sweep, device, op, &pair))
+                break;
+            *out++ = pair;
             op++;
-        } else if (ppi_is_compute(op->kind)) {
-            const struct ppi_row *row = ppi_row_of(&sweep->loop, op);
-            if (row->device != device || !run_op(sweep, row, op, &span))
-                break;
+            start = pair.start;
+            end = pair.end;
         }
-        *out++ = span;
+        out->start = start;
+        out->end = end;
+        clock = end;
+        out++;
         op++;
-        span.start = span.end;
     }
     track->op = op;
     track->span = out;
-    track->clock = span.end;
+    track->clock = clock;
 }
 
 static void run_ready(struct sweep *sweep)
 {
     struct ppi_event_loop *loop = &sweep->loop;
-    while (loop->ready_count > 0)
-        run_device(sweep, loop->ready[--loop->ready_count]);
+    if (loop->schedule->placement.copies == 1)
+        while (loop->ready_count > 0)
+            run_device(sweep, loop->ready[--loop->ready_count], true);
+    else
+        while (loop->ready_count > 0)
+            run_device(sweep, loop->ready[--loop->ready_count], false);
 }
 
 /* Lets tracks end where the next iteration begins. */

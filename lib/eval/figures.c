@@ -55,21 +55,29 @@ static void add_pair(struct sums *sums, const ppsched_timeline *timeline, const 
     add_memory(sums, backward->memory[pair[1].kind], &pair[1]);
 }
 
-static struct sums sum_queue(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory)
+/* `one_copy`: of the model, which is known where this is inlined. */
+static inline struct sums sum_queue_of(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory, bool one_copy)
 {
-    const struct ppi_lane *lanes = timeline->schedule->placement.copies == 1 ? timeline->costs.lanes : NULL;
+    const struct ppi_lane *lanes = timeline->costs.lanes;
     const ppsched_op *op = queue->ops, *end = op + queue->count;
     struct sums sums = {.memory = memory, .peak = memory};
     for (; op < end; op++) {
-        if (op->flags != 0) {
-            add_pair(&sums, timeline, op++);
-        } else if (ppi_is_compute(op->kind)) {
-            const struct ppi_lane *lane = lanes != NULL ? &lanes[op->stage] : lane_of(timeline, op);
+        if (ppi_computes_alone(op)) {
+            const struct ppi_lane *lane = one_copy ? &lanes[op->stage] : lane_of(timeline, op);
             sums.busy += lane->duration[op->kind];
             add_memory(&sums, lane->memory[op->kind], op);
+        } else if (ppi_unit_length(op) == 2) {
+            add_pair(&sums, timeline, op++);
         }
     }
     return sums;
+}
+
+static struct sums sum_queue(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory)
+{
+    if (timeline->schedule->placement.copies == 1)
+        return sum_queue_of(timeline, queue, memory, true);
+    return sum_queue_of(timeline, queue, memory, false);
 }
 
 /* From the start of the first op that computes to the end of the last. */

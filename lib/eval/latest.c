@@ -22,70 +22,98 @@ static inline bool before(union ppi_time *latest, double end, double *slack)
     return true;
 }
 
-static inline bool consumer_known(const struct ppi_row *row, const ppsched_op *op, double end, double *slack)
+/* Lowers `*slack` to the room behind an op that ends at `end`; false where its consumer's latest start is not known yet. */
+static inline bool consumer_known(const struct ppi_row *row, uint8_t kind, uint32_t microbatch, double end, double *slack)
 {
-    if (op->kind == PPSCHED_KIND_F)
+    if (kind == PPSCHED_KIND_F)
         return row->device_after == PPSCHED_NONE ||
-               before(&row[1].passes[op->microbatch].forward, end + row[1].forward_delay, slack);
-    if (op->kind == PPSCHED_KIND_W)
+               before(&row[1].passes[microbatch].forward, end + row[1].forward_delay, slack);
+    if (kind == PPSCHED_KIND_W)
         return true;
     return row->device_before == PPSCHED_NONE ||
-           before(&row[-1].passes[op->microbatch].backward, end + row[-1].backward_delay, slack);
+           before(&row[-1].passes[microbatch].backward, end + row[-1].backward_delay, slack);
 }
 
-static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row *row, const ppsched_op *op, double latest)
+static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row *row, uint8_t kind, uint32_t microbatch,
+                               double latest)
 {
-    struct ppi_pass *pass = &row->passes[op->microbatch];
+    struct ppi_pass *pass = &row->passes[microbatch];
     PPI_PREFETCH(pass, -PPI_AHEAD);
-    if (op->kind == PPSCHED_KIND_F)
+    if (kind == PPSCHED_KIND_F)
         ppi_note(loop, &pass->forward, latest, row->device_before);
-    else if (op->kind != PPSCHED_KIND_W)
+    else if (kind != PPSCHED_KIND_W)
         ppi_note(loop, &pass->backward, latest, row->device_after);
 }
 
-/* Tries the unit of `length` ops that ends at `clock` at the latest: its latest start, or -1 where a consumer's is not known
- * yet. */
-static inline double latest_of(struct ppi_event_loop *loop, const ppsched_op *unit, size_t length, const ppsched_span *span,
-                               double clock)
+/* The two *_starts lower `*slack` and note the latest start of what runs from `span->start` to `span->end`; false where a
+ * consumer's is not known yet. Of the first, `one_copy`: of the model, which is known where this is inlined. */
+static inline bool op_starts(struct sweep *sweep, const ppsched_op *op, const ppsched_span *span, bool one_copy, double *slack)
 {
-    double slack = clock - span->end;
-    if (!ppi_is_compute(unit->kind))
-        return span->start + slack;
-    for (const ppsched_op *op = unit; op < unit + length; op++)
-        if (!consumer_known(ppi_row_of(loop, op), op, span->end, &slack))
-            return -1;
-    for (const ppsched_op *op = unit; op < unit + length; op++)
-        note_latest(loop, ppi_row_of(loop, op), op, span->start + slack);
-    return span->start + slack;
+    struct ppi_event_loop *loop = &sweep->loop;
+    const struct ppi_row *row = one_copy ? &loop->rows[op->stage] : ppi_row_of(loop, op);
+    const uint32_t microbatch = op->microbatch;
+    const uint8_t kind = op->kind;
+    if (microbatch < sweep->iteration_start || !consumer_known(row, kind, microbatch, span->end, slack))
+        return false;
+    note_latest(loop, row, kind, microbatch, span->start + *slack);
+    return true;
 }
 
-/* Sweeps a device backwards until it waits, or its queue is done. */
-static void run_device(struct sweep *sweep, uint32_t device)
+static bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const ppsched_span *span, double *slack)
+{
+    struct ppi_event_loop *loop = &sweep->loop;
+    const struct ppi_row *forward = ppi_row_of(loop, &pair[0]), *backward = ppi_row_of(loop, &pair[1]);
+    if (pair[0].microbatch < sweep->iteration_start ||
+        !consumer_known(forward, pair[0].kind, pair[0].microbatch, span->end, slack) ||
+        !consumer_known(backward, pair[1].kind, pair[1].microbatch, span->end, slack))
+        return false;
+    note_latest(loop, forward, pair[0].kind, pair[0].microbatch, span->start + *slack);
+    note_latest(loop, backward, pair[1].kind, pair[1].microbatch, span->start + *slack);
+    return true;
+}
+
+/* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration. */
+static inline void run_device(struct sweep *sweep, uint32_t device, bool one_copy)
 {
     struct ppi_track *track = &sweep->loop.tracks[device];
-    const ppsched_op *op = track->op, *const end = track->end;
+    const ppsched_op *op = track->op, *const first = track->end;
     ppsched_span *span = track->span;
     double *latest = sweep->timeline->latest + (span - sweep->timeline->spans), clock = track->clock;
-    while (op > end) {
-        size_t length = op - end >= 2 && ppi_unit_length(op - 2) == 2 ? 2 : 1;
-        const ppsched_op *unit = op - length;
+    while (op > first) {
+        double slack = clock - span[-1].end;
         PPI_PREFETCH(op, -PPI_AHEAD);
         PPI_PREFETCH(span, -PPI_AHEAD);
         PPI_PREFETCH(latest, -PPI_AHEAD);
-        if (unit->microbatch < sweep->iteration_start && ppi_is_compute(unit->kind))
-            break; /* of the iteration before; comm ops may stand anywhere */
-        double time = latest_of(&sweep->loop, unit, length, span - length, clock);
-        if (time < 0)
+        if (op - first > 1 && ppi_unit_length(op - 2) == 2) {
+            double room = slack;
+            if (!pair_starts(sweep, op - 2, span - 1, &room))
+                break;
+            slack = room;
+            *--latest = span[-1].start + slack;
+            op--;
+            span--;
+        } else if (ppi_computes_alone(op - 1) && !op_starts(sweep, op - 1, span - 1, one_copy, &slack)) {
             break;
-        for (size_t i = 0; i < length; i++)
-            *--latest = time;
-        clock = time;
-        op = unit;
-        span -= length;
+        }
+        op--;
+        span--;
+        clock = span->start + slack;
+        *--latest = clock;
     }
     track->op = op;
     track->span = span;
     track->clock = clock;
+}
+
+static void run_ready(struct sweep *sweep)
+{
+    struct ppi_event_loop *loop = &sweep->loop;
+    if (loop->schedule->placement.copies == 1)
+        while (loop->ready_count > 0)
+            run_device(sweep, loop->ready[--loop->ready_count], true);
+    else
+        while (loop->ready_count > 0)
+            run_device(sweep, loop->ready[--loop->ready_count], false);
 }
 
 /* An iteration is swept: the one before must end, everywhere, before the first device must start this one. */
@@ -114,8 +142,7 @@ void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline)
     sweep.iteration_start = (uint32_t)timeline->flush_count * schedule->shape.microbatches;
     ppi_event_loop_ready_all(&sweep.loop);
     for (size_t flushes = timeline->flush_count;; flushes--) {
-        while (sweep.loop.ready_count > 0)
-            run_device(&sweep, sweep.loop.ready[--sweep.loop.ready_count]);
+        run_ready(&sweep);
         if (flushes == 0)
             break;
         flush(&sweep);

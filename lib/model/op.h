@@ -44,6 +44,12 @@ const char *ppi_kind_text(int32_t kind);
 /* Writes an op's token and a NUL; returns the length. The kind must be known. */
 size_t ppi_op_token(char text[PPI_TOKEN_SIZE], const ppsched_op *op);
 
+/* F, B, I or W that is not the first of an overlapped pair. One comparison, as sweeps ask it of every op. */
+static inline bool ppi_computes_alone(const ppsched_op *op)
+{
+    return (uint16_t)((op->kind | op->flags << 8) - 1) < PPSCHED_KIND_W;
+}
+
 /* What runs as one: an op, or an overlapped pair. Number of ops in the unit that starts at `op`. */
 static inline size_t ppi_unit_length(const ppsched_op *op)
 {
