@@ -107,19 +107,18 @@ static inline double pair_duration(const struct ppi_event_loop *loop, const stru
                                    &costs->lanes[backward - loop->rows], pair[1].stage, pair[1].kind);
 }
 
-/* Runs an overlapped pair. */
-static bool run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *pair, ppsched_span *span)
+/* Runs an overlapped pair on a device that is free at `start`; the span's end is negative where it cannot run. */
+static inline ppsched_span run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *pair, double start)
 {
     const struct ppi_event_loop *loop = &sweep->loop;
     const struct ppi_row *forward = ppi_row_of(loop, &pair[0]), *backward = ppi_row_of(loop, &pair[1]);
     if (forward->device != device || backward->device != device || pair[1].microbatch >= sweep->iteration_end ||
-        !forward_ready(forward, pair[0].microbatch, &span->start) ||
-        !backward_ready(backward, pair[1].microbatch, &span->start))
-        return false;
-    span->end = span->start + pair_duration(loop, forward, backward, pair);
-    forward_done(sweep, forward, pair[0].microbatch, span->end);
-    backward_done(sweep, backward, pair[1].microbatch, pair[1].kind, span->end);
-    return true;
+        !forward_ready(forward, pair[0].microbatch, &start) || !backward_ready(backward, pair[1].microbatch, &start))
+        return (ppsched_span){-1, -1};
+    double end = start + pair_duration(loop, forward, backward, pair);
+    forward_done(sweep, forward, pair[0].microbatch, end);
+    backward_done(sweep, backward, pair[1].microbatch, pair[1].kind, end);
+    return (ppsched_span){start, end};
 }
 
 /* Runs a device until it waits, or its track ends. `one_copy`: of the model, which is known where this is inlined. */
@@ -138,13 +137,13 @@ static inline void run_device(struct sweep *sweep, uint32_t device, bool one_cop
             if (row->device != device || !run_op(sweep, row, op->kind, op->microbatch, &start, &end))
                 break;
         } else if (ppi_unit_length(op) == 2) {
-            ppsched_span pair = {clock, clock};
-            if (!run_pair(sweep, device, op, &pair))
+            ppsched_span pair = run_pair(sweep, device, op, clock);
+            if (pair.end < 0)
                 break;
-            *out++ = pair;
+            start = out->start = pair.start;
+            end = out->end = pair.end;
+            out++;
             op++;
-            start = pair.start;
-            end = pair.end;
         }
         out->start = start;
         out->end = end;

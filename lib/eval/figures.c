@@ -56,7 +56,8 @@ static void add_pair(struct sums *sums, const ppsched_timeline *timeline, const 
 }
 
 /* `one_copy`: of the model, which is known where this is inlined. */
-static inline struct sums sum_queue_of(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory, bool one_copy)
+static inline struct sums sum_queue_of(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory,
+                                       bool one_copy)
 {
     const struct ppi_lane *lanes = timeline->costs.lanes;
     const ppsched_op *op = queue->ops, *end = op + queue->count;

@@ -185,16 +185,3 @@ void ppi_costs_clear(struct ppi_costs *costs)
     ppi_release(&costs->host, costs->lanes);
     costs->lanes = NULL;
 }
-
-double ppi_overlapped_duration(const struct ppi_costs *costs, const struct ppi_lane *forward, uint32_t forward_stage,
-                               const struct ppi_lane *backward, uint32_t backward_stage, uint8_t backward_kind)
-{
-    const struct ppi_values *given = &costs->overlapped;
-    if (given->values == NULL)
-        return forward->duration[PPSCHED_KIND_F] + backward->duration[backward_kind];
-    if (given->count == 1)
-        return given->values[0];
-    if (given->count == costs->stages)
-        return given->values[forward_stage];
-    return given->values[(size_t)forward_stage * costs->stages + backward_stage];
-}

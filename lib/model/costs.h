@@ -55,8 +55,19 @@ static inline const struct ppi_lane *ppi_lane_of(const struct ppi_costs *costs, 
     return &costs->lanes[ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * costs->stages + op->stage];
 }
 
-/* Duration of an overlapped pair. */
-double ppi_overlapped_duration(const struct ppi_costs *costs, const struct ppi_lane *forward, uint32_t forward_stage,
-                               const struct ppi_lane *backward, uint32_t backward_stage, uint8_t backward_kind);
+/* Duration of an overlapped pair; that of its ops one after the other where the config gives no duration. */
+static inline double ppi_overlapped_duration(const struct ppi_costs *costs, const struct ppi_lane *forward,
+                                             uint32_t forward_stage, const struct ppi_lane *backward, uint32_t backward_stage,
+                                             uint8_t backward_kind)
+{
+    const struct ppi_values *given = &costs->overlapped;
+    if (given->values == NULL)
+        return forward->duration[PPSCHED_KIND_F] + backward->duration[backward_kind];
+    if (given->count == 1)
+        return given->values[0];
+    if (given->count == costs->stages)
+        return given->values[forward_stage];
+    return given->values[(size_t)forward_stage * costs->stages + backward_stage];
+}
 
 #endif

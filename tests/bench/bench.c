@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The benchmark: one JSON line a measurement, nanoseconds and bytes per op, beside the floor of the same run: one pass over
- * memory that reads the ops and writes start and end. The last line is a timeline that is timed anew.
+ * memory that reads the ops and writes start and end. The last lines are a timeline that is timed anew.
+ *
+ * Each size is measured twice where the allocator lets it: in memory that comes fresh from the system each time, whose pages
+ * the first touch must clear, and in memory that this process has used before. The floor has the same kind of memory.
  *
  * usage: bench [most ops, default 1e7]. Each figure is the least of several runs. */
+#define _DEFAULT_SOURCE
 #define _POSIX_C_SOURCE 200809L
 
 #include <ppsched/ppsched.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#include <sys/mman.h>
+#endif
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +26,25 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+enum pages {
+    FRESH,
+    USED
+};
+
+static const char *const PAGES[] = {"fresh", "used"};
+
+/* From now on large blocks come from the system and go back to it, or stay with the process. False where the allocator cannot
+ * be told. */
+static bool set_pages(enum pages pages)
+{
+#ifdef __GLIBC__
+    return mallopt(M_MMAP_MAX, pages == FRESH ? 65536 : 0) == 1 && mallopt(M_MMAP_THRESHOLD, 128 << 10) == 1 &&
+           mallopt(M_TRIM_THRESHOLD, pages == FRESH ? 128 << 10 : -1) == 1;
+#else
+    return pages == FRESH;
+#endif
 }
 
 /* An allocator that knows how much is in use. */
@@ -79,11 +107,26 @@ static void keep_least(double *least, double value)
         *least = value;
 }
 
-/* The floor: fresh memory for the spans, as the evaluator takes it. */
+/* Memory as the library takes it by itself: large blocks in huge pages. */
+static void *allocate_as_the_library(size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    const size_t page = (size_t)2 << 20;
+    if (size >= page / 4) {
+        void *memory = aligned_alloc(page, (size / page + 1) * page);
+        if (memory != NULL)
+            madvise(memory, (size / page + (size % page >= page / 4)) * page, MADV_HUGEPAGE);
+        return memory;
+    }
+#endif
+    return malloc(size);
+}
+
+/* The floor, in memory for the spans such as the evaluator takes. */
 static double measure_floor(const ppsched_schedule *schedule)
 {
     double start = now(), clock = 0;
-    ppsched_span *spans = malloc((size_t)ppsched_schedule_op_count(schedule) * sizeof *spans), *next = spans;
+    ppsched_span *spans = allocate_as_the_library((size_t)ppsched_schedule_op_count(schedule) * sizeof *spans), *next = spans;
     if (spans == NULL)
         die("floor", "out of memory");
     for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++) {
@@ -198,28 +241,39 @@ static double measure_bytes(uint32_t devices, uint32_t chunks, uint32_t microbat
     return (double)(meter.peak - before);
 }
 
-static void measure(const char *strategy, uint32_t devices, uint32_t chunks, uint64_t wanted, int kinds)
+static void measure_in(enum pages pages, const char *strategy, uint32_t devices, uint32_t chunks, uint64_t wanted, int kinds)
 {
     struct times least = {0};
     uint64_t ops = 0;
     uint32_t microbatches = (uint32_t)(wanted / ((uint64_t)devices * chunks * (uint64_t)kinds));
     microbatches = microbatches < devices ? devices : microbatches / devices * devices;
     ppsched_config *config = make_config(devices, chunks, microbatches, NULL);
+    if (!set_pages(pages)) {
+        ppsched_config_destroy(config);
+        return;
+    }
     int runs = wanted <= 100000 ? 50 : wanted <= 1000000 ? 7 : 3;
     for (int i = 0; i < runs; i++)
         measure_once(config, strategy, &least, &ops);
     double n = (double)ops, both = least.generate + least.earliest;
     printf("{\"strategy\": \"%s\", \"devices\": %u, \"chunks\": %u, \"microbatches\": %u, \"ops\": %llu, "
-           "\"ns_per_op\": {\"floor\": %.2f, \"generate\": %.2f, \"evaluate_earliest\": %.2f, \"evaluate_all\": %.2f, "
-           "\"update_earliest\": %.2f, \"check\": %.2f, \"memory\": %.2f, \"csv\": %.1f, \"json\": %.1f}, "
+           "\"pages\": \"%s\", \"ns_per_op\": {\"floor\": %.2f, \"generate\": %.2f, \"evaluate_earliest\": %.2f, "
+           "\"evaluate_all\": %.2f, \"update_earliest\": %.2f, \"check\": %.2f, \"memory\": %.2f, \"csv\": %.1f, "
+           "\"json\": %.1f}, "
            "\"generate_and_evaluate\": %.2f, \"to_floor\": %.2f, \"bytes_per_op\": {\"earliest\": %.1f, \"all\": %.1f}}\n",
-           strategy, devices, chunks, microbatches, (unsigned long long)ops, least.floor / n, least.generate / n,
-           least.earliest / n, least.evaluate / n, least.update / n, least.check / n, least.memory / n, least.csv / n,
-           least.json / n, both / n, both / least.floor,
+           strategy, devices, chunks, microbatches, (unsigned long long)ops, PAGES[pages], least.floor / n,
+           least.generate / n, least.earliest / n, least.evaluate / n, least.update / n, least.check / n, least.memory / n,
+           least.csv / n, least.json / n, both / n, both / least.floor,
            measure_bytes(devices, chunks, microbatches, strategy, PPSCHED_EVALUATE_EARLIEST_ONLY) / n,
            measure_bytes(devices, chunks, microbatches, strategy, 0) / n);
     fflush(stdout);
     ppsched_config_destroy(config);
+}
+
+static void measure(const char *strategy, uint32_t devices, uint32_t chunks, uint64_t wanted, int kinds)
+{
+    measure_in(FRESH, strategy, devices, chunks, wanted, kinds);
+    measure_in(USED, strategy, devices, chunks, wanted, kinds);
 }
 
 /* A launcher that plans each step: microseconds to time a schedule anew. */
