@@ -103,7 +103,8 @@ typedef struct ppsched_candidate {
     double bubble_of_span;
     double peak_memory;         /* of `peak_device` */
     double excess;              /* the most that a device lacks under its limit; 0 where none does */
-    double bound;               /* what none of this placement within its limit can do better (ppsched_lower_bound) */
+    double bound;               /* of `step_time`: what none of this placement within its limit can do better
+                                 * (ppsched_lower_bound), nor without a flush where the strategy has none */
     double bytes;               /* that go from device to device in an iteration */
     uint64_t messages;
 } ppsched_candidate;

@@ -145,14 +145,16 @@ static double excess_of(const ppsched_timeline *timeline)
 static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_timeline *timeline,
                                    const ppsched_config *config, ppsched_error *error)
 {
+    const ppsched_schedule *schedule = timeline->schedule;
+    uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
     ppsched_bound bound;
-    ppsched_status status = ppi_lower_bound(&bound, config, timeline->schedule->placement.kind, plan->objective, error);
+    ppsched_status status = ppi_lower_bound(&bound, config, schedule->placement.kind, unflushed, plan->objective, error);
     if (status != PPSCHED_OK)
         return status;
     candidate->metrics = timeline->metrics;
     candidate->bound = bound.value;
     candidate->excess = excess_of(timeline);
-    sum_traffic(candidate, config, timeline->schedule);
+    sum_traffic(candidate, config, schedule);
     return PPSCHED_OK;
 }
 

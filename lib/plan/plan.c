@@ -186,7 +186,7 @@ static ppsched_status bound_of(double *out, const ppsched_plan *plan, const stru
     ppsched_error reason;
     ppsched_status status = ppi_candidate_config(&config, plan, candidate, &reason);
     if (status == PPSCHED_OK)
-        status = ppi_lower_bound(&bound, config, placement, plan->objective, &reason);
+        status = ppi_lower_bound(&bound, config, placement, 1, plan->objective, &reason);
     ppi_config_destroy(config);
     if (status == PPSCHED_OK)
         *out = bound.least_limit;

@@ -15,7 +15,7 @@ struct least {
     double area;           /* activations times the time for which they are held */
 };
 
-/* One device's sums, over the passes of an iteration. */
+/* One device's sums, over the passes of all iterations. */
 struct sums {
     double work, area, hold, fixed;
 };
@@ -27,6 +27,7 @@ struct trip {
 
 struct bounds {
     const ppsched_config *config;
+    uint32_t iterations; /* without a flush between them */
     struct ppi_placement place;
     struct ppi_costs costs;
     struct least *least; /* copies x stages */
@@ -35,13 +36,12 @@ struct bounds {
     double longest_backward;
 };
 
-/* Passes of an iteration that a copy runs. */
+/* Passes that a copy runs. */
 static double share(const struct bounds *bounds, uint32_t copy)
 {
-    uint32_t all = bounds->config->shape.microbatches;
-    if (bounds->place.copies == 1)
-        return all;
-    return copy == 1 ? all / 2 : all - all / 2;
+    uint32_t all = bounds->config->shape.microbatches, half = all / 2;
+    uint32_t passes = bounds->place.copies == 1 ? all : copy == 1 ? half : all - half;
+    return (double)passes * bounds->iterations;
 }
 
 /* The shortest pair with the stage's F. */
@@ -134,7 +134,7 @@ static void follow_chain(struct bounds *bounds, uint32_t copy)
     }
 }
 
-/* A pass of a copy's stage, as often as an iteration has it. */
+/* A pass of a copy's stage, as often as all iterations have it. */
 static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
 {
     const struct least *least = &bounds->least[(size_t)copy * bounds->costs.stages + stage];
@@ -172,8 +172,10 @@ static void sum_devices(struct bounds *bounds)
     }
 }
 
-static void raise(ppsched_bound *out, double *part, double value, uint32_t device)
+/* `time` is that of all iterations. */
+static void raise(const struct bounds *bounds, ppsched_bound *out, double *part, double time, uint32_t device)
 {
+    double value = time / bounds->iterations;
     *part = ppi_larger(*part, value);
     if (value > out->value) {
         out->value = value;
@@ -215,18 +217,18 @@ static void add_device(const struct bounds *bounds, uint32_t device, bool by_spa
     out->least_limit = ppi_larger(out->least_limit, sums->hold + sums->fixed);
     if (whole.head == PPI_INFINITE) /* nothing runs here */
         return;
-    raise(out, &out->work, head + ppi_larger(0, sums->work), device);
-    raise(out, &out->fill_drain, by_span ? longest_trip(bounds, device) : whole.head + ppi_larger(0, whole.chain) + whole.tail,
-          device);
+    raise(bounds, out, &out->work, head + ppi_larger(0, sums->work), device);
+    raise(bounds, out, &out->fill_drain,
+          by_span ? longest_trip(bounds, device) : whole.head + ppi_larger(0, whole.chain) + whole.tail, device);
     if (limit->values != NULL && ppi_value_at(limit, device) > sums->fixed)
-        raise(out, &out->memory, head + sums->area / (ppi_value_at(limit, device) - sums->fixed), device);
+        raise(bounds, out, &out->memory, head + sums->area / (ppi_value_at(limit, device) - sums->fixed), device);
 }
 
-ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t placement, int32_t objective,
-                               ppsched_error *error)
+ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t placement, uint32_t unflushed,
+                               int32_t objective, ppsched_error *error)
 {
     const struct ppi_host *host = &config->host;
-    struct bounds bounds = {.config = config, .costs.host = *host};
+    struct bounds bounds = {.config = config, .iterations = unflushed, .costs.host = *host};
     ppsched_status status = ppi_config_place(&bounds.place, config, placement, error);
     if (status != PPSCHED_OK)
         return status;

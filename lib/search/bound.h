@@ -7,8 +7,9 @@
 
 #include "model/config.h"
 
-/* For a placement as in ppi_config_place. */
-ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t placement, int32_t objective,
-                               ppsched_error *error);
+/* For a placement as in ppi_config_place. The times are those of one iteration out of `unflushed`, which run without a flush
+ * between them and so share fill and drain; 1 for schedules that flush. */
+ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t placement, uint32_t unflushed,
+                               int32_t objective, ppsched_error *error);
 
 #endif

@@ -136,7 +136,7 @@ static ppsched_status find_goal(struct search *search, ppsched_error *error)
 {
     ppsched_bound bound;
     int32_t objective = by_span(search->task) ? PPSCHED_OBJECTIVE_SPAN : PPSCHED_OBJECTIVE_MAKESPAN;
-    ppsched_status status = ppi_lower_bound(&bound, search->config, search->task->placement, objective, error);
+    ppsched_status status = ppi_lower_bound(&bound, search->config, search->task->placement, 1, objective, error);
     if (status == PPSCHED_OK)
         search->goal = bound.value * (1 + 1e-12);
     return status;

@@ -114,7 +114,7 @@ static ppsched_status find_bound(struct search *search, ppsched_error *error)
 {
     ppsched_bound bound;
     ppsched_status status =
-        ppi_lower_bound(&bound, search->config, PPSCHED_PLACEMENT_LINEAR, PPSCHED_OBJECTIVE_SPAN, error);
+        ppi_lower_bound(&bound, search->config, PPSCHED_PLACEMENT_LINEAR, 1, PPSCHED_OBJECTIVE_SPAN, error);
     if (status == PPSCHED_OK)
         search->bound = bound.value;
     return status;

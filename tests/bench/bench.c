@@ -40,8 +40,10 @@ static const char *const PAGES[] = {"fresh", "used"};
 static bool set_pages(enum pages pages)
 {
 #ifdef __GLIBC__
-    return mallopt(M_MMAP_MAX, pages == FRESH ? 65536 : 0) == 1 && mallopt(M_MMAP_THRESHOLD, 128 << 10) == 1 &&
-           mallopt(M_TRIM_THRESHOLD, pages == FRESH ? 128 << 10 : -1) == 1;
+    bool is_set = mallopt(M_MMAP_MAX, pages == FRESH ? 65536 : 0) == 1 && mallopt(M_MMAP_THRESHOLD, 128 << 10) == 1 &&
+                  mallopt(M_TRIM_THRESHOLD, pages == FRESH ? 128 << 10 : -1) == 1;
+    malloc_trim(0);
+    return is_set;
 #else
     return pages == FRESH;
 #endif
