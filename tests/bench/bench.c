@@ -40,12 +40,21 @@ static const char *const PAGES[] = {"fresh", "used"};
 static bool set_pages(enum pages pages)
 {
 #ifdef __GLIBC__
-    bool is_set = mallopt(M_MMAP_MAX, pages == FRESH ? 65536 : 0) == 1 && mallopt(M_MMAP_THRESHOLD, 128 << 10) == 1 &&
-                  mallopt(M_TRIM_THRESHOLD, pages == FRESH ? 128 << 10 : -1) == 1;
-    malloc_trim(0);
-    return is_set;
+    return mallopt(M_MMAP_MAX, pages == FRESH ? 65536 : 0) == 1 && mallopt(M_MMAP_THRESHOLD, 128 << 10) == 1 &&
+           mallopt(M_TRIM_THRESHOLD, pages == FRESH ? 128 << 10 : -1) == 1;
 #else
     return pages == FRESH;
+#endif
+}
+
+/* Before a step: what the process still holds of memory used before goes back. */
+static void renew(enum pages pages)
+{
+#ifdef __GLIBC__
+    if (pages == FRESH)
+        malloc_trim(0);
+#else
+    (void)pages;
 #endif
 }
 
@@ -188,11 +197,14 @@ static double measure_memory(const ppsched_timeline *timeline)
     return taken;
 }
 
-static void measure_timelines(const ppsched_schedule *schedule, const ppsched_config *config, struct times *least)
+static void measure_timelines(enum pages pages, const ppsched_schedule *schedule, const ppsched_config *config,
+                              struct times *least)
 {
     ppsched_timeline *timeline = NULL;
+    renew(pages);
     keep_least(&least->earliest, measure_evaluate(schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &timeline));
     ppsched_timeline_destroy(timeline);
+    renew(pages);
     keep_least(&least->evaluate, measure_evaluate(schedule, config, 0, &timeline));
     if (ppsched_schedule_op_count(schedule) <= 1000000) {
         keep_least(&least->memory, measure_memory(timeline));
@@ -208,16 +220,19 @@ static void measure_timelines(const ppsched_schedule *schedule, const ppsched_co
     ppsched_timeline_destroy(timeline);
 }
 
-static void measure_once(const ppsched_config *config, const char *strategy, struct times *least, uint64_t *ops)
+static void measure_once(enum pages pages, const ppsched_config *config, const char *strategy, struct times *least,
+                         uint64_t *ops)
 {
     ppsched_schedule *schedule = NULL;
     ppsched_error error;
+    renew(pages);
     double start = now();
     if (ppsched_schedule_generate(&schedule, config, strategy, &error) != PPSCHED_OK)
         die(strategy, error.message);
     keep_least(&least->generate, now() - start);
+    renew(pages);
     keep_least(&least->floor, measure_floor(schedule));
-    measure_timelines(schedule, config, least);
+    measure_timelines(pages, schedule, config, least);
     start = now();
     if (ppsched_check(schedule, NULL, 0, NULL, &error) != PPSCHED_OK)
         die(strategy, error.message);
@@ -256,7 +271,7 @@ static void measure_in(enum pages pages, const char *strategy, uint32_t devices,
     }
     int runs = wanted <= 100000 ? 50 : wanted <= 1000000 ? 7 : 3;
     for (int i = 0; i < runs; i++)
-        measure_once(config, strategy, &least, &ops);
+        measure_once(pages, config, strategy, &least, &ops);
     double n = (double)ops, both = least.generate + least.earliest;
     printf("{\"strategy\": \"%s\", \"devices\": %u, \"chunks\": %u, \"microbatches\": %u, \"ops\": %llu, "
            "\"pages\": \"%s\", \"ns_per_op\": {\"floor\": %.2f, \"generate\": %.2f, \"evaluate_earliest\": %.2f, "
