@@ -24,7 +24,7 @@ run() {
   local target=$1 seconds=$2 used
   status=0
   {
-    time "$build/tests/${target}_fuzz" -max_total_time="$seconds" -max_len="$longest" -len_control=0 -entropic=0 -timeout=10 \
+    time "$build/tests/${target}_fuzz" -max_total_time="$seconds" -max_len="$longest" -len_control=0 -entropic=0 -timeout=60 \
       -artifact_prefix="$artifacts/" "$corpus" >>"$log" 2>&1 || status=$?
   } 2>"$build/$target.time"
   used=$(tail -1 "$build/$target.time")
