@@ -108,14 +108,18 @@ static inline double pair_duration(const struct ppi_event_loop *loop, const stru
 }
 
 /* Runs an overlapped pair on a device that is free at `start`; the span's end is negative where it cannot run. */
-static inline ppsched_span run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *pair, double start)
+static inline ppsched_span run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *pair, double start,
+                                    struct ppi_sums *sums)
 {
     const struct ppi_event_loop *loop = &sweep->loop;
     const struct ppi_row *forward = ppi_row_of(loop, &pair[0]), *backward = ppi_row_of(loop, &pair[1]);
     if (forward->device != device || backward->device != device || pair[1].microbatch >= sweep->iteration_end ||
         !forward_ready(forward, pair[0].microbatch, &start) || !backward_ready(backward, pair[1].microbatch, &start))
         return (ppsched_span){-1, -1};
-    double end = start + pair_duration(loop, forward, backward, pair);
+    double duration = pair_duration(loop, forward, backward, pair), end = start + duration;
+    sums->busy += duration;
+    ppi_sum_memory(sums, forward->memory[pair[0].kind - 1], &pair[0]);
+    ppi_sum_memory(sums, backward->memory[pair[1].kind - 1], &pair[1]);
     forward_done(sweep, forward, pair[0].microbatch, end);
     backward_done(sweep, backward, pair[1].microbatch, pair[1].kind, end);
     return (ppsched_span){start, end};
@@ -127,6 +131,7 @@ static inline void run_device(struct sweep *sweep, uint32_t device, bool one_cop
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const last = track->end;
     ppsched_span *out = track->span;
+    struct ppi_sums sums = track->sums;
     double clock = track->clock;
     while (op < last) {
         double start = clock, end = clock;
@@ -136,8 +141,10 @@ static inline void run_device(struct sweep *sweep, uint32_t device, bool one_cop
             const struct ppi_row *row = one_copy ? &sweep->loop.rows[op->stage] : ppi_row_of(&sweep->loop, op);
             if (row->device != device || !run_op(sweep, row, op->kind, op->microbatch, &start, &end))
                 break;
+            sums.busy += row->duration[op->kind - 1];
+            ppi_sum_memory(&sums, row->memory[op->kind - 1], op);
         } else if (ppi_unit_length(op) == 2) {
-            ppsched_span pair = run_pair(sweep, device, op, clock);
+            ppsched_span pair = run_pair(sweep, device, op, clock, &sums);
             if (pair.end < 0)
                 break;
             start = out->start = pair.start;
@@ -153,6 +160,7 @@ static inline void run_device(struct sweep *sweep, uint32_t device, bool one_cop
     }
     track->op = op;
     track->span = out;
+    track->sums = sums;
     track->clock = clock;
 }
 
@@ -228,10 +236,14 @@ ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline
     const ppsched_schedule *schedule = timeline->schedule;
     struct sweep sweep = {.loop = *loop};
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        sweep.loop.tracks[d].sums = ppi_sums_of_none(timeline, d);
     sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     if (!sweep_all(&sweep, timeline))
         return PPSCHED_ERROR_INVALID_SCHEDULE;
     if (!ends_are_finite(&sweep))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        ppi_sums_note(&sweep.loop.tracks[d].sums, timeline, d);
     return PPSCHED_OK;
 }

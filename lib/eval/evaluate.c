@@ -140,7 +140,6 @@ static ppsched_status check_finite(const ppsched_timeline *timeline, ppsched_err
 
 ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
 {
-    ppi_static_memory(timeline, config);
     for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++)
         ppi_device_figures(timeline, d, config);
     sum_up(timeline);
@@ -154,6 +153,7 @@ static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline 
     ppsched_status status = ppi_costs_fill(&timeline->costs, config, &timeline->schedule->placement, error);
     if (status != PPSCHED_OK)
         return status;
+    ppi_static_memory(timeline, config);
     ppi_event_loop_set_costs(loop, &timeline->costs);
     status = ppi_earliest_starts(loop, timeline, error);
     if (status == PPSCHED_OK)

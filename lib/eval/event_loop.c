@@ -19,6 +19,7 @@ void ppi_event_loop_set_costs(struct ppi_event_loop *loop, const struct ppi_cost
                                     .device_before = stage > 0 ? lane[-1].device : PPSCHED_NONE,
                                     .device_after = stage + 1 < shape->stages ? lane[1].device : PPSCHED_NONE};
             memcpy(row->duration, &lane->duration[PPSCHED_KIND_F], sizeof row->duration);
+            memcpy(row->memory, &lane->memory[PPSCHED_KIND_F], sizeof row->memory);
         }
 }
 
@@ -49,7 +50,7 @@ void ppi_event_loop_reset(struct ppi_event_loop *loop, ppsched_span *spans)
     memset(loop->passes, -1, ppi_cell_count(schedule) * sizeof *loop->passes); /* PPI_UNKNOWN */
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         const struct ppsched_queue *queue = &schedule->queues[d];
-        loop->tracks[d] = (struct ppi_track){0, queue->ops, queue->ops + queue->count, spans + queue->first};
+        loop->tracks[d] = (struct ppi_track){.op = queue->ops, .end = queue->ops + queue->count, .span = spans + queue->first};
     }
     loop->ready_count = 0;
 }

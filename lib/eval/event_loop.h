@@ -9,6 +9,7 @@
 #define PPSCHED_EVAL_EVENT_LOOP_H
 
 #include "base/prefetch.h"
+#include "eval/sums.h"
 #include "model/costs.h"
 #include "model/schedule.h"
 
@@ -39,6 +40,7 @@ struct ppi_row {
     double forward_delay;    /* as in the stage's lane */
     double backward_delay;
     double duration[PPI_COMPUTE_KINDS - 1]; /* of kind k: k - 1 */
+    double memory[PPI_COMPUTE_KINDS - 1];   /* likewise */
     uint32_t device;
     uint32_t device_before, device_after; /* of the stages before and after it; PPSCHED_NONE where there is none */
 };
@@ -48,6 +50,7 @@ struct ppi_track {
     double clock; /* where it stands in time */
     const ppsched_op *op, *end;
     ppsched_span *span;
+    struct ppi_sums sums; /* of the forward sweep */
 };
 
 struct ppi_event_loop {

@@ -31,56 +31,6 @@ static double limit_of(const ppsched_config *config, uint32_t device)
     return limit->values != NULL ? ppi_value_at(limit, device) : PPI_INFINITE;
 }
 
-/* What a device's ops add up to, op by op. */
-struct sums {
-    double busy, memory, peak;
-    const ppsched_op *peak_op; /* NULL: no op adds to the static memory */
-};
-
-static inline void add_memory(struct sums *sums, double change, const ppsched_op *op)
-{
-    sums->memory += change;
-    if (sums->memory > sums->peak) {
-        sums->peak = sums->memory;
-        sums->peak_op = op;
-    }
-}
-
-/* An overlapped pair: its duration stands for both. */
-static void add_pair(struct sums *sums, const ppsched_timeline *timeline, const ppsched_op *pair)
-{
-    const struct ppi_lane *forward = lane_of(timeline, &pair[0]), *backward = lane_of(timeline, &pair[1]);
-    sums->busy += ppi_overlapped_duration(&timeline->costs, forward, pair[0].stage, backward, pair[1].stage, pair[1].kind);
-    add_memory(sums, forward->memory[pair[0].kind], &pair[0]);
-    add_memory(sums, backward->memory[pair[1].kind], &pair[1]);
-}
-
-/* `one_copy`: of the model, which is known where this is inlined. */
-static inline struct sums sum_queue_of(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory,
-                                       bool one_copy)
-{
-    const struct ppi_lane *lanes = timeline->costs.lanes;
-    const ppsched_op *op = queue->ops, *end = op + queue->count;
-    struct sums sums = {.memory = memory, .peak = memory};
-    for (; op < end; op++) {
-        if (ppi_computes_alone(op)) {
-            const struct ppi_lane *lane = one_copy ? &lanes[op->stage] : lane_of(timeline, op);
-            sums.busy += lane->duration[op->kind];
-            add_memory(&sums, lane->memory[op->kind], op);
-        } else if (ppi_unit_length(op) == 2) {
-            add_pair(&sums, timeline, op++);
-        }
-    }
-    return sums;
-}
-
-static struct sums sum_queue(const ppsched_timeline *timeline, const ppsched_queue *queue, double memory)
-{
-    if (timeline->schedule->placement.copies == 1)
-        return sum_queue_of(timeline, queue, memory, true);
-    return sum_queue_of(timeline, queue, memory, false);
-}
-
 /* From the start of the first op that computes to the end of the last. */
 static void note_span(ppsched_device_metrics *figures, const ppsched_queue *queue, const ppsched_span *spans)
 {
@@ -100,15 +50,10 @@ void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsch
     const ppsched_queue *queue = &timeline->schedule->queues[device];
     const ppsched_span *spans = timeline->spans + queue->first;
     ppsched_device_metrics *figures = &timeline->devices[device];
-    double memory = figures->static_memory;
-    struct sums sums = sum_queue(timeline, queue, memory);
-    *figures = (ppsched_device_metrics){.size = sizeof *figures, .peak_position = PPSCHED_NONE, .busy = sums.busy,
-                                        .static_memory = memory, .peak_memory = sums.peak,
-                                        .memory_limit = limit_of(config, device)};
-    if (sums.peak_op != NULL) {
-        figures->peak_position = (uint32_t)(sums.peak_op - queue->ops);
-        figures->peak_time = spans[figures->peak_position].start;
-    }
+    figures->size = sizeof *figures;
+    figures->memory_limit = limit_of(config, device);
+    figures->peak_time = figures->peak_position != PPSCHED_NONE ? spans[figures->peak_position].start : 0;
+    figures->first_start = figures->last_end = 0;
     note_span(figures, queue, spans);
 }
 

@@ -137,7 +137,8 @@ void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline)
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         struct ppi_track *track = &sweep.loop.tracks[d];
-        *track = (struct ppi_track){timeline->metrics.makespan, track->end, track->op, track->span + (track->end - track->op)};
+        *track = (struct ppi_track){timeline->metrics.makespan, track->end, track->op, track->span + (track->end - track->op),
+                                    track->sums};
     }
     sweep.iteration_start = (uint32_t)timeline->flush_count * schedule->shape.microbatches;
     ppi_event_loop_ready_all(&sweep.loop);

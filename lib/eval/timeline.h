@@ -36,13 +36,14 @@ ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_con
 ppsched_status ppi_timeline_make(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config,
                                  bool wants_latest, bool wants_idle, ppsched_error *error);
 
-/* All figures but idle's causes, from the spans and costs. */
+/* All figures but idle's causes, from the spans and what ops add up to. */
 ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
 /* The sweeps, in an event loop of the timeline's schedule and costs. */
 struct ppi_event_loop;
 
-/* Fills spans and flush_times; INVALID_SCHEDULE where the schedule is not complete or cannot be run. */
+/* Fills spans and flush_times, and what each device's ops add up to, on top of its static memory; INVALID_SCHEDULE where the
+ * schedule is not complete or cannot be run. */
 ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 
 /* Fills `latest`, from spans and the makespan. */
@@ -54,7 +55,7 @@ void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 /* Fills the static memory of all devices: that of their stages, and all versions of their weights. */
 void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config);
 
-/* Fills a device's figures but `idle`; its static memory must be known. */
+/* Fills a device's figures but `idle`, beside what its ops add up to. */
 void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsched_config *config);
 
 /* Over the limit by more than the rounding of a running sum. */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/heap.h"
 #include "eval/idle.h"
+#include "eval/sums.h"
 #include "lower/channels.h"
 #include "lower/proof.h"
 #include "lower/transfer.h"
@@ -22,6 +23,7 @@ struct machine {
     double clock;       /* since when it has nothing to do, or until when it computes */
     bool computes, is_ready, is_blocked;
     bool has_computed;  /* in this iteration */
+    struct ppi_sums sums;
 };
 
 struct run {
@@ -203,8 +205,11 @@ static void compute(struct run *run, uint32_t device, uint32_t i)
 {
     const ppsched_op *unit = &run->schedule->ops[i];
     struct machine *machine = &run->machines[device];
-    double end = run->now + duration_of(run, unit);
+    double duration = duration_of(run, unit), end = run->now + duration;
+    machine->sums.busy += duration;
     for (size_t k = 0; k < ppi_unit_length(unit); k++) {
+        const struct ppi_lane *lane = ppi_lane_of(&run->timeline->costs, run->schedule, &unit[k]);
+        ppi_sum_memory(&machine->sums, lane->memory[unit[k].kind], &unit[k]);
         run->timeline->spans[i + k] = (ppsched_span){run->now, end};
         if (unit[k].kind != PPSCHED_KIND_W)
             run->made[2 * ppi_cell_of(run->schedule, &unit[k]) + ppi_is_backward(unit[k].kind)] = end;
@@ -351,7 +356,7 @@ static void clear(struct run *run)
     ppi_channels_clear(&run->channels);
 }
 
-/* Fills the spans and why devices are idle. */
+/* Fills the spans, what ops add up to, and why devices are idle. */
 static ppsched_status time_transfers(ppsched_timeline *timeline, const ppsched_config *config,
                                      const ppsched_channel_model *model, ppsched_error *error)
 {
@@ -362,6 +367,8 @@ static ppsched_status time_transfers(ppsched_timeline *timeline, const ppsched_c
     if (status != PPSCHED_OK)
         return status;
     status = make_room(&run, error);
+    for (uint32_t d = 0; status == PPSCHED_OK && d < schedule->shape.devices; d++)
+        run.machines[d].sums = ppi_sums_of_none(timeline, d);
     if (status == PPSCHED_OK && !run_all(&run)) {
         status = ppi_prove(schedule, model, NULL, 0, NULL, error);
         if (status == PPSCHED_OK)
@@ -370,6 +377,7 @@ static ppsched_status time_transfers(ppsched_timeline *timeline, const ppsched_c
     for (uint32_t d = 0; status == PPSCHED_OK && d < schedule->shape.devices; d++) {
         timeline->idle[d].size = sizeof timeline->idle[d];
         timeline->idle[d].drain += ppi_part_of_wait(&run.machines[d].clock, run.now, run.now);
+        ppi_sums_note(&run.machines[d].sums, timeline, d);
     }
     clear(&run);
     return status;
@@ -383,6 +391,7 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, ppsched_schedule *
     if (status != PPSCHED_OK)
         return status;
     status = ppi_costs_fill(&timeline->costs, config, &schedule->placement, error);
+    ppi_static_memory(timeline, config);
     if (status == PPSCHED_OK)
         status = time_transfers(timeline, config, model, error);
     if (status == PPSCHED_OK)

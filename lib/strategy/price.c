@@ -48,6 +48,12 @@ void ppi_pricer_clear(struct ppi_pricer *pricer)
     ppi_schedule_release(pricer->schedule);
 }
 
+static void add_peak(const struct ppi_pricer *pricer, uint32_t device, double peak, struct ppi_price *out)
+{
+    out->peak = peak > out->peak ? peak : out->peak;
+    out->fits = out->fits && !ppi_is_over_limit(peak, pricer->timeline->devices[device].memory_limit);
+}
+
 void ppi_price_memory(const struct ppi_pricer *pricer, const ppsched_op *ops, struct ppi_price *out)
 {
     const ppsched_timeline *timeline = pricer->timeline;
@@ -60,8 +66,7 @@ void ppi_price_memory(const struct ppi_pricer *pricer, const ppsched_op *ops, st
             memory += timeline->costs.lanes[op->stage].memory[op->kind];
             peak = memory > peak ? memory : peak;
         }
-        out->peak = peak > out->peak ? peak : out->peak;
-        out->fits = out->fits && !ppi_is_over_limit(peak, timeline->devices[d].memory_limit);
+        add_peak(pricer, d, peak, out);
     }
 }
 
@@ -87,7 +92,9 @@ ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_op *ops, struc
     ppsched_status status = ppi_earliest_starts(&pricer->loop, pricer->timeline, error);
     if (status != PPSCHED_OK)
         return status;
-    ppi_price_memory(pricer, ops, out);
+    *out = (struct ppi_price){.fits = true};
+    for (uint32_t d = 0; d < pricer->config->shape.devices; d++)
+        add_peak(pricer, d, pricer->timeline->devices[d].peak_memory, out);
     out->span = find_span(pricer, &makespan);
     if (!ppi_is_finite(out->peak))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of memory is too large for a double");

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a device's ops add up to, op by op in the order of its queue: whoever runs them keeps account. */
+#ifndef PPSCHED_EVAL_SUMS_H
+#define PPSCHED_EVAL_SUMS_H
+
+#include "eval/timeline.h"
+
+struct ppi_sums {
+    double busy, memory, peak;
+    const ppsched_op *peak_op; /* NULL: no op adds to the static memory */
+};
+
+static inline struct ppi_sums ppi_sums_of_none(const ppsched_timeline *timeline, uint32_t device)
+{
+    double memory = timeline->devices[device].static_memory;
+    return (struct ppi_sums){.memory = memory, .peak = memory};
+}
+
+static inline void ppi_sum_memory(struct ppi_sums *sums, double change, const ppsched_op *op)
+{
+    sums->memory += change;
+    if (sums->memory > sums->peak) {
+        sums->peak = sums->memory;
+        sums->peak_op = op;
+    }
+}
+
+/* Makes them the device's figures. */
+static inline void ppi_sums_note(const struct ppi_sums *sums, ppsched_timeline *timeline, uint32_t device)
+{
+    ppsched_device_metrics *figures = &timeline->devices[device];
+    figures->busy = sums->busy;
+    figures->peak_memory = sums->peak;
+    figures->peak_position = PPSCHED_NONE;
+    if (sums->peak_op != NULL)
+        figures->peak_position = (uint32_t)(sums->peak_op - timeline->schedule->queues[device].ops);
+}
+
+#endif
