@@ -391,9 +391,10 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, ppsched_schedule *
     if (status != PPSCHED_OK)
         return status;
     status = ppi_costs_fill(&timeline->costs, config, &schedule->placement, error);
-    ppi_static_memory(timeline, config);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK) {
+        ppi_static_memory(timeline, config);
         status = time_transfers(timeline, config, model, error);
+    }
     if (status == PPSCHED_OK)
         status = ppi_figures(timeline, config, error);
     timeline->has_transfers = true;
