@@ -34,7 +34,8 @@ typedef struct ppsched_bound {
 
 /* Fills `out` for the config's placement (DEFAULT: loop) and `objective` (enum ppsched_objective). A full backward may take the
  * place of I and W, and pairs may overlap, where that is shorter. The memory limits may be too small for any schedule: compare
- * with `least_limit`. Source: the bounds are those of Zero Bubble Pipeline Parallelism (Qi et al. 2023, section 2 and appendix
+ * with `least_limit`. The values are sums of doubles, and may be above those of a schedule that reaches the bound by their
+ * rounding. Source: the bounds are those of Zero Bubble Pipeline Parallelism (Qi et al. 2023, section 2 and appendix
  * B), for uneven stages.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE where the config's lists contradict each other, REFUSED where the sizes do not suit the
  * placement, NO_MEMORY. */

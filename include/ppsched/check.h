@@ -42,7 +42,7 @@ typedef struct ppsched_finding {
 PPSCHED_API ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *findings, size_t capacity,
                                          size_t *count, ppsched_error *error);
 
-/* A finding in words, one line. Sizes and errors as in ppsched_op_token. */
+/* A finding in words, one line. Sizes and errors as in ppsched_op_token: ARGUMENT also where one of its ops is unknown. */
 PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity,
                                                 size_t *needed);
 

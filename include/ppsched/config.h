@@ -105,7 +105,7 @@ PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, in
 PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 
 /* Sets one option of the strategy, as text; it is checked when a strategy is asked to serve the problem. NULL as `value`
- * takes the option back. Errors: ARGUMENT, NO_MEMORY. */
+ * takes the option back. A config holds up to 256. Errors: ARGUMENT, RANGE for one more, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name, const char *value,
                                                      ppsched_error *error);
 

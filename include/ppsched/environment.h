@@ -12,7 +12,8 @@ extern "C" {
 
 enum ppsched_log_level {
     PPSCHED_LOG_WARNING = 1, /* a result that the caller should know of, such as a memory limit exceeded */
-    PPSCHED_LOG_INFO = 2     /* what was built or evaluated, one line a call */
+    PPSCHED_LOG_INFO = 2     /* what was generated, built, read, lowered, evaluated or planned: a line a call, none for what is
+                                tried inside it */
 };
 
 /* Sized struct: set `size` to sizeof(ppsched_environment) and zero the rest; zero means default.

@@ -47,8 +47,8 @@ typedef struct ppsched_metrics {
 /* Figures of one device. Sized likewise. */
 typedef struct ppsched_device_metrics {
     uint32_t size;
-    uint32_t peak_position;  /* the op of its queue at whose start the peak first stands; PPSCHED_NONE where no op adds to
-                                the static memory */
+    uint32_t peak_position;  /* the op of its queue at whose start the peak first stands, as doubles add up;
+                                PPSCHED_NONE where no op adds to the static memory */
     double busy;             /* sum of durations, an overlapped pair counted once */
     double idle;             /* makespan - busy */
     double first_start;      /* of F, B, I and W; 0 where the queue has none, as last_end */

@@ -29,7 +29,8 @@ enum ppsched_format {
 /* Sized struct: set `size`, zero means default. */
 typedef struct ppsched_export_options {
     uint32_t size;
-    uint32_t text_columns; /* TEXT: most columns of a line; 0 means as many as whole labels need */
+    uint32_t text_columns; /* TEXT: most columns of a device's row, which has 20 or
+                              more for its ops; 0 means as many as whole labels need */
     double time_scale;     /* CHROME_TRACE: microseconds per unit of time; 0 means 1 */
 } ppsched_export_options;
 

@@ -33,12 +33,13 @@ typedef struct ppsched_lower_options {
     int32_t lowering;         /* enum ppsched_lowering */
     uint32_t merge_backwards; /* 1: an I with its W right behind it becomes a B */
     uint32_t split_backwards; /* 1: a B that is in no overlapped pair becomes an I with its W right behind it */
-    uint32_t unshard;         /* most stages whose parameters a device holds at once: UNSHARD before a stage's next ops,
-                                 RESHARD behind them, as PyTorch does (with 3); 0: none of these */
+    uint32_t unshard;         /* most stages whose parameters a device holds at once (an overlapped pair holds its two in any
+                                 case): UNSHARD before a stage's next ops, RESHARD behind them, as PyTorch does (with 3);
+                                 0: none of these */
     uint32_t reduce_grad;     /* 1: REDUCE_GRAD behind the last B or W of a stage and iteration */
     uint32_t defer_receives;  /* 1, for PYTORCH: as its defer_pp_recv: a receive waits until right before its consumer, or
-                                 before a send to the device that it is from, if that has the higher rank. Not safe where sends
-                                 block */
+                                 before a send to the device that it is from, if that has the higher rank. Not safe: many orders
+                                 hang where sends block, and some of the V placement where they are buffered (prove them) */
 } ppsched_lower_options;
 
 /* Makes a lowered schedule; the given one stays. It must be executable and have no comm ops yet. `config` may be NULL but for

@@ -20,7 +20,9 @@ extern "C" {
 #endif
 
 /* What is in the first (embedding) or the last stage beside layers like those of the others, in the config's units. It is part
- * of that stage's costs, and is not divided when the stage is. Its memory of a stage pass sums to 0 as the stage's does. */
+ * of that stage's costs, takes no more than they are, and is not divided when the stage is. Of its three backward times those
+ * that are 0 are what is left of backward = input + weight; where both of these are 0, backward is split as in the stage. Its
+ * memory of a stage pass sums to 0 as the stage's does. */
 typedef struct ppsched_model_end {
     double forward_time;
     double backward_time;
@@ -104,7 +106,8 @@ typedef struct ppsched_candidate {
     double peak_memory;         /* of `peak_device` */
     double excess;              /* the most that a device lacks under its limit; 0 where none does */
     double bound;               /* of `step_time`: what none of this placement within its limit can do better
-                                 * (ppsched_lower_bound), nor without a flush where the strategy has none */
+                                 * (ppsched_lower_bound), nor without a flush where the strategy has none; a candidate that is
+                                 * over its limit may be below it */
     double bytes;               /* that go from device to device in an iteration */
     uint64_t messages;
 } ppsched_candidate;
@@ -125,7 +128,8 @@ PPSCHED_API size_t ppsched_plan_count(const ppsched_plan *plan);
 PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate, ppsched_error *error);
 
 /* Evaluates all that are not yet, and then numbers the candidates anew by rank: those that fit by step time, then peak memory;
- * then those over their limits, the one that lacks least first; then the refused; equal ones as they were. The config's
+ * then those over their limits, the one that lacks least first, equal ones likewise; then the refused; ties stay in order.
+ * What is compared is rounded to 40 bits, so that sums of the same numbers in another order are equal. The config's
  * progress callback is told the share of all work and the best step time. Errors: those of evaluate; CANCELLED. Then the
  * numbers stay as they are, what has been evaluated is kept, and the plan may be run again. */
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/log.h"
 #include "api/null.h"
 #include "base/utf8.h"
 #include "check/check.h"
@@ -34,8 +35,9 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
     struct ppi_place place = {device, op->stage, op->microbatch, (uint32_t)position};
     uint32_t microbatches = ppi_total_microbatches(&builder->shape);
     if (!ppi_kind_known(op->kind))
-        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place, "device %u, position %zu: there is no kind %u", device,
-                           position, (unsigned)op->kind);
+        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
+                           "device %u, position %zu: there is no kind %u; it must be 1 to %d", device, position,
+                           (unsigned)op->kind, PPI_LAST_KIND);
     if ((op->flags & ~PPSCHED_OP_OVERLAPPED) != 0 || op->slice != 0 || op->reserved != 0)
         return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
                            "device %u, position %zu: unknown flags, or slice or reserved is not 0", device, position);
@@ -114,10 +116,8 @@ ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder, uin
     return PPSCHED_OK;
 }
 
-ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder, ppsched_error *error)
+static ppsched_status finish(ppsched_schedule **out, ppsched_builder *builder, ppsched_error *error)
 {
-    PPI_REQUIRE(out);
-    PPI_REQUIRE(builder);
     for (uint32_t d = 0; d < builder->shape.devices; d++) {
         const struct ppi_segment *segment = &builder->segments[d];
         if (segment->count > 0 && leads_pair(&segment->ops[segment->count - 1]))
@@ -126,6 +126,16 @@ ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *b
                                "device %u: the last op is overlapped with a next one that does not come", d);
     }
     return ppi_builder_finish(out, builder, error);
+}
+
+ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder, ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(builder);
+    ppsched_status status = finish(out, builder, error);
+    if (status == PPSCHED_OK)
+        ppi_log_schedule(*out, "built");
+    return status;
 }
 
 static ppsched_status check_custom(ppsched_schedule *schedule, ppsched_error *error)
@@ -152,13 +162,15 @@ ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out, const ppsc
                               ppsched_status_text(result));
     }
     if (status == PPSCHED_OK)
-        status = ppsched_builder_finish(&schedule, builder, error);
+        status = finish(&schedule, builder, error);
     ppsched_builder_destroy(builder);
     if (status == PPSCHED_OK)
         status = check_custom(schedule, error);
-    if (status == PPSCHED_OK)
-        *out = schedule;
-    else
+    if (status != PPSCHED_OK) {
         ppi_schedule_release(schedule);
+        return status;
+    }
+    *out = schedule;
+    ppi_log_schedule(schedule, "built");
     return status;
 }

@@ -9,10 +9,10 @@ ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_
 {
     ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_channel_model, batched), model,
                                            "ppsched_channel_model", error);
+    if (status == PPSCHED_OK)
+        status = ppi_check_choice("channel order", own->order, PPSCHED_CHANNEL_GROUP, PPSCHED_CHANNEL_NONE, error);
     if (status != PPSCHED_OK)
         return status;
-    if (own->order < PPSCHED_CHANNEL_GROUP || own->order > PPSCHED_CHANNEL_NONE)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no channel order %d", own->order);
     if (own->rendezvous > 1 || own->batched > 1 || own->blocking > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "rendezvous, batched and blocking must be 0 or 1");
     return PPSCHED_OK;

@@ -18,7 +18,8 @@ ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *
 ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity, size_t *needed)
 {
     char text[400];
-    if (finding == NULL)
+    if (finding == NULL || !ppi_kind_known(finding->op.kind) ||
+        (finding->other.kind != 0 && !ppi_kind_known(finding->other.kind)))
         return PPSCHED_ERROR_ARGUMENT;
     ppi_finding_text(finding, text, sizeof text);
     return ppi_give_text(text, strlen(text), buffer, capacity, needed);

@@ -86,9 +86,8 @@ ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantit
     PPI_REQUIRE(config);
     if (count > 0)
         PPI_REQUIRE(values);
-    if (!ppi_quantity_known(quantity))
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no quantity %d", quantity);
-    return ppi_config_set_values(config, quantity, values, count, error);
+    ppsched_status status = ppi_check_choice("quantity", quantity, 1, PPI_LAST_QUANTITY, error);
+    return status == PPSCHED_OK ? ppi_config_set_values(config, quantity, values, count, error) : status;
 }
 
 const double *ppsched_config_values(const ppsched_config *config, int32_t quantity, size_t *count)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/channel.h"
+#include "api/log.h"
 #include "api/null.h"
 #include "base/sized.h"
 #include "check/check.h"
@@ -13,24 +14,24 @@ static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *e
     ppsched_status status = ppi_check(schedule, &findings, error);
     if (status != PPSCHED_OK)
         return status;
-    return ppi_fail(error, PPSCHED_ERROR_INTERNAL, "evaluator and checker disagree on a schedule of %s", schedule->name);
+    return ppi_fail(error, PPSCHED_ERROR_INTERNAL, "evaluator and checker disagree on a schedule of %q", schedule->name);
 }
 
-static ppsched_status take_arguments(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                                     uint32_t flags, ppsched_error *error)
+static ppsched_status check_flags(uint32_t flags, ppsched_error *error)
 {
-    PPI_REQUIRE(out);
-    PPI_REQUIRE(schedule);
-    PPI_REQUIRE(config);
-    if ((flags & ~(uint32_t)(PPSCHED_EVALUATE_EARLIEST_ONLY | PPSCHED_EVALUATE_REUSABLE)) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unknown flags %u", flags);
-    return PPSCHED_OK;
+    const uint32_t known = PPSCHED_EVALUATE_EARLIEST_ONLY | PPSCHED_EVALUATE_REUSABLE;
+    if ((flags & ~known) == 0)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "flags is %u, with unknown bits; it must be 0 to %u", flags, known);
 }
 
 ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                 uint32_t flags, ppsched_error *error)
 {
-    ppsched_status status = take_arguments(out, schedule, config, flags, error);
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(schedule);
+    PPI_REQUIRE(config);
+    ppsched_status status = check_flags(flags, error);
     if (status != PPSCHED_OK)
         return status;
     /* Only the reference count is written to, which is atomic. */
@@ -39,6 +40,8 @@ ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *
     if (status == PPSCHED_ERROR_INVALID_SCHEDULE)
         status = explain(schedule, error);
     ppsched_schedule_release(shared);
+    if (status == PPSCHED_OK)
+        ppi_log_timeline(*out);
     return status;
 }
 
@@ -47,7 +50,10 @@ ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_
                                           ppsched_error *error)
 {
     ppsched_channel_model own = {.order = PPSCHED_CHANNEL_NONE};
-    ppsched_status status = take_arguments(out, schedule, config, flags, error);
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(schedule);
+    PPI_REQUIRE(config);
+    ppsched_status status = check_flags(flags, error);
     if (status == PPSCHED_OK && (flags & PPSCHED_EVALUATE_REUSABLE) != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a timeline with transfers cannot be reusable");
     if (status == PPSCHED_OK && model != NULL)
@@ -59,6 +65,8 @@ ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_
     ppsched_schedule *shared = ppsched_schedule_retain((ppsched_schedule *)(uintptr_t)schedule);
     status = ppi_evaluate_transfers(out, shared, config, &own, error);
     ppsched_schedule_release(shared);
+    if (status == PPSCHED_OK)
+        ppi_log_timeline(*out);
     return status;
 }
 
@@ -68,7 +76,10 @@ ppsched_status ppsched_timeline_update(ppsched_timeline *timeline, const ppsched
     PPI_REQUIRE(config);
     if (timeline->reuse == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the timeline is not reusable; evaluate with PPSCHED_EVALUATE_REUSABLE");
-    return ppi_timeline_update(timeline, config, error);
+    ppsched_status status = ppi_timeline_update(timeline, config, error);
+    if (status == PPSCHED_OK)
+        ppi_log_timeline(timeline);
+    return status;
 }
 
 void ppsched_timeline_destroy(ppsched_timeline *timeline)

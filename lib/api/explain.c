@@ -9,7 +9,7 @@ static ppsched_status refuse_transfers(const ppsched_timeline *timeline, ppsched
     if (!timeline->has_transfers)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                    "the timeline is one with transfers, which cannot be explained; ppsched_evaluate gives one that can");
+                    "the timeline is one with transfers, which cannot be explained; one that was evaluated without them can");
 }
 
 ppsched_status ppsched_timeline_critical_path(const ppsched_timeline *timeline, ppsched_critical_op *path, size_t capacity,
@@ -54,12 +54,13 @@ ppsched_status ppsched_timeline_sensitivities(const ppsched_timeline *timeline, 
 {
     PPI_REQUIRE(timeline);
     PPI_REQUIRE(out);
-    if (objective != PPSCHED_OBJECTIVE_SPAN && objective != PPSCHED_OBJECTIVE_MAKESPAN)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no objective %d", objective);
+    ppsched_status status = ppi_check_choice("objective", objective, PPSCHED_OBJECTIVE_SPAN, PPSCHED_OBJECTIVE_MAKESPAN, error);
+    if (status != PPSCHED_OK)
+        return status;
     if (kind < 0 || kind > PPSCHED_KIND_W)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "kind is %d; it must be F, B, I or W (1 to 4), or 0 for all of them",
                         kind);
-    ppsched_status status = refuse_transfers(timeline, error);
+    status = refuse_transfers(timeline, error);
     if (status == PPSCHED_OK)
         status = check_room(out, capacity, timeline->schedule->shape.stages, "stages", error);
     return status == PPSCHED_OK ? ppi_sensitivities(timeline, objective, kind, out, error) : status;

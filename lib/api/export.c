@@ -30,10 +30,11 @@ ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_ti
     ppsched_export_options taken;
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(write);
+    ppsched_status status = ppi_check_choice("format", format, PPSCHED_FORMAT_TEXT, PPSCHED_FORMAT_SAIL, error);
+    if (status != PPSCHED_OK)
+        return status;
     const struct ppi_format *row = ppi_format_of(format);
-    if (row == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no format %d", format);
-    ppsched_status status = ppi_take_sized(&taken, sizeof taken, PPI_SIZE_UP_TO(ppsched_export_options, time_scale), options,
+    status = ppi_take_sized(&taken, sizeof taken, PPI_SIZE_UP_TO(ppsched_export_options, time_scale), options,
                                            "ppsched_export_options", error);
     if (status == PPSCHED_OK)
         status = check_arguments(schedule, timeline, row, &taken, error);

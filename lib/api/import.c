@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ppsched/import.h>
 
+#include "api/log.h"
 #include "api/null.h"
 #include "format/formats.h"
 
@@ -11,12 +12,13 @@ ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, c
     struct ppi_reading reading;
     PPI_REQUIRE(out);
     PPI_REQUIRE(data);
+    ppsched_status status = ppi_check_choice("format", format, PPSCHED_FORMAT_TEXT, PPSCHED_FORMAT_SAIL, error);
+    if (status != PPSCHED_OK)
+        return status;
     const struct ppi_format *row = ppi_format_of(format);
-    if (row == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no format %d", format);
     if (row->read == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "format %s is written, not read", row->name);
-    ppsched_status status = ppi_host_take(&host, environment, error);
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "format %s is written, not read; csv and json are read", row->name);
+    status = ppi_host_take(&host, environment, error);
     if (status != PPSCHED_OK)
         return status;
     ppi_reading_start(&reading, &host, error);
@@ -24,5 +26,7 @@ ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, c
     if (status == PPSCHED_OK)
         status = ppi_reading_finish(out, &reading);
     ppi_reading_clear(&reading);
+    if (status == PPSCHED_OK)
+        ppi_log_schedule(*out, "read");
     return status;
 }

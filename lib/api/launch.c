@@ -52,10 +52,11 @@ ppsched_status ppsched_schedule_launch(const ppsched_schedule *schedule, int32_t
     PPI_REQUIRE(needed);
     if (capacity > 0)
         PPI_REQUIRE(buffer);
+    ppsched_status status = ppi_check_choice("runtime", runtime, PPSCHED_RUNTIME_MEGATRON, PPSCHED_RUNTIME_SAIL, error);
+    if (status != PPSCHED_OK)
+        return status;
     const struct ppi_runtime *row = ppi_runtime_of(runtime);
-    if (row == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no runtime %d", runtime);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_launch_options, csv), options,
+    status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_launch_options, csv), options,
                                            "ppsched_launch_options", error);
     if (status == PPSCHED_OK)
         status = check_options(&own, error);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lower/lower.h"
 
+#include "api/log.h"
 #include "api/null.h"
 #include "base/sized.h"
 #include "check/check.h"
 
 static ppsched_status check_options(const ppsched_lower_options *options, const ppsched_config *config, ppsched_error *error)
 {
-    if (options->lowering < PPSCHED_LOWERING_NONE || options->lowering > PPSCHED_LOWERING_JUST_IN_TIME)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no lowering %d", options->lowering);
+    ppsched_status status = ppi_check_choice("lowering", options->lowering, PPSCHED_LOWERING_NONE,
+                                             PPSCHED_LOWERING_JUST_IN_TIME, error);
+    if (status != PPSCHED_OK)
+        return status;
     if (options->lowering == PPSCHED_LOWERING_BY_TIME && config == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "lowering by time needs a config with the times");
     if (options->merge_backwards > 1 || options->split_backwards > 1 || options->reduce_grad > 1 || options->defer_receives > 1)
@@ -50,5 +53,9 @@ ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_sche
         status = check_options(&own, config, error);
     if (status == PPSCHED_OK)
         status = check_schedule(schedule, error);
-    return status == PPSCHED_OK ? ppi_lower(out, schedule, config, &own, error) : status;
+    if (status == PPSCHED_OK)
+        status = ppi_lower(out, schedule, config, &own, error);
+    if (status == PPSCHED_OK)
+        ppi_log_schedule(*out, "lowered");
+    return status;
 }

@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include "api/channel.h"
+#include "api/log.h"
 #include "api/null.h"
 #include "base/checked.h"
 #include "base/sized.h"
@@ -11,14 +12,23 @@
 
 static ppsched_status check_end(const ppsched_model_end *end, const char *name, ppsched_error *error)
 {
-    const double values[] = {end->forward_time,       end->backward_time,       end->backward_input_time,
-                             end->backward_weight_time, end->mem_forward,       -end->mem_backward_input,
-                             -end->mem_backward_weight, end->mem_static,        end->mem_weights};
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
-        if (!ppi_is_finite(values[i]) || values[i] < 0)
-            return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                            "%s: value %zu is %g; times and memory must be finite and at least 0, but those of "
-                            "mem_backward_input and mem_backward_weight at most 0", name, i, values[i]);
+    const struct {
+        const char *name;
+        double value;
+        bool gives_back;
+    } costs[] = {{"forward_time", end->forward_time, false},
+                 {"backward_time", end->backward_time, false},
+                 {"backward_input_time", end->backward_input_time, false},
+                 {"backward_weight_time", end->backward_weight_time, false},
+                 {"mem_forward", end->mem_forward, false},
+                 {"mem_backward_input", end->mem_backward_input, true},
+                 {"mem_backward_weight", end->mem_backward_weight, true},
+                 {"mem_static", end->mem_static, false},
+                 {"mem_weights", end->mem_weights, false}};
+    for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++)
+        if (!ppi_is_finite(costs[i].value) || (costs[i].gives_back ? costs[i].value > 0 : costs[i].value < 0))
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: %s is %g; it must be finite and at %s 0", name, costs[i].name,
+                            costs[i].value, costs[i].gives_back ? "most" : "least");
     double left = end->mem_forward + end->mem_backward_input + end->mem_backward_weight;
     if ((left < 0 ? -left : left) > 1e-9 * end->mem_forward)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
@@ -118,16 +128,17 @@ static ppsched_status check_lists(const ppsched_plan_options *options, ppsched_e
 
 static ppsched_status check_options(const ppsched_plan_options *options, ppsched_error *error)
 {
-    if (options->objective != 0 && options->objective != PPSCHED_OBJECTIVE_SPAN &&
-        options->objective != PPSCHED_OBJECTIVE_MAKESPAN)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no objective %d", options->objective);
-    if (options->lowering < 0 || options->lowering > PPSCHED_LOWERING_JUST_IN_TIME)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no lowering %d", options->lowering);
+    ppsched_status status = ppi_check_choice("objective", options->objective, 0, PPSCHED_OBJECTIVE_MAKESPAN, error);
+    if (status == PPSCHED_OK)
+        status = ppi_check_choice("lowering", options->lowering, PPSCHED_LOWERING_NONE, PPSCHED_LOWERING_JUST_IN_TIME, error);
+    if (status != PPSCHED_OK)
+        return status;
     if (options->placements >> (PPSCHED_PLACEMENT_MAP + 1) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "placements has bits of no placement: %u", options->placements);
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "placements is %u, with bits of no placement; it must be 0 to %u",
+                        options->placements, (2u << PPSCHED_PLACEMENT_MAP) - 1);
     if (options->effort > 12)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort is %u; it must be 0 to 12", options->effort);
-    ppsched_status status = check_ends(options->embedding, options->head, error);
+    status = check_ends(options->embedding, options->head, error);
     return status == PPSCHED_OK ? check_lists(options, error) : status;
 }
 
@@ -161,7 +172,6 @@ size_t ppsched_plan_count(const ppsched_plan *plan)
 
 static ppsched_status check_candidate(const ppsched_plan *plan, size_t candidate, ppsched_error *error)
 {
-    PPI_REQUIRE(plan);
     if (candidate >= plan->count)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no candidate %zu of %zu", candidate, plan->count);
     return PPSCHED_OK;
@@ -169,6 +179,7 @@ static ppsched_status check_candidate(const ppsched_plan *plan, size_t candidate
 
 ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate, ppsched_error *error)
 {
+    PPI_REQUIRE(plan);
     ppsched_status status = check_candidate(plan, candidate, error);
     if (status != PPSCHED_OK || plan->candidates[candidate].evaluated)
         return status;
@@ -178,7 +189,10 @@ ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate, ppsch
 ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error)
 {
     PPI_REQUIRE(plan);
-    return ppi_plan_run(plan, error);
+    ppsched_status status = ppi_plan_run(plan, error);
+    if (status == PPSCHED_OK)
+        ppi_log_plan(plan);
+    return status;
 }
 
 /* --- what it found --- */
@@ -218,7 +232,7 @@ static ppsched_candidate identity_of(const ppsched_plan *plan, const struct ppi_
 
 ppsched_status ppsched_plan_candidate(const ppsched_plan *plan, size_t candidate, ppsched_candidate *out)
 {
-    if (check_candidate(plan, candidate, NULL) != PPSCHED_OK)
+    if (plan == NULL || candidate >= plan->count)
         return PPSCHED_ERROR_ARGUMENT;
     const struct ppi_candidate *from = &plan->candidates[candidate];
     const ppsched_metrics *metrics = &from->metrics;
@@ -245,6 +259,7 @@ ppsched_status ppsched_plan_candidate(const ppsched_plan *plan, size_t candidate
 ppsched_status ppsched_plan_config(ppsched_config **out, const ppsched_plan *plan, size_t candidate, ppsched_error *error)
 {
     PPI_REQUIRE(out);
+    PPI_REQUIRE(plan);
     ppsched_status status = check_candidate(plan, candidate, error);
     return status == PPSCHED_OK ? ppi_candidate_config(out, plan, &plan->candidates[candidate], error) : status;
 }
@@ -253,11 +268,14 @@ ppsched_status ppsched_plan_timeline(ppsched_timeline **out, const ppsched_plan 
 {
     ppsched_config *config = NULL;
     PPI_REQUIRE(out);
+    PPI_REQUIRE(plan);
     ppsched_status status = check_candidate(plan, candidate, error);
     if (status == PPSCHED_OK)
         status = ppi_candidate_config(&config, plan, &plan->candidates[candidate], error);
     if (status == PPSCHED_OK)
         status = ppi_candidate_timeline(out, plan, &plan->candidates[candidate], config, 0, error);
+    if (status == PPSCHED_OK)
+        ppi_log_timeline(*out);
     ppi_config_destroy(config);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/schedule.h"
 
+#include "api/log.h"
 #include "api/null.h"
 #include "strategy/strategy.h"
 
@@ -12,7 +13,11 @@ ppsched_status ppsched_schedule_generate(ppsched_schedule **out, const ppsched_c
     PPI_REQUIRE(config);
     PPI_REQUIRE(strategy);
     ppsched_status status = ppi_strategy_find(strategy, &index, error);
-    return status == PPSCHED_OK ? ppi_generate(out, ppi_strategy_at(index), config, error) : status;
+    if (status == PPSCHED_OK)
+        status = ppi_generate(out, ppi_strategy_at(index), config, error);
+    if (status == PPSCHED_OK)
+        ppi_log_schedule(*out, "generated");
+    return status;
 }
 
 ppsched_schedule *ppsched_schedule_retain(ppsched_schedule *schedule)

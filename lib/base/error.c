@@ -41,6 +41,13 @@ ppsched_status ppi_fail_at(ppsched_error *error, ppsched_status status, struct p
     return status;
 }
 
+ppsched_status ppi_check_choice(const char *what, int32_t given, int32_t first, int32_t last, ppsched_error *error)
+{
+    if (given >= first && given <= last)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no %s %d; it must be %d to %d", what, given, first, last);
+}
+
 ppsched_status ppi_fail_memory(ppsched_error *error, const char *purpose)
 {
     return ppi_fail(error, PPSCHED_ERROR_NO_MEMORY, "out of memory for %s", purpose);

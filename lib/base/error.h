@@ -18,6 +18,9 @@ ppsched_status ppi_fail(ppsched_error *error, ppsched_status status, const char 
 /* The same, with a place. */
 ppsched_status ppi_fail_at(ppsched_error *error, ppsched_status status, struct ppi_place place, const char *format, ...);
 
+/* OK for a number of an enum that goes from `first` to `last`, else ARGUMENT; `what` the enum is of. */
+ppsched_status ppi_check_choice(const char *what, int32_t given, int32_t first, int32_t last, ppsched_error *error);
+
 /* "out of memory", for a purpose. */
 ppsched_status ppi_fail_memory(ppsched_error *error, const char *purpose);
 

@@ -47,10 +47,9 @@ static void put_quoted(struct sink *sink, const char *text)
 {
     const char *end = text + strlen(text), *start = text;
     while (text < end && text - start < LONGEST_QUOTE) {
-        size_t length = ppi_utf8_length(text, (size_t)(end - text));
-        bool is_bad = length == 0 || (unsigned char)*text < 0x20 || *text == 0x7F;
-        put(sink, is_bad ? "?" : text, is_bad ? 1 : length);
-        text += is_bad ? 1 : length;
+        size_t length = ppi_printable_length(text, (size_t)(end - text));
+        put(sink, length == 0 ? "?" : text, length == 0 ? 1 : length);
+        text += length == 0 ? 1 : length;
     }
     if (text < end)
         put(sink, "...", 3);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 size_t ppi_utf8_length(const char *text, size_t size)
@@ -24,6 +25,14 @@ size_t ppi_utf8_length(const char *text, size_t size)
         if ((bytes[i] & 0xC0u) != 0x80u)
             return 0;
     return length;
+}
+
+size_t ppi_printable_length(const char *text, size_t size)
+{
+    unsigned char lead = (unsigned char)text[0];
+    size_t length = ppi_utf8_length(text, size);
+    bool is_control = lead < 0x20 || lead == 0x7F || (lead == 0xC2 && length == 2 && (unsigned char)text[1] < 0xA0);
+    return is_control ? 0 : length;
 }
 
 size_t ppi_find_broken_utf8(const char *text, size_t size)

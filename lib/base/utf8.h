@@ -9,6 +9,9 @@
 /* Number of bytes of the character that begins here, of the `size` >= 1 that are there; 0 where none does. */
 size_t ppi_utf8_length(const char *text, size_t size);
 
+/* The same, and 0 for control characters (C0, DEL, C1) too, which a terminal would obey. */
+size_t ppi_printable_length(const char *text, size_t size);
+
 /* Index of the first byte that belongs to no character; `size` where all do. */
 size_t ppi_find_broken_utf8(const char *text, size_t size);
 

@@ -120,14 +120,6 @@ static void sum_up(ppsched_timeline *timeline)
     metrics->bubble_of_span = metrics->span > 0 ? 1 - busy / devices / metrics->span : 0;
 }
 
-static void warn_of_limit(const ppsched_timeline *timeline)
-{
-    uint32_t d = timeline->metrics.limit_device;
-    if (d != PPSCHED_NONE)
-        ppi_log(&timeline->host, PPSCHED_LOG_WARNING, "%q: device %u needs %g memory, over its limit %g",
-                timeline->schedule->name, d, timeline->devices[d].peak_memory, timeline->devices[d].memory_limit);
-}
-
 static ppsched_status check_finite(const ppsched_timeline *timeline, ppsched_error *error)
 {
     const ppsched_metrics *metrics = &timeline->metrics;
@@ -219,7 +211,6 @@ ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, 
         ppi_timeline_destroy(timeline);
         return status;
     }
-    warn_of_limit(timeline);
     *out = timeline;
     return PPSCHED_OK;
 }
@@ -237,6 +228,5 @@ ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_con
     *reuse->spare = before;
     reuse->spare->reuse = NULL;
     timeline->reuse = reuse;
-    warn_of_limit(timeline);
     return PPSCHED_OK;
 }

@@ -14,11 +14,14 @@ static ppsched_status refuse_token(struct ppi_json_reader *r, const struct ppi_j
                        "device %u, entry %zu of ops: cannot read \"%s\": %s", device, position, quote, reason);
 }
 
+/* A pair of long tokens, each character of them as \uXXXX, and some blanks. */
+enum { LONGEST_ESCAPED = 512 };
+
 /* One entry of "ops": an op or a pair. */
 static ppsched_status read_token(struct ppi_json_reader *r, size_t position)
 {
     struct ppi_json_string string;
-    char decoded[256];
+    char decoded[LONGEST_ESCAPED];
     ppsched_op unit[2];
     size_t count = 0;
     ppsched_status status = ppi_json_string(&r->json, &string);

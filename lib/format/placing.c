@@ -110,10 +110,12 @@ static bool find_copies(struct rows *rows)
     return true;
 }
 
-/* Microbatches of an iteration: up to where the second copy's end and the first's begin again. */
+/* Microbatches of an iteration: what the text says, else up to where the second copy's end and the first's begin again. */
 static uint32_t find_period(const struct rows *rows)
 {
     uint32_t total = rows->shape->microbatches, m = 0;
+    if (rows->reading->said_microbatches != 0)
+        return (uint32_t)rows->reading->said_microbatches;
     while (m < total && rows->copies[m] != SECOND)
         m++;
     while (m < total && rows->copies[m] != FIRST)

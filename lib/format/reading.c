@@ -88,6 +88,9 @@ static ppsched_status make_shape(struct ppi_shape *shape, const struct ppi_readi
     int64_t stages = reading->said_stages != 0 ? reading->said_stages : reading->stages;
     int64_t microbatches = reading->said_microbatches != 0 ? reading->said_microbatches : reading->microbatches;
     int64_t iterations = reading->iterations != 0 ? reading->iterations : 1;
+    if (microbatches == 0)
+        return ppi_fail(reading->error, PPSCHED_ERROR_RANGE,
+                        "no op of the text has a microbatch; a schedule has F and B, or F, I and W");
     ppsched_status status = ppi_shape_make(shape, reading->devices, stages, microbatches, iterations, reading->error);
     if (status != PPSCHED_OK)
         return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 #include "format/formats.h"
 
 enum { MOST_COLUMNS = 20000, LABEL_SIZE = 2 * PPI_TOKEN_SIZE + 1, LEAST_TICK = 10, LEAST_COLUMNS = 20 };
@@ -96,11 +97,22 @@ static size_t peak_columns(const struct grid *grid)
     return most;
 }
 
+/* A name that came with a file must not steer the terminal: a control character becomes '?'. */
+static void write_name(struct ppi_writer *writer, const char *name)
+{
+    const char *end = name + strlen(name);
+    while (name < end) {
+        size_t length = ppi_printable_length(name, (size_t)(end - name)), taken = length != 0 ? length : 1;
+        ppi_write(writer, length != 0 ? name : "?", taken);
+        name += taken;
+    }
+}
+
 static void write_summary(const struct grid *grid)
 {
     const ppsched_metrics *metrics = &grid->timeline->metrics;
     struct ppi_writer *writer = grid->writer;
-    ppi_write_text(writer, grid->schedule->name);
+    write_name(writer, grid->schedule->name);
     ppi_write_text(writer, ": makespan ");
     write_rounded(writer, metrics->makespan);
     ppi_write_text(writer, ", span ");

@@ -372,7 +372,7 @@ static ppsched_status time_transfers(ppsched_timeline *timeline, const ppsched_c
     if (status == PPSCHED_OK && !run_all(&run)) {
         status = ppi_prove(schedule, model, NULL, 0, NULL, error);
         if (status == PPSCHED_OK)
-            status = ppi_fail(error, PPSCHED_ERROR_INTERNAL, "proof and run of %s disagree", schedule->name);
+            status = ppi_fail(error, PPSCHED_ERROR_INTERNAL, "proof and run of %q disagree", schedule->name);
     }
     for (uint32_t d = 0; status == PPSCHED_OK && d < schedule->shape.devices; d++) {
         timeline->idle[d].size = sizeof timeline->idle[d];

@@ -5,6 +5,9 @@
 
 #include "base/error.h"
 
+/* No strategy has a tenth of them; a look for one goes through all. */
+enum { MOST_OPTIONS = 256 };
+
 ppsched_status ppi_config_create(ppsched_config **out, const struct ppi_shape *shape, const struct ppi_host *host,
                                  ppsched_error *error)
 {
@@ -33,6 +36,37 @@ void ppi_config_destroy(ppsched_config *config)
     ppi_release(&host, config);
 }
 
+static bool grow_options(ppsched_config *config)
+{
+    if (config->option_count < config->option_capacity)
+        return true;
+    size_t capacity = config->option_capacity * 2 + 4;
+    struct ppi_named_text *grown = ppi_allocate(&config->host, capacity, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    if (config->option_count > 0)
+        memcpy(grown, config->options, config->option_count * sizeof *grown);
+    ppi_release(&config->host, config->options);
+    config->options = grown;
+    config->option_capacity = capacity;
+    return true;
+}
+
+/* One that is not there yet. */
+static ppsched_status add_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error)
+{
+    if (config->option_count == MOST_OPTIONS)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "option \"%q\" is one too many; there may be %d", name, MOST_OPTIONS);
+    char *name_copy = ppi_copy_text(&config->host, name), *value_copy = ppi_copy_text(&config->host, value);
+    if (name_copy == NULL || value_copy == NULL || !grow_options(config)) {
+        ppi_release(&config->host, name_copy);
+        ppi_release(&config->host, value_copy);
+        return ppi_fail_memory(error, "an option");
+    }
+    config->options[config->option_count++] = (struct ppi_named_text){name_copy, value_copy};
+    return PPSCHED_OK;
+}
+
 static ppsched_status copy_contents(ppsched_config *copy, const ppsched_config *config, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -44,7 +78,7 @@ static ppsched_status copy_contents(ppsched_config *copy, const ppsched_config *
     for (int32_t q = 1; q <= PPI_LAST_QUANTITY && status == PPSCHED_OK; q++)
         status = ppi_config_set_values(copy, q, config->values[q].values, config->values[q].count, error);
     for (size_t i = 0; i < config->option_count && status == PPSCHED_OK; i++)
-        status = ppi_config_set_option(copy, config->options[i].name, config->options[i].value, error);
+        status = add_option(copy, config->options[i].name, config->options[i].value, error);
     return status;
 }
 
@@ -137,22 +171,6 @@ static void remove_option(ppsched_config *config, size_t index)
             (config->option_count - index) * sizeof config->options[0]);
 }
 
-static bool grow_options(ppsched_config *config)
-{
-    if (config->option_count < config->option_capacity)
-        return true;
-    size_t capacity = config->option_capacity * 2 + 4;
-    struct ppi_named_text *grown = ppi_allocate(&config->host, capacity, sizeof *grown);
-    if (grown == NULL)
-        return false;
-    if (config->option_count > 0)
-        memcpy(grown, config->options, config->option_count * sizeof *grown);
-    ppi_release(&config->host, config->options);
-    config->options = grown;
-    config->option_capacity = capacity;
-    return true;
-}
-
 ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error)
 {
     size_t index = find_option(config, name);
@@ -161,21 +179,13 @@ ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, c
             remove_option(config, index);
         return PPSCHED_OK;
     }
-    char *value_copy = ppi_copy_text(&config->host, value);
-    if (value_copy == NULL)
+    if (index == config->option_count)
+        return add_option(config, name, value, error);
+    char *copy = ppi_copy_text(&config->host, value);
+    if (copy == NULL)
         return ppi_fail_memory(error, "an option");
-    if (index < config->option_count) {
-        ppi_release(&config->host, config->options[index].value);
-        config->options[index].value = value_copy;
-        return PPSCHED_OK;
-    }
-    char *name_copy = ppi_copy_text(&config->host, name);
-    if (name_copy == NULL || !grow_options(config)) {
-        ppi_release(&config->host, name_copy);
-        ppi_release(&config->host, value_copy);
-        return ppi_fail_memory(error, "an option");
-    }
-    config->options[config->option_count++] = (struct ppi_named_text){name_copy, value_copy};
+    ppi_release(&config->host, config->options[index].value);
+    config->options[index].value = copy;
     return PPSCHED_OK;
 }
 

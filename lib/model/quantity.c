@@ -78,11 +78,11 @@ static ppsched_status check_length(const struct row *row, const struct ppi_shape
     }
 }
 
-static struct ppi_place place_of(const struct row *row, size_t count, size_t index)
+static struct ppi_place place_of(const struct row *row, const struct ppi_shape *shape, size_t count, size_t index)
 {
     struct ppi_place place = PPI_NOWHERE;
     place.position = (uint32_t)index;
-    if (row->extent == PER_STAGE && count > 1)
+    if ((row->extent == PER_STAGE || row->extent == PER_STAGE_PAIR) && count > 1 && count == shape->stages)
         place.stage = (uint32_t)index;
     if (row->extent == PER_DEVICE && count > 1)
         place.device = (uint32_t)index;
@@ -98,9 +98,10 @@ static const char *wanted_of(const struct row *row)
     return row->minimum < 0 ? "finite and at most 0" : "finite and at least 0";
 }
 
-static ppsched_status check_value(const struct row *row, size_t count, size_t index, double value, ppsched_error *error)
+static ppsched_status check_value(const struct row *row, const struct ppi_shape *shape, size_t count, size_t index,
+                                  double value, ppsched_error *error)
 {
-    struct ppi_place place = place_of(row, count, index);
+    struct ppi_place place = place_of(row, shape, count, index);
     if (value >= row->minimum && value <= row->maximum) /* never so for a NaN */
         return PPSCHED_OK;
     const char *wanted = wanted_of(row);
@@ -120,6 +121,6 @@ ppsched_status ppi_quantity_check(int32_t quantity, const struct ppi_shape *shap
     const struct row *row = &rows[quantity];
     ppsched_status status = check_length(row, shape, count, error);
     for (size_t i = 0; i < count && status == PPSCHED_OK; i++)
-        status = check_value(row, count, i, values[i], error);
+        status = check_value(row, shape, count, i, values[i], error);
     return status;
 }

@@ -41,10 +41,10 @@ static ppsched_status check_multiple(const char *name, const struct ppi_shape *s
     uint32_t below = shape->stages / shape->devices * shape->devices;
     if (shape->stages % shape->devices == 0)
         return PPSCHED_OK;
-    if (below == 0)
+    if (below == 0 || below + shape->devices > PPSCHED_MAX_STAGES)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "%u stages are not a multiple of %u devices, which %s placement needs; nearest: %u stages",
-                        shape->stages, shape->devices, name, shape->devices);
+                        shape->stages, shape->devices, name, below != 0 ? below : shape->devices);
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                     "%u stages are not a multiple of %u devices, which %s placement needs; nearest: %u or %u stages",
                     shape->stages, shape->devices, name, below, below + shape->devices);
@@ -66,7 +66,7 @@ ppsched_status ppi_placement_fits(int32_t kind, const struct ppi_shape *shape, p
     case PPSCHED_PLACEMENT_MAP:
         return PPSCHED_OK;
     default:
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no placement %d", kind);
+        return ppi_check_choice("placement", kind, PPSCHED_PLACEMENT_DEFAULT, PPSCHED_PLACEMENT_MAP, error);
     }
 }
 

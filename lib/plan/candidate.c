@@ -142,6 +142,12 @@ static double excess_of(const ppsched_timeline *timeline)
     return excess;
 }
 
+/* A bound that is above what is there by the rounding of its sums alone is that. */
+static double bound_below(double bound, double step)
+{
+    return bound > step && bound <= step * (1 + 1e-12) ? step : bound;
+}
+
 static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_timeline *timeline,
                                    const ppsched_config *config, ppsched_error *error)
 {
@@ -152,7 +158,7 @@ static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsche
     if (status != PPSCHED_OK)
         return status;
     candidate->metrics = timeline->metrics;
-    candidate->bound = bound.value;
+    candidate->bound = bound_below(bound.value, ppi_candidate_step(plan, candidate));
     candidate->excess = excess_of(timeline);
     sum_traffic(candidate, config, schedule);
     return PPSCHED_OK;

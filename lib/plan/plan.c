@@ -76,8 +76,8 @@ static bool ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a
         return group < group_of(b);
     if (group == 2)
         return false;
-    if (group == 1 && a->excess != b->excess)
-        return a->excess < b->excess;
+    if (group == 1 && rounded(a->excess) != rounded(b->excess))
+        return rounded(a->excess) < rounded(b->excess);
     double step = rounded(ppi_candidate_step(plan, a)), other = rounded(ppi_candidate_step(plan, b));
     if (step != other)
         return step < other;

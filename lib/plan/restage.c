@@ -27,15 +27,18 @@ static const struct {
 struct making {
     const ppsched_config *from;
     ppsched_config *to;
-    const ppsched_model_end *embedding, *head;
+    ppsched_model_end embedding, head;
     double size;     /* of a microbatch, in old ones */
     double *old;     /* PARTS values for each old stage */
     double *list;    /* of all new stages */
 };
 
+/* Input values have been rounded: sums and differences may be off by this share. */
+static const double TOLERANCE = 1e-9;
+
 static double end_value(const ppsched_model_end *end, enum part part)
 {
-    return end != NULL ? *(const double *)(const void *)((const char *)end + parts[part].end) : 0;
+    return *(const double *)(const void *)((const char *)end + parts[part].end);
 }
 
 static double value_or_0(const ppsched_config *config, int32_t quantity, uint32_t stage)
@@ -62,14 +65,35 @@ static ppsched_status take_old(struct making *making, ppsched_error *error)
     return PPSCHED_OK;
 }
 
+/* --- the ends --- */
+
+/* What of B, I and W an end leaves out is what is missing of B = I + W, or as in its stage, whose values are `stage`. */
+static ppsched_status complete(ppsched_model_end *end, const double *stage, const char *name, ppsched_error *error)
+{
+    double whole = end->backward_time, input = end->backward_input_time, weight = end->backward_weight_time;
+    double one = input + weight, left = whole - one;
+    if (whole == 0) {
+        end->backward_time = one;
+    } else if (one == 0 && stage[BACKWARD] > 0) {
+        end->backward_input_time = whole * (stage[INPUT] / stage[BACKWARD]);
+        end->backward_weight_time = whole * (stage[WEIGHT] / stage[BACKWARD]);
+    } else if (input == 0 || weight == 0) {
+        if (left < -TOLERANCE * one)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: backward_%s_time (%g) is above backward_time (%g)", name,
+                            input == 0 ? "weight" : "input", one, whole);
+        *(input == 0 ? &end->backward_input_time : &end->backward_weight_time) = left > TOLERANCE * one ? left : 0;
+    }
+    return PPSCHED_OK;
+}
+
 /* What of an old stage is not divided. */
 static double kept(const struct making *making, uint32_t stage, enum part part)
 {
     double ends = 0, size = parts[part].per_microbatch ? making->size : 1;
     if (stage == 0)
-        ends += end_value(making->embedding, part) * size;
+        ends += end_value(&making->embedding, part) * size;
     if (stage + 1 == making->from->shape.stages)
-        ends += end_value(making->head, part) * size;
+        ends += end_value(&making->head, part) * size;
     return ends;
 }
 
@@ -78,22 +102,50 @@ static double magnitude(double x)
     return x < 0 ? -x : x;
 }
 
-static ppsched_status divide(struct making *making, enum part part, uint32_t pieces, ppsched_error *error)
+/* An end takes no more than its stage has. */
+static ppsched_status check_kept(const struct making *making, uint32_t stage, ppsched_error *error)
+{
+    for (int part = 0; part < PARTS; part++) {
+        double whole = making->old[(size_t)stage * PARTS + part], apart = kept(making, stage, (enum part)part);
+        if (magnitude(apart) > magnitude(whole) * (1 + TOLERANCE))
+            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
+                               "stage %u: %s is %g, but the embedding or the head, which are part of it, take %g", stage,
+                               ppi_quantity_name(parts[part].quantity), whole, apart);
+    }
+    return PPSCHED_OK;
+}
+
+static ppsched_status take_ends(struct making *making, const ppsched_model_end *embedding, const ppsched_model_end *head,
+                                ppsched_error *error)
+{
+    uint32_t last = making->from->shape.stages - 1;
+    ppsched_status status = PPSCHED_OK;
+    if (embedding != NULL) {
+        making->embedding = *embedding;
+        status = complete(&making->embedding, making->old, "embedding", error);
+    }
+    if (status == PPSCHED_OK && head != NULL) {
+        making->head = *head;
+        status = complete(&making->head, making->old + (size_t)last * PARTS, "head", error);
+    }
+    if (status == PPSCHED_OK)
+        status = check_kept(making, 0, error);
+    return status == PPSCHED_OK ? check_kept(making, last, error) : status;
+}
+
+/* --- the stages --- */
+
+static void divide(struct making *making, enum part part, uint32_t pieces)
 {
     uint32_t stages = making->to->shape.stages;
     for (uint32_t s = 0; s < stages; s++) {
         uint32_t old = s / pieces;
-        double whole = making->old[(size_t)old * PARTS + part], apart = kept(making, old, part);
-        if (magnitude(apart) > magnitude(whole) * (1 + 1e-9))
-            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, old, PPSCHED_NONE, PPSCHED_NONE},
-                               "stage %u: %s is %g, of which %g shall be the embedding's or the head's", old,
-                               ppi_quantity_name(parts[part].quantity), whole, apart);
-        making->list[s] = (whole - apart) / pieces;
+        double whole = making->old[(size_t)old * PARTS + part], rest = whole - kept(making, old, part);
+        making->list[s] = magnitude(rest) > magnitude(whole) * TOLERANCE ? rest / pieces : 0;
     }
     double size = parts[part].per_microbatch ? making->size : 1;
-    making->list[0] += end_value(making->embedding, part) * size;
-    making->list[stages - 1] += end_value(making->head, part) * size;
-    return PPSCHED_OK;
+    making->list[0] += end_value(&making->embedding, part) * size;
+    making->list[stages - 1] += end_value(&making->head, part) * size;
 }
 
 static void join(struct making *making, enum part part, uint32_t pieces)
@@ -108,14 +160,13 @@ static void join(struct making *making, enum part part, uint32_t pieces)
 static ppsched_status put_part(struct making *making, enum part part, ppsched_error *error)
 {
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
-    ppsched_status status = PPSCHED_OK;
     if ((part == STATIC || part == WEIGHTS) && making->from->values[parts[part].quantity].values == NULL)
         return PPSCHED_OK;
     if (new > old)
-        status = divide(making, part, new / old, error);
+        divide(making, part, new / old);
     else
         join(making, part, old / new);
-    return status == PPSCHED_OK ? ppi_config_set_values(making->to, parts[part].quantity, making->list, new, error) : status;
+    return ppi_config_set_values(making->to, parts[part].quantity, making->list, new, error);
 }
 
 /* What goes over a border is that of the old border. */
@@ -183,7 +234,7 @@ static ppsched_status put_rest(struct making *making, ppsched_error *error)
 
 static ppsched_status put_all(struct making *making, ppsched_error *error)
 {
-    ppsched_status status = take_old(making, error);
+    ppsched_status status = PPSCHED_OK;
     for (int part = 0; part < PARTS && status == PPSCHED_OK; part++)
         status = put_part(making, (enum part)part, error);
     if (status == PPSCHED_OK)
@@ -200,7 +251,7 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
 {
     const struct ppi_host *host = &config->host;
     uint32_t old = config->shape.stages, new = shape->stages;
-    struct making making = {.from = config, .embedding = embedding, .head = head};
+    struct making making = {.from = config};
     making.size = (double)config->shape.microbatches / shape->microbatches;
     if (old % new != 0 && new % old != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
@@ -214,6 +265,10 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
     if (making.old == NULL || making.list == NULL)
         status = ppi_fail_memory(error, "the stages' costs");
     else
+        status = take_old(&making, error);
+    if (status == PPSCHED_OK)
+        status = take_ends(&making, embedding, head, error);
+    if (status == PPSCHED_OK)
         status = put_all(&making, error);
     ppi_release(host, making.list);
     ppi_release(host, making.old);

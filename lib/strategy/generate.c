@@ -225,8 +225,5 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(out, builder, error);
     ppi_builder_destroy(builder);
-    if (status == PPSCHED_OK)
-        ppi_log(&config->host, PPSCHED_LOG_INFO, "generated %s: %u devices, %u stages, %u microbatches, %u iterations",
-                strategy->name, task.shape.devices, task.shape.stages, task.shape.microbatches, task.shape.iterations);
     return status;
 }

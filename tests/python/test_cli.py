@@ -323,6 +323,13 @@ class CheckTest(CommandTest):
         path.rename(self.folder / "a.x")
         self.assertTrue(self.succeed("check", self.folder / "a.x", "--from", "json").startswith("ok: zbv: "))
 
+    def test_names_do_not_steer_terminals(self):
+        path = self.write("a.json", json.dumps({"strategy": "a\nok\x1b[31m\x9b", "devices": 1, "stages": 1, "microbatches": 1,
+                                                "iterations": 1, "queues": [{"device": 0, "ops": ["0F0", "0B0"]}]}))
+        self.assertTrue(self.succeed("check", path).startswith("ok: a?ok?[31m?: 1 device, "))
+        self.assertTrue(self.succeed("convert", path, "--to", "text").startswith("a?ok?[31m"))
+        self.fail_with(1, "a?ok?[31m?: device 0 needs 1 memory", "convert", path, "--to", "text", "--mem-limit", 0.5)
+
     def test_findings(self):
         path = self.write("a.csv", "0F0,0F1,0B0\n1F0,1B0,1F1,1B1\n")
         result = run("check", path)

@@ -150,7 +150,7 @@ class CommandTest(unittest.TestCase):
         self.fail_with(2, "invalid choice", *words, "nccl")
         self.fail_with(2, "without a format", *words, "pytorch", "--format", "csv")
         self.fail_with(2, "ends in .csv", *words, "pytorch", "-o", "out.json")
-        self.fail_with(2, "ends in .csv", *words, "megatron", "-o", "out.csv")
+        self.fail_with(2, "megatron reads no CSV; -o goes with --launch torchtitan or pytorch", *words, "megatron", "-o", "out.csv")
         self.fail_with(1, "over its limit", *words, "pytorch", "--mem-limit", 1)
 
     def test_output_of_a_config_file_is_left_alone(self):

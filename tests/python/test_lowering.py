@@ -28,6 +28,12 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual(" ".join(tokens(schedule, 1)),
                          "1UNSHARD 1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1 1REDUCE_GRAD 1RESHARD")
 
+    def test_gradients_are_reduced_by_iteration(self):
+        queue = "0F0 0F1 0F2 0I0 0I1 0I2 0W0 0W2 0W1 0F3 0I3 0W3".split()
+        schedule = ppsched.Schedule.from_queues(ppsched.Config(1, 2, 1, iterations=2), [queue], flushes=False)
+        self.assertEqual(" ".join(tokens(schedule.lower("none", reduce_grad=True), 0)),
+                         "0F0 0F1 0F2 0I0 0I1 0I2 0W0 0W2 0W1 0REDUCE_GRAD 0F3 0I3 0W3 0REDUCE_GRAD")
+
     def test_lowering_changes_no_times(self):
         schedule = ppsched.generate("zb_h1", ppsched.Config(4, 6, p2p_time=0.5))
         for lowering in ppsched.Lowering:

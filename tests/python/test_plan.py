@@ -174,6 +174,13 @@ class CommandTest(unittest.TestCase):
                              {("1f1b", 8), ("zb_h1", 8), ("1f1b", 16), ("zb_h1", 16)})
             self.assertEqual(rows[0]["step_time"], rows[0]["span"])
 
+    def test_endings(self):
+        for command in ("compare", "pick"):
+            result = run(command, "-s", 4, "-b", 8, "-o", "ranked.csv")
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn("ranked.csv: unknown ending; known are .json .txt .html .htm, or give --json", result.stderr)
+            self.assertFalse(os.path.exists("ranked.csv"))
+
     def test_launchers(self):
         """The launchers of the documentation print what they should, or why not."""
         environment = {**os.environ, "PPSCHED": f"{sys.executable} -m ppsched"}

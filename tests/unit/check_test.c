@@ -192,6 +192,21 @@ static ppsched_status my_failure(void *user, const ppsched_config *config, ppsch
     return *(ppsched_status *)user;
 }
 
+static void test_findings_of_unknown_ops_have_no_words(void **state)
+{
+    ppsched_finding finding = {.kind = PPSCHED_FINDING_MISSING, .op = op_from_token("0F0")};
+    char text[100];
+    size_t needed = 0;
+    (void)state;
+    assert_int_equal(ppsched_finding_text(&finding, text, sizeof text, &needed), PPSCHED_OK);
+    assert_string_equal(text, "device 0: 0F0 is missing");
+    finding.other.kind = 77;
+    assert_int_equal(ppsched_finding_text(&finding, text, sizeof text, &needed), PPSCHED_ERROR_ARGUMENT);
+    finding.other.kind = 0;
+    finding.op.kind = 77;
+    assert_int_equal(ppsched_finding_text(&finding, text, sizeof text, &needed), PPSCHED_ERROR_ARGUMENT);
+}
+
 static void test_generator_callback(void **state)
 {
     ppsched_config *config = make_config(3, 3, 4);
@@ -235,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_flush),
         cmocka_unit_test(test_append_checks_values),
         cmocka_unit_test(test_pairs_are_checked),
+        cmocka_unit_test(test_findings_of_unknown_ops_have_no_words),
         cmocka_unit_test(test_generator_callback),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

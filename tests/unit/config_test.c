@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 static void expect_message(ppsched_status status, ppsched_status wanted, const ppsched_error *error, const char *part)
@@ -76,6 +77,8 @@ static void test_lists(void **state)
     expect_bad_list(PPSCHED_MEM_LIMIT, three, 3, PPSCHED_ERROR_LENGTH, "2, one a device");
     expect_bad_list(PPSCHED_MEM_LIMIT, negative, 2, PPSCHED_ERROR_RANGE, "mem_limit of device 1 is -1");
     expect_bad_list(PPSCHED_MEM_BACKWARD_INPUT, positive, 1, PPSCHED_ERROR_RANGE, "finite and at most 0");
+    expect_bad_list(PPSCHED_OVERLAPPED_TIMES, negative, 4, PPSCHED_ERROR_RANGE, "overlapped_times of stage 1 is -1");
+    expect_bad_list(99, positive, 1, PPSCHED_ERROR_ARGUMENT, "there is no quantity 99; it must be 1 to 16");
     expect_bad_list(PPSCHED_BACKWARD_INPUT_SHARE, three, 3, PPSCHED_ERROR_LENGTH, "give 1");
     expect_bad_list(PPSCHED_BACKWARD_INPUT_SHARE, three + 1, 1, PPSCHED_ERROR_RANGE, "it must be 0 to 1");
 }
@@ -171,13 +174,18 @@ static void test_placements(void **state)
                    "give 4, one a stage");
     expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, NULL, 4, &error), PPSCHED_ERROR_ARGUMENT,
                    &error, "list of devices");
-    expect_message(ppsched_config_set_placement(config, 9, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT, &error, "no placement 9");
+    expect_message(ppsched_config_set_placement(config, 9, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT, &error,
+                   "there is no placement 9; it must be 0 to 5");
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, &error), &error);
     assert_int_equal(ppsched_config_placement(config), PPSCHED_PLACEMENT_V);
     ppsched_config_destroy(config);
     config = make_config(4, 6, 3);
     expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_LOOP, NULL, 0, &error), PPSCHED_ERROR_REFUSED, &error,
                    "nearest: 4 or 8 stages");
+    ppsched_config_destroy(config);
+    config = make_config(40000, 60000, 1); /* 80000 would be too many */
+    expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, &error), PPSCHED_ERROR_REFUSED, &error,
+                   "nearest: 40000 stages");
     ppsched_config_destroy(config);
 }
 
@@ -198,6 +206,27 @@ static void test_copy_is_independent(void **state)
     assert_int_equal(ppsched_config_iterations(copy), 2);
     assert_int_equal(ppsched_config_placement(copy), PPSCHED_PLACEMENT_MAP);
     ppsched_config_destroy(copy);
+}
+
+/* A look for an option goes through all of them, so there may not be many. */
+static void test_most_options(void **state)
+{
+    ppsched_config *config = make_config(1, 1, 1), *copy = NULL;
+    ppsched_error error;
+    char name[20];
+    (void)state;
+    for (int i = 0; i < 256; i++) {
+        sprintf(name, "option_%d", i);
+        expect_ok(ppsched_config_set_option(config, name, "1", &error), &error);
+    }
+    assert_int_equal(ppsched_config_set_option(config, "more", "1", &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "option \"more\" is one too many; there may be 256");
+    expect_ok(ppsched_config_set_option(config, "option_7", "2", &error), &error);
+    expect_ok(ppsched_config_copy(&copy, config, &error), &error);
+    expect_ok(ppsched_config_set_option(copy, "option_7", NULL, &error), &error);
+    expect_ok(ppsched_config_set_option(copy, "more", "1", &error), &error);
+    ppsched_config_destroy(copy);
+    ppsched_config_destroy(config);
 }
 
 static void test_null_arguments(void **state)
@@ -232,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_memory_must_sum_to_zero),
         cmocka_unit_test(test_placements),
         cmocka_unit_test(test_copy_is_independent),
+        cmocka_unit_test(test_most_options),
         cmocka_unit_test(test_null_arguments),
         cmocka_unit_test(test_quantity_names),
     };

@@ -8,12 +8,15 @@
 struct log {
     int32_t level;
     char line[512];
+    int lines, warnings;
 };
 
 static void take_line(void *user, int32_t level, const char *message)
 {
     struct log *log = user;
     log->level = level;
+    log->lines++;
+    log->warnings += level == PPSCHED_LOG_WARNING;
     strncpy(log->line, message, sizeof log->line - 1);
 }
 
@@ -36,6 +39,82 @@ static void test_log(void **state)
     assert_int_equal(metrics_of(timeline).limit_device, 0);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+/* The next line of the log is this, and it is the only one. */
+static void expect_line(struct log *log, const char *line)
+{
+    assert_int_equal(log->lines, 1);
+    assert_string_equal(log->line, line);
+    *log = (struct log){0};
+}
+
+static ppsched_status one_pass(void *user, const ppsched_config *config, ppsched_builder *builder)
+{
+    const ppsched_op ops[] = {op_from_token("0F0"), op_from_token("0B0")};
+    (void)config;
+    return ppsched_builder_append(builder, 0, ops, *(const size_t *)user, NULL);
+}
+
+/* A line a call, of what it made: nothing is told of what was made on the way. */
+static void test_a_line_a_call(void **state)
+{
+    static const char csv[] = "0F0,0B0\n";
+    static const char *const strategies[] = {"gpipe", "zb_auto"};
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_BY_TIME};
+    const ppsched_plan_options wanted = {.size = sizeof wanted, .strategies = strategies, .strategy_count = 2};
+    struct log log = {0};
+    const ppsched_environment environment = {.size = sizeof environment, .log_level = PPSCHED_LOG_INFO, .user = &log,
+                                             .log = take_line};
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL, *other = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_create(&config, 2, 2, 4, &environment, &error), &error);
+    set_number(config, PPSCHED_MEM_LIMIT, 3);
+    expect_ok(ppsched_schedule_generate(&schedule, config, "auto", &error), &error);
+    expect_line(&log, "generated auto: 2 devices, 2 stages, 4 microbatches, 1 iterations");
+    expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_REUSABLE, &error), &error);
+    expect_line(&log, "evaluated auto: makespan 13, span 12, peak memory 3 on device 0");
+    expect_ok(ppsched_timeline_update(timeline, config, &error), &error);
+    expect_line(&log, "evaluated auto: makespan 13, span 12, peak memory 3 on device 0");
+    ppsched_timeline_destroy(timeline);
+    expect_ok(ppsched_schedule_lower(&other, schedule, config, &options, &error), &error);
+    expect_line(&log, "lowered auto: 2 devices, 2 stages, 4 microbatches, 1 iterations");
+    ppsched_schedule_release(schedule);
+    set_number(config, PPSCHED_MEM_LIMIT, 2.5);
+    expect_ok(ppsched_evaluate_transfers(&timeline, other, config, NULL, 0, &error), &error);
+    assert_int_equal(log.lines, 2);
+    assert_int_equal(log.warnings, 1);
+    assert_string_equal(log.line, "auto: device 0 needs 3 memory, over its limit 2.5");
+    log = (struct log){0};
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(other);
+    expect_ok(ppsched_plan_create(&plan, config, &wanted, &error), &error);
+    expect_ok(ppsched_plan_run(plan, &error), &error);
+    expect_line(&log, "ran a plan of 2 candidates, 1 of which fit");
+    expect_ok(ppsched_plan_timeline(&timeline, plan, 0, &error), &error);
+    assert_int_equal(log.lines, 1);
+    assert_non_null(strstr(log.line, "evaluated zb_auto: "));
+    log = (struct log){0};
+    ppsched_timeline_destroy(timeline);
+    ppsched_plan_destroy(plan);
+    expect_ok(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, csv, sizeof csv - 1, &environment, &error), &error);
+    expect_line(&log, "read custom: 1 devices, 1 stages, 1 microbatches, 1 iterations");
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    expect_ok(ppsched_config_create(&config, 1, 1, 1, &environment, &error), &error);
+    size_t count = 2;
+    expect_ok(ppsched_schedule_generate_with(&schedule, config, "own", one_pass, &count, &error), &error);
+    expect_line(&log, "built own: 1 devices, 1 stages, 1 microbatches, 1 iterations");
+    ppsched_schedule_release(schedule);
+    count = 1;
+    assert_int_equal(ppsched_schedule_generate_with(&schedule, config, "own", one_pass, &count, &error),
+                     PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(log.lines, 0);
     ppsched_config_destroy(config);
 }
 
@@ -81,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_log),
+        cmocka_unit_test(test_a_line_a_call),
         cmocka_unit_test(test_allocators),
         cmocka_unit_test(test_statuses),
         cmocka_unit_test(test_versions),

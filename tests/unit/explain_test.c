@@ -357,7 +357,7 @@ static void test_bad_arguments(void **state)
     assert_int_equal(ppsched_timeline_slack(timeline, NULL, 0, NULL, 0, &error), PPSCHED_OK);
     for (int32_t objective = 0; objective <= 3; objective += 3)
         assert_int_equal(ppsched_timeline_sensitivities(timeline, objective, 0, out, 2, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_string_equal(error.message, "there is no objective 3");
+    assert_string_equal(error.message, "there is no objective 3; it must be 1 to 2");
     for (int32_t kind = -1; kind <= 5; kind += 6)
         assert_int_equal(ppsched_timeline_sensitivities(timeline, 1, kind, out, 2, &error), PPSCHED_ERROR_ARGUMENT);
     assert_string_equal(error.message, "kind is 5; it must be F, B, I or W (1 to 4), or 0 for all of them");

@@ -150,6 +150,27 @@ static void test_names_are_escaped(void **state)
     free_example(&e);
 }
 
+/* A terminal obeys control characters, the C1 of which UTF-8 has two bytes. */
+static void test_names_do_not_steer_terminals(void **state)
+{
+    ppsched_config *config = make_config(1, 1, 1);
+    ppsched_builder *builder = NULL;
+    struct example e = {.config = config};
+    const ppsched_op ops[] = {op_from_token("0F0"), op_from_token("0B0")};
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    expect_ok(ppsched_builder_append(builder, 0, ops, 2, &error), &error);
+    expect_ok(ppsched_builder_set_name(builder, "a\n\x1b[31m\x7f\xc2\x9b" "b\xc2\xa0\xc3\xa4", &error), &error);
+    expect_ok(ppsched_builder_finish(&e.schedule, builder, &error), &error);
+    ppsched_builder_destroy(builder);
+    e.timeline = make_timeline(e.schedule, config);
+    char *text = text_of(&e, PPSCHED_FORMAT_TEXT, NULL);
+    assert_int_equal(strncmp(text, "a??[31m???b\xc2\xa0\xc3\xa4: makespan 3,", 28), 0);
+    free(text);
+    free_example(&e);
+}
+
 /* A schedule of one device with one op. */
 static ppsched_schedule *one_op(const char *token)
 {
@@ -199,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_json),         cmocka_unit_test(test_chrome_trace),
         cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_writer_may_stop),
         cmocka_unit_test(test_names_are_escaped),
+        cmocka_unit_test(test_names_do_not_steer_terminals),
         cmocka_unit_test(test_csv_holds_what_pytorch_knows),
     };
     return cmocka_run_group_tests_name("export", tests, NULL, NULL);

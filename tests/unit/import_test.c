@@ -165,7 +165,7 @@ static void test_csv_rows_that_are_refused(void **state)
     EXPECT_CSV("0F0,1B1,0F1\n1F0,1F1,1B0\n", INVALID_SCHEDULE, 0, 2, "device 0, op 2 (0F1)");
     EXPECT_CSV("0F0,2F0\n1F0,2F1\n", INVALID_SCHEDULE, 1, 1, "device 1, op 1 (2F1): stage 2 is on another device too");
     EXPECT_CSV("0F0,2F0\n", INVALID_SCHEDULE, PPSCHED_NONE, PPSCHED_NONE, "stage 1 has no F, B, I or W on any device");
-    EXPECT_CSV("0UNSHARD", RANGE, PPSCHED_NONE, PPSCHED_NONE, "number of microbatches is 0");
+    EXPECT_CSV("0UNSHARD", RANGE, PPSCHED_NONE, PPSCHED_NONE, "no op of the text has a microbatch");
     EXPECT_CSV("65534F1073741823", RANGE, PPSCHED_NONE, PPSCHED_NONE, "above the largest supported");
     EXPECT_CSV("0F0,0F1073741823", RANGE, PPSCHED_NONE, PPSCHED_NONE, "need 2147483648 ops or more, but the text has 2");
     EXPECT_CSV("65534F0", RANGE, PPSCHED_NONE, PPSCHED_NONE, "need 131070 ops or more");
@@ -204,9 +204,42 @@ static void test_json(void **state)
     }
 }
 
+/* Without a placement the rows show it; where they are those of DualPipe, the text's sizes say where iterations end. */
+static void test_cut_short_bidirectional(void **state)
+{
+#define ROWS(first, second)                                                                                                    \
+    "\"queues\": [{\"device\": 0, \"ops\": [" first "]}, {\"device\": 1, \"ops\": [" second "]}]}"
+    static const char head[] = "{\"strategy\": \"a\", \"devices\": 2, \"stages\": 2, ";
+    static const char rows[] = ROWS("\"0F0\", \"0B0\", \"0F2\", \"1F3\", \"1B3\", \"0B2\"",
+                                    "\"1F0\", \"1B0\", \"1F2\", \"0F3\", \"1B2\", \"0B3\"");
+    char text[600];
+    ppsched_error error;
+    size_t count = 0;
+    (void)state;
+    sprintf(text, "%s\"microbatches\": 2, \"iterations\": 2, %s", head, rows);
+    ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_JSON, text);
+    assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_BIDIRECTIONAL);
+    assert_int_equal(ppsched_check(schedule, NULL, 0, &count, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(count, 4); /* F and B of microbatch 1 on both devices */
+    ppsched_schedule_release(schedule);
+    sprintf(text, "%s\"microbatches\": 4, \"iterations\": 1, %s", head, rows);
+    expect_refusal(PPSCHED_FORMAT_JSON, text, strlen(text), PPSCHED_ERROR_INVALID_SCHEDULE, 1, 0,
+                   "(1F0): stage 1 is on another device too");
+}
+
 static void test_json_escapes(void **state)
 {
+    static const char token[] = "(65534F1073741823;65534I1073741823)OVERLAP_F_B";
+    char text[600] = "{\"strategy\": \"a\", \"devices\": 1, \"queues\": [{\"device\": 0, \"ops\": [\"";
+    ppsched_schedule *none = NULL;
+    ppsched_error error;
+    for (size_t i = 0, at = strlen(text); i < sizeof token - 1; i++)
+        at += (size_t)sprintf(text + at, "\\u%04x", (unsigned)token[i]);
+    strcat(text, "\"]}]}");
     (void)state;
+    assert_int_equal(ppsched_schedule_import(&none, PPSCHED_FORMAT_JSON, text, strlen(text), NULL, &error),
+                     PPSCHED_ERROR_SYNTAX);
+    assert_non_null(strstr(error.message, "has no key \"stages\"")); /* the token was read */
     ppsched_schedule *schedule =
         import_text(PPSCHED_FORMAT_JSON, "{\"\\u0073trategy\": \"\\\"\\\\\\/\\b\\n\\u00e4\\u20ac\\ud83d\\ude00\", "
                                          "\"devices\": 1, \"stages\": 1, \"microbatches\": 1, \"iterations\": 1, "
@@ -309,7 +342,7 @@ static void test_largest_sizes(void **state)
     size += (size_t)sprintf(text + size, "%200s", "]}");
     expect_refusal(PPSCHED_FORMAT_JSON, text, size, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, PPSCHED_NONE,
                    "than there can be stages");
-    size = (size_t)sprintf(text, "{\"queues\": [{\"device\": 0, \"ops\": [\"\\u0030%300s\"]}]}", "");
+    size = (size_t)sprintf(text, "{\"queues\": [{\"device\": 0, \"ops\": [\"\\u0030%600s\"]}]}", "");
     expect_refusal(PPSCHED_FORMAT_JSON, text, size, PPSCHED_ERROR_SYNTAX, 0, 0, "it is too long");
     free(text);
 }
@@ -324,7 +357,7 @@ static void test_bad_arguments(void **state)
     assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, NULL, 0, NULL, &error), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_schedule_import(&schedule, 99, "0F0", 3, NULL, &error), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_TEXT, "0F0", 3, NULL, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_string_equal(error.message, "format text is written, not read");
+    assert_string_equal(error.message, "format text is written, not read; csv and json are read");
     assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, "0F0", 3, &unsized, &error),
                      PPSCHED_ERROR_STRUCT_SIZE);
     assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, "x", 1, NULL, NULL), PPSCHED_ERROR_SYNTAX);
@@ -343,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_csv_rows_that_are_refused),
         cmocka_unit_test(test_incomplete_schedules_are_read),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_cut_short_bidirectional),
         cmocka_unit_test(test_json_escapes),
         cmocka_unit_test(test_json_that_is_refused),
         cmocka_unit_test(test_deep_nesting),

@@ -80,6 +80,67 @@ static void test_other_numbers_of_stages(void **state)
     ppsched_config_destroy(layers);
 }
 
+static void expect_end_refused(const ppsched_config *config, int64_t stages, ppsched_model_end end, const char *message)
+{
+    ppsched_config *out = NULL;
+    ppsched_error error;
+    assert_int_equal(ppsched_config_with_stages(&out, config, stages, NULL, &end, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, message);
+    assert_null(out);
+}
+
+/* An end takes no more than its stage has, whether or not that is divided; what it takes up to rounding leaves nothing. */
+static void test_ends_are_part_of_their_stages(void **state)
+{
+    const ppsched_model_end whole = {.forward_time = 0.1 * 3, .mem_forward = 0.1 * 3, .mem_backward_weight = -0.1 * 3};
+    ppsched_config *config = make_config(2, 2, 4);
+    (void)state;
+    set_number(config, PPSCHED_FORWARD_TIMES, 0.3);
+    set_number(config, PPSCHED_MEM_FORWARD, 0.3);
+    for (int64_t stages = 2; stages <= 4; stages += 2) {
+        expect_end_refused(config, stages, (ppsched_model_end){.mem_static = 3},
+                           "stage 1: mem_static is 0, but the embedding or the head, which are part of it, take 3");
+        expect_end_refused(config, stages, (ppsched_model_end){.mem_weights = 3},
+                           "stage 1: mem_weights is 0, but the embedding or the head, which are part of it, take 3");
+        expect_end_refused(config, stages, (ppsched_model_end){.backward_time = 1, .backward_weight_time = 1.5},
+                           "head: backward_weight_time (1.5) is above backward_time (1)");
+        expect_end_refused(config, stages, (ppsched_model_end){.mem_backward_input = 1},
+                           "head: mem_backward_input is 1; it must be finite and at most 0");
+    }
+    ppsched_config *four = with_stages(config, 4, &whole, NULL);
+    assert_true(at(four, PPSCHED_FORWARD_TIMES, 0) == 0.1 * 3 && at(four, PPSCHED_FORWARD_TIMES, 1) == 0);
+    assert_true(at(four, PPSCHED_MEM_FORWARD, 1) == 0 && at(four, PPSCHED_MEM_BACKWARD_WEIGHT, 1) == 0);
+    ppsched_config_destroy(four);
+    ppsched_config_destroy(config);
+}
+
+/* Of a stage with B = 4, I = 3, W = 1: what an end leaves out of the three is what is missing, or as in its stage. */
+static void test_backwards_of_ends(void **state)
+{
+    static const struct {
+        ppsched_model_end end;
+        double whole, input, weight;
+    } cases[] = {{{.backward_time = 2}, 2, 1.5, 0.5},
+                 {{.backward_time = 2, .backward_input_time = 1.25}, 2, 1.25, 0.75},
+                 {{.backward_time = 1, .backward_weight_time = 1}, 1, 0, 1},
+                 {{.backward_input_time = 0.5, .backward_weight_time = 0.25}, 0.75, 0.5, 0.25},
+                 {{.backward_weight_time = 0.5}, 0.5, 0, 0.5},
+                 {{.backward_time = 2, .backward_input_time = 1, .backward_weight_time = 0.5}, 2, 1, 0.5},
+                 {{.forward_time = 1}, 0, 0, 0}};
+    ppsched_config *config = make_config(2, 2, 4);
+    (void)state;
+    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 3);
+    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_config *four = with_stages(config, 4, &cases[i].end, NULL);
+        assert_true(at(four, PPSCHED_BACKWARD_TIMES, 0) == cases[i].whole + (4 - cases[i].whole) / 2);
+        assert_true(at(four, PPSCHED_BACKWARD_INPUT_TIMES, 0) == cases[i].input + (3 - cases[i].input) / 2);
+        assert_true(at(four, PPSCHED_BACKWARD_WEIGHT_TIMES, 1) == (1 - cases[i].weight) / 2);
+        ppsched_config_destroy(four);
+    }
+    ppsched_config_destroy(config);
+}
+
 static void test_other_numbers_of_microbatches(void **state)
 {
     ppsched_config *config = make_config(2, 2, 8), *out = NULL;
@@ -162,6 +223,54 @@ static void test_bounds_without_a_flush(void **state)
     assert_true(best.bound == (3 + 6 * 12) / 6.0 && best.step_time >= best.bound && best.step_time < other.bound);
     assert_true(other.bound == 3 + 12 && other.step_time == (3 + 4) * 3);
     ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+/* What they lack is a sum in another order each: rounding must not rank them. */
+static void test_equal_excess(void **state)
+{
+    static const char *const strategies[] = {"eager_1f1b", "interleaved_zb"};
+    static const uint32_t chunks[] = {1, 2}, group_sizes[] = {4};
+    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 2,
+                                          .chunks = chunks, .chunk_count = 2, .group_sizes = group_sizes,
+                                          .group_size_count = 1};
+    ppsched_config *config = make_config(2, 2, 8);
+    (void)state;
+    set_number(config, PPSCHED_MEM_FORWARD, 1.8);
+    set_number(config, PPSCHED_MEM_STATIC, 1.2);
+    set_number(config, PPSCHED_MEM_LIMIT, 0.3);
+    ppsched_plan *plan = make_plan(config, &options);
+    for (size_t i = 0; i + 1 < ppsched_plan_count(plan); i++) {
+        ppsched_candidate a = candidate_of(plan, i), b = candidate_of(plan, i + 1);
+        assert_true(a.excess < b.excess - 1e-9 || (a.excess < b.excess + 1e-9 && a.step_time <= b.step_time));
+    }
+    assert_string_equal(candidate_of(plan, 0).strategy, "interleaved_zb");
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+/* The bound of a schedule that reaches it is a sum in another order: it is not above by its rounding. */
+static void test_bounds_that_are_reached(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "zb_h1"};
+    const ppsched_plan_options options = {.size = sizeof options, .objective = PPSCHED_OBJECTIVE_MAKESPAN,
+                                          .strategies = strategies, .strategy_count = 2};
+    ppsched_config *config = make_config(2, 2, 3);
+    int reached = 0;
+    (void)state;
+    for (int forward = 1; forward <= 10; forward++)
+        for (int backward = 1; backward <= 20; backward++) {
+            set_number(config, PPSCHED_FORWARD_TIMES, forward / 10.0);
+            set_number(config, PPSCHED_BACKWARD_TIMES, backward / 10.0);
+            ppsched_plan *plan = make_plan(config, &options);
+            for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+                ppsched_candidate candidate = candidate_of(plan, i);
+                assert_true(candidate.bound <= candidate.step_time);
+                reached += candidate.bound == candidate.step_time;
+            }
+            ppsched_plan_destroy(plan);
+        }
+    assert_true(reached > 0);
     ppsched_config_destroy(config);
 }
 
@@ -336,9 +445,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_other_numbers_of_stages),
+        cmocka_unit_test(test_ends_are_part_of_their_stages),
+        cmocka_unit_test(test_backwards_of_ends),
         cmocka_unit_test(test_other_numbers_of_microbatches),
         cmocka_unit_test(test_ranking_and_figures),
         cmocka_unit_test(test_bounds_without_a_flush),
+        cmocka_unit_test(test_equal_excess),
+        cmocka_unit_test(test_bounds_that_are_reached),
         cmocka_unit_test(test_what_varies),
         cmocka_unit_test(test_when_nothing_fits),
         cmocka_unit_test(test_least_limit_between),

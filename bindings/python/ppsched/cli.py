@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import unicodedata
 
 from . import __version__
 from ._library import Error
@@ -180,12 +181,17 @@ def check_limit(timeline):
         return
     figures = timeline.device_metrics[device]
     op = timeline.schedule.queues[device][figures.peak_position] if figures.peak_position is not None else "the start"
-    raise Error(f"{timeline.schedule.name}: device {device} needs {figures.peak_memory:g} memory (at {op}), over its limit "
+    raise Error(f"{printable(timeline.schedule.name)}: device {device} needs {figures.peak_memory:g} memory (at {op}), over its limit "
                 f"{figures.memory_limit:g}")
 
 
 def terminal_columns(to_terminal):
     return shutil.get_terminal_size().columns if to_terminal else 0
+
+
+def printable(text):
+    """A name from a file for a terminal, which would obey control characters."""
+    return "".join("?" if unicodedata.category(character) == "Cc" else character for character in text)
 
 
 def print_text(text, path=None):

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from .cli import FORMATS, LISTS, UsageError, add_cost_arguments, check_limit, ending_of, print_text, terminal_columns
+from .cli import FORMATS, LISTS, UsageError, add_cost_arguments, check_limit, ending_of, print_text, printable, terminal_columns
 from .config_file import read_config_file
 from .launch_options import add_launch_argument, launch_fault, print_launch
 from ._library import Error
@@ -24,7 +24,8 @@ def add_commands(commands):
                                             "exit code.")
     _add_file(check)
     check.add_argument("--json", action="store_true", help="as JSON")
-    add_channel_arguments(check)
+    add_channel_arguments(check, "group, direction and pair, each buffered and with rendezvous; none where one of the next three is "
+                                 "given")
     check.set_defaults(run=run_check)
     convert = commands.add_parser("convert", help="write a schedule from a file in another format", allow_abbrev=False,
                                   description="Reads a schedule and writes it in another format. Times, where that has any, are those of "
@@ -69,7 +70,7 @@ def _good_line(schedule):
     words = [counted(schedule.devices, "device"), counted(schedule.stages, "stage"),
              counted(schedule.microbatches, "microbatch", "es"), counted(schedule.iterations, "iteration"),
              f"{schedule.placement.name.lower()} placement", counted(len(schedule), "op")]
-    return f"ok: {schedule.name}: {', '.join(words)}"
+    return f"ok: {printable(schedule.name)}: {', '.join(words)}"
 
 
 def _finding_row(finding):

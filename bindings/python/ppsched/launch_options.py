@@ -17,8 +17,10 @@ def launch_fault(arguments, format):
     if format is not None:
         return "--launch prints arguments; it goes without a format"
     output = arguments.output
-    if output is not None and (arguments.launch not in READ_CSV or not output.lower().endswith(".csv")):
-        return f"-o {output}: with --launch it is the CSV that {' and '.join(READ_CSV)} read, and ends in .csv"
+    if output is not None and arguments.launch not in READ_CSV:
+        return f"-o {output}: {arguments.launch} reads no CSV; -o goes with --launch {' or '.join(READ_CSV)}"
+    if output is not None and not output.lower().endswith(".csv"):
+        return f"-o {output}: with --launch it is the CSV that {arguments.launch} reads, and ends in .csv"
     return None
 
 

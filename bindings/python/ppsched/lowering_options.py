@@ -28,10 +28,10 @@ def add_lowering_arguments(parser):
             parser.add_argument(option, action="store_true", help=text)
 
 
-def add_channel_arguments(parser):
+def add_channel_arguments(parser, default="none"):
     parser.add_argument("--channel", choices=[order.name.lower() for order in ChannelOrder],
                         help="which sends and receives of a device wait for each other: all, those of a direction (activations, "
-                             "gradients), those of a pair of devices, or none (default)")
+                             f"gradients), those of a pair of devices, or none (default: {default})")
     for name, text in CHANNEL.items():
         parser.add_argument("--" + name, action="store_true", help=text)
 

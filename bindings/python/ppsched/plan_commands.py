@@ -4,7 +4,7 @@ import json
 import sys
 
 from ._library import Error
-from .cli import UsageError, add_problem_arguments, make_config, merged, print_text
+from .cli import UsageError, add_problem_arguments, ending_of, make_config, merged, print_text
 from .launching import launch_row
 from .lowering_options import LOWERINGS, add_channel_arguments, channel_of
 from .plan import plan
@@ -21,6 +21,8 @@ VARIED = {
     "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
 }
 ENDS = {"embedding": "first", "head": "last"}
+PAGES = (".html", ".htm")
+ENDINGS = (".json", ".txt", *PAGES)
 NOTHING = "no candidate fits"
 
 
@@ -115,18 +117,25 @@ def _worst(made, candidate):
     return max(range(len(figures)), key=lambda device: figures[device].peak_memory - figures[device].memory_limit)
 
 
+def _check_output(arguments):
+    output = arguments.output
+    if output is not None and not arguments.json and ending_of(output, ENDINGS) is None:
+        raise UsageError(f"-o {output}: unknown ending; known are {' '.join(ENDINGS)}, or give --json")
+
+
 def _print(made, arguments, rows, text):
     output = arguments.output
-    if output and output.lower().endswith((".html", ".htm")):
+    if output and ending_of(output, PAGES):
         from .report import report_data, report_html
         print_text(report_html(report_data(made)), output)
-    elif arguments.json or (output and output.lower().endswith(".json")):
+    elif arguments.json or (output and ending_of(output, (".json",))):
         print_text(json.dumps(rows, indent=1) + "\n", output)
     else:
         print_text(text, output)
 
 
 def run_compare(arguments):
+    _check_output(arguments)
     made = make_plan(merged(arguments))
     colour = arguments.output is None and sys.stdout.isatty()
     _print(made, arguments, [candidate_row(candidate) for candidate in made], table(list(made), everything=arguments.all, colour=colour))
@@ -137,6 +146,7 @@ def run_compare(arguments):
 def run_pick(arguments):
     if arguments.top < 1:
         raise UsageError(f"--top {arguments.top}: it must be 1 or more")
+    _check_output(arguments)
     made = make_plan(merged(arguments))
     if made.best is None:
         raise Error(_why_none(made))
