@@ -73,7 +73,7 @@ public:
 
     /* Of a vector, an array, or what else has its values in a row. */
     template <typename Row, typename Pointer = decltype(std::data(std::declval<const Row &>())),
-              typename = std::enable_if_t<std::is_same_v<Pointer, const Value *>>>
+              typename = std::enable_if_t<std::is_same_v<std::add_const_t<std::remove_pointer_t<Pointer>>, const Value>>>
     constexpr View(const Row &row) noexcept : data_(std::data(row)), size_(std::size(row))
     {
     }

@@ -54,9 +54,6 @@ ppsched_status ppsched_config_with_stages(ppsched_config **out, const ppsched_co
     ppsched_status status = ppi_shape_make(&shape, old->devices, stages, old->microbatches, old->iterations, error);
     if (status == PPSCHED_OK)
         status = check_ends(embedding, head, error);
-    if (status == PPSCHED_OK && config->placement == PPSCHED_PLACEMENT_MAP)
-        status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of %u stages; it tells nothing of others",
-                          old->stages);
     return status == PPSCHED_OK ? ppi_restage(out, config, &shape, embedding, head, error) : status;
 }
 
@@ -64,21 +61,11 @@ ppsched_status ppsched_config_with_microbatches(ppsched_config **out, const ppsc
                                                 ppsched_error *error)
 {
     struct ppi_shape shape;
-    ppsched_config *own = NULL;
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
     const struct ppi_shape *old = &config->shape;
     ppsched_status status = ppi_shape_make(&shape, old->devices, old->stages, microbatches, old->iterations, error);
-    if (status == PPSCHED_OK)
-        status = ppi_restage(&own, config, &shape, NULL, NULL, error);
-    if (status == PPSCHED_OK && config->placement == PPSCHED_PLACEMENT_MAP)
-        status = ppi_config_set_placement(own, config->placement, config->map, old->stages, error);
-    if (status != PPSCHED_OK) {
-        ppi_config_destroy(own);
-        return status;
-    }
-    *out = own;
-    return PPSCHED_OK;
+    return status == PPSCHED_OK ? ppi_restage(out, config, &shape, NULL, NULL, error) : status;
 }
 
 /* --- the plan --- */
@@ -214,11 +201,12 @@ static ppsched_candidate identity_of(const ppsched_plan *plan, const struct ppi_
 {
     const struct ppi_strategy *strategy = candidate->strategy;
     bool own_placement = candidate->placement == PPSCHED_PLACEMENT_DEFAULT;
+    uint32_t devices = plan->config->shape.devices;
     return (ppsched_candidate){
         .status = candidate->reason != NULL ? PPSCHED_ERROR_REFUSED : PPSCHED_OK,
         .strategy = strategy->name,
         .reason = candidate->reason,
-        .chunks = candidate->stages / plan->config->shape.devices,
+        .chunks = candidate->stages % devices == 0 ? candidate->stages / devices : 0,
         .stages = candidate->stages,
         .microbatches = candidate->microbatches,
         .group_size = candidate->group_size,

@@ -109,6 +109,8 @@ ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_
                              ppsched_error *error)
 {
     const struct ppi_shape *shape = &schedule->shape;
+    if (!schedule->flushes)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s flushes after every iteration, the schedule does not", runtime);
     if (shape->iterations != 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime,
                         shape->iterations);

@@ -107,6 +107,8 @@ static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *erro
 {
     struct check check = {.schedule = schedule, .lowered = ppi_has_comm_ops(schedule)};
     int32_t placement = schedule->placement.kind;
+    if (!schedule->flushes)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's runtime flushes after every iteration, the schedule does not");
     if (schedule->shape.iterations != 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's nodes are those of one iteration, not of %u",
                         schedule->shape.iterations);

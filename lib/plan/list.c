@@ -118,9 +118,24 @@ static bool may_have_chunks(const struct listing *listing, const struct ppi_stra
     return strategy->chunks != 0 ? strategy->chunks == chunks : !(is_loop && chunks == 1);
 }
 
+static bool has_map(const struct listing *listing)
+{
+    return listing->plan->config->placement == PPSCHED_PLACEMENT_MAP;
+}
+
+/* A placement map is one of its own stages. */
+static ppsched_status add_mapped(struct listing *listing, const struct ppi_strategy *strategy, ppsched_error *error)
+{
+    struct ppi_candidate candidate = {.strategy = strategy, .stages = listing->plan->config->shape.stages};
+    candidate.placement = strategy->placement == PPSCHED_PLACEMENT_DEFAULT ? PPSCHED_PLACEMENT_MAP : PPSCHED_PLACEMENT_DEFAULT;
+    return may_place(listing, PPSCHED_PLACEMENT_MAP) ? add_microbatches(listing, &candidate, error) : PPSCHED_OK;
+}
+
 static ppsched_status add_strategy(struct listing *listing, const struct ppi_strategy *strategy, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
+    if (has_map(listing))
+        return add_mapped(listing, strategy, error);
     for (uint32_t i = 0; i < listing->chunk_count && status == PPSCHED_OK; i++) {
         uint64_t stages = (uint64_t)listing->chunks[i] * listing->plan->config->shape.devices;
         struct ppi_candidate candidate = {.strategy = strategy, .stages = (uint32_t)stages};
@@ -140,10 +155,12 @@ static bool searches_at_length(const struct ppi_strategy *strategy)
     return strategy == &ppi_auto || strategy == &ppi_v_search;
 }
 
-/* By default no other optimizer: all iterations flush. */
+/* By default no other optimizer: all iterations flush. The others have a placement of their own, not the caller's map. */
 static ppsched_status add_all(struct listing *listing, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
+    if (has_map(listing))
+        return add_mapped(listing, &ppi_auto, error);
     for (uint32_t i = 0; i < ppi_strategy_count() && status == PPSCHED_OK; i++) {
         const struct ppi_strategy *strategy = ppi_strategy_at(i);
         if (strategy->flushes && (listing->options->effort > 0 || !searches_at_length(strategy)))
@@ -172,6 +189,9 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
     static const double own_limits = -1;
     struct listing listing = {plan, options, options->chunks, options->microbatches, options->memory_limits,
                               options->chunk_count, options->microbatch_count, options->memory_limit_count};
+    if (listing.chunk_count > 0 && has_map(&listing))
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks do not go with a placement map, which is one of %u stages",
+                        plan->config->shape.stages);
     if (listing.chunk_count == 0) {
         listing.chunks = usual_chunks;
         listing.chunk_count = MOST_CHUNKS;

@@ -7,7 +7,19 @@
 #include "base/error.h"
 #include "base/recycler.h"
 #include "eval/timeline.h"
+#include "plan/restage.h"
 #include "search/bound.h"
+
+/* Whether the ends fit their stages, which candidates with the stages that there are would not tell. */
+static ppsched_status check_ends(const ppsched_config *config, const ppsched_plan_options *options, ppsched_error *error)
+{
+    ppsched_config *same = NULL;
+    if (options->embedding == NULL && options->head == NULL)
+        return PPSCHED_OK;
+    ppsched_status status = ppi_restage(&same, config, &config->shape, options->embedding, options->head, error);
+    ppi_config_destroy(same);
+    return status;
+}
 
 static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, const ppsched_plan_options *options,
                            ppsched_error *error)
@@ -23,7 +35,9 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
         plan->embedding = *options->embedding;
     if (options->head != NULL)
         plan->head = *options->head;
-    ppsched_status status = ppi_config_copy(&plan->config, config, error);
+    ppsched_status status = check_ends(config, options, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_copy(&plan->config, config, error);
     return status == PPSCHED_OK ? ppi_list_candidates(plan, options, error) : status;
 }
 

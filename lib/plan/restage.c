@@ -222,8 +222,8 @@ static ppsched_status put_rest(struct making *making, ppsched_error *error)
     to->weight_versions = from->weight_versions;
     to->progress = from->progress;
     to->progress_user = from->progress_user;
-    if (from->placement != PPSCHED_PLACEMENT_DEFAULT && from->placement != PPSCHED_PLACEMENT_MAP)
-        status = ppi_config_set_placement(to, from->placement, NULL, 0, error);
+    if (from->placement != PPSCHED_PLACEMENT_DEFAULT)
+        status = ppi_config_set_placement(to, from->placement, from->map, from->shape.stages, error);
     for (size_t i = 0; i < sizeof unchanged / sizeof unchanged[0] && status == PPSCHED_OK; i++)
         status = ppi_config_set_values(to, unchanged[i], from->values[unchanged[i]].values, from->values[unchanged[i]].count,
                                        error);
@@ -257,6 +257,8 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "costs of %u stages tell nothing of %u; give them for a number that is a multiple of %u, such as the "
                         "model's layers", old, new, new);
+    if (config->placement == PPSCHED_PLACEMENT_MAP && new != old)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of %u stages; it tells nothing of %u", old, new);
     ppsched_status status = ppi_config_create(&making.to, shape, host, error);
     if (status != PPSCHED_OK)
         return status;

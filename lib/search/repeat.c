@@ -78,6 +78,7 @@ static ppsched_status repeat_all(struct room *room, const struct ppi_problem *pr
             return status;
         if (ppi_pattern_place(&room->pattern, problem, least + (most - least) * i / (periods - 1)))
             dispatch_all(room, problem, least, orders, objective);
+        watch->best = *objective < watch->best ? *objective : watch->best;
     }
     return PPSCHED_OK;
 }

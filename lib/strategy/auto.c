@@ -213,7 +213,12 @@ static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
 {
     if (task->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
         return ppi_refuse(error, &ppi_auto, "needs linear, loop or v placement, or a map, not bidirectional");
-    return ppi_placement_fits(task->placement, &task->shape, error);
+    if (ppi_placement_fits(task->placement, &task->shape, NULL) == PPSCHED_OK)
+        return PPSCHED_OK;
+    return ppi_refuse(error, &ppi_auto, "%s placement needs %s, not %u stages on %u devices",
+                      ppi_placement_name(task->placement),
+                      task->placement == PPSCHED_PLACEMENT_LINEAR ? "one stage a device" : "as many stages on each device",
+                      task->shape.stages, task->shape.devices);
 }
 
 static const struct ppi_option_row options[] = {

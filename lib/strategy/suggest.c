@@ -106,8 +106,9 @@ static void try_option(const struct ppi_strategy *strategy, const struct ppi_tas
 static void stage_candidates(const struct ppi_strategy *strategy, const struct ppi_task *task, int64_t out[2])
 {
     int64_t devices = task->shape.devices, whole = task->shape.stages / devices;
-    out[0] = (strategy->chunks != 0 ? strategy->chunks : whole) * devices;
-    out[1] = (strategy->chunks != 0 ? strategy->chunks : whole + 1) * devices;
+    int64_t chunks = task->placement == PPSCHED_PLACEMENT_LINEAR ? 1 : strategy->chunks;
+    out[0] = (chunks != 0 ? chunks : whole) * devices;
+    out[1] = (chunks != 0 ? chunks : whole + 1) * devices;
 }
 
 static bool with_stages(struct ppi_task *task, int64_t stages)

@@ -255,7 +255,8 @@ static ppsched_status try_zbv(struct search *search, const struct ppi_task *task
     return try_candidate(search, error);
 }
 
-static ppsched_status try_all(struct search *search, const struct ppi_task *task, ppsched_error *error)
+static ppsched_status try_all(struct search *search, const struct ppi_strategy *strategy, const struct ppi_task *task,
+                              ppsched_error *error)
 {
     ppsched_status status = try_zbv(search, task, error);
     for (int k = 0; k < RECIPES && status == PPSCHED_OK; k++) {
@@ -263,7 +264,11 @@ static ppsched_status try_all(struct search *search, const struct ppi_task *task
         if (status == PPSCHED_OK && (!search->found || search->best_span > search->pricer.least_span))
             status = try_recipe(search, &recipes[k], error);
     }
-    return status == PPSCHED_OK && !search->found ? try_serial(search, error) : status;
+    if (status == PPSCHED_OK && !search->found)
+        status = try_serial(search, error);
+    if (status == PPSCHED_OK && !search->found)
+        status = ppi_refuse(error, strategy, "not even one microbatch after another keeps the memory limit");
+    return status;
 }
 
 static ppsched_status plan(const struct ppi_strategy *strategy, const struct ppi_task *task, const ppsched_config *config,
@@ -275,7 +280,7 @@ static ppsched_status plan(const struct ppi_strategy *strategy, const struct ppi
     search.per_device = PPI_PASSES * (size_t)task->shape.microbatches;
     ppsched_status status = prepare(&search, strategy, task, error);
     if (status == PPSCHED_OK)
-        status = try_all(&search, task, error);
+        status = try_all(&search, strategy, task, error);
     clear(&search);
     return status;
 }

@@ -134,6 +134,14 @@ void test_config()
     CHECK(Builder(config).finish().weight_versions() == 2);
 }
 
+/* As std::span<double>: a row of values that may be changed through it. */
+struct Row {
+    double *values;
+    size_t count;
+    double *data() const { return values; }
+    size_t size() const { return count; }
+};
+
 void test_lists_of_numbers()
 {
     Config config(2, 2, 1);
@@ -145,6 +153,9 @@ void test_lists_of_numbers()
     const std::vector<double> list{4, 5};
     config.set_values(PPSCHED_BACKWARD_TIMES, list);
     config.set_values(PPSCHED_MEM_STATIC, std::array<double, 2>{6, 7});
+    double changeable[] = {8, 9};
+    config.set_values(PPSCHED_MEM_WEIGHTS, Row{changeable, 2});
+    CHECK(config.values(PPSCHED_MEM_WEIGHTS)[1] == 9);
     CHECK(config.values(PPSCHED_BACKWARD_TIMES)[1] == 5 && config.values(PPSCHED_MEM_STATIC)[0] == 6);
     CHECK(config.values(PPSCHED_BACKWARD_TIMES).data() != list.data());
     config.set_values(PPSCHED_FORWARD_TIMES, {});

@@ -144,6 +144,8 @@ class SailTest(unittest.TestCase):
         self.expect_refused("one iteration, not of 2", ["0F0 0B0 0F1 0B1"], iterations=2)
         with self.assertRaisesRegex(ppsched.Error, "not bidirectional"):
             ppsched.generate("dualpipe", ppsched.Config(4, 8)).evaluate().export("sail")
+        with self.assertRaisesRegex(ppsched.Error, "flushes after every iteration, the schedule does not"):
+            ppsched.generate("1f1b_no_flush", ppsched.Config(2, 3)).evaluate().export("sail")
         with self.assertRaisesRegex(ppsched.Error, "sail needs a timeline"):
             ppsched.generate("1f1b", ppsched.Config(4, 8)).export("sail")
 

@@ -93,7 +93,8 @@ static void test_placements(void **state)
     assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_V);
     ppsched_schedule_release(schedule);
     set_option(config, "placement", "linear");
-    expect_failure(config, PPSCHED_ERROR_REFUSED, "linear placement needs as many stages as devices");
+    expect_failure(config, PPSCHED_ERROR_REFUSED,
+                   "auto: linear placement needs one stage a device, not 4 stages on 2 devices; nearest: 2 stages");
     set_option(config, "placement", "map");
     expect_failure(config, PPSCHED_ERROR_REFUSED, "map needs a config with the device of each stage");
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
@@ -112,7 +113,9 @@ static void test_refusals(void **state)
     expect_failure(config, PPSCHED_ERROR_REFUSED, "not bidirectional");
     ppsched_config_destroy(config);
     config = make_config(4, 6, 8);
-    expect_failure(config, PPSCHED_ERROR_REFUSED, "nearest: 4 or 8 stages");
+    expect_failure(config, PPSCHED_ERROR_REFUSED,
+                   "auto: loop placement needs as many stages on each device, not 6 stages on 4 devices; "
+                   "nearest: 4 or 8 stages");
     ppsched_config_destroy(config);
     config = make_config(2, 4, 8);
     set_number(config, PPSCHED_MEM_LIMIT, 1.5);

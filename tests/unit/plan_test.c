@@ -226,6 +226,41 @@ static void test_bounds_without_a_flush(void **state)
     ppsched_config_destroy(config);
 }
 
+/* A map of five stages on two devices: auto serves it, the others say why not. */
+static void test_maps(void **state)
+{
+    static const uint32_t map[] = {0, 0, 1, 0, 1}, microbatches[] = {4, 8}, chunks[] = {2};
+    static const char *const strategies[] = {"1f1b", "auto"};
+    ppsched_plan_options options = {.size = sizeof options, .microbatches = microbatches, .microbatch_count = 2};
+    ppsched_config *config = make_config(2, 5, 4);
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 5, &error), &error);
+    plan = make_plan(config, &options);
+    assert_int_equal(ppsched_plan_count(plan), 2);
+    for (size_t i = 0; i < 2; i++) {
+        ppsched_candidate candidate = candidate_of(plan, i);
+        assert_string_equal(candidate.strategy, "auto");
+        assert_true(candidate.fits && candidate.placement == PPSCHED_PLACEMENT_MAP && candidate.stages == 5);
+    }
+    ppsched_plan_destroy(plan);
+    options = (ppsched_plan_options){.size = sizeof options, .strategies = strategies, .strategy_count = 2};
+    plan = make_plan(config, &options);
+    assert_int_equal(ppsched_plan_count(plan), 2);
+    assert_string_equal(candidate_of(plan, 0).strategy, "auto");
+    assert_string_equal(candidate_of(plan, 1).reason, "1f1b: needs linear placement, not map");
+    ppsched_plan_destroy(plan);
+    options.placements = 1u << PPSCHED_PLACEMENT_LINEAR;
+    plan = make_plan(config, &options);
+    assert_int_equal(ppsched_plan_count(plan), 0);
+    ppsched_plan_destroy(plan);
+    options = (ppsched_plan_options){.size = sizeof options, .chunks = chunks, .chunk_count = 1};
+    assert_int_equal(ppsched_plan_create(&plan, config, &options, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_string_equal(error.message, "chunks do not go with a placement map, which is one of 5 stages");
+    ppsched_config_destroy(config);
+}
+
 /* What they lack is a sum in another order each: rounding must not rank them. */
 static void test_equal_excess(void **state)
 {
@@ -450,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_other_numbers_of_microbatches),
         cmocka_unit_test(test_ranking_and_figures),
         cmocka_unit_test(test_bounds_without_a_flush),
+        cmocka_unit_test(test_maps),
         cmocka_unit_test(test_equal_excess),
         cmocka_unit_test(test_bounds_that_are_reached),
         cmocka_unit_test(test_what_varies),

@@ -88,6 +88,28 @@ static void expect_honest_progress(const ppsched_strategy_info *info)
     ppsched_config_destroy(config);
 }
 
+/* What a search ends with is what it told last. */
+static void test_the_last_is_the_best(void **state)
+{
+    static const struct {
+        int devices, microbatches;
+        double limit;
+    } problems[] = {{6, 9, 2}, {8, 16, 3}, {4, 8, 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        struct witness witness = fresh(0);
+        ppsched_config *config = make_config(problems[i].devices, problems[i].devices, problems[i].microbatches);
+        set_number(config, PPSCHED_MEM_LIMIT, problems[i].limit);
+        assert_int_equal(ppsched_config_set_progress(config, see, &witness), PPSCHED_OK);
+        ppsched_schedule *schedule = make_schedule(config, "zb_auto");
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        assert_true(witness.share == 1 && witness.best == metrics_of(timeline).span);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+}
+
 static void test_shares_and_best(void **state)
 {
     (void)state;
@@ -144,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shares_and_best),
+        cmocka_unit_test(test_the_last_is_the_best),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_who_is_told),
     };

@@ -81,6 +81,7 @@ static void test_sizes_are_refused(void **state)
 {
     static const uint32_t map[] = {0, 1, 1};
     ppsched_config *config = make_config(2, 2, 2), *uneven = make_config(2, 3, 1);
+    ppsched_config *flushed = make_config(2, 2, 3);
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_config_set_iterations(config, 3, &error), &error);
@@ -91,8 +92,13 @@ static void test_sizes_are_refused(void **state)
         expect_refused(three, formats[i], "one iteration, not of 3");
         expect_refused(schedule, formats[i], "the same number of stages on each of 2 devices, not 3 in all");
     }
+    ppsched_schedule *unflushed = make_schedule(flushed, "1f1b_no_flush");
+    for (int i = 0; i < 2; i++)
+        expect_refused(unflushed, formats[i], "flushes after every iteration, the schedule does not");
+    ppsched_schedule_release(unflushed);
     ppsched_schedule_release(three);
     ppsched_schedule_release(schedule);
+    ppsched_config_destroy(flushed);
     ppsched_config_destroy(config);
     ppsched_config_destroy(uneven);
 }

@@ -145,6 +145,29 @@ static void test_search_under_limits(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Memory that sums to 0 up to nine digits does not add up over microbatches: the least limit works for all that search. */
+static void test_rounded_memory(void **state)
+{
+    static const struct {
+        const char *name;
+        int stages, least; /* in stage passes */
+    } searches[] = {{"v_half", 8, 2}, {"v_min", 8, 2}, {"zbv_auto", 8, 2}, {"zb_auto", 4, 1}, {"auto", 4, 1}, {"auto", 8, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {
+        ppsched_config *config = make_config(4, searches[i].stages, 64);
+        set_number(config, PPSCHED_MEM_FORWARD, 12.345678901);
+        set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -4.1152263);
+        set_number(config, PPSCHED_MEM_BACKWARD_WEIGHT, -8.2304526);
+        set_number(config, PPSCHED_MEM_LIMIT, searches[i].least * 12.345678901);
+        ppsched_schedule *schedule = make_schedule(config, searches[i].name);
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+}
+
 /* The greedy plan can be run, keeps every device within its limit, and refuses only below one stage pass. */
 static void test_greedy_plan(void **state)
 {
@@ -218,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_search_under_limits),
         cmocka_unit_test(test_search_with_uneven_costs),
+        cmocka_unit_test(test_rounded_memory),
         cmocka_unit_test(test_greedy_plan),
     };
     return cmocka_run_group_tests_name("strategy", tests, NULL, NULL);
