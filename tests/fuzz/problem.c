@@ -26,6 +26,17 @@ static void take_placement(struct bytes *bytes, ppsched_config *config)
         accepted(ppsched_config_set_placement(config, placement, map, stages, &error), &error);
 }
 
+/* Memory of stage passes that sums to 0 up to rounding, as that of a file with so many digits does. */
+static void take_rounded_memory(struct bytes *bytes, ppsched_config *config)
+{
+    double forward = take_number(bytes), share = take_below(bytes, 11) / 10.0, off = take_below(bytes, 19) * 1e-10 - 9e-10;
+    double weight = off * forward - (1 - share) * forward;
+    const double values[] = {forward, -share * forward, weight < 0 ? weight : 0};
+    ppsched_error error = fresh_error();
+    for (int i = 0; i < 3; i++)
+        accepted(ppsched_config_set_values(config, PPSCHED_MEM_FORWARD + i, &values[i], 1, &error), &error);
+}
+
 /* One list of numbers: for all, a stage, a device or a pair of either. */
 static void take_list(struct bytes *bytes, ppsched_config *config)
 {
@@ -36,6 +47,10 @@ static void take_list(struct bytes *bytes, ppsched_config *config)
     uint32_t form = take_u8(bytes), count = counts[form % 5];
     bool is_negative = quantity == PPSCHED_MEM_BACKWARD_INPUT || quantity == PPSCHED_MEM_BACKWARD_WEIGHT;
     ppsched_error error = fresh_error();
+    if (form >= 190 && form < 200) {
+        take_rounded_memory(bytes, config);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++) {
         values[i] = form < 200 ? take_number(bytes) : take_any_number(bytes);
         values[i] = is_negative ? -values[i] : values[i];

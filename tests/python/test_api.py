@@ -47,7 +47,7 @@ class ScheduleTest(unittest.TestCase):
     def test_ops_read_their_own_tokens(self):
         for token in ("3F0", "12B7", "0I1", "4W2", "1SEND_F3", "0UNSHARD"):
             self.assertEqual(str(ppsched.Op.from_token(token)), token)
-        for token in ("", "F0", "3F", "3X0", "0UNSHARD1", "3f0", "3F-1"):
+        for token in ("", "F0", "3F", "3X0", "0UNSHARD1", "3f0", "3F-1", "1" * 5000 + "F0", "\u0663F0"):
             with self.assertRaises(ppsched.Error, msg=token):
                 ppsched.Op.from_token(token)
 
@@ -231,6 +231,8 @@ class ViewTest(unittest.TestCase):
     def test_numpy(self):
         import numpy
         timeline = timeline_of("1f1b", devices=2, microbatches=3)
+        self.assertEqual(ppsched.Config(2, 2, forward_times=numpy.array(5.0)).values("forward_times"), [5.0])
+        self.assertEqual(ppsched.Config(2, 2, forward_times=[numpy.array(5.0), 6]).values("forward_times"), [5.0, 6.0])
         spans = numpy.asarray(timeline.spans[1])
         self.assertEqual((spans["end"] - spans["start"]).tolist(), [1, 2, 1, 2, 1, 2])
         self.assertFalse(spans.flags.writeable)

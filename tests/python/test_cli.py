@@ -163,6 +163,59 @@ class ScheduleTest(CommandTest):
         self.assertFalse(path.exists())
 
 
+class StandardStreamsTest(CommandTest):
+    """Who reads the output may go away, the disk may be full, a stream closed: the exit code and the reason stay."""
+
+    def shell(self, script, unbuffered=False):
+        environment = {**os.environ, "PPSCHED": f"{sys.executable} -m ppsched"}
+        environment.pop("PYTHONUNBUFFERED", None)
+        if unbuffered:
+            environment["PYTHONUNBUFFERED"] = "1"
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, cwd=self.folder, env=environment)
+
+    def test_closed_and_full(self):
+        self.write("bad.csv", "0F0,0F1,0B0\n1F0,1B0,1F1,1B1\n")
+        for unbuffered in (False, True):
+            for script in ("(sleep 0.1; $PPSCHED check bad.csv; echo rc=$? >&2) | true", "$PPSCHED check bad.csv >/dev/full; echo rc=$? >&2",
+                           "(sleep 0.1; $PPSCHED compare -s 4 -b 8 --mem-limit 0.1; echo rc=$? >&2) | true"):
+                result = self.shell(script, unbuffered)
+                self.assertEqual(result.stderr.splitlines()[-1], "rc=1", script)
+                self.assertEqual(len(result.stderr.splitlines()), 2, result.stderr)
+            result = self.shell("(sleep 0.1; $PPSCHED schedule -s 4 -b 8; echo rc=$? >&2) | true", unbuffered)
+            self.assertEqual(result.stderr, "rc=0\n")
+            result = self.shell("$PPSCHED schedule -s 4 -b 8 >/dev/full; echo rc=$? >&2", unbuffered)
+            self.assertIn("No space left on device\nrc=1\n", result.stderr)
+        self.assertEqual(self.shell("$PPSCHED check - --from csv <&-").stderr, "ppsched check: cannot read -: standard input is closed\n")
+        result = self.shell("$PPSCHED check bad.csv --json 2>&-")
+        self.assertEqual((result.returncode, json.loads(result.stdout)["valid"]), (1, False))
+
+    def test_output_to_descriptors(self):
+        self.write("log", "OLD\n")
+        self.assertEqual(self.shell("$PPSCHED schedule -s 1 -b 1 --format csv -o /dev/stdout | cat").stdout, "0F0,0B0\n")
+        result = self.shell("$PPSCHED schedule -s 1 -b 1 --format csv -o /dev/stdout >>log")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("a file that is open already", result.stderr)
+        self.assertEqual((self.folder / "log").read_text(encoding="utf-8"), "OLD\n")
+
+    def test_a_file_keeps_its_mode(self):
+        path = self.write("a.csv", "")
+        path.chmod(0o600)
+        self.succeed("schedule", "-s", 1, "-b", 1, "-o", path)
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+
+    def test_narrow_encodings(self):
+        self.write("a.json", json.dumps({"strategy": "é中", "devices": 1, "stages": 1, "microbatches": 1, "iterations": 1,
+                                         "queues": [{"device": 0, "ops": ["0F0", "0B0"]}]}))
+        result = self.shell("PYTHONIOENCODING=ascii $PPSCHED check a.json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertTrue(result.stdout.startswith("ok: \\xe9\\u4e2d: 1 device"), result.stdout)
+
+    def test_profile_from_a_pipe(self):
+        self.write("profile.json", json.dumps({"stages": 2, "forward_times": [1, 2], "backward_times": [2, 4]}))
+        result = self.shell("$PPSCHED schedule -b 2 --format csv --profile <(cat profile.json)")
+        self.assertEqual((result.returncode, result.stderr, result.stdout), (0, "", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"))
+
+
 class ConfigFileTest(CommandTest):
     def test_sample_files_of_the_older_tool(self):
         for name, good in (("sample_config.json", True), ("sample_config.yaml", HAS_YAML)):
@@ -221,7 +274,7 @@ class ConfigFileTest(CommandTest):
         path = self.write("a.yaml", "num_stages: 2\nnum_batches: [1,\n")
         self.fail_with(1, "a.yaml, line 3, column 1: broken YAML", "schedule", "-c", path)
         for text, part in (("num_stages: 4\nnum_stages: 5\n", "'num_stages' stands twice"), ("strategy: 2001-99-99\n", "a.yaml: "),
-                           ('a: !!bool "x"\n', "a.yaml: "), ("num_stages: " + "9" * 5000 + "\n", "a.yaml: ")):
+                           ('a: !!bool "x"\n', "a.yaml: "), ('a: !!int ""\n', "a.yaml: "), ("a: 1" + ":1" * 200 + ".5\n", "a.yaml: "), ("num_stages: " + "9" * 5000 + "\n", "a.yaml: ")):
             self.fail_with(1, part, "schedule", "-c", self.write("a.yaml", text))
 
 

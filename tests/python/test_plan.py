@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans in Python, and the compare and pick commands."""
+import copy
+import gc
 import json
 import math
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -173,6 +176,68 @@ class CommandTest(unittest.TestCase):
             self.assertEqual({(row["strategy"], row["microbatches"]) for row in rows},
                              {("1f1b", 8), ("zb_h1", 8), ("1f1b", 16), ("zb_h1", 16)})
             self.assertEqual(rows[0]["step_time"], rows[0]["span"])
+
+    def test_copies_are_the_plan(self):
+        plan = ppsched.plan(ppsched.Config(4, 8))
+        again = copy.copy(plan)
+        names = [candidate.strategy for candidate in plan]
+        del plan
+        gc.collect()
+        self.assertEqual([candidate.strategy for candidate in again], names)
+        with self.assertRaisesRegex(TypeError, "cannot be pickled"):
+            pickle.dumps(again)
+
+    def test_candidates_of_other_plans(self):
+        plan, other = ppsched.plan(ppsched.Config(4, 8)), ppsched.plan(ppsched.Config(2, 8))
+        with self.assertRaisesRegex(ppsched.Error, "is no candidate of this plan"):
+            plan.timeline(other[0])
+
+    def test_bad_numbers(self):
+        config = ppsched.Config(2, 4)
+        with self.assertRaisesRegex(ppsched.Error, "effort is 4294967297; it must be 0 to 12"):
+            ppsched.plan(config, effort=2**32 + 1)
+        with self.assertRaisesRegex(ppsched.Error, "effort is -1; it must be 0 to 12"):
+            ppsched.plan(config, effort=-1)
+        with self.assertRaisesRegex(ppsched.Error, "placements is an empty list"):
+            ppsched.plan(config, placements=[])
+        with self.assertRaisesRegex(ppsched.Error, "embedding forward_time has 2 values; give 1"):
+            ppsched.plan(config, embedding={"forward_time": [0.2, 0.9]})
+
+    def test_a_search_is_made_again_with_its_progress(self):
+        plan = ppsched.plan(ppsched.Config(4, 8, mem_limit=3), strategies=["auto"], effort=2)
+        told = []
+        timeline = plan.timeline(plan.best, lambda share, best: told.append(share))
+        self.assertEqual(timeline.metrics.makespan, plan.best.makespan)
+        self.assertEqual(told[-1], 1)
+        with self.assertRaises(ppsched.Cancelled):
+            plan.timeline(plan.best, lambda share, best: False)
+
+    def test_placement_map(self):
+        rows = json.loads(run("pick", "--num-devices", 2, "-s", 4, "-b", 4, "--placement", 0, 0, 1, 1, "--json").stdout)
+        self.assertEqual([(row["strategy"], row["placement"], row["stages"]) for row in rows], [("auto", "map", 4)])
+
+    def test_launch_lines_of_lowered_candidates(self):
+        words = ("pick", "--num-devices", 4, "-s", 4, "-b", 8, "--strategies", "1f1b", "--json")
+        plain, lowered = (json.loads(run(*words, *more).stdout)[0]["launch"] for more in ((), ("--lower", "just_in_time")))
+        self.assertEqual(plain["megatron"]["line"], "--pipeline-model-parallel-size 4")
+        self.assertEqual(lowered, plain)
+
+    def test_limits_of_devices(self):
+        words = ("--num-devices", 2, "-s", 2, "-b", 8, "--strategies", "interleaved_1f1b", "--chunks", 2)
+        table = run("compare", *words, "--mem-limit", 50, 60).stdout
+        self.assertEqual(len(table.splitlines()), len(run("compare", *words, "--mem-limit", 50, 50).stdout.splitlines()))
+        row, = json.loads(run("pick", *words, "--mem-limit", 50, 60, "--json").stdout)
+        self.assertEqual((row["memory_limit"], row["memory_limits"]), (None, [50, 60]))
+
+    def test_json_has_no_infinity(self):
+        text = run("pick", "--num-devices", 4, "-s", 4, "-b", 8, "--activation-bytes", 1e308, "--json").stdout
+        self.assertIsNone(json.loads(text, parse_constant=self.fail)[0]["bytes"])
+
+    def test_words_that_do_not_go_together(self):
+        for words in (("--channel", "group"), ("--rendezvous",), ("--json", "-o", "x.html"),
+                      ("--embedding", "mem_static=1", "mem_static=2"), ("--warmup", 2)):
+            result = run("compare", "-s", 2, "-b", 4, *words)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), words)
 
     def test_endings(self):
         for command in ("compare", "pick"):

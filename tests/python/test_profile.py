@@ -508,6 +508,13 @@ class ComparisonTest(FilesTest):
         first = self.measured(plan(), pause={"3F0": 4.0})
         self.assertEqual(first.origin, (3, "3F0", 4, "late device", None, None, 4))
 
+    def test_delays_are_those_of_the_evaluation(self):
+        costs, slower = ppsched.Config(4, 6, p2p_time=1.0), ppsched.Config(4, 6, p2p_time=3.0)
+        run_of = self.of_spans(spans_of(ppsched.generate("1f1b", slower).evaluate()))
+        own = ppsched.compare_run(ppsched.generate("1f1b", costs).evaluate(), run_of)
+        given = ppsched.compare_run(ppsched.generate("1f1b", ppsched.Config(4, 6)).evaluate(costs), run_of)
+        self.assertEqual(given.partings, own.partings)
+
     def test_many_small_pauses(self):
         timeline = plan(microbatches=16)
         pauses = {f"3{kind}{m}": 0.25 for kind in "FB" for m in range(16)}

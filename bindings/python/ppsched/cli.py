@@ -17,7 +17,7 @@ from .launch_options import add_launch_argument, launch_fault, print_launch
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .output import whole_file, write_text
 from .picture import draw
-from .profile_options import Measurement, add_measured_argument, add_profile_arguments
+from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
 from .schedule import generate
 from .strategy import find_strategy, strategies
@@ -144,13 +144,18 @@ def merged(arguments):
     """What is measured, with the config file's values over it, and those of the command line over both."""
     values = read_config_file(arguments.config) if arguments.config is not None else {}
     if "output_file" in values:
-        values.setdefault("output", values.pop("output_file"))
+        if "output" in values:
+            raise Error(f"{arguments.config}: output and output_file are the same; give one")
+        values["output"] = values.pop("output_file")
     given = {name: value for name, value in vars(arguments).items()
              if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch")}
     if arguments.placement is not None:
         given["placement"] = _placement(arguments.placement)
     options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
     values = {**values, **given, "options": options}
+    fault = profile_fault(values)
+    if fault:
+        raise UsageError(fault)
     measurement = Measurement(values)
     return {**measurement.below(values), "measurement": measurement}
 
@@ -195,8 +200,16 @@ def printable(text):
 
 
 def print_text(text, path=None):
+    """To a file, or to standard output. Who reads that may stop to: then the rest goes nowhere."""
     if path is None:
-        sys.stdout.write(text)
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _drop_output()
+        except UnicodeEncodeError:
+            sys.stdout.reconfigure(errors="backslashreplace")
+            print_text(text)
     else:
         write_text(path, text)
 
@@ -231,6 +244,8 @@ def run_schedule(arguments):
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
     if values.get("measured") and chosen not in (None, "text", "json"):
         raise UsageError(f"--measured goes with text and json, not with {chosen}")
+    if values.get("explain") and chosen not in (None, "text", "json"):
+        raise UsageError(f"--explain: it goes with text and json, not with {chosen}")
     timeline = _build(values)
     if picture:
         if not values.get("no_visualization"):
@@ -250,9 +265,7 @@ def _explained(timeline, text, format):
     """A text or JSON with what explains it."""
     if format == "text":
         return text + explain_text(timeline)
-    if format == "json":
-        return json.dumps({**json.loads(text), "explain": explain_row(timeline)}) + "\n"
-    raise UsageError(f"--explain: it goes with text and json, not with {format}")
+    return json.dumps({**json.loads(text), "explain": explain_row(timeline)}) + "\n"
 
 
 def _strategy_row(strategy):
@@ -284,6 +297,8 @@ def run_strategies(arguments):
 
 
 def _fail(command, error):
+    if sys.stderr is None:
+        return 2 if isinstance(error, UsageError) else 1
     message = " ".join(str(error).split()) or type(error).__name__
     print(f"ppsched {command}: {message}".encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
     return 2 if isinstance(error, UsageError) else 1
@@ -292,6 +307,15 @@ def _fail(command, error):
 def _drop_output():
     """What is still to be written goes nowhere, so that Python does not try again at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _finish(code):
+    """What is left of standard output; a failure there must not hide that of the command."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+    return code
 
 
 def main(words=None):
@@ -304,6 +328,8 @@ def main(words=None):
         command = arguments.command
         arguments.run(arguments)
         sys.stdout.flush()
+    except SystemExit as error:  # of the parser
+        return _finish(error.code)
     except BrokenPipeError:
         _drop_output()
     except KeyboardInterrupt:
@@ -314,5 +340,5 @@ def main(words=None):
     except (Error, OSError, ValueError) as error:
         if isinstance(error, OSError):
             _drop_output()
-        return _fail(command, error)
+        return _finish(_fail(command, error))
     return 0

@@ -106,7 +106,7 @@ def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float]
         tolerance = math.fsum(_length(row.planned) for row in rows) / len(rows) / 2
     if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 <= tolerance < math.inf:
         raise Error(f"tolerance is {tolerance!r}; it must be a finite number, at least 0")
-    inputs = _Inputs(timeline.schedule, rows)
+    inputs = _Inputs(timeline, rows)
     partings = [parting for queue in queues if (parting := _parting(queue, inputs, tolerance)) is not None]
     ends = max(row.planned.end for row in rows), max(row.measured.end for row in rows)
     notes = [*_source_notes(profile), *_order_notes(queues, ends[1]), *_clock_notes(rows, inputs, ends[1])]
@@ -166,8 +166,8 @@ def _mean_spans(profile):
 class _Inputs:
     """What ops wait for from other devices."""
 
-    def __init__(self, schedule, rows):
-        self._config, self._last = schedule.config, schedule.stages - 1
+    def __init__(self, timeline, rows):
+        self._config, self._last = timeline.config, timeline.schedule.stages - 1
         self._rows = {op: row for row in rows for op in ops_of_token(row.op)}
 
     def of(self, row):

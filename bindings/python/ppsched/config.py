@@ -27,15 +27,21 @@ def integer(name, value):
     return value
 
 
+def _is_number(value):
+    """Arrays without a dimension are numbers, though they say that they can be iterated over."""
+    return hasattr(value, "__float__") and not isinstance(value, bool) and (
+        not isinstance(value, Iterable) or getattr(value, "ndim", None) == 0)
+
+
 def numbers(name, value):
     """A flat list of floats from a number, a list, or a matrix."""
-    if hasattr(value, "__float__") and not isinstance(value, (bool, Iterable)):
+    if _is_number(value):
         value = [value]
     if isinstance(value, (str, bytes, Mapping, bool)) or not isinstance(value, Iterable):
         raise Error(f"{name} must be a number or a list of numbers, not {value!r}")
     flat = []
     for item in value:
-        row = list(item) if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Mapping)) else [item]
+        row = [item] if _is_number(item) or isinstance(item, (str, bytes, Mapping)) or not isinstance(item, Iterable) else list(item)
         for number in row:
             if isinstance(number, bool) or not hasattr(number, "__float__"):
                 raise Error(f"{name} must hold numbers, not {number!r}")

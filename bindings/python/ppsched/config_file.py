@@ -71,7 +71,7 @@ def _read_yaml(path, text):
         where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise Error(f"{path}{where}: broken YAML: {problem}") from None
-    except (RecursionError, ValueError, AttributeError, KeyError, TypeError) as error:
+    except (RecursionError, ValueError, AttributeError, LookupError, ArithmeticError, TypeError) as error:
         raise _unreadable(path, error) from None
 
 
@@ -90,10 +90,11 @@ def _check_value(path, key, value):
         raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {value!r}")
 
 
-def read_mapping(path, known):
-    """The keys and values of a JSON or YAML file; raises Error with file, line and column, or the nearest known key."""
+def read_mapping(path, known, text=None):
+    """The keys and values of a JSON or YAML file, whose text may have been read before; raises Error with file, line and column,
+    or the nearest known key."""
     try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
+        text = pathlib.Path(path).read_text(encoding="utf-8") if text is None else text
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

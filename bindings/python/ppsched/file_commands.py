@@ -8,7 +8,7 @@ from .config_file import read_config_file
 from .launch_options import add_launch_argument, launch_fault, print_launch
 from ._library import Error
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, is_lowered, lower
-from .profile_options import Measurement
+from .profile_options import Measurement, profile_fault
 from .reader import FORMATS as READ_FORMATS, config_for, format_of
 from .schedule import Schedule
 from .timeline import FORMAT_NAMES
@@ -54,6 +54,8 @@ def _read(arguments):
     if path == "-":
         if format is None:
             raise UsageError("- (standard input) needs --from")
+        if sys.stdin is None:
+            raise Error("cannot read -: standard input is closed")
         return Schedule.from_text(sys.stdin.buffer.read(), format)
     if format is None:
         try:
@@ -130,13 +132,15 @@ def _lists(arguments, schedule):
 def _format(arguments):
     """That of the output; None for launch arguments."""
     output, format = arguments.output, arguments.to
-    fault = launch_fault(arguments, format) if arguments.launch else None
+    fault = (launch_fault(arguments, format) if arguments.launch else None) or profile_fault(vars(arguments))
     if fault:
         raise UsageError(fault)
     if format is None and not arguments.launch:
         format = FORMATS.get(ending_of(output, FORMATS)) if output else None
         if format is None:
             raise UsageError(f"give --to, or -o with one of the endings {' '.join(FORMATS)}")
+    if arguments.no_times and format != "json":
+        raise UsageError(f"--no-times: it goes with json, not with {format or '--launch'}")
     return format
 
 

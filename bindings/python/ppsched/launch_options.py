@@ -16,6 +16,8 @@ def launch_fault(arguments, format):
     """What is wrong with the words, or None."""
     if format is not None:
         return "--launch prints arguments; it goes without a format"
+    if getattr(arguments, "explain", False):
+        return "--launch prints arguments; it goes without --explain"
     output = arguments.output
     if output is not None and arguments.launch not in READ_CSV:
         return f"-o {output}: {arguments.launch} reads no CSV; -o goes with --launch {' or '.join(READ_CSV)}"

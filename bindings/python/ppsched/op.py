@@ -9,7 +9,7 @@ from ._abi import Kind
 from ._library import Error
 
 _TOKENS = {kind: kind.name for kind in Kind}
-_PATTERN = re.compile(r"(\d+)([A-Z_]+?)(\d*)")
+_PATTERN = re.compile(r"([0-9]{1,10})([A-Z_]+?)([0-9]{0,10})")
 _NO_MICROBATCH = {Kind.UNSHARD, Kind.RESHARD, Kind.REDUCE_GRAD, Kind.OPTIMIZER_STEP}
 
 

@@ -8,21 +8,27 @@ import tempfile
 from ._library import Error
 
 
+_DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")
+
+
 @contextlib.contextmanager
 def whole_file(path):
     """Gives the name of a temporary file beside `path` that takes its place at the end, or goes away on an error."""
     temporary = None
     try:
-        path = os.path.realpath(path)  # what a link leads to
-        if os.path.isdir(path):
+        mode = os.stat(path).st_mode if os.path.exists(path) else None
+        if mode is not None and stat.S_ISDIR(mode):
             raise IsADirectoryError(21, "Is a directory")
-        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        if mode is not None and not stat.S_ISREG(mode):
             yield path  # a device or a pipe cannot be replaced
             return
+        if os.path.abspath(path).startswith(_DESCRIPTORS):
+            raise OSError(22, "It is a file that is open already; give its own name, or no -o")
+        path = os.path.realpath(path)  # what a link leads to
         handle, temporary = tempfile.mkstemp(prefix=".ppsched-", suffix=os.path.splitext(path)[1], dir=os.path.dirname(path))
         os.close(handle)
         yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())
+        os.chmod(temporary, 0o666 & ~_umask() if mode is None else stat.S_IMODE(mode))
         os.replace(temporary, path)
     except (OSError, ValueError) as error:
         raise Error(f"cannot write {path!r}: {getattr(error, 'strerror', None) or error}") from None

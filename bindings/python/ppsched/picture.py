@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture of a timeline, drawn with matplotlib: a row a device, and below it the memory of each device over time."""
+import collections
+
 from ._abi import Kind, Placement
 from ._library import Error
 
@@ -58,14 +60,14 @@ def _width(timeline, count):
 def _draw_ops(axes, timeline, width):
     from matplotlib.collections import PolyCollection
     schedule = timeline.schedule
-    chunks = _chunks(schedule)
+    chunks = _chunk_of_stages(schedule)
+    most = _most_chunks(schedule)
     shapes, colours, kinds = [], [], set()
     inches = (width - 1.5) / (timeline.metrics.makespan or 1)
     for device, start, duration, op, lower, height in _rectangles(timeline):
         end, upper = start + duration, lower + height
         shapes.append([(start, lower), (end, lower), (end, upper), (start, upper)])
-        chunk = _chunk(schedule, device, op)
-        colour = _paler(COLOURS.get(op.kind, OTHER), chunk, chunks)
+        colour = _paler(COLOURS.get(op.kind, OTHER), _chunk(chunks, device, op), most)
         colours.append(colour)
         kinds.add(op.kind)
         _draw_number(axes, op, start + duration / 2, lower + height / 2, duration * inches, height, _ink(colour))
@@ -74,16 +76,25 @@ def _draw_ops(axes, timeline, width):
     return kinds
 
 
-def _chunks(schedule):
-    """Stages a device holds, of two model copies together."""
-    return 2 if schedule.placement == Placement.BIDIRECTIONAL else -(-schedule.stages // schedule.devices)
-
-
-def _chunk(schedule, device, op):
-    """Which of a device's stages an op is of; of two model copies, which copy."""
+def _chunk_of_stages(schedule):
+    """For each stage the how many-th of its device's it is, from 0; None with two model copies."""
     if schedule.placement == Placement.BIDIRECTIONAL:
-        return int(op.stage != device)
-    return op.stage // schedule.devices
+        return None
+    held, chunks = collections.Counter(), []
+    for stage in range(schedule.stages):
+        chunks.append(held[schedule.device_of(stage)])
+        held[schedule.device_of(stage)] += 1
+    return chunks
+
+
+def _most_chunks(schedule):
+    chunks = _chunk_of_stages(schedule)
+    return 2 if chunks is None else max(chunks) + 1
+
+
+def _chunk(chunks, device, op):
+    """Which of a device's stages an op is of; of two model copies, which copy."""
+    return int(op.stage != device) if chunks is None else chunks[op.stage]
 
 
 def _ink(colour):
@@ -169,7 +180,7 @@ def draw(timeline, path, file_format):
     try:
         kinds = _draw_ops(ops, timeline, width)
         _draw_rows(ops, timeline)
-        _draw_legend(pyplot, ops, kinds, _chunks(timeline.schedule))
+        _draw_legend(pyplot, ops, kinds, _most_chunks(timeline.schedule))
         _draw_memory(pyplot, memory, timeline)
         ops.set_xlim(0, timeline.metrics.makespan or 1)
         ops.set_title(_title(timeline), loc="left", fontsize=10)

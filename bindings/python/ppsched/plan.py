@@ -13,9 +13,9 @@ from .config import Config, integer, numbers
 from .enums import member
 from .listener import Listener
 from .lowering import channel_model
-from .schedule import Schedule
+from .schedule import Schedule, generate
 from .timeline import Bubble, Timeline
-from .views import none_if_unset, sized
+from .views import Shared, none_if_unset, sized
 
 
 class Candidate(NamedTuple):
@@ -92,18 +92,21 @@ def model_end(name, values: Optional[Mapping]):
     for key, value in (values or {}).items():
         if key not in fields:
             raise Error(f"{name} has no {key!r}; it has {', '.join(fields)}")
-        setattr(record, key, numbers(f"{name} {key}", value)[0])
+        if len(value := numbers(f"{name} {key}", value)) != 1:
+            raise Error(f"{name} {key} has {len(value)} values; give 1", Status.ERROR_LENGTH)
+        setattr(record, key, value[0])
     return record
 
 
-class Plan:
+class Plan(Shared):
     """The candidates, ranked: those that fit by step time and then peak memory, those over their limit, the refused.
 
     Made by ppsched.plan. A sequence of Candidate.
     """
 
-    def __init__(self, handle, config: Config, objective: Objective, effort: int):
+    def __init__(self, handle, config: Config, objective: Objective, effort: int, timing):
         self._handle = handle
+        self.lowering, self._order, self._channel = timing
         self.config = config
         self.objective = objective
         self._effort = effort
@@ -128,17 +131,30 @@ class Plan:
         """The first that fits, or None."""
         return self[0] if len(self) > 0 and self[0].fits else None
 
+    def _rank(self, candidate):
+        if not 0 <= candidate.rank < len(self) or self[candidate.rank] != candidate:
+            raise Error(f"{candidate.strategy} of rank {candidate.rank} is no candidate of this plan")
+        return candidate.rank
+
     def config_of(self, candidate: Candidate) -> Config:
         """The candidate's own problem."""
         config = Config.__new__(Config)
-        config._own(new_handle(lib.ppsched_plan_config, self._handle, candidate.rank))
+        config._own(new_handle(lib.ppsched_plan_config, self._handle, self._rank(candidate)))
         return config
 
-    def timeline(self, candidate: Candidate) -> Timeline:
-        """The candidate's schedule, timed as the plan did, with everything that there is to know of it."""
-        handle = new_handle(lib.ppsched_plan_timeline, self._handle, candidate.rank)
-        schedule = lib.ppsched_schedule_retain(lib.ppsched_timeline_schedule(handle))
-        return Timeline(handle, Schedule(ctypes.c_void_p(schedule), self.config_of(candidate)))
+    def schedule(self, candidate: Candidate, progress: Optional[Callable[[float, float], object]] = None) -> Schedule:
+        """The candidate's schedule as its strategy makes it, not lowered. progress: see ppsched.generate."""
+        return generate(candidate.strategy, self.config_of(candidate), progress=progress)
+
+    def timeline(self, candidate: Candidate, progress: Optional[Callable[[float, float], object]] = None) -> Timeline:
+        """The candidate's schedule, lowered and timed as the plan did, with everything that there is to know of it.
+
+        progress: see ppsched.generate; what was searched is searched again.
+        """
+        schedule = self.schedule(candidate, progress)
+        if self.lowering == Lowering.NONE:
+            return schedule.evaluate()
+        return schedule.lower(self.lowering).evaluate_transfers(None, self._order, **self._channel)
 
     def least_limit(self) -> LeastLimit:
         """Under which memory limit a candidate fits, where none does."""
@@ -168,8 +184,17 @@ def _counts(name, values):
     return values
 
 
+def _effort(value):
+    """Told here, as C would cut it short."""
+    if not 0 <= integer("effort", value) < 2**32:
+        raise Error(f"effort is {value}; it must be 0 to 12", Status.ERROR_RANGE)
+    return value
+
+
 def _placement_bits(placements):
     bits = 0
+    if placements is not None and not isinstance(placements, (str, int)) and not (placements := list(placements)):
+        raise Error("placements is an empty list", Status.ERROR_LENGTH)
     for placement in [placements] if isinstance(placements, (str, int)) else placements or ():
         bits |= 1 << member(Placement, "placement", placement)
     return bits
@@ -195,7 +220,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     """
     objective = member(Objective, "objective", objective)
     options = sized(_abi.PlanOptions)
-    options.objective, options.effort = objective, integer("effort", effort)
+    options.objective, options.effort = objective, _effort(effort)
     options.lowering, options.placements = member(Lowering, "lowering", lowering), _placement_bits(placements)
     names = None if strategies is None else [encoded("strategy", name) for name in
                                              ([strategies] if isinstance(strategies, str) else strategies)]
@@ -210,7 +235,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with Listener(config, progress) as told:
         handle = new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options))
-        made = Plan(handle, config, objective, options.effort)
+        flags = {"rendezvous": rendezvous, "batched": batched, "blocking": blocking}
+        made = Plan(handle, config, objective, options.effort, (Lowering(options.lowering), order, flags))
         del alive
         call(lib.ppsched_plan_run, handle)
     return made

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands that answer which schedule to run: compare and pick."""
 import json
+import math
 import sys
 
+from ._abi import Lowering
 from ._library import Error
 from .cli import UsageError, add_problem_arguments, ending_of, make_config, merged, print_text
 from .launching import launch_row
-from .lowering_options import LOWERINGS, add_channel_arguments, channel_of
+from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, channel_of
 from .plan import plan
 from .plan_table import candidate_row, table
 from .progress import ProgressBar
@@ -65,11 +67,14 @@ def _end(name, given):
     for word in given:
         key, separator, value = word.partition("=")
         try:
-            values[key] = float(value)
+            number = float(value)
         except ValueError:
             separator = ""
+        if key in values:
+            raise UsageError(f"--{name} {word}: {key} is given twice")
         if not separator or not key:
             raise UsageError(f"--{name} {word}: it must be KEY=VALUE with a number")
+        values[key] = number
     return values
 
 
@@ -84,15 +89,18 @@ def make_plan(values):
 
 
 def _details(made, candidate):
-    """What launchers want to know of a candidate that they will run."""
-    timeline = made.timeline(candidate)
+    """What launchers want to know of a candidate that they will run. Runtimes lower what they run themselves."""
+    with ProgressBar() as bar:
+        timeline = made.timeline(candidate, bar)
+        schedule = timeline.schedule if made.lowering == Lowering.NONE else made.schedule(candidate, bar)
     devices = timeline.device_metrics
     return {"devices": timeline.schedule.devices,
+            "memory_limits": [figures.memory_limit if math.isfinite(figures.memory_limit) else None for figures in devices],
             "peak_memory_by_device": [figures.peak_memory for figures in devices],
             "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
                                   for figures, queue in zip(devices, timeline.schedule.queues)],
             "idle_by_device": [idle._asdict() for idle in timeline.idle],
-            "launch": launch_row(timeline.schedule)}
+            "launch": launch_row(schedule)}
 
 
 def _why_none(made):
@@ -113,12 +121,17 @@ def _why_none(made):
 
 def _worst(made, candidate):
     """The device that lacks most."""
-    figures = made.timeline(candidate).device_metrics
+    with ProgressBar() as bar:
+        figures = made.timeline(candidate, bar).device_metrics
     return max(range(len(figures)), key=lambda device: figures[device].peak_memory - figures[device].memory_limit)
 
 
-def _check_output(arguments):
+def _check_words(arguments):
     output = arguments.output
+    if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
+        raise UsageError(f"--channel, --{', --'.join(CHANNEL)}: they go with --lower")
+    if output is not None and arguments.json and ending_of(output, PAGES):
+        raise UsageError(f"-o {output}: it is a page, which --json does not go with")
     if output is not None and not arguments.json and ending_of(output, ENDINGS) is None:
         raise UsageError(f"-o {output}: unknown ending; known are {' '.join(ENDINGS)}, or give --json")
 
@@ -135,7 +148,7 @@ def _print(made, arguments, rows, text):
 
 
 def run_compare(arguments):
-    _check_output(arguments)
+    _check_words(arguments)
     made = make_plan(merged(arguments))
     colour = arguments.output is None and sys.stdout.isatty()
     _print(made, arguments, [candidate_row(candidate) for candidate in made], table(list(made), everything=arguments.all, colour=colour))
@@ -146,7 +159,7 @@ def run_compare(arguments):
 def run_pick(arguments):
     if arguments.top < 1:
         raise UsageError(f"--top {arguments.top}: it must be 1 or more")
-    _check_output(arguments)
+    _check_words(arguments)
     made = make_plan(merged(arguments))
     if made.best is None:
         raise Error(_why_none(made))

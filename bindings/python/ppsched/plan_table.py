@@ -43,8 +43,8 @@ def _best_of_each(candidates):
     """The first of each strategy with its chunks, microbatches and limit."""
     seen = {}
     for candidate in candidates:
-        seen.setdefault((candidate.strategy, candidate.placement, candidate.chunks, candidate.microbatches, candidate.memory_limit),
-                        candidate)
+        seen.setdefault((candidate.strategy, candidate.placement, candidate.chunks, candidate.microbatches, str(candidate.memory_limit)),
+                        candidate)  # as text, as NaN is not NaN
     return list(seen.values())
 
 
@@ -80,6 +80,4 @@ def candidate_row(candidate):
     """A candidate as JSON has it."""
     row = {**candidate._asdict(), "fits": candidate.fits}
     row["bubble"] = None if candidate.bubble is None else candidate.bubble._asdict()
-    if candidate.memory_limit is not None and math.isnan(candidate.memory_limit):
-        row["memory_limit"] = None
-    return row
+    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}

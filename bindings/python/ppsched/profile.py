@@ -89,8 +89,11 @@ class Profile:
     @classmethod
     def from_file(cls, path: Union[str, os.PathLike]) -> "Profile":
         """Reads a profile file, JSON or YAML."""
-        path = os.fspath(path)
-        values = read_mapping(path, KEYS)
+        return cls._of_text(os.fspath(path), None)
+
+    @classmethod
+    def _of_text(cls, path, text):
+        values = read_mapping(path, KEYS, text)
         try:
             profile = _from_values(path, values)
             profile.config().validate()
@@ -104,7 +107,8 @@ class Profile:
 
         time_unit: "s", "ms" or "us", of all times here; warmup: how many of the first repetitions of each op are left out.
         """
-        return cls._of_traces([(path, trace.load(path)) for path in map(os.fspath, paths)], time_unit, warmup)
+        values = [(path, trace.parse(path, trace.read_text(path))) for path in map(os.fspath, paths)]
+        return cls._of_traces(values, time_unit, warmup)
 
     @classmethod
     def read(cls, *paths: Union[str, os.PathLike], time_unit: str = "ms", warmup: int = 0) -> "Profile":
@@ -112,9 +116,10 @@ class Profile:
         paths = [os.fspath(path) for path in paths]
         if len(paths) == 1 and is_yaml(paths[0]):
             return cls.from_file(paths[0])
-        values = [(path, trace.load(path)) for path in paths]
+        texts = [trace.read_text(path) for path in paths]
+        values = [(path, trace.parse(path, text)) for path, text in zip(paths, texts)]
         if len(values) == 1 and not trace.is_trace(values[0][1]):
-            return cls.from_file(paths[0])
+            return cls._of_text(paths[0], texts[0])
         return cls._of_traces(values, time_unit, warmup)
 
     @classmethod

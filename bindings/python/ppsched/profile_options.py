@@ -22,6 +22,14 @@ def add_measured_argument(parser):
                         help="PyTorch traces of all ranks that ran this schedule: planned and measured times side by side")
 
 
+def profile_fault(values):
+    """What is wrong with the words, or None."""
+    is_plain = values["statistic"] == "mean" and values["time_unit"] == "ms" and values["warmup"] == 0
+    if is_plain or values.get("profile") or values.get("measured"):
+        return None
+    return "--statistic, --time-unit and --warmup go with --profile or --measured"
+
+
 def _read(paths, values):
     return Profile.read(*paths, time_unit=values["time_unit"], warmup=values["warmup"])
 

@@ -8,6 +8,7 @@ import math
 import pathlib
 import re
 
+from ._abi import Lowering
 from .launching import launch_row
 from .plan_table import candidate_row
 
@@ -20,12 +21,13 @@ _MOST_OPS = 400_000  # of all timelines after the first two, so that the page st
 
 # --- its data ---
 
-def _timeline(candidate, timeline):
+def _timeline(plan, candidate, timeline):
+    schedule = timeline.schedule if plan.lowering == Lowering.NONE else plan.schedule(candidate)  # runtimes lower it themselves
     limits = [figures.memory_limit for figures in timeline.device_metrics]
     return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
             "memory": [[list(point) for point in timeline.memory(device)] for device in range(timeline.schedule.devices)],
             "memory_limits": [limit if math.isfinite(limit) else None for limit in limits],
-            "launch": launch_row(timeline.schedule)}
+            "launch": launch_row(schedule)}
 
 
 def _best_of_each(plan):
@@ -45,7 +47,7 @@ def _timelines(plan, count):
             continue
         timeline = plan.timeline(candidate)
         ops += len(timeline.schedule)
-        yield _timeline(candidate, timeline)
+        yield _timeline(plan, candidate, timeline)
 
 
 def report_data(plan, count=8, title=None):

@@ -177,7 +177,7 @@ class Schedule(Shared):
         """
         config = self.config if config is None else config
         flags = (0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY) | (_abi.EvaluateFlag.REUSABLE if reusable else 0)
-        return Timeline(new_handle(lib.ppsched_evaluate, self._handle, config._handle, flags), self)
+        return Timeline(new_handle(lib.ppsched_evaluate, self._handle, config._handle, flags), self, config)
 
     def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
                            rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> Timeline:
@@ -186,7 +186,7 @@ class Schedule(Shared):
         config = self.config if config is None else config
         model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
         handle = new_handle(lib.ppsched_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)
-        return Timeline(handle, self)
+        return Timeline(handle, self, config)
 
     def export(self, format: Union[Format, str]) -> str:
         """The schedule without times, as "csv", "json", "megatron" or "deepspeed"."""

@@ -121,9 +121,10 @@ def export(schedule, timeline, format, *, text_columns=0, time_scale=0.0):
 class Timeline(Shared):
     """A schedule with times. Immutable; may be read from several threads."""
 
-    def __init__(self, handle, schedule):
+    def __init__(self, handle, schedule, config=None):
         self._handle = handle
         self.schedule = schedule
+        self.config = config  # whose times they are
         self._release = weakref.finalize(self, lib.ppsched_timeline_destroy, handle)
 
     @property
@@ -143,6 +144,7 @@ class Timeline(Shared):
         What was taken from it before, such as its spans, is of no use afterwards.
         """
         call(lib.ppsched_timeline_update, self._handle, config._handle)
+        self.config = config
 
     @property
     def slack(self) -> List[List[float]]:

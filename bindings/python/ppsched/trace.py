@@ -84,25 +84,33 @@ def pair_in_order(ops, token):
     return first, second
 
 
-def load(path):
-    """The JSON value of a file, which may be packed by gzip."""
+def read_text(path):
+    """The text of a file, which may be packed by gzip."""
     try:
         with open(path, "rb") as file:
             data = file.read()
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
-        return json.loads(data.decode("utf-8"))
-    except json.JSONDecodeError as error:
-        raise Error(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}") from None
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Error(f"{path}: byte {error.start} is no UTF-8") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise Error(f"{path}: broken gzip: {error}") from None
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:  # names with NUL
+        raise Error(f"{path}: {error}") from None
+
+
+def parse(path, text):
+    """The JSON value of the text of a file."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise Error(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}") from None
     except RecursionError:
         raise Error(f"{path}: nested too deeply") from None
-    except ValueError as error:  # numbers of too many digits, names with NUL
+    except ValueError as error:  # numbers of too many digits
         raise Error(f"{path}: {error}") from None
 
 
