@@ -113,7 +113,7 @@ typedef struct ppsched_candidate {
 } ppsched_candidate;
 
 /* Lists the candidates; nothing is generated yet. A config with a placement map has candidates of its own stages alone: auto,
- * or the strategies that are named, which refuse where they have a placement of their own.
+ * or the strategies that are named, which refuse where they have a placement of their own; `chunks` do not go with it.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE, UNKNOWN_STRATEGY, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options, ppsched_error *error);

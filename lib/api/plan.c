@@ -30,7 +30,7 @@ static ppsched_status check_end(const ppsched_model_end *end, const char *name, 
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: %s is %g; it must be finite and at %s 0", name, costs[i].name,
                             costs[i].value, costs[i].gives_back ? "most" : "least");
     double left = end->mem_forward + end->mem_backward_input + end->mem_backward_weight;
-    if ((left < 0 ? -left : left) > 1e-9 * end->mem_forward)
+    if ((left < 0 ? -left : left) > PPI_ROUNDING * end->mem_forward)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
                         "%s: mem_forward (%g), mem_backward_input (%g) and mem_backward_weight (%g) must sum to 0", name,
                         end->mem_forward, end->mem_backward_input, end->mem_backward_weight);

@@ -4,9 +4,6 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* Decimal input is rounded; parts and sums may be off by this share. */
-static const double ROUNDING = 1e-9;
-
 static const struct ppi_values *list_of(const ppsched_config *config, int32_t quantity)
 {
     const struct ppi_values *list = &config->values[quantity];
@@ -23,14 +20,14 @@ static double value_or(const ppsched_config *config, int32_t quantity, uint32_t 
 static double rest_of(double whole, double part)
 {
     double rest = whole - part;
-    return rest < 0 && -rest <= ROUNDING * part ? 0 : rest;
+    return rest < 0 && -rest <= PPI_ROUNDING * part ? 0 : rest;
 }
 
 /* Sums to zero but for rounding. */
 static bool balances(double f, double i, double w)
 {
     double sum = f + i + w, scale = ppi_larger(f, ppi_larger(-i, -w));
-    return (sum < 0 ? -sum : sum) <= ROUNDING * scale;
+    return (sum < 0 ? -sum : sum) <= PPI_ROUNDING * scale;
 }
 
 static ppsched_status fail_times(uint32_t stage, const char *part, double whole_time, double part_time, ppsched_error *error)

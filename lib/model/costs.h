@@ -7,6 +7,9 @@
 #include "model/op.h"
 #include "model/schedule.h"
 
+/* Decimal input is rounded; sums and differences may be off by this share. */
+#define PPI_ROUNDING 1e-9
+
 /* A stage of one model copy: where it runs, and what its ops cost, by kind. */
 struct ppi_lane {
     uint32_t device;

@@ -33,9 +33,6 @@ struct making {
     double *list;    /* of all new stages */
 };
 
-/* Input values have been rounded: sums and differences may be off by this share. */
-static const double TOLERANCE = 1e-9;
-
 static double end_value(const ppsched_model_end *end, enum part part)
 {
     return *(const double *)(const void *)((const char *)end + parts[part].end);
@@ -78,10 +75,10 @@ static ppsched_status complete(ppsched_model_end *end, const double *stage, cons
         end->backward_input_time = whole * (stage[INPUT] / stage[BACKWARD]);
         end->backward_weight_time = whole * (stage[WEIGHT] / stage[BACKWARD]);
     } else if (input == 0 || weight == 0) {
-        if (left < -TOLERANCE * one)
+        if (left < -PPI_ROUNDING * one)
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: backward_%s_time (%g) is above backward_time (%g)", name,
                             input == 0 ? "weight" : "input", one, whole);
-        *(input == 0 ? &end->backward_input_time : &end->backward_weight_time) = left > TOLERANCE * one ? left : 0;
+        *(input == 0 ? &end->backward_input_time : &end->backward_weight_time) = left > PPI_ROUNDING * one ? left : 0;
     }
     return PPSCHED_OK;
 }
@@ -107,7 +104,7 @@ static ppsched_status check_kept(const struct making *making, uint32_t stage, pp
 {
     for (int part = 0; part < PARTS; part++) {
         double whole = making->old[(size_t)stage * PARTS + part], apart = kept(making, stage, (enum part)part);
-        if (magnitude(apart) > magnitude(whole) * (1 + TOLERANCE))
+        if (magnitude(apart) > magnitude(whole) * (1 + PPI_ROUNDING))
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
                                "stage %u: %s is %g, but the embedding or the head, which are part of it, take %g", stage,
                                ppi_quantity_name(parts[part].quantity), whole, apart);
@@ -141,7 +138,7 @@ static void divide(struct making *making, enum part part, uint32_t pieces)
     for (uint32_t s = 0; s < stages; s++) {
         uint32_t old = s / pieces;
         double whole = making->old[(size_t)old * PARTS + part], rest = whole - kept(making, old, part);
-        making->list[s] = magnitude(rest) > magnitude(whole) * TOLERANCE ? rest / pieces : 0;
+        making->list[s] = magnitude(rest) > magnitude(whole) * PPI_ROUNDING ? rest / pieces : 0;
     }
     double size = parts[part].per_microbatch ? making->size : 1;
     making->list[0] += end_value(&making->embedding, part) * size;
