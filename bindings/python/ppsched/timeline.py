@@ -121,7 +121,7 @@ def export(schedule, timeline, format, *, text_columns=0, time_scale=0.0):
 class Timeline(Shared):
     """A schedule with times. Immutable; may be read from several threads."""
 
-    def __init__(self, handle, schedule, config=None):
+    def __init__(self, handle, schedule, config):
         self._handle = handle
         self.schedule = schedule
         self.config = config  # whose times they are
