@@ -433,10 +433,7 @@ public:
     uint32_t weight_versions() const noexcept { return ppsched_schedule_weight_versions(handle_); }
     uint64_t op_count() const noexcept { return ppsched_schedule_op_count(handle_); }
 
-    ppsched_placement placement() const noexcept
-    {
-        return static_cast<ppsched_placement>(ppsched_schedule_placement(handle_));
-    }
+    ppsched_placement placement() const noexcept { return static_cast<ppsched_placement>(ppsched_schedule_placement(handle_)); }
 
     /* Device that runs a stage for a microbatch; nothing out of range. */
     std::optional<uint32_t> device_of(uint32_t stage, uint32_t microbatch = 0) const noexcept
@@ -510,8 +507,8 @@ private:
     uint32_t known(uint32_t device) const
     {
         if (device >= devices())
-            throw Error(PPSCHED_ERROR_RANGE, "there is no device " + std::to_string(device) + "; there are " +
-                                                 std::to_string(devices()));
+            throw Error(PPSCHED_ERROR_RANGE,
+                        "there is no device " + std::to_string(device) + "; there are " + std::to_string(devices()));
         return device;
     }
 
@@ -564,8 +561,14 @@ inline Op make_op(uint32_t stage, ppsched_kind kind, uint32_t microbatch = PPSCH
 }
 
 /* An op as a token, such as "3F0"; a finding in words. */
-inline std::string op_token(const Op &op) { return detail::text_of(ppsched_op_token, op); }
-inline std::string finding_text(const Finding &finding) { return detail::text_of(ppsched_finding_text, finding); }
+inline std::string op_token(const Op &op)
+{
+    return detail::text_of(ppsched_op_token, op);
+}
+inline std::string finding_text(const Finding &finding)
+{
+    return detail::text_of(ppsched_finding_text, finding);
+}
 
 /* Collects the ops of a schedule of the caller's own. Neither copied nor moved: that of a generator ends with its call. */
 class Builder {
@@ -628,8 +631,8 @@ public:
     }
 
     const ppsched_timeline *get() const noexcept { return handle_.get(); }
-    const Schedule &schedule() const & noexcept { return schedule_; }
-    Schedule schedule() const && noexcept { return schedule_; }
+    const Schedule &schedule() const &noexcept { return schedule_; }
+    Schedule schedule() const &&noexcept { return schedule_; }
 
     /* Start and end of each op of a device's queue. */
     View<Span> spans(uint32_t device) const &
@@ -778,8 +781,8 @@ public:
     {
         Candidate out;
         if (candidate >= size())
-            throw Error(PPSCHED_ERROR_ARGUMENT, "there is no candidate " + std::to_string(candidate) + " of " +
-                                                    std::to_string(size()));
+            throw Error(PPSCHED_ERROR_ARGUMENT,
+                        "there is no candidate " + std::to_string(candidate) + " of " + std::to_string(size()));
         detail::check(ppsched_plan_candidate(get(), candidate, &out));
         return out;
     }
@@ -887,8 +890,8 @@ inline Proof Schedule::prove(const ChannelModel &model) const
     Proof proof{false, {}, {}};
     ppsched_error record;
     for (size_t count = 0;; proof.circle.resize(count)) {
-        const ppsched_status status =
-            ppsched_schedule_prove(handle_, &model, proof.circle.data(), proof.circle.size(), &count, &record);
+        const ppsched_status status = ppsched_schedule_prove(handle_, &model, proof.circle.data(), proof.circle.size(), &count,
+                                                             &record);
         if (status != PPSCHED_ERROR_INVALID_SCHEDULE)
             detail::check(status, record);
         if (count != proof.circle.size())
@@ -945,8 +948,8 @@ inline void Schedule::export_with(const ppsched_timeline *timeline, const Writer
         return own.raised.run([&] { return own.writer(std::string_view(data, size)); }) ? 0 : 1;
     };
     ppsched_error record;
-    const ppsched_status status =
-        ppsched_export(handle_, timeline, static_cast<int32_t>(format), &options, write, &writing, &record);
+    const ppsched_status status = ppsched_export(handle_, timeline, static_cast<int32_t>(format), &options, write, &writing,
+                                                 &record);
     writing.raised.rethrow();
     detail::check(status, record);
 }
@@ -1023,17 +1026,26 @@ inline Option describe_option(uint32_t strategy, uint32_t number)
 {
     Sized<ppsched_option_info> info;
     check(ppsched_strategy_option(strategy, number, &info));
-    return {view_text(info.name), view_text(info.default_text), view_text(info.text), info.minimum, info.maximum,
-            {info.choices, info.choices + info.choice_count}};
+    return {view_text(info.name), view_text(info.default_text),
+            view_text(info.text), info.minimum,
+            info.maximum,         {info.choices, info.choices + info.choice_count}};
 }
 
 inline Strategy describe_strategy(uint32_t number)
 {
     Sized<ppsched_strategy_info> info;
     check(ppsched_strategy_describe(number, &info));
-    Strategy strategy{view_text(info.name), view_text(info.summary), view_text(info.source),
-                      {info.aliases, info.aliases + info.alias_count}, static_cast<ppsched_placement>(info.placement),
-                      info.chunks, info.weight_versions, info.splits_backward != 0, info.flushes != 0, info.searches != 0, {}};
+    Strategy strategy{view_text(info.name),
+                      view_text(info.summary),
+                      view_text(info.source),
+                      {info.aliases, info.aliases + info.alias_count},
+                      static_cast<ppsched_placement>(info.placement),
+                      info.chunks,
+                      info.weight_versions,
+                      info.splits_backward != 0,
+                      info.flushes != 0,
+                      info.searches != 0,
+                      {}};
     for (uint32_t i = 0; i < info.option_count; i++)
         strategy.options.push_back(describe_option(number, i));
     return strategy;

@@ -31,7 +31,7 @@ typedef struct ppsched_finding {
     uint32_t other_device; /* where `other` is; PPSCHED_NONE where there is none */
     uint32_t other_position;
     ppsched_op op;
-    ppsched_op other;      /* kind 0 where there is none */
+    ppsched_op other; /* kind 0 where there is none */
 } ppsched_finding;
 
 /* Checks that every stage pass has one F and either one B or one I with one W, on the device that holds the stage, and
@@ -43,8 +43,7 @@ PPSCHED_API ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsch
                                          size_t *count, ppsched_error *error);
 
 /* A finding in words, one line. Sizes and errors as in ppsched_op_token: ARGUMENT also where one of its ops is unknown. */
-PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity,
-                                                size_t *needed);
+PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity, size_t *needed);
 
 #ifdef __cplusplus
 }

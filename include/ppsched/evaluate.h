@@ -31,32 +31,32 @@ enum ppsched_evaluate_flag {
 /* Figures of the whole schedule. Sized: the caller sets `size`. Times and memory in the caller's units. */
 typedef struct ppsched_metrics {
     uint32_t size;
-    uint32_t span_device;    /* the device with the longest span, the lowest of them */
-    uint32_t peak_device;    /* the device with the largest peak memory, the lowest of them */
-    uint32_t limit_device;   /* the first device whose peak is over its limit (by more than a share of 1e-9);
+    uint32_t span_device;   /* the device with the longest span, the lowest of them */
+    uint32_t peak_device;   /* the device with the largest peak memory, the lowest of them */
+    uint32_t limit_device;  /* the first device whose peak is over its limit (by more than a share of 1e-9);
                                 PPSCHED_NONE where all fit */
-    double makespan;         /* from 0 to the last end */
-    double span;             /* longest first-start-to-last-end of one device: the cost of an iteration where the optimizer
+    double makespan;        /* from 0 to the last end */
+    double span;            /* longest first-start-to-last-end of one device: the cost of an iteration where the optimizer
                                 does not synchronise the devices */
-    double bubble_of_total;  /* idle / (D * makespan) */
-    double bubble_of_ideal;  /* idle / busy */
-    double bubble_of_span;   /* 1 - mean busy / span */
-    double peak_memory;      /* of `peak_device` */
+    double bubble_of_total; /* idle / (D * makespan) */
+    double bubble_of_ideal; /* idle / busy */
+    double bubble_of_span;  /* 1 - mean busy / span */
+    double peak_memory;     /* of `peak_device` */
 } ppsched_metrics;
 
 /* Figures of one device. Sized likewise. */
 typedef struct ppsched_device_metrics {
     uint32_t size;
-    uint32_t peak_position;  /* the op of its queue at whose start the peak first stands, as doubles add up;
+    uint32_t peak_position; /* the op of its queue at whose start the peak first stands, as doubles add up;
                                 PPSCHED_NONE where no op adds to the static memory */
-    double busy;             /* sum of durations, an overlapped pair counted once */
-    double idle;             /* makespan - busy */
-    double first_start;      /* of F, B, I and W; 0 where the queue has none, as last_end */
+    double busy;            /* sum of durations, an overlapped pair counted once */
+    double idle;            /* makespan - busy */
+    double first_start;     /* of F, B, I and W; 0 where the queue has none, as last_end */
     double last_end;
-    double static_memory;    /* static memory of its stages, and their weights times the versions */
-    double peak_memory;      /* static memory included */
-    double peak_time;        /* when the peak first stands */
-    double memory_limit;     /* infinite where none is set */
+    double static_memory; /* static memory of its stages, and their weights times the versions */
+    double peak_memory;   /* static memory included */
+    double peak_time;     /* when the peak first stands */
+    double memory_limit;  /* infinite where none is set */
 } ppsched_device_metrics;
 
 /* Why a device is idle; the parts sum to its idle time. Sized likewise. A wait that ends with the receive of a value is split

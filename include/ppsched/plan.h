@@ -53,22 +53,22 @@ PPSCHED_API ppsched_status ppsched_config_with_microbatches(ppsched_config **out
 /* What may vary. Sized: set `size`, zero means the default. Lists are read during the call only. */
 typedef struct ppsched_plan_options {
     uint32_t size;
-    int32_t objective;              /* enum ppsched_objective: the time of a step. Default: makespan */
-    const char *const *strategies;  /* names or aliases. Default: all whose iterations flush, but v_search and auto
+    int32_t objective;             /* enum ppsched_objective: the time of a step. Default: makespan */
+    const char *const *strategies; /* names or aliases. Default: all whose iterations flush, but v_search and auto
                                        only with an `effort` */
-    const uint32_t *chunks;         /* V, stages a device. Default: 1 to 4 */
-    const uint32_t *group_sizes;    /* g of the interleaved ones. Default: D, and what Megatron-LM takes: D <= g <= M, where M
+    const uint32_t *chunks;        /* V, stages a device. Default: 1 to 4 */
+    const uint32_t *group_sizes;   /* g of the interleaved ones. Default: D, and what Megatron-LM takes: D <= g <= M, where M
                                        mod g is 0 or at least D */
-    const uint32_t *microbatches;   /* M at the same batch. Default: the config's */
-    const double *memory_limits;    /* each for all devices. Default: the config's */
-    uint32_t strategy_count;        /* of each list; 0 with NULL */
+    const uint32_t *microbatches;  /* M at the same batch. Default: the config's */
+    const double *memory_limits;   /* each for all devices. Default: the config's */
+    uint32_t strategy_count;       /* of each list; 0 with NULL */
     uint32_t chunk_count;
     uint32_t group_size_count;
     uint32_t microbatch_count;
     uint32_t memory_limit_count;
-    uint32_t placements;            /* those that the model allows, bits 1 << enum ppsched_placement. Default: all */
-    uint32_t effort;                /* of auto, 1 to 12. Default: its own, where it is named */
-    int32_t lowering;               /* enum ppsched_lowering; with one, candidates are timed with their transfers */
+    uint32_t placements;                  /* those that the model allows, bits 1 << enum ppsched_placement. Default: all */
+    uint32_t effort;                      /* of auto, 1 to 12. Default: its own, where it is named */
+    int32_t lowering;                     /* enum ppsched_lowering; with one, candidates are timed with their transfers */
     const ppsched_channel_model *channel; /* how transfers wait then. Default: for their links alone */
     const ppsched_model_end *embedding;   /* see ppsched_config_with_stages. Default: nothing */
     const ppsched_model_end *head;
@@ -83,32 +83,32 @@ typedef struct ppsched_plan ppsched_plan;
 /* A candidate. Sized: the caller sets `size`. Texts are borrowed from the plan. */
 typedef struct ppsched_candidate {
     uint32_t size;
-    ppsched_status status;      /* OK, or REFUSED: it cannot serve the problem, see `reason` */
+    ppsched_status status; /* OK, or REFUSED: it cannot serve the problem, see `reason` */
     const char *strategy;
-    const char *reason;         /* why it is refused; NULL where it is not */
-    uint32_t chunks;            /* V; 0 where stages are no multiple of devices */
+    const char *reason; /* why it is refused; NULL where it is not */
+    uint32_t chunks;    /* V; 0 where stages are no multiple of devices */
     uint32_t stages;
     uint32_t microbatches;
-    uint32_t group_size;        /* 0 where the strategy has none */
-    int32_t placement;          /* enum ppsched_placement */
-    uint32_t evaluated;         /* 0: the figures from `step_time` on are not known */
-    uint32_t fits;              /* 1: evaluated, and within its limit on every device */
-    uint32_t limit_device;      /* the first device over its limit, or PPSCHED_NONE */
+    uint32_t group_size;   /* 0 where the strategy has none */
+    int32_t placement;     /* enum ppsched_placement */
+    uint32_t evaluated;    /* 0: the figures from `step_time` on are not known */
+    uint32_t fits;         /* 1: evaluated, and within its limit on every device */
+    uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;
     uint32_t reserved;
-    double memory_limit;        /* that of all devices; NaN where they differ, infinite where there is none */
-    double step_time;           /* makespan or span, by the objective, of one iteration */
-    double makespan;            /* of all iterations */
+    double memory_limit; /* that of all devices; NaN where they differ, infinite where there is none */
+    double step_time;    /* makespan or span, by the objective, of one iteration */
+    double makespan;     /* of all iterations */
     double span;
     double bubble_of_total;
     double bubble_of_ideal;
     double bubble_of_span;
-    double peak_memory;         /* of `peak_device` */
-    double excess;              /* the most that a device lacks under its limit; 0 where none does */
-    double bound;               /* of `step_time`: what none of this placement within its limit can do better
+    double peak_memory; /* of `peak_device` */
+    double excess;      /* the most that a device lacks under its limit; 0 where none does */
+    double bound;       /* of `step_time`: what none of this placement within its limit can do better
                                  * (ppsched_lower_bound), nor without a flush where the strategy has none; a candidate that is
                                  * over its limit may be below it */
-    double bytes;               /* that go from device to device in an iteration */
+    double bytes;       /* that go from device to device in an iteration */
     uint64_t messages;
 } ppsched_candidate;
 

@@ -29,8 +29,8 @@ typedef struct ppsched_builder ppsched_builder;
 
 /* Builds a strategy's schedule for the problem. `*out` gets one reference, on success only.
  * Errors: UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE, REFUSED, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out, const ppsched_config *config,
-                                                     const char *strategy, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out, const ppsched_config *config, const char *strategy,
+                                                     ppsched_error *error);
 
 /* One more reference. Returns its argument. */
 PPSCHED_API ppsched_schedule *ppsched_schedule_retain(ppsched_schedule *schedule);

@@ -17,18 +17,18 @@ extern "C" {
  * Thread-safety: constant data. */
 typedef struct ppsched_strategy_info {
     uint32_t size;
-    int32_t placement;       /* enum ppsched_placement: the placement of its own; DEFAULT: the caller's choice */
+    int32_t placement; /* enum ppsched_placement: the placement of its own; DEFAULT: the caller's choice */
     uint32_t option_count;
-    uint32_t chunks;         /* stages per device that it needs; 0 for any number */
+    uint32_t chunks;          /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions; /* versions of the weights that live at once */
     uint32_t splits_backward; /* 1 where it uses I and W, 0 where it uses B */
-    uint32_t flushes;        /* 1 where an iteration starts only when the one before has flushed */
+    uint32_t flushes;         /* 1 where an iteration starts only when the one before has flushed */
     uint32_t alias_count;
     const char *name;
-    const char *summary;     /* one line */
-    const char *source;      /* paper or project that the rule comes from */
+    const char *summary;        /* one line */
+    const char *source;         /* paper or project that the rule comes from */
     const char *const *aliases; /* `alias_count` other names that are accepted */
-    uint32_t searches;       /* 1 where it looks for the best order under costs and memory limits, 0 for a fixed rule */
+    uint32_t searches;          /* 1 where it looks for the best order under costs and memory limits, 0 for a fixed rule */
     uint32_t reserved;
 } ppsched_strategy_info;
 
@@ -36,11 +36,11 @@ typedef struct ppsched_strategy_info {
 typedef struct ppsched_option_info {
     uint32_t size;
     uint32_t choice_count;
-    int64_t minimum;          /* of an option that is a number: no choices */
+    int64_t minimum; /* of an option that is a number: no choices */
     int64_t maximum;
     const char *name;
-    const char *default_text; /* the value that is taken where none is set, in words */
-    const char *text;         /* one line */
+    const char *default_text;   /* the value that is taken where none is set, in words */
+    const char *text;           /* one line */
     const char *const *choices; /* `choice_count` names, of which it takes one */
 } ppsched_option_info;
 

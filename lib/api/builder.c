@@ -45,9 +45,8 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u, position %zu: stage is %u; it must be 0 to %u",
                            device, position, (unsigned)op->stage, builder->shape.stages - 1);
     if (ppi_kind_has_microbatch(op->kind) && op->microbatch >= microbatches)
-        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
-                           "device %u, position %zu: microbatch is %u; it must be 0 to %u", device, position, op->microbatch,
-                           microbatches - 1);
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u, position %zu: microbatch is %u; it must be 0 to %u",
+                           device, position, op->microbatch, microbatches - 1);
     if (!ppi_kind_has_microbatch(op->kind) && op->microbatch != PPSCHED_NONE)
         return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
                            "device %u, position %zu: %s has no microbatch; it must be PPSCHED_NONE", device, position,

@@ -118,8 +118,7 @@ ppsched_status ppsched_timeline_metrics(const ppsched_timeline *timeline, ppsche
 {
     if (timeline == NULL)
         return PPSCHED_ERROR_ARGUMENT;
-    return ppi_give_sized(metrics, &timeline->metrics, sizeof timeline->metrics,
-                          PPI_SIZE_UP_TO(ppsched_metrics, peak_memory));
+    return ppi_give_sized(metrics, &timeline->metrics, sizeof timeline->metrics, PPI_SIZE_UP_TO(ppsched_metrics, peak_memory));
 }
 
 ppsched_status ppsched_timeline_device_metrics(const ppsched_timeline *timeline, uint32_t device,

@@ -35,7 +35,7 @@ ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_ti
         return status;
     const struct ppi_format *row = ppi_format_of(format);
     status = ppi_take_sized(&taken, sizeof taken, PPI_SIZE_UP_TO(ppsched_export_options, time_scale), options,
-                                           "ppsched_export_options", error);
+                            "ppsched_export_options", error);
     if (status == PPSCHED_OK)
         status = check_arguments(schedule, timeline, row, &taken, error);
     if (status != PPSCHED_OK)

@@ -56,8 +56,8 @@ ppsched_status ppsched_schedule_launch(const ppsched_schedule *schedule, int32_t
     if (status != PPSCHED_OK)
         return status;
     const struct ppi_runtime *row = ppi_runtime_of(runtime);
-    status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_launch_options, csv), options,
-                                           "ppsched_launch_options", error);
+    status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_launch_options, csv), options, "ppsched_launch_options",
+                            error);
     if (status == PPSCHED_OK)
         status = check_options(&own, error);
     if (status == PPSCHED_OK)

@@ -14,8 +14,7 @@ static uint32_t size_of(const void *given)
     return size;
 }
 
-ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void *given, const char *name,
-                              ppsched_error *error)
+ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void *given, const char *name, ppsched_error *error)
 {
     memset(out, 0, known);
     if (given == NULL)
@@ -26,8 +25,8 @@ ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void 
     for (size_t i = known; i < size; i++)
         if (((const unsigned char *)given)[i] != 0)
             return ppi_fail(error, PPSCHED_ERROR_STRUCT_SIZE,
-                            "%s: byte %zu is set, but this library knows only %zu bytes; it is older than the caller", name,
-                            i, known);
+                            "%s: byte %zu is set, but this library knows only %zu bytes; it is older than the caller", name, i,
+                            known);
     memcpy(out, given, size < known ? size : known);
     return PPSCHED_OK;
 }

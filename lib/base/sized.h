@@ -13,8 +13,7 @@
 /* Copies the caller's struct (NULL: all zero) into `out`, which has room for the `known` bytes of this library's version. One
  * of an older version, `first` bytes or more, is completed with zeros; of a longer one the unknown bytes must be zero. `name`
  * is for the message. */
-ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void *given, const char *name,
-                              ppsched_error *error);
+ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void *given, const char *name, ppsched_error *error);
 
 /* Copies this library's struct of `known` bytes into the caller's, as far as its size, `first` or more, reaches; further bytes
  * become zero. The caller's `size` stays. */

@@ -38,8 +38,12 @@ static bool is_present(uint32_t position)
 
 static ppsched_finding finding_at(int32_t kind, const ppsched_queue *queue, uint32_t position)
 {
-    return (ppsched_finding){.kind = kind, .device = queue->device, .position = position, .other_device = PPSCHED_NONE,
-                             .other_position = PPSCHED_NONE, .op = queue->ops[position]};
+    return (ppsched_finding){.kind = kind,
+                             .device = queue->device,
+                             .position = position,
+                             .other_device = PPSCHED_NONE,
+                             .other_position = PPSCHED_NONE,
+                             .op = queue->ops[position]};
 }
 
 static void add_duplicate(struct ppi_findings *findings, const ppsched_queue *queue, uint32_t position, uint32_t earlier)
@@ -78,7 +82,9 @@ static void index_op(struct ppi_op_index *index, const ppsched_schedule *schedul
 static void add_missing(struct ppi_findings *findings, const ppsched_schedule *schedule, uint8_t kind, uint32_t stage,
                         uint32_t microbatch)
 {
-    ppsched_finding finding = {.kind = PPSCHED_FINDING_MISSING, .position = PPSCHED_NONE, .other_device = PPSCHED_NONE,
+    ppsched_finding finding = {.kind = PPSCHED_FINDING_MISSING,
+                               .position = PPSCHED_NONE,
+                               .other_device = PPSCHED_NONE,
                                .other_position = PPSCHED_NONE};
     finding.op = (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)stage, .kind = kind};
     finding.device = ppi_schedule_device_of(schedule, &finding.op);
@@ -86,13 +92,12 @@ static void add_missing(struct ppi_findings *findings, const ppsched_schedule *s
 }
 
 /* One stage pass: one F, and one B or one I with one W. */
-static void check_pass(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage,
-                       uint32_t microbatch, struct ppi_findings *findings)
+static void check_pass(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage, uint32_t microbatch,
+                       struct ppi_findings *findings)
 {
     size_t cell = (size_t)stage * ppi_total_microbatches(&schedule->shape) + microbatch;
     uint32_t backward = index->backward[cell], weight = index->weight[cell];
-    const ppsched_queue *queue =
-        &schedule->queues[ppi_device_of(&schedule->placement, &schedule->shape, stage, microbatch)];
+    const ppsched_queue *queue = &schedule->queues[ppi_device_of(&schedule->placement, &schedule->shape, stage, microbatch)];
     if (index->forward[cell] == PPI_ABSENT)
         add_missing(findings, schedule, PPSCHED_KIND_F, stage, microbatch);
     if (backward == PPI_ABSENT)

@@ -177,9 +177,13 @@ static void find_unflushed(const struct ppi_progress *p, struct wait *wait)
 
 static ppsched_finding finding_of(const struct ppi_progress *p, uint32_t device, const struct wait *wait, int32_t kind)
 {
-    return (ppsched_finding){.kind = kind, .device = device, .position = wait->position, .other_device = wait->other_device,
+    return (ppsched_finding){.kind = kind,
+                             .device = device,
+                             .position = wait->position,
+                             .other_device = wait->other_device,
                              .other_position = wait->other_position < PPI_ELSEWHERE ? wait->other_position : PPSCHED_NONE,
-                             .op = p->schedule->queues[device].ops[wait->position], .other = wait->other};
+                             .op = p->schedule->queues[device].ops[wait->position],
+                             .other = wait->other};
 }
 
 /* Follows who waits for whom from each device that stands still. Each waits for one other, so the walks end in a missing op or
@@ -221,8 +225,8 @@ ppsched_status ppi_progress_make(struct ppi_progress *progress, const ppsched_sc
 {
     const struct ppi_host *host = &schedule->host;
     uint32_t devices = schedule->shape.devices;
-    *progress = (struct ppi_progress){.schedule = schedule, .index = index,
-                                      .microbatches = ppi_total_microbatches(&schedule->shape)};
+    *progress = (struct ppi_progress){
+        .schedule = schedule, .index = index, .microbatches = ppi_total_microbatches(&schedule->shape)};
     progress->position = ppi_allocate_zeroed(host, devices, sizeof *progress->position);
     progress->awaited = ppi_allocate_zeroed(host, ppi_cell_count(schedule), sizeof *progress->awaited);
     progress->ready = ppi_allocate(host, devices, sizeof *progress->ready);

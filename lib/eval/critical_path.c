@@ -41,7 +41,10 @@ static size_t go_back(const struct ppi_waits *waits, size_t unit, ppsched_critic
         if (end != NULL)
             *--end = (ppsched_critical_op){.device = device,
                                            .position = (uint32_t)(unit - schedule->queues[device].first),
-                                           .op = schedule->ops[unit], .reason = reason, .start = span->start, .end = span->end};
+                                           .op = schedule->ops[unit],
+                                           .reason = reason,
+                                           .start = span->start,
+                                           .end = span->end};
         count++;
         unit = next;
     }

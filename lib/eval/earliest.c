@@ -34,8 +34,7 @@ static inline bool forward_ready(const struct ppi_row *row, uint32_t microbatch,
     int64_t own = row->passes[microbatch].forward.bits;
     if (own >= 0 || own < PPI_AWAITED)
         return false; /* ran before */
-    return row->device_before == PPSCHED_NONE ||
-           after(&row[-1].passes[microbatch].forward, row->forward_delay, start);
+    return row->device_before == PPSCHED_NONE || after(&row[-1].passes[microbatch].forward, row->forward_delay, start);
 }
 
 static inline void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch, double end)
@@ -47,8 +46,7 @@ static inline bool backward_ready(const struct ppi_row *row, uint32_t microbatch
 {
     if (row->passes[microbatch].forward.bits < 0)
         return false; /* its own forward has not run, or a backward has */
-    return row->device_after == PPSCHED_NONE ||
-           after(&row[1].passes[microbatch].backward, row->backward_delay, start);
+    return row->device_after == PPSCHED_NONE || after(&row[1].passes[microbatch].backward, row->backward_delay, start);
 }
 
 static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch, uint8_t kind, double end)

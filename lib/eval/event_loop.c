@@ -14,8 +14,10 @@ void ppi_event_loop_set_costs(struct ppi_event_loop *loop, const struct ppi_cost
         for (uint32_t stage = 0; stage < shape->stages; stage++, k++) {
             const struct ppi_lane *lane = &costs->lanes[k];
             struct ppi_row *row = &loop->rows[k];
-            *row = (struct ppi_row){.passes = loop->passes + stage * microbatches, .forward_delay = lane->forward_delay,
-                                    .backward_delay = lane->backward_delay, .device = lane->device,
+            *row = (struct ppi_row){.passes = loop->passes + stage * microbatches,
+                                    .forward_delay = lane->forward_delay,
+                                    .backward_delay = lane->backward_delay,
+                                    .device = lane->device,
                                     .device_before = stage > 0 ? lane[-1].device : PPSCHED_NONE,
                                     .device_after = stage + 1 < shape->stages ? lane[1].device : PPSCHED_NONE};
             memcpy(row->duration, &lane->duration[PPSCHED_KIND_F], sizeof row->duration);

@@ -24,10 +24,7 @@ union ppi_time {
     int64_t bits;
 };
 
-enum {
-    PPI_UNKNOWN = -1,
-    PPI_AWAITED = -2
-};
+enum { PPI_UNKNOWN = -1, PPI_AWAITED = -2 };
 
 /* A stage pass: the times of its F and of its B or I. */
 struct ppi_pass {
@@ -61,7 +58,7 @@ struct ppi_event_loop {
     struct ppi_track *tracks; /* a device each */
     uint32_t *active;         /* devices that have ops at all, so that a flush costs no more than the ops of an iteration */
     uint32_t active_count;
-    uint32_t *ready;          /* stack of devices that can go on */
+    uint32_t *ready; /* stack of devices that can go on */
     uint32_t ready_count;
 };
 

@@ -38,8 +38,8 @@ struct ways {
     struct step *steps;
     size_t step_count;
     size_t *edges;
-    size_t *step_of;            /* of a node */
-    struct open *open;          /* stack */
+    size_t *step_of;   /* of a node */
+    struct open *open; /* stack */
     struct tied *tied;
     size_t tied_count;
     ppsched_sensitivity *moved; /* by how much the end of each step moves */

@@ -16,12 +16,12 @@ struct ppsched_timeline {
     double *latest;             /* likewise; NULL where it was not asked for */
     double *flush_times;        /* when iteration k + 1 may start; `flush_count` of them */
     size_t flush_count;
-    bool has_transfers;         /* the times are those of ppi_evaluate_transfers */
-    bool pairs_are_timed;       /* the config gave the durations of overlapped pairs */
+    bool has_transfers;   /* the times are those of ppi_evaluate_transfers */
+    bool pairs_are_timed; /* the config gave the durations of overlapped pairs */
     ppsched_device_metrics *devices;
-    ppsched_idle *idle;         /* a device each; NULL where it was not asked for */
+    ppsched_idle *idle; /* a device each; NULL where it was not asked for */
     ppsched_metrics metrics;
-    struct ppi_reuse *reuse;    /* NULL unless it is reusable */
+    struct ppi_reuse *reuse; /* NULL unless it is reusable */
 };
 
 /* Evaluates. INVALID_SCHEDULE comes without the reason: the checker knows it. */

@@ -106,8 +106,7 @@ static struct ppi_wait turn_of(const struct ppi_waits *waits, size_t unit)
 {
     const ppsched_timeline *timeline = waits->timeline;
     size_t previous = ppi_previous_unit(waits, unit), iteration = iteration_of(waits, unit);
-    if (timeline->flush_count > 0 && iteration > 0 &&
-        (previous == PPI_NO_NODE || iteration_of(waits, previous) < iteration)) {
+    if (timeline->flush_count > 0 && iteration > 0 && (previous == PPI_NO_NODE || iteration_of(waits, previous) < iteration)) {
         size_t flush = (size_t)timeline->schedule->op_count + iteration - 1;
         return (struct ppi_wait){flush, ppi_start_of(waits, flush)};
     }

@@ -25,7 +25,7 @@ struct ppi_waits {
     size_t *forward, *backward; /* the unit with F, and with B or I, of each stage pass; stage by stage */
     struct ppi_worker *workers; /* by device */
     size_t worker_count;
-    size_t *before_flush;       /* each flush's last unit of each worker, flush by flush */
+    size_t *before_flush; /* each flush's last unit of each worker, flush by flush */
 };
 
 /* What a node waited for, and when it was there: minus infinity where the node has nothing of the sort. */

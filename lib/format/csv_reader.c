@@ -125,8 +125,8 @@ static ppsched_status refuse_idle(const struct table *table)
 
 ppsched_status ppi_read_csv(struct ppi_reading *reading, const char *data, size_t size)
 {
-    struct table table = {.reading = reading, .next = data, .end = data + size, .idle.column = NO_COLUMN,
-                          .communication.column = NO_COLUMN};
+    struct table table = {
+        .reading = reading, .next = data, .end = data + size, .idle.column = NO_COLUMN, .communication.column = NO_COLUMN};
     if (size == 0)
         return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX, "the text is empty");
     ppsched_status status = ppi_reading_reserve(reading, count_ops(data, size));

@@ -2,12 +2,9 @@
 #include "format/formats.h"
 
 static const struct ppi_format *const table[] = {
-    [PPSCHED_FORMAT_TEXT] = &ppi_text_format,
-    [PPSCHED_FORMAT_CSV] = &ppi_csv_format,
-    [PPSCHED_FORMAT_JSON] = &ppi_json_format,
-    [PPSCHED_FORMAT_CHROME_TRACE] = &ppi_chrome_trace_format,
-    [PPSCHED_FORMAT_MEGATRON] = &ppi_megatron_format,
-    [PPSCHED_FORMAT_DEEPSPEED] = &ppi_deepspeed_format,
+    [PPSCHED_FORMAT_TEXT] = &ppi_text_format,         [PPSCHED_FORMAT_CSV] = &ppi_csv_format,
+    [PPSCHED_FORMAT_JSON] = &ppi_json_format,         [PPSCHED_FORMAT_CHROME_TRACE] = &ppi_chrome_trace_format,
+    [PPSCHED_FORMAT_MEGATRON] = &ppi_megatron_format, [PPSCHED_FORMAT_DEEPSPEED] = &ppi_deepspeed_format,
     [PPSCHED_FORMAT_SAIL] = &ppi_sail_format,
 };
 

@@ -29,8 +29,7 @@ ppsched_status ppi_json_start(struct ppi_json *json, const char *data, size_t si
 
 char ppi_json_peek(struct ppi_json *json)
 {
-    while (json->next < json->end &&
-           (*json->next == ' ' || *json->next == '\n' || *json->next == '\r' || *json->next == '\t'))
+    while (json->next < json->end && (*json->next == ' ' || *json->next == '\n' || *json->next == '\r' || *json->next == '\t'))
         json->next++;
     return json->next < json->end ? *json->next : '\0';
 }
@@ -65,8 +64,8 @@ ppsched_status ppi_json_more(struct ppi_json *json, struct ppi_json_list *list, 
     if (take(json, list->close))
         return PPSCHED_OK;
     if (list->begun && !take(json, ','))
-        return ppi_json_fail(json, json->next, list->close == ']' ? "a ',' or a ']' must stand here"
-                                                                  : "a ',' or a '}' must stand here");
+        return ppi_json_fail(json, json->next,
+                             list->close == ']' ? "a ',' or a ']' must stand here" : "a ',' or a '}' must stand here");
     list->begun = true;
     *more = true;
     return PPSCHED_OK;

@@ -20,12 +20,12 @@ struct ppi_reading {
     uint32_t stages, microbatches; /* one more than the largest of the tokens */
 
     /* What the text says of the whole; as they start where it says nothing. */
-    char *name;                                        /* NULL */
-    int32_t placement;                                 /* DEFAULT: what the rows show */
-    uint32_t *map;                                     /* for MAP: a device a stage */
+    char *name;                                         /* NULL */
+    int32_t placement;                                  /* DEFAULT: what the rows show */
+    uint32_t *map;                                      /* for MAP: a device a stage */
     int64_t said_stages, said_microbatches, iterations; /* 0: what the tokens show */
-    bool flushes;                                      /* true */
-    uint32_t weight_versions;                          /* 1 */
+    bool flushes;                                       /* true */
+    uint32_t weight_versions;                           /* 1 */
 };
 
 void ppi_reading_start(struct ppi_reading *reading, const struct ppi_host *host, ppsched_error *error);

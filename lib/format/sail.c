@@ -60,8 +60,8 @@ static const char *fault_of_comm(const struct check *check, uint32_t device, con
         return "is on a device that does not hold its stage";
     if ((ppi_is_send(op->kind) ? peers.target : peers.source) == PPSCHED_NONE)
         return "does not cross devices";
-    return check->transfers.all[number].state != (PPI_CROSSING_SENT | PPI_CROSSING_RECEIVED)
-               ? "is not one SEND with one RECV" : NULL;
+    return check->transfers.all[number].state != (PPI_CROSSING_SENT | PPI_CROSSING_RECEIVED) ? "is not one SEND with one RECV"
+                                                                                             : NULL;
 }
 
 static const char *fault_of_compute(const struct check *check, const ppsched_op *op)
@@ -73,7 +73,8 @@ static const char *fault_of_compute(const struct check *check, const ppsched_op 
     if (transfer->maker != 0 && transfer->maker != op->kind)
         return "follows the other kind of backward, which the runtime does not connect";
     return check->lowered && transfer->state == 0 && peers_of(check->schedule, op).source != PPSCHED_NONE
-               ? "has no SEND and RECV, others have" : NULL;
+               ? "has no SEND and RECV, others have"
+               : NULL;
 }
 
 static const char *fault_of(const struct check *check, uint32_t device, const ppsched_op *op)

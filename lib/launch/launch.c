@@ -6,8 +6,8 @@
 #include "base/error.h"
 
 static const struct ppi_runtime *const table[] = {
-    [PPSCHED_RUNTIME_MEGATRON] = &ppi_megatron_runtime,   [PPSCHED_RUNTIME_TORCHTITAN] = &ppi_torchtitan_runtime,
-    [PPSCHED_RUNTIME_PYTORCH] = &ppi_pytorch_runtime,     [PPSCHED_RUNTIME_DEEPSPEED] = &ppi_deepspeed_runtime,
+    [PPSCHED_RUNTIME_MEGATRON] = &ppi_megatron_runtime, [PPSCHED_RUNTIME_TORCHTITAN] = &ppi_torchtitan_runtime,
+    [PPSCHED_RUNTIME_PYTORCH] = &ppi_pytorch_runtime,   [PPSCHED_RUNTIME_DEEPSPEED] = &ppi_deepspeed_runtime,
     [PPSCHED_RUNTIME_SAIL] = &ppi_sail_runtime,
 };
 

@@ -93,7 +93,8 @@ static const struct ppi_sail_kind *kind_of_name(const ppsched_schedule *schedule
 static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, ppsched_error *error)
 {
     ppsched_status status = ppi_sail_format.fits(schedule, error);
-    return status != PPSCHED_OK ? status
+    return status != PPSCHED_OK
+               ? status
                : ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s; only its scheduled nodes (format sail) carry this order", why);
 }
 

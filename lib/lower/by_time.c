@@ -96,11 +96,12 @@ static ppsched_status check_times(const struct lowering *lowering, ppsched_error
         const ppsched_span *span = &lowering->timeline->spans[queue->first + lowering->sent[i].producer];
         const ppsched_op *op = &queue->ops[lowering->sent[i].producer];
         if (!(span->start < span->end))
-            return ppi_fail_at(error, PPSCHED_ERROR_REFUSED,
-                               (struct ppi_place){transfer->from, op->stage, op->microbatch,
-                                                  (uint32_t)lowering->sent[i].producer},
-                               "by_time needs times above 0 of all ops that send: stage %u's %s takes none on device %u; "
-                               "just_in_time and pytorch need none", op->stage, ppi_kind_token(op->kind), transfer->from);
+            return ppi_fail_at(
+                error, PPSCHED_ERROR_REFUSED,
+                (struct ppi_place){transfer->from, op->stage, op->microbatch, (uint32_t)lowering->sent[i].producer},
+                "by_time needs times above 0 of all ops that send: stage %u's %s takes none on device %u; "
+                "just_in_time and pytorch need none",
+                op->stage, ppi_kind_token(op->kind), transfer->from);
     }
     return PPSCHED_OK;
 }

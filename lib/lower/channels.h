@@ -10,11 +10,11 @@ struct ppi_channels {
     struct ppi_wiring wiring;
     const ppsched_schedule *schedule;
     ppsched_channel_model model; /* one queue a device where it blocks */
-    bool *done;         /* comm ops */
-    uint32_t *position; /* of each device: ops before it are issued or have run */
-    uint32_t *head;     /* of each queue: the first place that is not done */
-    uint32_t *received; /* of each channel */
-    uint32_t *news;     /* comm ops to look at, the oldest first */
+    bool *done;                  /* comm ops */
+    uint32_t *position;          /* of each device: ops before it are issued or have run */
+    uint32_t *head;              /* of each queue: the first place that is not done */
+    uint32_t *received;          /* of each channel */
+    uint32_t *news;              /* comm ops to look at, the oldest first */
     uint32_t news_first, news_count;
 };
 

@@ -8,10 +8,10 @@
 struct deferral {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
-    uint8_t *held;              /* inputs, by stage pass */
-    ppsched_op *receives;       /* of the device in hand, in their order */
-    uint32_t *next;             /* of each: the next from the same sender */
-    uint32_t *first, *last;     /* by sender, PPSCHED_NONE where there is none */
+    uint8_t *held;          /* inputs, by stage pass */
+    ppsched_op *receives;   /* of the device in hand, in their order */
+    uint32_t *next;         /* of each: the next from the same sender */
+    uint32_t *first, *last; /* by sender, PPSCHED_NONE where there is none */
     uint32_t count;
 };
 

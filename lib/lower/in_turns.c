@@ -16,8 +16,8 @@ struct round {
 struct turns {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
-    uint8_t *there;   /* inputs, by stage pass */
-    size_t *position; /* of each device */
+    uint8_t *there;         /* inputs, by stage pass */
+    size_t *position;       /* of each device */
     uint32_t iteration_end; /* first microbatch behind the next flush */
     struct round now, next; /* so that no round costs more than the turns in it */
 };

@@ -11,21 +11,21 @@
 enum wait { RUNS, SENDS, RECEIVES, ENDED /* or at a flush */ };
 
 struct device {
-    size_t position;     /* of its next unit */
-    uint32_t sent;       /* ops of the unit before it whose sends are written */
+    size_t position; /* of its next unit */
+    uint32_t sent;   /* ops of the unit before it whose sends are written */
     enum wait wait;
     struct ppi_transfer transfer; /* that it sends or receives */
-    uint32_t mark;       /* of a walk along waiting devices */
+    uint32_t mark;                /* of a walk along waiting devices */
 };
 
 struct history {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
-    uint8_t *there;      /* inputs, by stage pass */
+    uint8_t *there; /* inputs, by stage pass */
     struct device *devices;
     uint32_t *ready, ready_count; /* stack of devices that can go on */
     uint32_t mark;
-    uint32_t iteration_end;       /* first microbatch behind the next flush */
+    uint32_t iteration_end; /* first microbatch behind the next flush */
 };
 
 static bool is_same(const struct ppi_transfer *a, const struct ppi_transfer *b)
@@ -39,8 +39,9 @@ static ppsched_status meet(struct history *history, const struct ppi_transfer *t
 {
     struct device *from = &history->devices[transfer->from], *to = &history->devices[transfer->to];
     const struct ppi_transfer met = *transfer;
-    history->there[ppi_cell_of(history->schedule, &met.receive)] |=
-        met.receive.kind == PPSCHED_KIND_RECV_F ? PPI_FORWARD_THERE : PPI_BACKWARD_THERE;
+    history->there[ppi_cell_of(history->schedule, &met.receive)] |= met.receive.kind == PPSCHED_KIND_RECV_F
+                                                                        ? PPI_FORWARD_THERE
+                                                                        : PPI_BACKWARD_THERE;
     ppsched_status status = ppi_builder_append(history->out, met.from, &met.send, 1, error);
     if (status == PPSCHED_OK)
         status = ppi_builder_append(history->out, met.to, &met.receive, 1, error);
@@ -99,9 +100,8 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
         if (next_receive(history, d, &device->transfer)) {
             const struct device *peer = &history->devices[device->transfer.from];
             device->wait = RECEIVES;
-            return peer->wait == SENDS && is_same(&peer->transfer, &device->transfer)
-                       ? meet(history, &device->transfer, error)
-                       : PPSCHED_OK;
+            return peer->wait == SENDS && is_same(&peer->transfer, &device->transfer) ? meet(history, &device->transfer, error)
+                                                                                      : PPSCHED_OK;
         }
         const ppsched_op *unit = &queue->ops[device->position];
         size_t length = ppi_unit_length(unit);

@@ -12,7 +12,7 @@ struct run {
     const ppsched_schedule *schedule;
     uint32_t *ready, ready_count; /* stack of devices that can go on */
     bool *is_ready;
-    uint32_t *mark;               /* of ops on the walk along a circle */
+    uint32_t *mark; /* of ops on the walk along a circle */
 };
 
 static const struct ppi_wire *wire_of(const struct run *run, uint32_t i)
@@ -166,8 +166,8 @@ static size_t shortest_circle(struct run *run, uint32_t *first)
 static ppsched_wait link_of(const struct run *run, uint32_t i)
 {
     uint32_t device = wire_of(run, i)->device;
-    return (ppsched_wait){.device = device, .position = (uint32_t)(i - run->schedule->queues[device].first),
-                          .op = run->schedule->ops[i]};
+    return (ppsched_wait){
+        .device = device, .position = (uint32_t)(i - run->schedule->queues[device].first), .op = run->schedule->ops[i]};
 }
 
 /* "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0" */
@@ -182,8 +182,7 @@ static void describe(const struct run *run, uint32_t first, size_t length, char 
             ppi_print(text, capacity, "device %u waits in %s for device %u", wire_of(run, i)->device, token,
                       wire_of(run, next)->device);
         else
-            ppi_print(text + used, capacity - used, ", which waits in %s for device %u", token,
-                      wire_of(run, next)->device);
+            ppi_print(text + used, capacity - used, ", which waits in %s for device %u", token, wire_of(run, next)->device);
         used += strlen(text + used);
         i = next;
     }

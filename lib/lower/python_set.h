@@ -11,8 +11,8 @@
 #include "base/host.h"
 
 struct ppi_python_set {
-    uint32_t *table; /* members, or PPI_SET_FREE, PPI_SET_REMOVED */
-    uint32_t size;   /* of the table, a power of two */
+    uint32_t *table;       /* members, or PPI_SET_FREE, PPI_SET_REMOVED */
+    uint32_t size;         /* of the table, a power of two */
     uint32_t used, filled; /* filled: used, and marks of removed ones */
 };
 

@@ -184,8 +184,8 @@ static uint32_t release_of(const struct ppi_traffic *traffic, uint32_t send)
     return first != PPSCHED_NONE && first > send ? position_of(traffic, first) : PPSCHED_NONE;
 }
 
-ppsched_status ppi_list_buffers(const struct ppi_traffic *traffic, uint32_t device, ppsched_op_buffer *buffers,
-                                uint32_t *slots, ppsched_error *error)
+ppsched_status ppi_list_buffers(const struct ppi_traffic *traffic, uint32_t device, ppsched_op_buffer *buffers, uint32_t *slots,
+                                ppsched_error *error)
 {
     const ppsched_queue *queue = &schedule_of(traffic)->queues[device];
     uint32_t *spare = ppi_allocate(&traffic->wiring.host, queue->count, sizeof *spare), spare_count = 0, used = 0;

@@ -19,7 +19,7 @@ void ppi_traffic_clear(struct ppi_traffic *traffic);
 
 ppsched_status ppi_list_edges(const struct ppi_traffic *traffic, ppsched_edge *edges, size_t capacity, size_t *count,
                               ppsched_error *error);
-ppsched_status ppi_list_buffers(const struct ppi_traffic *traffic, uint32_t device, ppsched_op_buffer *buffers,
-                                uint32_t *slots, ppsched_error *error);
+ppsched_status ppi_list_buffers(const struct ppi_traffic *traffic, uint32_t device, ppsched_op_buffer *buffers, uint32_t *slots,
+                                ppsched_error *error);
 
 #endif

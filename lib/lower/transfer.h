@@ -36,7 +36,8 @@ static inline bool ppi_transfer_to(const ppsched_schedule *schedule, const ppsch
     bool forward = op->kind == PPSCHED_KIND_F;
     if (forward ? op->stage == 0 : !ppi_is_backward(op->kind) || op->stage + 1u >= schedule->shape.stages)
         return false;
-    ppsched_op producer = {.microbatch = op->microbatch, .stage = (uint16_t)(forward ? op->stage - 1 : op->stage + 1),
+    ppsched_op producer = {.microbatch = op->microbatch,
+                           .stage = (uint16_t)(forward ? op->stage - 1 : op->stage + 1),
                            .kind = forward ? PPSCHED_KIND_F : PPSCHED_KIND_I};
     return ppi_transfer_of(schedule, &producer, out);
 }

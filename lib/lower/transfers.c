@@ -20,9 +20,9 @@ struct passage {
 };
 
 struct machine {
-    double clock;       /* since when it has nothing to do, or until when it computes */
+    double clock; /* since when it has nothing to do, or until when it computes */
     bool computes, is_ready, is_blocked;
-    bool has_computed;  /* in this iteration */
+    bool has_computed; /* in this iteration */
     struct ppi_sums sums;
 };
 
@@ -39,7 +39,7 @@ struct run {
     double *link_free;            /* when each link is */
     double *made;                 /* ends of F and of B or I, by stage pass */
     size_t passes_done, flushed;
-    uint32_t iteration_end;       /* first microbatch that may not start yet */
+    uint32_t iteration_end; /* first microbatch that may not start yet */
 };
 
 static const struct ppi_wire *wire_of(const struct run *run, uint32_t i)

@@ -8,9 +8,9 @@
 /* One device. Its stages in the order in which they come next: by the unit that uses them. */
 struct device {
     const ppsched_queue *queue;
-    size_t *next_use;            /* by op: the next op of its stage; the queue's count where there is none */
-    uint32_t *stages;            /* those that are still used, the next first */
-    size_t *use;                 /* when each stage is used next */
+    size_t *next_use; /* by op: the next op of its stage; the queue's count where there is none */
+    uint32_t *stages; /* those that are still used, the next first */
+    size_t *use;      /* when each stage is used next */
     uint32_t stage_count;
     struct ppi_python_set active;
 };

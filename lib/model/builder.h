@@ -52,8 +52,8 @@ static inline void ppi_put_flagged(struct ppi_pen *pen, uint8_t kind, uint32_t s
 {
     if (pen->next == pen->end)
         return;
-    *pen->next++ = (ppsched_op){.microbatch = pen->first_microbatch + microbatch, .stage = (uint16_t)stage, .kind = kind,
-                                .flags = flags};
+    *pen->next++ = (ppsched_op){
+        .microbatch = pen->first_microbatch + microbatch, .stage = (uint16_t)stage, .kind = kind, .flags = flags};
 }
 
 static inline void ppi_put(struct ppi_pen *pen, uint8_t kind, uint32_t stage, uint32_t microbatch)

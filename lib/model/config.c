@@ -167,8 +167,7 @@ static void remove_option(ppsched_config *config, size_t index)
     ppi_release(&config->host, config->options[index].name);
     ppi_release(&config->host, config->options[index].value);
     config->option_count--;
-    memmove(&config->options[index], &config->options[index + 1],
-            (config->option_count - index) * sizeof config->options[0]);
+    memmove(&config->options[index], &config->options[index + 1], (config->option_count - index) * sizeof config->options[0]);
 }
 
 ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error)

@@ -124,10 +124,9 @@ struct ppi_passage ppi_passage_of(const ppsched_config *config, uint32_t stage, 
     size_t pair = (size_t)from * config->shape.devices + to;
     if (from == to)
         return (struct ppi_passage){0, 0};
-    return (struct ppi_passage){.latency = latency != NULL ? ppi_value_at(latency, pair) : 0,
-                                .occupancy = bandwidth != NULL
-                                                 ? ppi_bytes_of(config, stage, backward) / ppi_value_at(bandwidth, pair)
-                                                 : 0};
+    return (struct ppi_passage){
+        .latency = latency != NULL ? ppi_value_at(latency, pair) : 0,
+        .occupancy = bandwidth != NULL ? ppi_bytes_of(config, stage, backward) / ppi_value_at(bandwidth, pair) : 0};
 }
 
 /* When nothing else is on the way. */
@@ -144,7 +143,8 @@ static ppsched_status fill_lane(struct ppi_lane *lane, const ppsched_config *con
     lane->device = device[stage];
     lane->forward_delay = stage > 0 ? delay_of(config, stage - 1, false, device[stage - 1], device[stage]) : 0;
     lane->backward_delay = stage + 1 < config->shape.stages
-                               ? delay_of(config, stage + 1, true, device[stage + 1], device[stage]) : 0;
+                               ? delay_of(config, stage + 1, true, device[stage + 1], device[stage])
+                               : 0;
     if (status == PPSCHED_OK && !(ppi_is_finite(lane->forward_delay) && ppi_is_finite(lane->backward_delay)))
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device[stage], stage, PPSCHED_NONE, PPSCHED_NONE},
                            "stage %u: bytes / p2p_bandwidth + p2p_time is too large for a double", stage);

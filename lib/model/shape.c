@@ -9,12 +9,11 @@ static ppsched_status check_count(const char *what, int64_t value, int64_t large
 {
     if (value >= 1 && value <= largest)
         return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is %lld; it must be 1 to %lld", what, (long long)value,
-                    (long long)largest);
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is %lld; it must be 1 to %lld", what, (long long)value, (long long)largest);
 }
 
-ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t stages, int64_t microbatches,
-                              int64_t iterations, ppsched_error *error)
+ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t stages, int64_t microbatches, int64_t iterations,
+                              ppsched_error *error)
 {
     ppsched_status status = check_count("number of devices", devices, PPSCHED_MAX_STAGES, error);
     if (status == PPSCHED_OK)

@@ -28,8 +28,8 @@ struct ppi_placement {
 };
 
 /* Checks the sizes; they are wider than those of a shape so that absurd ones are seen. */
-ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t stages, int64_t microbatches,
-                              int64_t iterations, ppsched_error *error);
+ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t stages, int64_t microbatches, int64_t iterations,
+                              ppsched_error *error);
 
 /* Tells whether a placement suits the sizes: REFUSED with the nearest sizes that do. */
 ppsched_status ppi_placement_fits(int32_t kind, const struct ppi_shape *shape, ppsched_error *error);

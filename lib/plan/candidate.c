@@ -38,8 +38,8 @@ static ppsched_status set_auto_options(ppsched_config *config, const ppsched_pla
 {
     ppsched_status status = ppi_config_set_option(config, "placement", ppi_placement_name(placement), error);
     if (status == PPSCHED_OK)
-        status = ppi_config_set_option(config, "objective",
-                                       plan->objective == PPSCHED_OBJECTIVE_SPAN ? "span" : "makespan", error);
+        status = ppi_config_set_option(config, "objective", plan->objective == PPSCHED_OBJECTIVE_SPAN ? "span" : "makespan",
+                                       error);
     if (status == PPSCHED_OK && plan->effort > 0)
         status = set_number_option(config, "effort", plan->effort, error);
     return status;

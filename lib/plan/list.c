@@ -187,8 +187,14 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
 {
     static const uint32_t usual_chunks[MOST_CHUNKS] = {1, 2, 3, 4};
     static const double own_limits = -1;
-    struct listing listing = {plan, options, options->chunks, options->microbatches, options->memory_limits,
-                              options->chunk_count, options->microbatch_count, options->memory_limit_count};
+    struct listing listing = {plan,
+                              options,
+                              options->chunks,
+                              options->microbatches,
+                              options->memory_limits,
+                              options->chunk_count,
+                              options->microbatch_count,
+                              options->memory_limit_count};
     if (listing.chunk_count > 0 && has_map(&listing))
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks do not go with a placement map, which is one of %u stages",
                         plan->config->shape.stages);

@@ -249,7 +249,8 @@ ppsched_status ppi_plan_least_limit(double *out, size_t *index, const ppsched_pl
     for (size_t i = 0; i < plan->count; i++) {
         double before = least;
         ppsched_status status = plan->candidates[i].strategy->plan != NULL
-                                    ? search_least(&least, plan, &plan->candidates[i], error) : PPSCHED_OK;
+                                    ? search_least(&least, plan, &plan->candidates[i], error)
+                                    : PPSCHED_OK;
         if (status != PPSCHED_OK)
             return status;
         if (least < before)

@@ -28,9 +28,9 @@ struct making {
     const ppsched_config *from;
     ppsched_config *to;
     ppsched_model_end embedding, head;
-    double size;     /* of a microbatch, in old ones */
-    double *old;     /* PARTS values for each old stage */
-    double *list;    /* of all new stages */
+    double size;  /* of a microbatch, in old ones */
+    double *old;  /* PARTS values for each old stage */
+    double *list; /* of all new stages */
 };
 
 static double end_value(const ppsched_model_end *end, enum part part)
@@ -51,10 +51,14 @@ static ppsched_status take_old(struct making *making, ppsched_error *error)
         ppsched_status status = ppi_resolve_stage(making->from, s, &lane, error);
         if (status != PPSCHED_OK)
             return status;
-        const double values[PARTS] = {lane.duration[PPSCHED_KIND_F], lane.duration[PPSCHED_KIND_B],
-                                      lane.duration[PPSCHED_KIND_I], lane.duration[PPSCHED_KIND_W],
-                                      lane.memory[PPSCHED_KIND_F],   lane.memory[PPSCHED_KIND_I],
-                                      lane.memory[PPSCHED_KIND_W],   value_or_0(making->from, PPSCHED_MEM_STATIC, s),
+        const double values[PARTS] = {lane.duration[PPSCHED_KIND_F],
+                                      lane.duration[PPSCHED_KIND_B],
+                                      lane.duration[PPSCHED_KIND_I],
+                                      lane.duration[PPSCHED_KIND_W],
+                                      lane.memory[PPSCHED_KIND_F],
+                                      lane.memory[PPSCHED_KIND_I],
+                                      lane.memory[PPSCHED_KIND_W],
+                                      value_or_0(making->from, PPSCHED_MEM_STATIC, s),
                                       value_or_0(making->from, PPSCHED_MEM_WEIGHTS, s)};
         for (int part = 0; part < PARTS; part++)
             making->old[(size_t)s * PARTS + part] = values[part] * (parts[part].per_microbatch ? making->size : 1);
@@ -174,7 +178,7 @@ static ppsched_status put_bytes(struct making *making, int32_t quantity, ppsched
     if (list->values == NULL)
         return PPSCHED_OK;
     for (uint32_t s = 0; s < new; s++) {
-        uint32_t first = new > old ? s / (new / old) : s * (old / new);
+        uint32_t first = new > old ? s / (new / old) : s *(old / new);
         uint32_t last = new > old ? first : first + old / new - 1;
         making->list[s] = making->size * ppi_value_at(list, quantity == PPSCHED_ACTIVATION_BYTES ? last : first);
     }
@@ -191,7 +195,8 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
     if (list->count > old && old != new)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "overlapped_times by pairs of stages cannot be changed from %u stages to %u; give one for all, or one "
-                        "a stage", old, new);
+                        "a stage",
+                        old, new);
     if (old == new) {
         ppsched_status status = ppi_config_set_values(making->to, PPSCHED_OVERLAPPED_TIMES, list->values, list->count, error);
         struct ppi_values *copy = &making->to->values[PPSCHED_OVERLAPPED_TIMES];
@@ -202,7 +207,7 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
     for (uint32_t s = 0; s < new; s++) {
         making->list[s] = 0;
         for (uint32_t i = 0; i < (new > old ? 1 : old / new); i++)
-            making->list[s] += making->size * ppi_value_at(list, new > old ? s / (new / old) : s * (old / new) + i);
+            making->list[s] += making->size * ppi_value_at(list, new > old ? s / (new / old) : s *(old / new) + i);
         if (new > old)
             making->list[s] /= new / old;
     }
@@ -253,7 +258,8 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
     if (old % new != 0 && new % old != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "costs of %u stages tell nothing of %u; give them for a number that is a multiple of %u, such as the "
-                        "model's layers", old, new, new);
+                        "model's layers",
+                        old, new, new);
     if (config->placement == PPSCHED_PLACEMENT_MAP && new != old)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of %u stages; it tells nothing of %u", old, new);
     ppsched_status status = ppi_config_create(&making.to, shape, host, error);

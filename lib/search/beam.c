@@ -8,7 +8,7 @@
 #include "search/outlook.h"
 
 enum {
-    MOST_HOLDS = 8,       /* of one schedule in one step */
+    MOST_HOLDS = 8,        /* of one schedule in one step */
     REPORT_EVERY = 1 << 14 /* candidates between two reports to the watch */
 };
 
@@ -46,7 +46,7 @@ struct search {
     double *children; /* blocks of the candidates, by rank */
     size_t candidate_count, candidate_room;
     uint32_t *buckets, *chain, bucket_mask; /* continuations by hash: the last of a bucket, and the one before it */
-    uint32_t *crowds; /* continuations by progress */
+    uint32_t *crowds;                       /* continuations by progress */
     struct node *nodes;
     uint32_t node_count;
     size_t seen; /* candidates in all */
@@ -104,8 +104,8 @@ static ppsched_status make_room(struct search *search, ppsched_error *error)
     search->chain = ppi_allocate(host, width, sizeof *search->chain);
     search->crowds = ppi_allocate(host, buckets, sizeof *search->crowds);
     search->nodes = ppi_allocate(host, 3 * cells(search->problem) * width, sizeof *search->nodes);
-    if (search->kept == NULL || search->candidates == NULL || search->buckets == NULL ||
-        search->chain == NULL || search->crowds == NULL || search->nodes == NULL)
+    if (search->kept == NULL || search->candidates == NULL || search->buckets == NULL || search->chain == NULL ||
+        search->crowds == NULL || search->nodes == NULL)
         return ppi_fail_memory(error, "the search");
     search->next = search->kept + width;
     search->spare = search->next + width;
@@ -345,8 +345,8 @@ static void write_order(const struct search *search, uint32_t node, struct ppi_o
         const struct node *step = &search->nodes[n];
         uint32_t letter = step->kind == PPI_STEP_B ? PPI_I : step->kind;
         uint32_t microbatch = --left[step->stage * 3 + letter];
-        out->ops[--out->first[problem->stage[step->stage].device]] =
-            (ppsched_op){.microbatch = microbatch, .stage = step->stage, .kind = kinds[step->kind]};
+        out->ops[--out->first[problem->stage[step->stage].device]] = (ppsched_op){
+            .microbatch = microbatch, .stage = step->stage, .kind = kinds[step->kind]};
         if (step->kind == PPI_STEP_B)
             left[step->stage * 3 + PPI_W]--;
     }

@@ -78,7 +78,7 @@ static double most_saved(const struct bounds *bounds, uint32_t stage)
         return ppi_larger(0, forward + bounds->longest_backward - ppi_value_at(given, stage));
     for (uint32_t b = 0; b < bounds->costs.stages; b++)
         most = ppi_larger(most, forward + lanes[b].duration[PPSCHED_KIND_B] -
-                                given->values[(size_t)stage * bounds->costs.stages + b]);
+                                    given->values[(size_t)stage * bounds->costs.stages + b]);
     return most;
 }
 

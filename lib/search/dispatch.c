@@ -86,8 +86,8 @@ static void append(struct ppi_dispatch_room *room, const struct ppi_problem *pro
     if (letter == PPI_I)
         room->ends.input[cell] = step->end;
     ppi_partial_append(&room->partial, problem, &room->ends, step);
-    out->ops[out->first[device] + out->count[device]++] =
-        (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)step->stage, .kind = kinds[step->kind]};
+    out->ops[out->first[device] + out->count[device]++] = (ppsched_op){
+        .microbatch = microbatch, .stage = (uint16_t)step->stage, .kind = kinds[step->kind]};
 }
 
 double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_pattern *pattern,

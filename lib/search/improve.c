@@ -10,9 +10,9 @@
 #include "model/builder.h"
 
 enum {
-    MEMORY = 50,           /* prices that late acceptance looks back */
-    CRITICAL_IN_TEN = 8,   /* of ten tries so many are on the critical path */
-    IDLE_TRIES = 16,       /* choices that cannot be tried, for each that can */
+    MEMORY = 50,         /* prices that late acceptance looks back */
+    CRITICAL_IN_TEN = 8, /* of ten tries so many are on the critical path */
+    IDLE_TRIES = 16,     /* choices that cannot be tried, for each that can */
     REPORT_EVERY = 256
 };
 
@@ -102,8 +102,8 @@ static bool may_swap(const struct climb *climb, size_t i)
     if (a->stage == b->stage && (a->microbatch == b->microbatch || a->kind == b->kind || (a_is_backward && b_is_backward)))
         return false;
     bool both_forward = a->kind == PPSCHED_KIND_F && b->kind == PPSCHED_KIND_F;
-    if (a->microbatch == b->microbatch && ((both_forward && a->stage + 1 == b->stage) ||
-                                           (a_is_backward && b_is_backward && b->stage + 1 == a->stage)))
+    if (a->microbatch == b->microbatch &&
+        ((both_forward && a->stage + 1 == b->stage) || (a_is_backward && b_is_backward && b->stage + 1 == a->stage)))
         return false;
     double level = climb->level[i] - memory_of(climb, a) + memory_of(climb, b);
     return b->kind != PPSCHED_KIND_F || level <= climb->problem->device[device_of(climb, i)].limit;
@@ -171,7 +171,7 @@ static ppsched_status run(struct climb *climb, uint32_t tries, double goal, stru
     find_critical(climb, last);
     for (int i = 0; i < MEMORY; i++)
         memory[i] = present;
-    for (uint64_t choices = 0; tried < tries && choices < (uint64_t)tries * IDLE_TRIES && *objective > goal; choices++) {
+    for (uint64_t choices = 0; tried < tries && choices<(uint64_t)tries * IDLE_TRIES && * objective> goal; choices++) {
         size_t i = pick(climb), end = last;
         if (!may_swap(climb, i))
             continue;
@@ -194,8 +194,7 @@ static ppsched_status run(struct climb *climb, uint32_t tries, double goal, stru
         if (present < *objective) {
             *objective = present;
             for (uint32_t d = 0; d < orders->devices; d++)
-                memcpy(orders->ops + orders->first[d], climb->schedule->queues[d].ops,
-                       orders->count[d] * sizeof *orders->ops);
+                memcpy(orders->ops + orders->first[d], climb->schedule->queues[d].ops, orders->count[d] * sizeof *orders->ops);
         }
     }
     return PPSCHED_OK;

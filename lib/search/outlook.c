@@ -137,9 +137,9 @@ static double chains_of(const struct ppi_problem *problem, const struct ppi_part
                             problem->microbatches);
     }
     if (area > 0 && own->limit > 0)
-        chain = ppi_larger(chain, area / own->limit +
-                                      (problem->by_span ? partial->clock[device] - ppi_larger(0, partial->start[device])
-                                                        : partial->clock[device]));
+        chain = ppi_larger(chain, area / own->limit + (problem->by_span
+                                                           ? partial->clock[device] - ppi_larger(0, partial->start[device])
+                                                           : partial->clock[device]));
     return chain;
 }
 

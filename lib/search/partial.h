@@ -16,18 +16,18 @@ struct ppi_step {
 /* Where all devices stand. Arrays lie in one block, so that a copy is one memcpy. */
 struct ppi_partial {
     double *block;
-    uint64_t *hash; /* [0] of what is done and held, [1] of the Fs and Is that are done */
-    double *clock;  /* by device: where it stands */
-    double *level;  /* activations that it holds */
-    double *start;  /* where its first op started; negative: nowhere */
-    double *finish; /* the earliest end of an op that it could run next; infinite: none can be run */
-    double *end;    /* the objective's bound by the device's own work (see outlook.h) */
-    double *chain;  /* and by what must follow its ops elsewhere */
-    double *heads;  /* [stage * 2 + F or I] a lower bound of when the next op starts */
-    double *ready;  /* [stage * 2 + F or I] when the inputs of the next op are there; infinite: not known */
-    uint32_t *done; /* [stage * 3 + letter] */
+    uint64_t *hash;    /* [0] of what is done and held, [1] of the Fs and Is that are done */
+    double *clock;     /* by device: where it stands */
+    double *level;     /* activations that it holds */
+    double *start;     /* where its first op started; negative: nowhere */
+    double *finish;    /* the earliest end of an op that it could run next; infinite: none can be run */
+    double *end;       /* the objective's bound by the device's own work (see outlook.h) */
+    double *chain;     /* and by what must follow its ops elsewhere */
+    double *heads;     /* [stage * 2 + F or I] a lower bound of when the next op starts */
+    double *ready;     /* [stage * 2 + F or I] when the inputs of the next op are there; infinite: not known */
+    uint32_t *done;    /* [stage * 3 + letter] */
     uint32_t *blocked; /* by stage: its next F, whenever its inputs come, cannot be the device's next op */
-    uint32_t *held; /* by device: bit i: the next F of its stage in place i waits until the device has run another op */
+    uint32_t *held;    /* by device: bit i: the next F of its stage in place i waits until the device has run another op */
 };
 
 /* Ends of F and I by stage pass: those that the next stage (stage before) has not used yet are valid. */

@@ -80,8 +80,8 @@ static void find_tails(struct ppi_problem *problem)
         struct ppi_stage *stage = &problem->stage[s];
         stage->tail[PPI_F] = stage->input + stage->tail[PPI_I];
         if (s + 1 < problem->stages)
-            stage->tail[PPI_F] =
-                ppi_larger(stage->tail[PPI_F], stage[1].forward_delay + stage[1].duration[PPI_STEP_F] + stage[1].tail[PPI_F]);
+            stage->tail[PPI_F] = ppi_larger(stage->tail[PPI_F],
+                                            stage[1].forward_delay + stage[1].duration[PPI_STEP_F] + stage[1].tail[PPI_F]);
     }
 }
 

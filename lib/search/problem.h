@@ -13,15 +13,15 @@ enum ppi_letter { PPI_F, PPI_I, PPI_W, PPI_LETTERS };
 enum ppi_step_kind { PPI_STEP_F, PPI_STEP_I, PPI_STEP_W, PPI_STEP_B, PPI_STEP_KINDS };
 
 struct ppi_stage {
-    uint32_t device, place;         /* place: its number among its device's stages */
-    bool fuses;                     /* its B is shorter than I and W */
+    uint32_t device, place; /* place: its number among its device's stages */
+    bool fuses;             /* its B is shorter than I and W */
     double duration[PPI_STEP_KINDS];
-    double memory[PPI_LETTERS];     /* that each letter adds */
-    double forward_delay;           /* from the stage before */
-    double backward_delay;          /* from the next stage */
-    double input, weight;           /* the least times of a backward: until the stage before can go on, and from there on */
-    double tail[2];                 /* the objective ends at least this long after an F, an I */
-    double area;                    /* memory of a stage pass times the least time for which it is held */
+    double memory[PPI_LETTERS]; /* that each letter adds */
+    double forward_delay;       /* from the stage before */
+    double backward_delay;      /* from the next stage */
+    double input, weight;       /* the least times of a backward: until the stage before can go on, and from there on */
+    double tail[2];             /* the objective ends at least this long after an F, an I */
+    double area;                /* memory of a stage pass times the least time for which it is held */
 };
 
 /* What one device is to the problem. */

@@ -72,7 +72,7 @@ static ppsched_status repeat_all(struct room *room, const struct ppi_problem *pr
                                  struct ppi_watch *watch, struct ppi_orders *orders, double *objective, ppsched_error *error)
 {
     double least = ppi_pattern_least_period(problem), most = 1.1 * longest_period(&room->pattern, problem, least);
-    for (int i = 0; i < periods && *objective > goal; i++) {
+    for (int i = 0; i<periods && * objective> goal; i++) {
         ppsched_status status = ppi_watch_report(watch, (double)i / periods, error);
         if (status != PPSCHED_OK)
             return status;

@@ -56,8 +56,8 @@ static ppsched_status read_choice(int64_t *out, const struct ppi_strategy *strat
             return PPSCHED_OK;
         }
     join_choices(all, sizeof all, row);
-    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is \"%q\"; it must be %s", strategy->name, row->name,
-                    value, all);
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is \"%q\"; it must be %s", strategy->name, row->name, value,
+                    all);
 }
 
 static ppsched_status read_option(int64_t *out, const struct ppi_strategy *strategy, const struct ppi_option_row *row,
@@ -82,8 +82,7 @@ static ppsched_status read_options(struct ppi_task *task, const struct ppi_strat
             i++;
         if (i == strategy->option_count)
             return unknown_option(strategy, config->options[o].name, error);
-        ppsched_status status =
-            read_option(&task->option[i], strategy, &strategy->options[i], config->options[o].value, error);
+        ppsched_status status = read_option(&task->option[i], strategy, &strategy->options[i], config->options[o].value, error);
         if (status != PPSCHED_OK)
             return status;
     }

@@ -13,7 +13,7 @@ struct ppi_pricer {
     ppsched_schedule *schedule; /* its ops are overwritten by each candidate */
     ppsched_timeline *timeline;
     struct ppi_event_loop loop;
-    double least_span;          /* no order has a shorter one: the work of the busiest device */
+    double least_span; /* no order has a shorter one: the work of the busiest device */
 };
 
 /* What a candidate costs. */

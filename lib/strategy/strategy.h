@@ -31,7 +31,7 @@ struct ppi_strategy {
     const char *const *aliases;
     uint32_t alias_count;
     int32_t placement; /* DEFAULT: that of the task */
-    uint32_t chunks; /* stages per device that it needs; 0 for any number */
+    uint32_t chunks;   /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions;
     bool splits_backward, flushes;
     const struct ppi_option_row *options;

@@ -38,8 +38,8 @@ ppsched_status ppi_v_1f1b_split(const struct ppi_task *task, const ppsched_confi
     }
     if (status == PPSCHED_OK)
         status = ppi_v_pack_make(&pack, &planner, error);
-    if (status == PPSCHED_OK && (!ppi_v_pattern_lay(&pattern, &planner, &recipe) ||
-                                 !ppi_is_finite(ppi_v_pack(&pack, &planner, &pattern, ops))))
+    if (status == PPSCHED_OK &&
+        (!ppi_v_pattern_lay(&pattern, &planner, &recipe) || !ppi_is_finite(ppi_v_pack(&pack, &planner, &pattern, ops))))
         status = ppi_refuse(error, &ppi_v_1f1b, "there is no schedule for %u microbatches on %u devices", task->run,
                             task->shape.devices);
     ppi_v_pattern_clear(&pattern, &planner);

@@ -200,10 +200,10 @@ static int32_t floor_third(int32_t x)
 /* Numbers that the rewrite of one device's warm-up uses. */
 struct warmup {
     int32_t device, first_b;
-    int32_t second[2]; /* forwards of the second stage that come first, here and on the last device */
-    int32_t first;     /* and of the first stage, here */
-    int32_t lag;              /* cells from the first B to the first b on the last device */
-    int32_t count[LETTERS];   /* ops taken out, to be laid again */
+    int32_t second[2];      /* forwards of the second stage that come first, here and on the last device */
+    int32_t first;          /* and of the first stage, here */
+    int32_t lag;            /* cells from the first B to the first b on the last device */
+    int32_t count[LETTERS]; /* ops taken out, to be laid again */
 };
 
 static void take_out(uint8_t *place, struct warmup *warmup)
@@ -229,8 +229,7 @@ static void take_warmup(struct ppi_v_grid *grid, struct warmup *warmup)
     }
     for (int32_t c = warmup->first_b; c < grid->used; c++) {
         uint8_t *place = cell(grid, warmup->device, c);
-        if (*place == F &&
-            (n[F] < n[f] || n[F] < warmup->first || n[F] - warmup->first + n[f] - warmup->second[0] < n[W] - 1))
+        if (*place == F && (n[F] < n[f] || n[F] < warmup->first || n[F] - warmup->first + n[f] - warmup->second[0] < n[W] - 1))
             take_out(place, warmup);
     }
 }
@@ -432,8 +431,8 @@ bool ppi_v_mend(struct ppi_v_grid *grid, int32_t most_activations)
 
 bool ppi_v_ops(const struct ppi_v_grid *grid, ppsched_op *ops)
 {
-    static const uint8_t kinds[LETTERS] = {0, PPSCHED_KIND_F, PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_I, PPSCHED_KIND_W,
-                                           PPSCHED_KIND_W};
+    static const uint8_t kinds[LETTERS] = {
+        0, PPSCHED_KIND_F, PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_I, PPSCHED_KIND_W, PPSCHED_KIND_W};
     int32_t total = 6 * grid->microbatches;
     for (int32_t i = 0; i < grid->devices; i++) {
         int32_t count[LETTERS] = {0}, put = 0;
@@ -445,8 +444,8 @@ bool ppi_v_ops(const struct ppi_v_grid *grid, ppsched_op *ops)
             int32_t stage = of_first ? i : 2 * grid->devices - 1 - i;
             if (put == total || count[W] > count[B] || count[w] > count[b])
                 return false;
-            ops[(size_t)i * (size_t)total + (size_t)put++] =
-                (ppsched_op){.microbatch = (uint32_t)count[letter]++, .stage = (uint16_t)stage, .kind = kinds[letter]};
+            ops[(size_t)i * (size_t)total + (size_t)put++] = (ppsched_op){
+                .microbatch = (uint32_t)count[letter]++, .stage = (uint16_t)stage, .kind = kinds[letter]};
         }
         if (put != total)
             return false;

@@ -27,11 +27,11 @@ struct ppi_v_grid {
     struct ppi_host host;
     int32_t devices, microbatches, built; /* built: microbatches of the repeated pattern */
     int32_t columns, used;                /* there is room for; there is nothing behind */
-    uint8_t *cells, *spare; /* row by row */
-    uint8_t *slots;         /* of the six letters of each device in the repeated pattern */
-    int32_t squeezed;       /* columns before it are as the last squeeze left them */
-    int32_t *placed;        /* column of each F, f, B and b that a squeeze has placed */
-    int32_t *counts;        /* a squeeze's numbers for each device: placed F, f, B and b, and the first free column */
+    uint8_t *cells, *spare;               /* row by row */
+    uint8_t *slots;                       /* of the six letters of each device in the repeated pattern */
+    int32_t squeezed;                     /* columns before it are as the last squeeze left them */
+    int32_t *placed;                      /* column of each F, f, B and b that a squeeze has placed */
+    int32_t *counts; /* a squeeze's numbers for each device: placed F, f, B and b, and the first free column */
 };
 
 ppsched_status ppi_v_grid_make(struct ppi_v_grid *out, const struct ppi_host *host, uint32_t devices, uint32_t microbatches,

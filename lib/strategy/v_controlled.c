@@ -50,7 +50,7 @@ struct search {
     struct ppi_costs costs;
     const ppsched_config *config;
     struct ppi_watch *watch;
-    double work, chain;       /* of the busiest device for a microbatch; from end to end of one that is alone */
+    double work, chain; /* of the busiest device for a microbatch; from end to end of one that is alone */
     struct ppi_v_cycle cycle;
     struct ppi_v_justifier justifier;
     struct ppi_pricer pricer; /* made with the first candidate */
@@ -153,7 +153,8 @@ static void write_ops(const struct search *search, const struct ppi_v_step *step
 {
     for (uint32_t d = 0; d < search->problem.devices; d++)
         for (size_t k = 0; k < search->per_device; k++, steps++)
-            *ops++ = (ppsched_op){.microbatch = steps->microbatch, .kind = kinds[steps->pass],
+            *ops++ = (ppsched_op){.microbatch = steps->microbatch,
+                                  .kind = kinds[steps->pass],
                                   .stage = (uint16_t)stage_of(&search->problem, d, steps->pass)};
 }
 
@@ -275,8 +276,8 @@ static ppsched_status plan(const struct ppi_strategy *strategy, const struct ppi
                            int32_t most, struct ppi_watch *watch, ppsched_op *ops, ppsched_error *error)
 {
     struct search search = {.config = config, .watch = watch, .best = ops, .costs.host = config->host};
-    search.problem = (struct ppi_v_problem){.host = config->host, .devices = task->shape.devices,
-                                            .microbatches = task->shape.microbatches, .most = most};
+    search.problem = (struct ppi_v_problem){
+        .host = config->host, .devices = task->shape.devices, .microbatches = task->shape.microbatches, .most = most};
     search.per_device = PPI_PASSES * (size_t)task->shape.microbatches;
     ppsched_status status = prepare(&search, strategy, task, error);
     if (status == PPSCHED_OK)

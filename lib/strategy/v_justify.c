@@ -13,9 +13,9 @@ struct ppi_v_row {
     const struct ppi_v_step *from; /* the next op */
     struct ppi_v_step *steps;      /* what was put, in the order of time */
     size_t count;
-    int32_t held;                  /* activations behind the last step */
-    double memory;                 /* likewise */
-    const double *awaited;         /* the end for which the device waits */
+    int32_t held;          /* activations behind the last step */
+    double memory;         /* likewise */
+    const double *awaited; /* the end for which the device waits */
 };
 
 ppsched_status ppi_v_justifier_make(struct ppi_v_justifier *out, const struct ppi_v_problem *problem, ppsched_error *error)
@@ -129,7 +129,7 @@ static inline size_t position_behind(const struct ppi_v_row *row, double arrival
 
 /* The same for an op that takes memory: there must be enough from there on to the end. SIZE_MAX where there never is. */
 static inline size_t position_with_memory(const struct ppi_v_justifier *justifier, const struct ppi_v_row *row,
-                                   const struct ppi_v_device *device, struct level added, double arrival)
+                                          const struct ppi_v_device *device, struct level added, double arrival)
 {
     struct level level = {row->held, row->memory};
     int32_t most = justifier->problem->most - added.held;

@@ -20,8 +20,8 @@ ppsched_status ppi_v_pack_make(struct ppi_v_pack *out, const struct ppi_v_planne
     pack.weight_end = ppi_allocate(host, 2 * (size_t)p->devices, sizeof *pack.weight_end);
     pack.last_forward = ppi_allocate(host, p->devices, sizeof *pack.last_forward);
     *out = pack;
-    if (pack.packed != NULL && pack.count != NULL && pack.order != NULL && pack.scratch != NULL &&
-        pack.weight_end != NULL && pack.last_forward != NULL)
+    if (pack.packed != NULL && pack.count != NULL && pack.order != NULL && pack.scratch != NULL && pack.weight_end != NULL &&
+        pack.last_forward != NULL)
         return PPSCHED_OK;
     ppi_v_pack_clear(out, p);
     return ppi_fail_memory(error, "the search");
@@ -103,8 +103,7 @@ static double pack_op(struct ppi_v_pack *pack, const struct ppi_v_planner *p, co
         return PPI_INFINITE;
     memmove(&list[place + 1], &list[place], (*count - place) * sizeof *list);
     list[place] = (struct ppi_v_packed){
-        start, start + length, held,
-        {.microbatch = microbatch, .stage = (uint16_t)(stage - p->stage), .kind = kind}};
+        start, start + length, held, {.microbatch = microbatch, .stage = (uint16_t)(stage - p->stage), .kind = kind}};
     for (uint32_t i = ++*count - 1; i > place; i--)
         list[i].held += added;
     return start + length;

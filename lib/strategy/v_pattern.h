@@ -35,13 +35,13 @@ struct ppi_v_row {
 
 struct ppi_v_pattern {
     double period;
-    uint32_t most_turns;     /* a start has */
-    bool fine;               /* none has more */
+    uint32_t most_turns; /* a start has */
+    bool fine;           /* none has more */
     bool full_backward;
     struct ppi_v_slot *slot; /* in the order in which they were laid */
     uint32_t used;
     struct ppi_v_row *row;
-    double *input_end;       /* by stage */
+    double *input_end; /* by stage */
 };
 
 ppsched_status ppi_v_pattern_make(struct ppi_v_pattern *out, const struct ppi_v_planner *planner, ppsched_error *error);

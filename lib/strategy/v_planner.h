@@ -9,18 +9,18 @@
 
 struct ppi_v_stage {
     const struct ppi_lane *lane;
-    double *forward_end, *input_end; /* by microbatch */
+    double *forward_end, *input_end;    /* by microbatch */
     uint32_t forwards, inputs, weights; /* put so far */
 };
 
 struct ppi_v_device {
     struct ppi_v_stage *a, *z;
-    double limit;          /* of its activations */
-    double work;           /* time of all its ops */
+    double limit; /* of its activations */
+    double work;  /* time of all its ops */
     double clock, memory;
     double first_start;
-    double idle;           /* since its first op */
-    uint32_t most_ahead;   /* forwards that a may be ahead of z: then the oldest microbatch always fits */
+    double idle;         /* since its first op */
+    uint32_t most_ahead; /* forwards that a may be ahead of z: then the oldest microbatch always fits */
     ppsched_op *next;
     const ppsched_op *due; /* of ops before it no W is due */
 };

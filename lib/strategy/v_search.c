@@ -21,8 +21,8 @@ struct search {
     struct ppi_v_grid grid;
     struct ppi_pricer pricer;
     bool can_price, done;
-    bool mends;               /* whether growths with early weight gradients are mended; else they are passed over */
-    enum rank rank;           /* of the best */
+    bool mends;     /* whether growths with early weight gradients are mended; else they are passed over */
+    enum rank rank; /* of the best */
     size_t per_device;
     ppsched_op *candidate, *best; /* best: the caller's */
     double best_span;
@@ -124,8 +124,8 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
 /* One device: there is nothing to search. */
 static ppsched_status try_single_device(struct search *search, ppsched_error *error)
 {
-    static const uint8_t kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_W, PPSCHED_KIND_I,
-                                    PPSCHED_KIND_W};
+    static const uint8_t kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_F, PPSCHED_KIND_I,
+                                    PPSCHED_KIND_W, PPSCHED_KIND_I, PPSCHED_KIND_W};
     static const uint16_t stages[] = {0, 1, 1, 1, 0, 0};
     for (uint32_t k = 0; k < search->per_device; k++)
         search->candidate[k] = (ppsched_op){.microbatch = k / 6, .stage = stages[k % 6], .kind = kinds[k % 6]};

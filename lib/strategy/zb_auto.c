@@ -113,8 +113,7 @@ static ppsched_status try_all_fixed(struct search *search, ppsched_error *error)
 static ppsched_status find_bound(struct search *search, ppsched_error *error)
 {
     ppsched_bound bound;
-    ppsched_status status =
-        ppi_lower_bound(&bound, search->config, PPSCHED_PLACEMENT_LINEAR, 1, PPSCHED_OBJECTIVE_SPAN, error);
+    ppsched_status status = ppi_lower_bound(&bound, search->config, PPSCHED_PLACEMENT_LINEAR, 1, PPSCHED_OBJECTIVE_SPAN, error);
     if (status == PPSCHED_OK)
         search->bound = bound.value;
     return status;
@@ -133,8 +132,8 @@ static ppsched_status try_harder(struct search *search, ppsched_error *error)
 static ppsched_status run(struct search *search, ppsched_error *error)
 {
     search->per_device = 3 * (size_t)search->task->shape.microbatches;
-    search->candidate =
-        ppi_allocate(&search->config->host, search->task->shape.devices * search->per_device, sizeof *search->candidate);
+    search->candidate = ppi_allocate(&search->config->host, search->task->shape.devices * search->per_device,
+                                     sizeof *search->candidate);
     ppsched_status status = search->candidate != NULL ? find_bound(search, error) : ppi_fail_memory(error, "the search");
     if (status == PPSCHED_OK)
         status = try_choices(search, false, error);

@@ -11,10 +11,10 @@ struct ppi_zb_stage {
     const struct ppi_stage *costs;
     uint32_t count[PPI_LETTERS]; /* ops put */
     double clock, memory, limit, bubble, first_start;
-    double work; /* time of all its ops, at least */
-    uint32_t warmup; /* forwards behind the first, before the first I */
-    bool wants;      /* a forward in this round */
-    bool over;       /* went over its limit */
+    double work;                     /* time of all its ops, at least */
+    uint32_t warmup;                 /* forwards behind the first, before the first I */
+    bool wants;                      /* a forward in this round */
+    bool over;                       /* went over its limit */
     double *forward_end, *input_end; /* by microbatch */
     ppsched_op *next;
 };
@@ -178,11 +178,9 @@ static bool wants_forward(const struct ppi_zb_planner *p, uint32_t s)
     const struct ppi_zb_stage *stage = &p->stages[s], *next = stage + 1;
     if (stage->count[PPI_F] == p->problem->microbatches)
         return false;
-    if (!p->choice.backward_first || s + 1 == p->problem->devices ||
-        stage->count[PPI_F] < next->count[PPI_F] + 2)
+    if (!p->choice.backward_first || s + 1 == p->problem->devices || stage->count[PPI_F] < next->count[PPI_F] + 2)
         return true;
-    double input = next->clock + next->costs->duration[PPI_F] + next->costs->duration[PPI_I] +
-                   stage->costs->backward_delay;
+    double input = next->clock + next->costs->duration[PPI_F] + next->costs->duration[PPI_I] + stage->costs->backward_delay;
     if (stage->clock >= input)
         return false;
     if (stage->clock + stage->costs->duration[PPI_F] + time_to_fit(stage) <= input)

@@ -7,7 +7,7 @@
 struct hand {
     struct ppi_pen *pen;
     uint32_t run;
-    uint32_t stage[2];                         /* a, z */
+    uint32_t stage[2]; /* a, z */
     uint32_t forwards[2], inputs[2], weights[2];
 };
 

@@ -16,7 +16,7 @@
 struct search {
     struct ppi_watch *watch;
     struct ppi_v_planner planner;
-    size_t count; /* ops of all devices */
+    size_t count;                 /* ops of all devices */
     ppsched_op *candidate, *best; /* best: the caller's */
     double best_span;
     double least_span; /* no plan has a shorter one: the work of the busiest device */

@@ -28,10 +28,7 @@ static double now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-enum pages {
-    FRESH,
-    USED
-};
+enum pages { FRESH, USED };
 
 static const char *const PAGES[] = {"fresh", "used"};
 
@@ -98,8 +95,8 @@ static ppsched_config *make_config(uint32_t devices, uint32_t chunks, uint32_t m
 {
     ppsched_config *config = NULL;
     ppsched_error error;
-    ppsched_environment environment = {.size = sizeof environment, .user = meter, .allocate = metered_allocate,
-                                       .release = metered_release};
+    ppsched_environment environment = {
+        .size = sizeof environment, .user = meter, .allocate = metered_allocate, .release = metered_release};
     double delay = 0.25;
     if (ppsched_config_create(&config, devices, (int64_t)devices * chunks, microbatches, meter != NULL ? &environment : NULL,
                               &error) != PPSCHED_OK ||
@@ -278,9 +275,9 @@ static void measure_in(enum pages pages, const char *strategy, uint32_t devices,
            "\"evaluate_all\": %.2f, \"update_earliest\": %.2f, \"check\": %.2f, \"memory\": %.2f, \"csv\": %.1f, "
            "\"json\": %.1f}, "
            "\"generate_and_evaluate\": %.2f, \"to_floor\": %.2f, \"bytes_per_op\": {\"earliest\": %.1f, \"all\": %.1f}}\n",
-           strategy, devices, chunks, microbatches, (unsigned long long)ops, PAGES[pages], least.floor / n,
-           least.generate / n, least.earliest / n, least.evaluate / n, least.update / n, least.check / n, least.memory / n,
-           least.csv / n, least.json / n, both / n, both / least.floor,
+           strategy, devices, chunks, microbatches, (unsigned long long)ops, PAGES[pages], least.floor / n, least.generate / n,
+           least.earliest / n, least.evaluate / n, least.update / n, least.check / n, least.memory / n, least.csv / n,
+           least.json / n, both / n, both / least.floor,
            measure_bytes(devices, chunks, microbatches, strategy, PPSCHED_EVALUATE_EARLIEST_ONLY) / n,
            measure_bytes(devices, chunks, microbatches, strategy, 0) / n);
     fflush(stdout);

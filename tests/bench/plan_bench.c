@@ -91,7 +91,8 @@ static void measure(const char *costs, uint32_t devices, int64_t microbatches, c
     measure_parts(sums, config);
     qsort(runs, RUNS, sizeof runs[0], by_size);
     printf("{\"plan\": \"%s\", \"devices\": %u, \"microbatches\": %lld, \"candidates\": %zu, \"milliseconds\": %.2f, "
-           "\"least\": %.2f, \"strategies\": {", costs, devices, (long long)microbatches, count, runs[RUNS / 2], runs[0]);
+           "\"least\": %.2f, \"strategies\": {",
+           costs, devices, (long long)microbatches, count, runs[RUNS / 2], runs[0]);
     for (size_t i = 0; sums[i].strategy != NULL; i++)
         printf("%s\"%s\": [%zu, %.2f]", i > 0 ? ", " : "", sums[i].strategy, sums[i].candidates, sums[i].milliseconds);
     printf("}}\n");

@@ -104,15 +104,19 @@ static_assert(std::is_trivially_copyable_v<ppsched::View<ppsched::Op>> && std::i
 
 /* Views of what is about to go cannot be asked for. */
 template <typename Owner, typename = void>
-struct gives_queue : std::false_type {};
+struct gives_queue : std::false_type {
+};
 template <typename Owner>
-struct gives_queue<Owner, std::void_t<decltype(std::declval<Owner>().queue(0))>> : std::true_type {};
+struct gives_queue<Owner, std::void_t<decltype(std::declval<Owner>().queue(0))>> : std::true_type {
+};
 static_assert(gives_queue<const Schedule &>::value && !gives_queue<Schedule>::value && !gives_queue<const Schedule>::value);
 
 template <typename Owner, typename = void>
-struct gives_spans : std::false_type {};
+struct gives_spans : std::false_type {
+};
 template <typename Owner>
-struct gives_spans<Owner, std::void_t<decltype(std::declval<Owner>().spans(0))>> : std::true_type {};
+struct gives_spans<Owner, std::void_t<decltype(std::declval<Owner>().spans(0))>> : std::true_type {
+};
 static_assert(gives_spans<const Timeline &>::value && !gives_spans<Timeline>::value);
 
 /* --- the problem --- */
@@ -514,9 +518,10 @@ void test_generator_throws()
     CHECK(thrown<int>([&] { (void)Schedule::generate_with(config, "int", [](auto &, auto &) { throw 42; }); }) == 42);
 
     const auto error = thrown<ppsched::Error>([&] { /* what the builder threw, not that the generator failed */
-        (void)Schedule::generate_with(config, "far", [](const Config &, Builder &builder) {
-            builder.append(9, ppsched::make_op(0, PPSCHED_KIND_F, 0));
-        });
+                                                    (void)Schedule::generate_with(
+                                                        config, "far", [](const Config &, Builder &builder) {
+                                                            builder.append(9, ppsched::make_op(0, PPSCHED_KIND_F, 0));
+                                                        });
     });
     CHECK(error && error->status() == PPSCHED_ERROR_RANGE);
     CHECK(thrown<std::bad_function_call>([&] { (void)Schedule::generate_with(config, "none", nullptr); }));
@@ -586,7 +591,9 @@ void test_plan_tells_its_progress()
     CHECK(calls > 0 && last == 1);
     calls = 0;
     own.set_progress(nullptr);
-    { const Plan gone(std::move(moved)); }
+    {
+        const Plan gone(std::move(moved));
+    }
     (void)Schedule::generate(own, "auto"); /* tells neither the plan nor us */
     CHECK(calls == 0);
 }
@@ -993,7 +1000,10 @@ struct Case {
     void (*run)();
 };
 
-#define CASE(name) {#name, name}
+#define CASE(name)                                                                                                             \
+    {                                                                                                                          \
+#name, name                                                                                                            \
+    }
 
 const Case cases[] = {
     CASE(test_config),

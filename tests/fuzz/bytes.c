@@ -27,8 +27,8 @@ uint32_t take_below(struct bytes *bytes, uint32_t bound)
 
 int64_t take_integer(struct bytes *bytes)
 {
-    static const int64_t odd[] = {-1,         INT64_MIN,  INT64_MAX,   INT32_MIN,  INT32_MAX,         UINT32_MAX,
-                                  65535,      65536,      1024,        1025,       1073741824,        1073741825,
+    static const int64_t odd[] = {-1,          INT64_MIN,  INT64_MAX,  INT32_MIN,   INT32_MAX,           UINT32_MAX,
+                                  65535,       65536,      1024,       1025,        1073741824,          1073741825,
                                   0x1FFFFFFFF, 4294967296, 4294967297, -4294967295, 9223372032559808512, 32768};
     uint8_t code = take_u8(bytes);
     return code < 224 ? code % 32 : odd[(code - 224) % (sizeof odd / sizeof odd[0])];
@@ -41,9 +41,26 @@ double take_number(struct bytes *bytes)
 
 double take_any_number(struct bytes *bytes)
 {
-    static const double odd[] = {0,         -0.0,    NAN,      INFINITY, -INFINITY, 4.9406564584124654e-324, 1e-310,
-                                 1e-300,    1e308,   -1e308,   1.7976931348623157e308, 1e300, 1e150, 1e-9, 1 + 1e-9,
-                                 0.1,       1.0 / 3, -1,       9007199254740993.0,   1e16};
+    static const double odd[] = {0,
+                                 -0.0,
+                                 NAN,
+                                 INFINITY,
+                                 -INFINITY,
+                                 4.9406564584124654e-324,
+                                 1e-310,
+                                 1e-300,
+                                 1e308,
+                                 -1e308,
+                                 1.7976931348623157e308,
+                                 1e300,
+                                 1e150,
+                                 1e-9,
+                                 1 + 1e-9,
+                                 0.1,
+                                 1.0 / 3,
+                                 -1,
+                                 9007199254740993.0,
+                                 1e16};
     uint8_t code = take_u8(bytes);
     uint64_t bits;
     double value;

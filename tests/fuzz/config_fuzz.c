@@ -226,11 +226,11 @@ static void replace(struct state *state, uint32_t call, uint64_t before, size_t 
     ppsched_config *made = NULL;
     ppsched_error error = fresh_error();
     bool was_valid = ppsched_config_validate(state->config, NULL) == PPSCHED_OK;
-    ppsched_status status = call == 0 ? create(state, &made, &error)
+    ppsched_status status = call == 0   ? create(state, &made, &error)
                             : call == 1 ? ppsched_config_copy(&made, state->config, &error)
-                            : call == 2 ? restage(state, &made, &error)
-                                        : ppsched_config_with_microbatches(&made, state->config, take_integer(&state->bytes),
-                                                                           &error);
+                            : call == 2
+                                ? restage(state, &made, &error)
+                                : ppsched_config_with_microbatches(&made, state->config, take_integer(&state->bytes), &error);
     EXPECT((made != NULL) == (status == PPSCHED_OK));
     if (!settle(state, status, &error, before, used))
         return;

@@ -32,8 +32,8 @@ static void metered_release(void *user, void *memory)
 
 ppsched_environment metered_environment(struct meter *meter)
 {
-    return (ppsched_environment){.size = sizeof(ppsched_environment), .user = meter, .allocate = metered_allocate,
-                                 .release = metered_release};
+    return (ppsched_environment){
+        .size = sizeof(ppsched_environment), .user = meter, .allocate = metered_allocate, .release = metered_release};
 }
 
 ppsched_error fresh_error(void)

@@ -9,7 +9,8 @@ static ppsched_config *take_sizes(struct bytes *bytes, const struct largest *lar
     uint32_t devices = 1 + take_below(bytes, largest->devices), chunks = 1 + take_below(bytes, largest->chunks);
     uint32_t missing = take_below(bytes, 8) == 7 ? take_below(bytes, devices * chunks) : 0;
     EXPECT(accepted(ppsched_config_create(&config, devices, devices * chunks - missing,
-                                          1 + take_below(bytes, largest->microbatches), &environment, &error), &error));
+                                          1 + take_below(bytes, largest->microbatches), &environment, &error),
+                    &error));
     EXPECT(accepted(ppsched_config_set_iterations(config, 1 + take_below(bytes, largest->iterations), &error), &error));
     return config;
 }
@@ -70,16 +71,24 @@ ppsched_config *take_problem(struct bytes *bytes, const struct largest *largest,
 ppsched_channel_model take_channel(struct bytes *bytes)
 {
     uint8_t flags = take_u8(bytes);
-    return (ppsched_channel_model){.size = sizeof(ppsched_channel_model), .order = flags == 255 ? -1 : flags % 4,
-                                   .rendezvous = flags >> 2 & 1, .batched = flags >> 3 & 1, .blocking = flags >> 4 & 1};
+    return (ppsched_channel_model){.size = sizeof(ppsched_channel_model),
+                                   .order = flags == 255 ? -1 : flags % 4,
+                                   .rendezvous = flags >> 2 & 1,
+                                   .batched = flags >> 3 & 1,
+                                   .blocking = flags >> 4 & 1};
 }
 
 ppsched_model_end take_end(struct bytes *bytes)
 {
     double (*take)(struct bytes *) = take_u8(bytes) < 192 ? take_number : take_any_number;
-    ppsched_model_end end = {.forward_time = take(bytes), .backward_time = take(bytes), .backward_input_time = take(bytes),
-                             .backward_weight_time = take(bytes), .mem_forward = take(bytes),
-                             .mem_backward_input = -take(bytes), .mem_static = take(bytes), .mem_weights = take(bytes)};
+    ppsched_model_end end = {.forward_time = take(bytes),
+                             .backward_time = take(bytes),
+                             .backward_input_time = take(bytes),
+                             .backward_weight_time = take(bytes),
+                             .mem_forward = take(bytes),
+                             .mem_backward_input = -take(bytes),
+                             .mem_static = take(bytes),
+                             .mem_weights = take(bytes)};
     end.mem_backward_weight = take_u8(bytes) < 224 ? -(end.mem_forward + end.mem_backward_input) : take(bytes);
     return end;
 }

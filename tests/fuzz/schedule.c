@@ -175,9 +175,12 @@ static void expect_equal_times(const ppsched_schedule *lowered, const ppsched_co
 static ppsched_lower_options take_passes(struct bytes *bytes)
 {
     uint8_t flags = take_u8(bytes);
-    return (ppsched_lower_options){.size = sizeof(ppsched_lower_options), .merge_backwards = flags & 1,
-                                   .split_backwards = flags >> 1 & 1, .reduce_grad = flags >> 2 & 1,
-                                   .defer_receives = flags >> 3 & 1, .unshard = flags >> 4 & 7};
+    return (ppsched_lower_options){.size = sizeof(ppsched_lower_options),
+                                   .merge_backwards = flags & 1,
+                                   .split_backwards = flags >> 1 & 1,
+                                   .reduce_grad = flags >> 2 & 1,
+                                   .defer_receives = flags >> 3 & 1,
+                                   .unshard = flags >> 4 & 7};
 }
 
 /* `metrics` are those of the schedule before. */
@@ -206,8 +209,8 @@ static void lower_in_all_ways(const ppsched_schedule *schedule, const ppsched_co
         ppsched_schedule *lowered = NULL;
         ppsched_error error = fresh_error();
         passes.defer_receives = defers && passes.lowering == PPSCHED_LOWERING_PYTORCH;
-        ppsched_status status = ppsched_schedule_lower(
-            &lowered, schedule, config, hand_over(bytes, &handed, &passes, sizeof passes), &error);
+        ppsched_status status = ppsched_schedule_lower(&lowered, schedule, config,
+                                                       hand_over(bytes, &handed, &passes, sizeof passes), &error);
         if (accepted(status, &error))
             expect_lowered(lowered, config, &passes, metrics, bytes);
         else

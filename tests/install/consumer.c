@@ -12,8 +12,7 @@ int main(void)
     ppsched_timeline *timeline = NULL;
     ppsched_metrics metrics;
     metrics.size = sizeof metrics;
-    if (ppsched_abi_version() != PPSCHED_ABI_VERSION ||
-        ppsched_config_create(&config, 4, 4, 8, NULL, &error) != PPSCHED_OK ||
+    if (ppsched_abi_version() != PPSCHED_ABI_VERSION || ppsched_config_create(&config, 4, 4, 8, NULL, &error) != PPSCHED_OK ||
         ppsched_schedule_generate(&schedule, config, "1f1b", &error) != PPSCHED_OK ||
         ppsched_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK ||
         ppsched_timeline_metrics(timeline, &metrics) != PPSCHED_OK) {

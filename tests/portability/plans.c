@@ -83,8 +83,10 @@ static void fold_candidate(uint64_t *digest, const ppsched_plan *plan, size_t nu
         fold_integer(digest, *counts[i]);
     fold_integer(digest, (uint64_t)c.placement);
     fold_integer(digest, c.messages);
-    fold_numbers(digest, (double[]){c.memory_limit, c.step_time, c.makespan, c.span, c.bubble_of_total, c.bubble_of_ideal,
-                                    c.bubble_of_span, c.peak_memory, c.excess, c.bound, c.bytes}, 11);
+    fold_numbers(digest,
+                 (double[]){c.memory_limit, c.step_time, c.makespan, c.span, c.bubble_of_total, c.bubble_of_ideal,
+                            c.bubble_of_span, c.peak_memory, c.excess, c.bound, c.bytes},
+                 11);
 }
 
 static void fold_plan(uint64_t *digest, const ppsched_config *config, const ppsched_plan_options *options)
@@ -118,10 +120,15 @@ uint64_t digest_of_plans(void)
     for (int costs = 0; costs < COSTS_COUNT; costs++)
         for (int32_t lowering = PPSCHED_LOWERING_NONE; lowering <= PPSCHED_LOWERING_PYTORCH; lowering++) {
             ppsched_config *config = make_problem(3, 6, 6, 1, (enum costs)costs);
-            ppsched_plan_options options = {
-                .size = sizeof options, .objective = PPSCHED_OBJECTIVE_SPAN, .lowering = lowering,
-                .chunks = chunks, .chunk_count = 2, .microbatches = microbatches, .microbatch_count = 2,
-                .memory_limits = limits, .memory_limit_count = costs == COSTS_LIMITED ? 0 : 2};
+            ppsched_plan_options options = {.size = sizeof options,
+                                            .objective = PPSCHED_OBJECTIVE_SPAN,
+                                            .lowering = lowering,
+                                            .chunks = chunks,
+                                            .chunk_count = 2,
+                                            .microbatches = microbatches,
+                                            .microbatch_count = 2,
+                                            .memory_limits = limits,
+                                            .memory_limit_count = costs == COSTS_LIMITED ? 0 : 2};
             fold_plan(&digest, config, &options);
             ppsched_config_destroy(config);
         }

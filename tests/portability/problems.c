@@ -10,8 +10,8 @@ struct size {
 };
 
 /* Chunks are those of strategies that take any number. */
-static const struct size sizes[] = {{1, 1, 3, 1}, {2, 2, 4, 2}, {3, 1, 7, 1}, {4, 2, 8, 1}, {5, 3, 5, 1},
-                                    {6, 1, 12, 1}, {8, 1, 16, 1}, {9, 2, 9, 1}};
+static const struct size sizes[] = {{1, 1, 3, 1}, {2, 2, 4, 2},  {3, 1, 7, 1},  {4, 2, 8, 1},
+                                    {5, 3, 5, 1}, {6, 1, 12, 1}, {8, 1, 16, 1}, {9, 2, 9, 1}};
 static const struct size search_sizes[] = {{1, 2, 2, 1}, {2, 2, 4, 2}, {3, 2, 5, 1}, {4, 2, 6, 1}};
 
 enum { MOST_STAGES = 32 };
@@ -104,7 +104,7 @@ static void set_options(ppsched_config *config, uint32_t strategy, uint32_t coun
     for (uint32_t o = 0; o < count; o++) {
         ppsched_option_info option = {.size = sizeof option};
         expect_ok(ppsched_strategy_option(strategy, o, &option), NULL);
-        const char *value = option.choice_count > 0               ? option.choices[(uint32_t)turn % option.choice_count]
+        const char *value = option.choice_count > 0              ? option.choices[(uint32_t)turn % option.choice_count]
                             : strcmp(option.name, "effort") == 0 ? "1"
                                                                  : numbers[turn % 5];
         expect_ok(ppsched_config_set_option(config, option.name, value, &error), &error);

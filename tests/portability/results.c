@@ -15,8 +15,7 @@ void results_start(struct results *results)
 
 const char *part_name(enum part part)
 {
-    static const char *const names[] = {"schedule", "times",     "memory",  "explain",
-                                        "lowering", "transfers", "formats", "launch"};
+    static const char *const names[] = {"schedule", "times", "memory", "explain", "lowering", "transfers", "formats", "launch"};
     return names[part];
 }
 
@@ -89,11 +88,13 @@ static void fold_device(uint64_t *digest, const ppsched_timeline *timeline, uint
     ppsched_idle idle = {.size = sizeof idle};
     fold_integer(digest, (uint64_t)ppsched_timeline_device_metrics(timeline, device, &m));
     fold_integer(digest, m.peak_position);
-    fold_numbers(digest, (double[]){m.busy, m.idle, m.first_start, m.last_end, m.static_memory, m.peak_memory, m.peak_time,
-                                    m.memory_limit}, 8);
+    fold_numbers(
+        digest,
+        (double[]){m.busy, m.idle, m.first_start, m.last_end, m.static_memory, m.peak_memory, m.peak_time, m.memory_limit}, 8);
     fold_integer(digest, (uint64_t)ppsched_timeline_idle(timeline, device, &idle));
-    fold_numbers(digest, (double[]){idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.link,
-                                    idle.head_of_line}, 7);
+    fold_numbers(digest,
+                 (double[]){idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.link, idle.head_of_line},
+                 7);
 }
 
 static void fold_memory(uint64_t *digest, const ppsched_timeline *timeline, uint32_t device)

@@ -177,9 +177,9 @@ static ppsched_config *draw_shape(uint64_t *seed, struct plain *p)
     ppsched_config *config = make_config(p->devices, p->stages, p->microbatches);
     for (uint32_t s = 0; s < p->stages; s++) {
         uint32_t place = s % p->devices, chunk = s / p->devices;
-        p->device[s] = placement == PPSCHED_PLACEMENT_MAP                       ? random_below(seed, p->devices)
-                       : placement == PPSCHED_PLACEMENT_V && chunk % 2 == 1     ? p->devices - 1 - place
-                                                                                : place;
+        p->device[s] = placement == PPSCHED_PLACEMENT_MAP                   ? random_below(seed, p->devices)
+                       : placement == PPSCHED_PLACEMENT_V && chunk % 2 == 1 ? p->devices - 1 - place
+                                                                            : place;
     }
     place_copies(p, config, placement);
     return config;

@@ -102,8 +102,7 @@ static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_m
     if ((status == PPSCHED_OK) != safe)
         fail_msg("%s, order %d, rendezvous %u, batched %u, blocking %u: proved %s, but it %s (%s)", what, model->order,
                  model->rendezvous, model->batched, model->blocking, status == PPSCHED_OK ? "safe" : "unsafe",
-                 safe ? "ends" : "hangs",
-                 status == PPSCHED_OK ? "" : error.message);
+                 safe ? "ends" : "hangs", status == PPSCHED_OK ? "" : error.message);
     if (must_be_safe && !safe)
         fail_msg("%s is not safe: %s", what, error.message);
     if (safe)
@@ -118,8 +117,8 @@ static void check_all_models(const ppsched_schedule *lowered, const char *what, 
 {
     for (int32_t order = PPSCHED_CHANNEL_GROUP; order <= PPSCHED_CHANNEL_NONE; order++)
         for (uint32_t bits = 0; bits < 8; bits++) {
-            ppsched_channel_model model = {.size = sizeof model, .order = order, .rendezvous = bits % 2,
-                                           .batched = bits / 2 % 2, .blocking = bits / 4};
+            ppsched_channel_model model = {
+                .size = sizeof model, .order = order, .rendezvous = bits % 2, .batched = bits / 2 % 2, .blocking = bits / 4};
             check_proof(lowered, &model, what, must_be_safe);
             *unsafe += ppsched_schedule_prove(lowered, &model, NULL, 0, NULL, NULL) != PPSCHED_OK;
         }
@@ -297,9 +296,8 @@ static void test_shuffled_orders(void **state)
 /* The example of the documentation: two devices, each sends before it receives. */
 static void test_circle_in_words(void **state)
 {
-    static const char *const rows[2][12] = {
-        {"0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B0", "0B0", "0RECV_B1", "0B1"},
-        {"1RECV_F0", "1F0", "1B0", "1SEND_B0", "1RECV_F1", "1F1", "1B1", "1SEND_B1"}};
+    static const char *const rows[2][12] = {{"0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B0", "0B0", "0RECV_B1", "0B1"},
+                                            {"1RECV_F0", "1F0", "1B0", "1SEND_B0", "1RECV_F1", "1F1", "1B1", "1SEND_B1"}};
     ppsched_config *config = make_config(2, 2, 2);
     ppsched_builder *builder = NULL;
     ppsched_schedule *schedule = NULL;
@@ -318,8 +316,7 @@ static void test_circle_in_words(void **state)
     ppsched_builder_destroy(builder);
     assert_int_equal(ppsched_schedule_prove(schedule, &model, circle, 4, &count, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_int_equal(count, 2);
-    assert_string_equal(error.message,
-                        "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0");
+    assert_string_equal(error.message, "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0");
     assert_int_equal(circle[0].device, 0);
     assert_int_equal(circle[0].position, 3);
     assert_int_equal(circle[1].device, 1);
@@ -358,11 +355,8 @@ static void test_by_time_needs_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lowerings),
-        cmocka_unit_test(test_shuffled_orders),
-        cmocka_unit_test(test_traffic),
-        cmocka_unit_test(test_circle_in_words),
-        cmocka_unit_test(test_by_time_needs_times),
+        cmocka_unit_test(test_lowerings),       cmocka_unit_test(test_shuffled_orders),     cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_circle_in_words), cmocka_unit_test(test_by_time_needs_times),
     };
     return cmocka_run_group_tests_name("comm", tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static void random_costs(uint64_t *seed, struct problem *p)
     uint32_t stages = ppsched_config_stages(p->config), devices = ppsched_config_devices(p->config);
     double list[MOST_STAGES * MOST_STAGES];
     int alike = (int)random_below(seed, 3) == 0; /* all stages: the most ties */
-    int far = random_below(seed, 2) ? 1 : 6; /* devices: more waiting */
+    int far = random_below(seed, 2) ? 1 : 6;     /* devices: more waiting */
     p->irrational = (int)random_below(seed, 2);
     p->step = p->irrational ? 0x1p-28 : 0x1p-20;
     p->accuracy = p->irrational ? 0.01 : 0;
@@ -71,8 +71,8 @@ static void random_costs(uint64_t *seed, struct problem *p)
 static void lower(uint64_t *seed, struct problem *p)
 {
     static const int32_t lowerings[] = {PPSCHED_LOWERING_NONE, PPSCHED_LOWERING_PYTORCH, PPSCHED_LOWERING_JUST_IN_TIME};
-    const ppsched_lower_options options = {.size = sizeof options, .lowering = lowerings[random_below(seed, 3)], .unshard = 2,
-                                           .reduce_grad = 1};
+    const ppsched_lower_options options = {
+        .size = sizeof options, .lowering = lowerings[random_below(seed, 3)], .unshard = 2, .reduce_grad = 1};
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
     expect_ok(ppsched_schedule_lower(&lowered, p->schedule, p->config, &options, &error), &error);
@@ -132,10 +132,7 @@ static void random_order(uint64_t *seed, struct draft *draft, uint32_t stages, u
         if (!ready)
             continue;
         int full = now == 1 && random_below(seed, 2);
-        uint8_t kind = now == 0   ? PPSCHED_KIND_F
-                       : full     ? PPSCHED_KIND_B
-                       : now == 1 ? PPSCHED_KIND_I
-                                  : PPSCHED_KIND_W;
+        uint8_t kind = now == 0 ? PPSCHED_KIND_F : full ? PPSCHED_KIND_B : now == 1 ? PPSCHED_KIND_I : PPSCHED_KIND_W;
         ppsched_op *op = &draft->ops[map[s]][draft->count[map[s]]++];
         *op = (ppsched_op){.microbatch = m, .stage = (uint16_t)s, .kind = kind};
         if (draft->count[map[s]] > 1 && op[-1].kind == PPSCHED_KIND_F && is_backward(op) && random_below(seed, 8) < pairs)
@@ -174,8 +171,7 @@ static void draw_own(uint64_t *seed, struct problem *p)
     expect_ok(ppsched_config_set_placement(p->config, PPSCHED_PLACEMENT_MAP, map, stages, &error), &error);
     random_costs(seed, p);
     for (uint32_t i = 0; i < (flushes ? iterations : 1); i++)
-        random_order(seed, &draft, stages, i * microbatches, (flushes ? i + 1 : iterations) * microbatches, map,
-                     pairs);
+        random_order(seed, &draft, stages, i * microbatches, (flushes ? i + 1 : iterations) * microbatches, map, pairs);
     build(p, &draft, flushes);
     if (ppsched_check(p->schedule, NULL, 0, NULL, &error) != PPSCHED_OK) {
         ppsched_schedule_release(p->schedule);

@@ -177,8 +177,7 @@ struct draft {
 
 static void add(struct draft *draft, uint32_t device, uint8_t kind, uint32_t stage, uint32_t microbatch)
 {
-    draft->ops[device][draft->count[device]++] =
-        (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)stage, .kind = kind};
+    draft->ops[device][draft->count[device]++] = (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)stage, .kind = kind};
 }
 
 /* Appends ops in a random order that respects all inputs, so that the schedule can be run. */
@@ -193,8 +192,12 @@ static void random_order(uint64_t *state, struct draft *draft, uint32_t stages, 
         if (*now == 3 || !inputs)
             continue;
         int full = *now == 1 && random_below(state, 2);
-        add(draft, map[s], *now == 0 ? PPSCHED_KIND_F : full ? PPSCHED_KIND_B : *now == 1 ? PPSCHED_KIND_I : PPSCHED_KIND_W, s,
-            m);
+        add(draft, map[s],
+            *now == 0   ? PPSCHED_KIND_F
+            : full      ? PPSCHED_KIND_B
+            : *now == 1 ? PPSCHED_KIND_I
+                        : PPSCHED_KIND_W,
+            s, m);
         *now = full ? 3 : (uint8_t)(*now + 1);
         left -= *now == 3;
     }

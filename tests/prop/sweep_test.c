@@ -364,8 +364,9 @@ static void test_interleaved_zb(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_size),  cmocka_unit_test(test_gpipe_and_1f1b), cmocka_unit_test(test_zero_bubble),
-        cmocka_unit_test(test_interleaved), cmocka_unit_test(test_zbv),            cmocka_unit_test(test_dualpipe),
+        cmocka_unit_test(test_every_size),  cmocka_unit_test(test_gpipe_and_1f1b),
+        cmocka_unit_test(test_zero_bubble), cmocka_unit_test(test_interleaved),
+        cmocka_unit_test(test_zbv),         cmocka_unit_test(test_dualpipe),
         cmocka_unit_test(test_peaks),       cmocka_unit_test(test_interleaved_zb),
     };
     return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);

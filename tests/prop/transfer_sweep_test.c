@@ -232,9 +232,9 @@ static void expect_same_spans(const ppsched_timeline *timeline, const struct pla
         for (size_t i = 0; i < count; i++)
             if (fabs(spans[i].start - run->start[d][i]) > 1e-9 || fabs(spans[i].end - run->end[d][i]) > 1e-9)
                 fail_msg("%s, order %d, rendezvous %u, batched %u, blocking %u: device %u, op %zu (kind %d): %g to %g, plainly "
-                         "%g to %g", what, run->at.model->order, run->at.model->rendezvous, run->at.model->batched,
-                         run->at.model->blocking, d, i, run->at.ops[d][i].kind, spans[i].start, spans[i].end, run->start[d][i],
-                         run->end[d][i]);
+                         "%g to %g",
+                         what, run->at.model->order, run->at.model->rendezvous, run->at.model->batched, run->at.model->blocking,
+                         d, i, run->at.ops[d][i].kind, spans[i].start, spans[i].end, run->start[d][i], run->end[d][i]);
     }
 }
 
@@ -323,8 +323,11 @@ static void test_every_model_equals_a_plain_run(void **state)
         ppsched_schedule *other = trial % 2 == 0 ? shuffled(lowered, config, &seed) : ppsched_schedule_retain(lowered);
         for (int32_t order = PPSCHED_CHANNEL_GROUP; order <= PPSCHED_CHANNEL_NONE; order++)
             for (uint32_t bits = 0; bits < 8; bits++, runs++) {
-                ppsched_channel_model model = {.size = sizeof model, .order = order, .rendezvous = bits % 2,
-                                               .batched = bits / 2 % 2, .blocking = bits / 4};
+                ppsched_channel_model model = {.size = sizeof model,
+                                               .order = order,
+                                               .rendezvous = bits % 2,
+                                               .batched = bits / 2 % 2,
+                                               .blocking = bits / 4};
                 check_model(other, config, &model, strategy, &hung);
             }
         ppsched_schedule_release(other);

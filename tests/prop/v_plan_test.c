@@ -189,8 +189,8 @@ static void test_v_1f1b_against_its_authors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_costs_and_limits),    cmocka_unit_test(test_least_limit),
-        cmocka_unit_test(test_unit_costs_under_limits), cmocka_unit_test(test_v_1f1b_at_any_size),
+        cmocka_unit_test(test_any_costs_and_limits),       cmocka_unit_test(test_least_limit),
+        cmocka_unit_test(test_unit_costs_under_limits),    cmocka_unit_test(test_v_1f1b_at_any_size),
         cmocka_unit_test(test_v_1f1b_against_its_authors),
     };
     return cmocka_run_group_tests_name("v_plan", tests, NULL, NULL);

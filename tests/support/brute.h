@@ -9,8 +9,8 @@ enum { BRUTE_STAGES = 32, BRUTE_DEVICES = 16 };
 
 /* The problem in plain numbers. */
 struct brute_costs {
-    double duration[5][BRUTE_STAGES];                  /* by kind */
-    double overlapped[BRUTE_STAGES][BRUTE_STAGES];     /* negative: the sum */
+    double duration[5][BRUTE_STAGES];              /* by kind */
+    double overlapped[BRUTE_STAGES][BRUTE_STAGES]; /* negative: the sum */
     double delay[BRUTE_DEVICES][BRUTE_DEVICES];
     double memory[5][BRUTE_STAGES];
 };
@@ -18,7 +18,7 @@ struct brute_costs {
 struct brute_op {
     ppsched_op op;
     uint32_t device;
-    int leader;        /* index of the op that leads its overlapped pair, or its own index */
+    int leader; /* index of the op that leads its overlapped pair, or its own index */
     int done;
     double start, end;
     double not_before; /* set by the caller after brute_load: an op may be held back */

@@ -41,11 +41,13 @@ uint32_t device_of(const struct plain *plain, uint32_t stage, uint32_t microbatc
 
 ppsched_op partner_of(const ppsched_op *op)
 {
-    static const uint8_t other[] = {[PPSCHED_KIND_SEND_F] = PPSCHED_KIND_RECV_F, [PPSCHED_KIND_RECV_F] = PPSCHED_KIND_SEND_F,
-                                    [PPSCHED_KIND_SEND_B] = PPSCHED_KIND_RECV_B, [PPSCHED_KIND_RECV_B] = PPSCHED_KIND_SEND_B};
+    static const uint8_t other[] = {[PPSCHED_KIND_SEND_F] = PPSCHED_KIND_RECV_F,
+                                    [PPSCHED_KIND_RECV_F] = PPSCHED_KIND_SEND_F,
+                                    [PPSCHED_KIND_SEND_B] = PPSCHED_KIND_RECV_B,
+                                    [PPSCHED_KIND_RECV_B] = PPSCHED_KIND_SEND_B};
     bool up = op->kind == PPSCHED_KIND_SEND_F || op->kind == PPSCHED_KIND_RECV_B;
-    return (ppsched_op){.microbatch = op->microbatch, .stage = (uint16_t)(up ? op->stage + 1 : op->stage - 1),
-                        .kind = other[op->kind]};
+    return (ppsched_op){
+        .microbatch = op->microbatch, .stage = (uint16_t)(up ? op->stage + 1 : op->stage - 1), .kind = other[op->kind]};
 }
 
 bool is_same(const ppsched_op *a, const ppsched_op *b)

@@ -25,6 +25,6 @@ static void release(void *user, void *memory)
 
 ppsched_environment failing_environment(struct failing_allocator *allocator)
 {
-    return (ppsched_environment){.size = sizeof(ppsched_environment), .user = allocator, .allocate = allocate,
-                                 .release = release};
+    return (ppsched_environment){
+        .size = sizeof(ppsched_environment), .user = allocator, .allocate = allocate, .release = release};
 }

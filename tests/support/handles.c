@@ -64,9 +64,14 @@ static void make_plan(struct handles *handles)
     static const char *const strategies[] = {"1f1b", "zbv", "interleaved_1f1b_overlap", "zb_auto"};
     static const uint32_t chunks[] = {1, 2};
     static const double limits[] = {0.5, 3};
-    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 4,
-                                          .chunks = chunks, .chunk_count = 2, .memory_limits = limits,
-                                          .memory_limit_count = 2, .lowering = PPSCHED_LOWERING_PYTORCH};
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = strategies,
+                                          .strategy_count = 4,
+                                          .chunks = chunks,
+                                          .chunk_count = 2,
+                                          .memory_limits = limits,
+                                          .memory_limit_count = 2,
+                                          .lowering = PPSCHED_LOWERING_PYTORCH};
     ppsched_error error;
     expect_ok(ppsched_plan_create(&handles->plan, handles->plain, &options, &error), &error);
     expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *line_with(const ppsched_schedule *schedule, int32_t runtime, const ppsched_launch_options *options,
-                       ppsched_status wanted)
+char *line_with(const ppsched_schedule *schedule, int32_t runtime, const ppsched_launch_options *options, ppsched_status wanted)
 {
     ppsched_error error;
     size_t length = 0, again = 0;
@@ -21,16 +20,14 @@ char *line_with(const ppsched_schedule *schedule, int32_t runtime, const ppsched
     return line;
 }
 
-void expect_line(const ppsched_schedule *schedule, int32_t runtime, const ppsched_launch_options *options,
-                        const char *wanted)
+void expect_line(const ppsched_schedule *schedule, int32_t runtime, const ppsched_launch_options *options, const char *wanted)
 {
     char *line = line_with(schedule, runtime, options, PPSCHED_OK);
     assert_string_equal(line, wanted);
     free(line);
 }
 
-void expect_refused(const ppsched_schedule *schedule, int32_t runtime, const ppsched_launch_options *options,
-                           const char *part)
+void expect_refused(const ppsched_schedule *schedule, int32_t runtime, const ppsched_launch_options *options, const char *part)
 {
     char *message = line_with(schedule, runtime, options, PPSCHED_ERROR_REFUSED);
     if (strstr(message, part) == NULL)

@@ -20,9 +20,10 @@ ppsched_config *random_problem(uint64_t *seed, const char **strategy)
     static const struct {
         const char *name;
         int chunks;
-    } choices[] = {{"gpipe", 1},         {"1f1b", 1},           {"eager_1f1b", 1}, {"zb_h1", 1},  {"zb_h2", 1},
-                   {"looped_bfs", 2},    {"interleaved_1f1b", 2}, {"interleaved_zb", 3}, {"zbv", 2}, {"dualpipe_v", 2},
-                   {"1f1b_overlap", 1},  {"dualpipe", 1},       {"zb_auto", 1},    {"v_1f1b", 2}, {"zbv_auto", 2}};
+    } choices[] = {{"gpipe", 1},   {"1f1b", 1},       {"eager_1f1b", 1},       {"zb_h1", 1},
+                   {"zb_h2", 1},   {"looped_bfs", 2}, {"interleaved_1f1b", 2}, {"interleaved_zb", 3},
+                   {"zbv", 2},     {"dualpipe_v", 2}, {"1f1b_overlap", 1},     {"dualpipe", 1},
+                   {"zb_auto", 1}, {"v_1f1b", 2},     {"zbv_auto", 2}};
     for (;;) {
         uint32_t k = random_below(seed, sizeof choices / sizeof choices[0]), devices = 1 + random_below(seed, MOST_DEVICES);
         ppsched_config *config = make_config(devices, (int64_t)devices * choices[k].chunks, 1 + random_below(seed, 14));

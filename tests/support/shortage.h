@@ -19,16 +19,21 @@ typedef ppsched_status (*shortage_call)(struct attempt *attempt);
 
 struct shortage {
     shortage_call call;
-    int variants;                               /* the call is tried with `variant` 0, 1, ... below that */
-    void (*prepare)(struct attempt *attempt);   /* makes changes to the handles before; NULL: none */
+    int variants;                             /* the call is tried with `variant` 0, 1, ... below that */
+    void (*prepare)(struct attempt *attempt); /* makes changes to the handles before; NULL: none */
     int with_plan;
-    int keeps_work;                /* 1: what it has done of a plan stays done; the candidates keep their numbers */
-    ppsched_status or_status;      /* what it may tell instead of NO_MEMORY; 0: nothing */
+    int keeps_work;           /* 1: what it has done of a plan stays done; the candidates keep their numbers */
+    ppsched_status or_status; /* what it may tell instead of NO_MEMORY; 0: nothing */
 };
 
 /* A cmocka test of an exported function: `function` is the call, named like it but for "ppsched_"; fields of the row follow. */
 #define SHORTAGE(function, ...)                                                                                                \
-    {"ppsched_" #function, run_out_of_memory, NULL, NULL, &(struct shortage){.call = function, __VA_ARGS__}}
+    {                                                                                                                          \
+        "ppsched_" #function, run_out_of_memory, NULL, NULL, &(struct shortage)                                                \
+        {                                                                                                                      \
+            .call = function, __VA_ARGS__                                                                                      \
+        }                                                                                                                      \
+    }
 
 /* Fails the test where a variant breaks the rules, or has no allocation that can fail. */
 void run_out_of_memory(void **state);

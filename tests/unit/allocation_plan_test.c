@@ -9,9 +9,15 @@ static ppsched_status plan_create(struct attempt *attempt)
     static const double limits[] = {2, 4};
     const ppsched_channel_model channel = {.size = sizeof channel, .rendezvous = 1};
     const ppsched_model_end end = {.forward_time = 0.25};
-    const ppsched_plan_options options = {.size = sizeof options, .microbatches = microbatches, .microbatch_count = 2,
-                                          .memory_limits = limits, .memory_limit_count = 2, .effort = 1,
-                                          .lowering = PPSCHED_LOWERING_PYTORCH, .channel = &channel, .embedding = &end,
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .microbatches = microbatches,
+                                          .microbatch_count = 2,
+                                          .memory_limits = limits,
+                                          .memory_limit_count = 2,
+                                          .effort = 1,
+                                          .lowering = PPSCHED_LOWERING_PYTORCH,
+                                          .channel = &channel,
+                                          .embedding = &end,
                                           .head = &end};
     ppsched_plan *made = UNTOUCHED;
     ppsched_status status = ppsched_plan_create(&made, attempt->own.config, attempt->variant == 0 ? NULL : &options,

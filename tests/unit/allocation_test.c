@@ -155,8 +155,8 @@ static ppsched_status generate(void *user, const ppsched_config *config, ppsched
     ppsched_status status = PPSCHED_OK;
     (void)user;
     for (uint32_t i = 0; i < 2 * ppsched_config_microbatches(config) * 2 && status == PPSCHED_OK; i++) {
-        const ppsched_op op = {.kind = i % 2 == 0 ? PPSCHED_KIND_F : PPSCHED_KIND_B, .stage = i / 2 % 2 == 0 ? 0 : 1,
-                               .microbatch = i / 4};
+        const ppsched_op op = {
+            .kind = i % 2 == 0 ? PPSCHED_KIND_F : PPSCHED_KIND_B, .stage = i / 2 % 2 == 0 ? 0 : 1, .microbatch = i / 4};
         status = ppsched_builder_append(builder, op.stage, &op, 1, NULL);
     }
     return status;
@@ -176,10 +176,9 @@ static ppsched_status schedule_generate_with(struct attempt *attempt)
 /* Pairs of ops, rows that show the placement, and objects. */
 static ppsched_status schedule_import(struct attempt *attempt)
 {
-    static const char *const texts[] = {"0F0,1F1\n1F0,0F1\n", "1F0,,,,,,\n0F0\n",
-                                        "0F0,0F1,0B0,0B1,3F0,3F1,3B0,3B1\n1F0,1F1,1B0,1B1,2F0,2F1,2B0,2B1\n",
-                                        OBJECT("", ""), OBJECT("caf\\u00e9", ""),
-                                        OBJECT("own", ", \"placement\": \"map\", \"stage_devices\": [0, 1]")};
+    static const char *const texts[] = {
+        "0F0,1F1\n1F0,0F1\n", "1F0,,,,,,\n0F0\n",       "0F0,0F1,0B0,0B1,3F0,3F1,3B0,3B1\n1F0,1F1,1B0,1B1,2F0,2F1,2B0,2B1\n",
+        OBJECT("", ""),       OBJECT("caf\\u00e9", ""), OBJECT("own", ", \"placement\": \"map\", \"stage_devices\": [0, 1]")};
     const char *text = texts[attempt->variant];
     ppsched_schedule *made = UNTOUCHED;
     ppsched_status status = ppsched_schedule_import(&made, attempt->variant < 3 ? PPSCHED_FORMAT_CSV : PPSCHED_FORMAT_JSON,

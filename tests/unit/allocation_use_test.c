@@ -26,8 +26,8 @@ static ppsched_status schedule_prove(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
     const ppsched_schedule *schedules[] = {own->lowered, own->hanging, own->schedule};
-    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR, .rendezvous = 1,
-                                         .blocking = attempt->variant == 1};
+    const ppsched_channel_model model = {
+        .size = sizeof model, .order = PPSCHED_CHANNEL_PAIR, .rendezvous = 1, .blocking = attempt->variant == 1};
     struct {
         size_t count;
         ppsched_wait circle[8];
@@ -65,8 +65,11 @@ static ppsched_status schedule_buffers(struct attempt *attempt)
 /* All lowerings, with all passes. */
 static ppsched_status schedule_lower(struct attempt *attempt)
 {
-    const ppsched_lower_options options = {.size = sizeof options, .lowering = attempt->variant, .split_backwards = 1,
-                                           .unshard = 1, .reduce_grad = 1,
+    const ppsched_lower_options options = {.size = sizeof options,
+                                           .lowering = attempt->variant,
+                                           .split_backwards = 1,
+                                           .unshard = 1,
+                                           .reduce_grad = 1,
                                            .defer_receives = attempt->variant == PPSCHED_LOWERING_PYTORCH};
     ppsched_schedule *made = UNTOUCHED;
     ppsched_status status = ppsched_schedule_lower(&made, attempt->own.schedule, attempt->own.config, &options,
@@ -84,8 +87,8 @@ static ppsched_status evaluate(struct attempt *attempt)
     const uint32_t flags[] = {0, PPSCHED_EVALUATE_EARLIEST_ONLY, PPSCHED_EVALUATE_REUSABLE, 0};
     ppsched_timeline *made = UNTOUCHED;
     ppsched_status status = ppsched_evaluate(&made, schedules[attempt->variant],
-                                             attempt->variant < 3 ? own->config : own->plain,
-                                             flags[attempt->variant], &attempt->error);
+                                             attempt->variant < 3 ? own->config : own->plain, flags[attempt->variant],
+                                             &attempt->error);
     return take_timeline(attempt, status, made);
 }
 
@@ -93,8 +96,8 @@ static ppsched_status evaluate(struct attempt *attempt)
 static ppsched_status evaluate_transfers(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
-    const ppsched_channel_model model = {.size = sizeof model, .rendezvous = 1, .batched = attempt->variant == 1,
-                                         .blocking = attempt->variant == 2};
+    const ppsched_channel_model model = {
+        .size = sizeof model, .rendezvous = 1, .batched = attempt->variant == 1, .blocking = attempt->variant == 2};
     ppsched_timeline *made = UNTOUCHED;
     ppsched_status status = ppsched_evaluate_transfers(&made, attempt->variant < 2 ? own->lowered : own->hanging,
                                                        attempt->variant < 2 ? own->config : own->plain,

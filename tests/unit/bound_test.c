@@ -18,7 +18,7 @@ static void test_by_hand(void **state)
     ppsched_config *config = make_config(4, 4, 8);
     (void)state;
     ppsched_bound bound = bound_of(config, PPSCHED_OBJECTIVE_SPAN);
-    assert_true(bound.work == 24);            /* 8 (F + I + W) */
+    assert_true(bound.work == 24);               /* 8 (F + I + W) */
     assert_true(bound.fill_drain == 3 + 16 + 4); /* device 3: three F, its F and I, three I and a W */
     assert_true(bound.memory == 0 && bound.value == 24 && bound.device == 0 && bound.least_limit == 1);
     bound = bound_of(config, PPSCHED_OBJECTIVE_MAKESPAN);

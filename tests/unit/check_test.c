@@ -177,7 +177,8 @@ static ppsched_status my_gpipe(void *user, const ppsched_config *config, ppsched
     (void)user;
     for (uint32_t d = 0; d < ppsched_config_devices(config); d++)
         for (uint32_t i = 0; i < 2 * microbatches; i++) {
-            ppsched_op op = {.microbatch = i % microbatches, .stage = (uint16_t)d,
+            ppsched_op op = {.microbatch = i % microbatches,
+                             .stage = (uint16_t)d,
                              .kind = i < microbatches ? PPSCHED_KIND_F : PPSCHED_KIND_B};
             ppsched_status status = ppsched_builder_append(builder, d, &op, 1, NULL);
             if (status != PPSCHED_OK)

@@ -172,8 +172,8 @@ static void test_placements(void **state)
                    "puts stage 3 on device 5; devices are 0 to 1");
     expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 3, &error), PPSCHED_ERROR_LENGTH, &error,
                    "give 4, one a stage");
-    expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, NULL, 4, &error), PPSCHED_ERROR_ARGUMENT,
-                   &error, "list of devices");
+    expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, NULL, 4, &error), PPSCHED_ERROR_ARGUMENT, &error,
+                   "list of devices");
     expect_message(ppsched_config_set_placement(config, 9, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT, &error,
                    "there is no placement 9; it must be 0 to 5");
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, &error), &error);

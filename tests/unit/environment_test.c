@@ -23,8 +23,8 @@ static void take_line(void *user, int32_t level, const char *message)
 static void test_log(void **state)
 {
     struct log log = {0};
-    const ppsched_environment environment = {.size = sizeof environment, .log_level = PPSCHED_LOG_INFO, .user = &log,
-                                             .log = take_line};
+    const ppsched_environment environment = {
+        .size = sizeof environment, .log_level = PPSCHED_LOG_INFO, .user = &log, .log = take_line};
     ppsched_config *config = NULL;
     ppsched_error error;
     (void)state;
@@ -65,8 +65,8 @@ static void test_a_line_a_call(void **state)
     const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_BY_TIME};
     const ppsched_plan_options wanted = {.size = sizeof wanted, .strategies = strategies, .strategy_count = 2};
     struct log log = {0};
-    const ppsched_environment environment = {.size = sizeof environment, .log_level = PPSCHED_LOG_INFO, .user = &log,
-                                             .log = take_line};
+    const ppsched_environment environment = {
+        .size = sizeof environment, .log_level = PPSCHED_LOG_INFO, .user = &log, .log = take_line};
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL, *other = NULL;
     ppsched_timeline *timeline = NULL;
@@ -159,11 +159,8 @@ static void test_versions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_log),
-        cmocka_unit_test(test_a_line_a_call),
-        cmocka_unit_test(test_allocators),
-        cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_log),      cmocka_unit_test(test_a_line_a_call), cmocka_unit_test(test_allocators),
+        cmocka_unit_test(test_statuses), cmocka_unit_test(test_versions),
     };
     return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
 }

@@ -287,18 +287,12 @@ static void test_zero_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_profile),
-        cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_memory_curve),
-        cmocka_unit_test(test_weight_versions),
-        cmocka_unit_test(test_iterations_flush),
-        cmocka_unit_test(test_slack_is_zero_on_the_critical_path),
-        cmocka_unit_test(test_earliest_only),
-        cmocka_unit_test(test_mismatch_and_overflow),
-        cmocka_unit_test(test_delay_per_pair),
-        cmocka_unit_test(test_other_ops),
-        cmocka_unit_test(test_late_comm_op),
-        cmocka_unit_test(test_zero_times),
+        cmocka_unit_test(test_published_profile), cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_memory_curve),      cmocka_unit_test(test_weight_versions),
+        cmocka_unit_test(test_iterations_flush),  cmocka_unit_test(test_slack_is_zero_on_the_critical_path),
+        cmocka_unit_test(test_earliest_only),     cmocka_unit_test(test_mismatch_and_overflow),
+        cmocka_unit_test(test_delay_per_pair),    cmocka_unit_test(test_other_ops),
+        cmocka_unit_test(test_late_comm_op),      cmocka_unit_test(test_zero_times),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
 }

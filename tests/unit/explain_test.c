@@ -76,8 +76,7 @@ static void expect_sensitivities(const ppsched_timeline *timeline, int32_t objec
 }
 
 #define EXPECT_PATH(timeline, ...)                                                                                             \
-    expect_path(timeline, (const char *const[]){__VA_ARGS__},                                                                  \
-                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+    expect_path(timeline, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 #define EXPECT_MAKESPAN(timeline, kind, ...)                                                                                   \
     expect_sensitivities(timeline, PPSCHED_OBJECTIVE_MAKESPAN, kind, (const ppsched_sensitivity[]){__VA_ARGS__})
 #define EXPECT_SPAN(timeline, kind, ...)                                                                                       \
@@ -94,10 +93,9 @@ static void test_slow_stage(void **state)
     set_list(config, PPSCHED_FORWARD_TIMES, forward, 4);
     set_list(config, PPSCHED_BACKWARD_TIMES, backward, 4);
     ppsched_timeline *timeline = timeline_of(config, "1f1b");
-    EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1-2", "I2:2F0 2-4", "I3:3F0 4-5", "D3:3B0 5-7", "I2:2B0 7-11",
-                "D2:2F2 11-13", "D2:2B1 13-17", "D2:2F3 17-19", "D2:2B2 19-23", "D2:2F4 23-25", "D2:2B3 25-29",
-                "D2:2F5 29-31", "D2:2B4 31-35", "D2:2F6 35-37", "D2:2B5 37-41", "D2:2F7 41-43", "D2:2B6 43-47",
-                "D2:2B7 47-51", "I1:1B7 51-53", "I0:0B7 53-55");
+    EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1-2", "I2:2F0 2-4", "I3:3F0 4-5", "D3:3B0 5-7", "I2:2B0 7-11", "D2:2F2 11-13",
+                "D2:2B1 13-17", "D2:2F3 17-19", "D2:2B2 19-23", "D2:2F4 23-25", "D2:2B3 25-29", "D2:2F5 29-31", "D2:2B4 31-35",
+                "D2:2F6 35-37", "D2:2B5 37-41", "D2:2F7 41-43", "D2:2B6 43-47", "D2:2B7 47-51", "I1:1B7 51-53", "I0:0B7 53-55");
     EXPECT_MAKESPAN(timeline, 0, {2, 2}, {2, 2}, {15, 15}, {2, 2});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_F, {1, 1}, {1, 1}, {7, 7}, {1, 1});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_B, {1, 1}, {1, 1}, {8, 8}, {1, 1});
@@ -172,8 +170,8 @@ static void test_flush(void **state)
     assert_true(by_device[0] == 0 && by_device[1] == 0 && by_stage[0] == 0 && by_stage[1] == 0);
     ppsched_timeline_destroy(timeline);
     timeline = two_iterations(9);
-    EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1-2", "D1:1I0 2-3", "I0:0I0 3-4", "D0:0W0 4-13", "D0:0F1 13-14",
-                "I1:1F1 14-15", "D1:1I1 15-16", "I0:0I1 16-17", "D0:0W1 17-26");
+    EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1-2", "D1:1I0 2-3", "I0:0I0 3-4", "D0:0W0 4-13", "D0:0F1 13-14", "I1:1F1 14-15",
+                "D1:1I1 15-16", "I0:0I1 16-17", "D0:0W1 17-26");
     EXPECT_MAKESPAN(timeline, 0, {6, 2}, {6, 4});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_W, {2, 0}, {2, 0});
     EXPECT_SPAN(timeline, 0, {6, 4}, {5, 4}); /* of device 0 alone */
@@ -372,7 +370,7 @@ static void test_bad_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_stage),    cmocka_unit_test(test_chain),      cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_slow_stage),    cmocka_unit_test(test_chain),       cmocka_unit_test(test_ties),
         cmocka_unit_test(test_flush),         cmocka_unit_test(test_v_placement), cmocka_unit_test(test_pair),
         cmocka_unit_test(test_zero_times),    cmocka_unit_test(test_idle_device), cmocka_unit_test(test_slack),
         cmocka_unit_test(test_earliest_only), cmocka_unit_test(test_transfers),   cmocka_unit_test(test_bad_arguments),

@@ -100,12 +100,12 @@ static void test_bad_arguments(void **state)
                      PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_export_to_buffer(e.schedule, e.timeline, 99, NULL, NULL, 0, &needed, &error),
                      PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_export_to_buffer(e.schedule, e.timeline, PPSCHED_FORMAT_CHROME_TRACE, &options, NULL, 0, &needed,
-                                              &error),
-                     PPSCHED_ERROR_RANGE);
-    assert_int_equal(ppsched_export_to_buffer(e.schedule, e.timeline, PPSCHED_FORMAT_CSV, NULL, buffer, sizeof buffer, &needed,
-                                              &error),
-                     PPSCHED_ERROR_BUFFER);
+    assert_int_equal(
+        ppsched_export_to_buffer(e.schedule, e.timeline, PPSCHED_FORMAT_CHROME_TRACE, &options, NULL, 0, &needed, &error),
+        PPSCHED_ERROR_RANGE);
+    assert_int_equal(
+        ppsched_export_to_buffer(e.schedule, e.timeline, PPSCHED_FORMAT_CSV, NULL, buffer, sizeof buffer, &needed, &error),
+        PPSCHED_ERROR_BUFFER);
     assert_int_equal(needed, 32);
     free_example(&e);
     free_example(&other);
@@ -161,7 +161,11 @@ static void test_names_do_not_steer_terminals(void **state)
     (void)state;
     expect_ok(ppsched_builder_create(&builder, config, &error), &error);
     expect_ok(ppsched_builder_append(builder, 0, ops, 2, &error), &error);
-    expect_ok(ppsched_builder_set_name(builder, "a\n\x1b[31m\x7f\xc2\x9b" "b\xc2\xa0\xc3\xa4", &error), &error);
+    expect_ok(ppsched_builder_set_name(builder,
+                                       "a\n\x1b[31m\x7f\xc2\x9b"
+                                       "b\xc2\xa0\xc3\xa4",
+                                       &error),
+              &error);
     expect_ok(ppsched_builder_finish(&e.schedule, builder, &error), &error);
     ppsched_builder_destroy(builder);
     e.timeline = make_timeline(e.schedule, config);
@@ -189,8 +193,8 @@ static ppsched_schedule *one_op(const char *token)
 
 static void test_csv_holds_what_pytorch_knows(void **state)
 {
-    static const char *const known[] = {"0F0",         "0B0",      "0I0",      "0W0",           "0SEND_F0", "0RECV_F0",
-                                        "0SEND_B0",    "0RECV_B0", "0UNSHARD", "0RESHARD",      "0REDUCE_GRAD"};
+    static const char *const known[] = {"0F0",      "0B0",      "0I0",      "0W0",      "0SEND_F0",    "0RECV_F0",
+                                        "0SEND_B0", "0RECV_B0", "0UNSHARD", "0RESHARD", "0REDUCE_GRAD"};
     static const char *const others[] = {"0RECOMPUTE0", "0OFFLOAD0", "0RELOAD0", "0OPTIMIZER_STEP"};
     ppsched_error error;
     size_t needed = 0;
@@ -216,9 +220,12 @@ static void test_csv_holds_what_pytorch_knows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),          cmocka_unit_test(test_text),
-        cmocka_unit_test(test_json),         cmocka_unit_test(test_chrome_trace),
-        cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_writer_may_stop),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_chrome_trace),
+        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_writer_may_stop),
         cmocka_unit_test(test_names_are_escaped),
         cmocka_unit_test(test_names_do_not_steer_terminals),
         cmocka_unit_test(test_csv_holds_what_pytorch_knows),

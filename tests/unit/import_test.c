@@ -37,7 +37,7 @@ static void test_csv(void **state)
 {
     static const char *const texts[] = {
         "0F0,0F1,0B0,0B1\n1F0,,(1F1;1B0)OVERLAP_F_B,1B1\n", "0F0,0F1,0B0,0B1\r\n1F0,,(1F1;1B0)OVERLAP_F_B,1B1\r\n",
-        "0F0,0F1,0B0,0B1\n1F0,,(1F1;1B0)OVERLAP_F_B,1B1",   ",, 0F0 ,0F1,\t0B0,0B1,,\n1F0,( 1F1 ;\t1B0 )OVERLAP_F_B,1B1,\r\n"};
+        "0F0,0F1,0B0,0B1\n1F0,,(1F1;1B0)OVERLAP_F_B,1B1", ",, 0F0 ,0F1,\t0B0,0B1,,\n1F0,( 1F1 ;\t1B0 )OVERLAP_F_B,1B1,\r\n"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, texts[i]);
@@ -78,12 +78,9 @@ static void test_placements_of_rows(void **state)
         const char *text;
         uint32_t device_of_last;
     } cases[] = {
-        {PPSCHED_PLACEMENT_LINEAR, "0F0\n1F0\n2F0\n", 2},
-        {PPSCHED_PLACEMENT_LOOP, "0F0,2F0\n1F0,3F0\n", 1},
-        {PPSCHED_PLACEMENT_V, "0F0,3F0\n1F0,2F0\n", 0},
-        {PPSCHED_PLACEMENT_MAP, "0F0,2F0\n1F0\n", 0},
-        {PPSCHED_PLACEMENT_MAP, "1F0\n0F0\n", 0},
-        {PPSCHED_PLACEMENT_MAP, "0F0,1F0\n2F0,3F0\n", 1},
+        {PPSCHED_PLACEMENT_LINEAR, "0F0\n1F0\n2F0\n", 2}, {PPSCHED_PLACEMENT_LOOP, "0F0,2F0\n1F0,3F0\n", 1},
+        {PPSCHED_PLACEMENT_V, "0F0,3F0\n1F0,2F0\n", 0},   {PPSCHED_PLACEMENT_MAP, "0F0,2F0\n1F0\n", 0},
+        {PPSCHED_PLACEMENT_MAP, "1F0\n0F0\n", 0},         {PPSCHED_PLACEMENT_MAP, "0F0,1F0\n2F0,3F0\n", 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -133,16 +130,26 @@ static void test_csv_tokens_that_are_refused(void **state)
     EXPECT_CSV("0", SYNTAX, 0, 0, "capital letters");
     EXPECT_CSV("\"0F0\"", SYNTAX, 0, 0, "cannot read");
     EXPECT_CSV("0F0,\0,0B0", SYNTAX, 0, 1, "cannot read \"?\"");
-    EXPECT_CSV("\xEF\xBB\xBF" "0F0", SYNTAX, 0, 0, "cannot read \"???0F0\"");
+    EXPECT_CSV("\xEF\xBB\xBF"
+               "0F0",
+               SYNTAX, 0, 0, "cannot read \"???0F0\"");
     EXPECT_CSV("0F0\r,0B0", SYNTAX, 0, 0, "\"0F0?\"");
     EXPECT_CSV("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", SYNTAX, 0, 0, "xxxxxxxx...\": ");
 }
 
 static void test_csv_pairs_that_are_refused(void **state)
 {
-    static const char *const texts[] = {"()OVERLAP_F_B",   "(0F0)F",          "(0F0)OVERLAP_F_B", "(0F0;0B0", "(0F0;0B0)",
-                                        "(0F0;0B0)OVERLAP", "(0F0;0B0;0W0)OVERLAP_F_B", "((0F0;0B0)OVERLAP_F_B",
-                                        "0F0;0B0",          "(",  "(0F0;0B0)OVERLAP_F_B)"};
+    static const char *const texts[] = {"()OVERLAP_F_B",
+                                        "(0F0)F",
+                                        "(0F0)OVERLAP_F_B",
+                                        "(0F0;0B0",
+                                        "(0F0;0B0)",
+                                        "(0F0;0B0)OVERLAP",
+                                        "(0F0;0B0;0W0)OVERLAP_F_B",
+                                        "((0F0;0B0)OVERLAP_F_B",
+                                        "0F0;0B0",
+                                        "(",
+                                        "(0F0;0B0)OVERLAP_F_B)"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         expect_refusal(PPSCHED_FORMAT_CSV, texts[i], strlen(texts[i]), PPSCHED_ERROR_SYNTAX, 0, 0, "rank 0, column 0: cannot");
@@ -207,8 +214,7 @@ static void test_json(void **state)
 /* Without a placement the rows show it; where they are those of DualPipe, the text's sizes say where iterations end. */
 static void test_cut_short_bidirectional(void **state)
 {
-#define ROWS(first, second)                                                                                                    \
-    "\"queues\": [{\"device\": 0, \"ops\": [" first "]}, {\"device\": 1, \"ops\": [" second "]}]}"
+#define ROWS(first, second) "\"queues\": [{\"device\": 0, \"ops\": [" first "]}, {\"device\": 1, \"ops\": [" second "]}]}"
     static const char head[] = "{\"strategy\": \"a\", \"devices\": 2, \"stages\": 2, ";
     static const char rows[] = ROWS("\"0F0\", \"0B0\", \"0F2\", \"1F3\", \"1B3\", \"0B2\"",
                                     "\"1F0\", \"1B0\", \"1F2\", \"0F3\", \"1B2\", \"0B3\"");
@@ -240,10 +246,10 @@ static void test_json_escapes(void **state)
     assert_int_equal(ppsched_schedule_import(&none, PPSCHED_FORMAT_JSON, text, strlen(text), NULL, &error),
                      PPSCHED_ERROR_SYNTAX);
     assert_non_null(strstr(error.message, "has no key \"stages\"")); /* the token was read */
-    ppsched_schedule *schedule =
-        import_text(PPSCHED_FORMAT_JSON, "{\"\\u0073trategy\": \"\\\"\\\\\\/\\b\\n\\u00e4\\u20ac\\ud83d\\ude00\", "
-                                         "\"devices\": 1, \"stages\": 1, \"microbatches\": 1, \"iterations\": 1, "
-                                         "\"queues\": [{\"device\": 0, \"ops\": [\"(\\u0030F0\\u003b0B0)OVERLAP_F_B\"]}]}");
+    ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_JSON,
+                                             "{\"\\u0073trategy\": \"\\\"\\\\\\/\\b\\n\\u00e4\\u20ac\\ud83d\\ude00\", "
+                                             "\"devices\": 1, \"stages\": 1, \"microbatches\": 1, \"iterations\": 1, "
+                                             "\"queues\": [{\"device\": 0, \"ops\": [\"(\\u0030F0\\u003b0B0)OVERLAP_F_B\"]}]}");
     assert_string_equal(ppsched_schedule_name(schedule), "\"\\/\b\n\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
     expect_queue(schedule, 0, "(0F0;0B0)OVERLAP_F_B");
     ppsched_schedule_release(schedule);

@@ -39,8 +39,9 @@ static void test_placements(void **state)
     ppsched_schedule *schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_MAP, crossed,
                                              (const char *const[]){"1F0 1B0", "0F0 0B0", NULL});
     (void)state;
-    expect_line(schedule, PYTORCH, NULL, "class=_PipelineScheduleRuntime pp_size=2 num_stages=2 n_microbatches=1 "
-                                         "stage_index_to_group_rank=1,0 csv=schedule.csv format=compute_only");
+    expect_line(schedule, PYTORCH, NULL,
+                "class=_PipelineScheduleRuntime pp_size=2 num_stages=2 n_microbatches=1 "
+                "stage_index_to_group_rank=1,0 csv=schedule.csv format=compute_only");
     expect_refused(schedule, TORCHTITAN, NULL, "in a loop, or in a v of two stages a device; pytorch can run it");
     ppsched_schedule_release(schedule);
     schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_MAP, alone, (const char *const[]){"0F0 1F0 1B0 0B0", "", NULL});
@@ -51,8 +52,9 @@ static void test_placements(void **state)
     expect_line(schedule, MEGATRON, NULL, "--pipeline-model-parallel-size 2");
     ppsched_schedule_release(schedule);
     schedule = schedule_of(2, 3, 1, PPSCHED_PLACEMENT_MAP, uneven, (const char *const[]){"0F0 2F0 2B0 0B0", "1F0 1B0", NULL});
-    expect_line(schedule, PYTORCH, NULL, "class=_PipelineScheduleRuntime pp_size=2 num_stages=3 n_microbatches=1 "
-                                         "stage_index_to_group_rank=0,1,0 csv=schedule.csv format=compute_only");
+    expect_line(schedule, PYTORCH, NULL,
+                "class=_PipelineScheduleRuntime pp_size=2 num_stages=3 n_microbatches=1 "
+                "stage_index_to_group_rank=0,1,0 csv=schedule.csv format=compute_only");
     expect_refused(schedule, TORCHTITAN, NULL, "in a loop, or in a v of two stages a device; pytorch can run it");
     expect_refused(schedule, MEGATRON, NULL,
                    "the same number of stages on each of 2 devices, not 3 in all; pytorch can run it");
@@ -67,8 +69,9 @@ static void test_a_v_of_more(void **state)
     expect_ok(ppsched_config_set_option(config, "placement", "v", &error), &error);
     expect_ok(ppsched_config_set_option(config, "effort", "0", &error), &error);
     ppsched_schedule *schedule = make_schedule(config, "auto");
-    expect_line(schedule, PYTORCH, NULL, "class=_PipelineScheduleRuntime pp_size=2 num_stages=6 n_microbatches=2 style=v "
-                                         "csv=schedule.csv format=compute_only");
+    expect_line(schedule, PYTORCH, NULL,
+                "class=_PipelineScheduleRuntime pp_size=2 num_stages=6 n_microbatches=2 style=v "
+                "csv=schedule.csv format=compute_only");
     expect_refused(schedule, TORCHTITAN, NULL, "in a v of two stages a device; pytorch can run it");
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
@@ -85,8 +88,7 @@ static void test_orders_without_a_name(void **state)
     expect_line(schedule, DEEPSPEED, NULL, "num_stages=2 gradient_accumulation_steps=2");
     expect_line(schedule, SAIL, NULL, "--pipeline-model-parallel-size 2 --enable-zb-runtime");
     ppsched_schedule_release(schedule);
-    schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_DEFAULT, NULL,
-                           (const char *const[]){"0F0 0I0 0W0", "1F0 1I0 1W0", NULL});
+    schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_DEFAULT, NULL, (const char *const[]){"0F0 0I0 0W0", "1F0 1I0 1W0", NULL});
     expect_refused(schedule, SAIL, NULL, "sail-sg has no flags for this order");
     ppsched_schedule_release(schedule);
 }
@@ -99,8 +101,9 @@ static void test_lowered_schedules(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
-    expect_line(lowered, PYTORCH, NULL, "class=_PipelineScheduleRuntime pp_size=2 num_stages=2 n_microbatches=4 style=loop "
-                                        "csv=schedule.csv format=compute_comms");
+    expect_line(lowered, PYTORCH, NULL,
+                "class=_PipelineScheduleRuntime pp_size=2 num_stages=2 n_microbatches=4 style=loop "
+                "csv=schedule.csv format=compute_comms");
     expect_refused(lowered, TORCHTITAN, NULL,
                    "torchtitan reads CSVs of computation alone and lowers them itself; pytorch can run it");
     expect_refused(lowered, MEGATRON, NULL, "device 0 has 0SEND_F0 at position 1");
@@ -119,11 +122,11 @@ static void test_ops_that_are_refused(void **state)
     ppsched_schedule *schedule = schedule_of(1, 1, 1, PPSCHED_PLACEMENT_DEFAULT, NULL,
                                              (const char *const[]){"0UNSHARD 0F0 0B0", NULL});
     (void)state;
-    expect_line(schedule, PYTORCH, NULL, "class=_PipelineScheduleRuntime pp_size=1 num_stages=1 n_microbatches=1 style=loop "
-                                         "csv=schedule.csv format=compute_comms");
+    expect_line(schedule, PYTORCH, NULL,
+                "class=_PipelineScheduleRuntime pp_size=1 num_stages=1 n_microbatches=1 style=loop "
+                "csv=schedule.csv format=compute_comms");
     ppsched_schedule_release(schedule);
-    schedule = schedule_of(1, 1, 1, PPSCHED_PLACEMENT_DEFAULT, NULL,
-                           (const char *const[]){"0F0 0RECOMPUTE0 0B0", NULL});
+    schedule = schedule_of(1, 1, 1, PPSCHED_PLACEMENT_DEFAULT, NULL, (const char *const[]){"0F0 0RECOMPUTE0 0B0", NULL});
     expect_refused(schedule, PYTORCH, NULL,
                    "PyTorch's CSV has no RECOMPUTE, which device 0 has at position 1; no other runtime");
     ppsched_schedule_release(schedule);

@@ -51,8 +51,7 @@ static const struct row rows[] = {
     {"interleaved_1f1b", 8, MEGATRON_4 " --num-virtual-stages-per-pipeline-rank 2", TITAN("Interleaved1F1B"),
      CLASS("Interleaved1F1B", "8", "loop"), TWO_STAGES, MEGATRON_4 " --enable-zb-runtime --interleave-group-size 4",
      "megatron, torchtitan and pytorch can run it, sail one of its kind"},
-    {"interleaved_1f1b_overlap", 8,
-     MEGATRON_4 " --num-virtual-stages-per-pipeline-rank 2 --overlap-moe-expert-parallel-comm",
+    {"interleaved_1f1b_overlap", 8, MEGATRON_4 " --num-virtual-stages-per-pipeline-rank 2 --overlap-moe-expert-parallel-comm",
      TITAN_CSV("PipelineScheduleMulti"), CSV("8", "loop"), TWO_STAGES,
      "!sail-sg's nodes cannot hold the schedule: device 0, position 11: 0F7 runs overlapped",
      "megatron, torchtitan and pytorch can run it"},
@@ -77,8 +76,8 @@ static const struct row rows[] = {
      V_SCHEDULE("zb"), TORCH_AND_SAIL},
     {"v_half", 8, NOT_1F1B("7F0 at position 5", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
      V_SCHEDULE("half"), TORCH_AND_SAIL},
-    {"v_min", 8, NOT_1F1B("7F0 at position 3", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
-     V_SCHEDULE("min"), TORCH_AND_SAIL},
+    {"v_min", 8, NOT_1F1B("7F0 at position 3", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES, V_SCHEDULE("min"),
+     TORCH_AND_SAIL},
     {"v_search", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES, NODES, TORCH},
     {"auto", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
      NOT_DEEP("0F4 at position 4", "0B0"), NODES, TORCH},
@@ -256,8 +255,12 @@ static void test_exact(void **state)
 static void test_files(void **state)
 {
     static const char *const names[][2] = {
-        {"my.csv", "my.csv"},           {"/a/b-c_d.csv", "/a/b-c_d.csv"}, {"my file.csv", "'my file.csv'"},
-        {"it's.csv", "'it'\\''s.csv'"}, {"~/a.csv", "'~/a.csv'"},         {"$HOME;rm.csv", "'$HOME;rm.csv'"},
+        {"my.csv", "my.csv"},
+        {"/a/b-c_d.csv", "/a/b-c_d.csv"},
+        {"my file.csv", "'my file.csv'"},
+        {"it's.csv", "'it'\\''s.csv'"},
+        {"~/a.csv", "'~/a.csv'"},
+        {"$HOME;rm.csv", "'$HOME;rm.csv'"},
         {"\xc3\xa4.csv", "'\xc3\xa4.csv'"},
     };
     char line[300];

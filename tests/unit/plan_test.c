@@ -45,8 +45,8 @@ static void test_other_numbers_of_stages(void **state)
 {
     static const double forward[] = {1.5, 1, 1, 1, 1, 1, 1, 3}, memory[] = {4, 4, 4, 4, 4, 4, 4, 6};
     static const double bytes[] = {1, 2, 3, 4, 5, 6, 7, 8};
-    const ppsched_model_end embedding = {.forward_time = 0.5}, head = {.forward_time = 2, .mem_forward = 2,
-                                                                      .mem_backward_weight = -2};
+    const ppsched_model_end embedding = {.forward_time = 0.5},
+                            head = {.forward_time = 2, .mem_forward = 2, .mem_backward_weight = -2};
     ppsched_config *layers = make_config(2, 8, 4);
     (void)state;
     expect_ok(ppsched_config_set_values(layers, PPSCHED_FORWARD_TIMES, forward, 8, NULL), NULL);
@@ -266,8 +266,12 @@ static void test_equal_excess(void **state)
 {
     static const char *const strategies[] = {"eager_1f1b", "interleaved_zb"};
     static const uint32_t chunks[] = {1, 2}, group_sizes[] = {4};
-    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 2,
-                                          .chunks = chunks, .chunk_count = 2, .group_sizes = group_sizes,
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = strategies,
+                                          .strategy_count = 2,
+                                          .chunks = chunks,
+                                          .chunk_count = 2,
+                                          .group_sizes = group_sizes,
                                           .group_size_count = 1};
     ppsched_config *config = make_config(2, 2, 8);
     (void)state;
@@ -288,8 +292,8 @@ static void test_equal_excess(void **state)
 static void test_bounds_that_are_reached(void **state)
 {
     static const char *const strategies[] = {"1f1b", "zb_h1"};
-    const ppsched_plan_options options = {.size = sizeof options, .objective = PPSCHED_OBJECTIVE_MAKESPAN,
-                                          .strategies = strategies, .strategy_count = 2};
+    const ppsched_plan_options options = {
+        .size = sizeof options, .objective = PPSCHED_OBJECTIVE_MAKESPAN, .strategies = strategies, .strategy_count = 2};
     ppsched_config *config = make_config(2, 2, 3);
     int reached = 0;
     (void)state;
@@ -315,10 +319,18 @@ static void test_what_varies(void **state)
     static const uint32_t chunks[] = {1, 3}, groups[] = {4, 5}, microbatches[] = {8, 16};
     static const double limits[] = {4, 6, 8};
     ppsched_config *config = make_config(4, 4, 8);
-    ppsched_plan_options options = {.size = sizeof options, .objective = PPSCHED_OBJECTIVE_SPAN, .strategies = names,
-                                    .strategy_count = 2, .chunks = chunks, .chunk_count = 2, .group_sizes = groups,
-                                    .group_size_count = 2, .microbatches = microbatches, .microbatch_count = 2,
-                                    .memory_limits = limits, .memory_limit_count = 3};
+    ppsched_plan_options options = {.size = sizeof options,
+                                    .objective = PPSCHED_OBJECTIVE_SPAN,
+                                    .strategies = names,
+                                    .strategy_count = 2,
+                                    .chunks = chunks,
+                                    .chunk_count = 2,
+                                    .group_sizes = groups,
+                                    .group_size_count = 2,
+                                    .microbatches = microbatches,
+                                    .microbatch_count = 2,
+                                    .memory_limits = limits,
+                                    .memory_limit_count = 3};
     (void)state;
     ppsched_plan *plan = make_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2 * 2 * 2 * 3 + 2 * 3);

@@ -169,7 +169,9 @@ struct row {
 
 /* A function, its struct, the last field that this had in its first release, and a call with all but `size` zero. */
 #define ROW(function, type, last, call)                                                                                        \
-    {#function, #type, offsetof(type, last) + sizeof(((type *)NULL)->last), sizeof(type), call}
+    {                                                                                                                          \
+#function, #type, offsetof(type, last) + sizeof(((type *)NULL)->last), sizeof(type), call                              \
+    }
 
 static const struct row read[] = {
     ROW(ppsched_config_create, ppsched_environment, log, create_config),

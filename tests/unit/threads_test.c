@@ -145,7 +145,7 @@ static void explain_it(struct found *found, const struct shared *shared)
 /* Threads begin with different calls, so that all of them meet. */
 static void use_shared(struct found *found, void *user, size_t number)
 {
-    static void (*const parts[])(struct found *found, const struct shared *shared) = {time_it, write_it, lower_it, explain_it};
+    static void (*const parts[])(struct found * found, const struct shared *shared) = {time_it, write_it, lower_it, explain_it};
     const struct shared *shared = user;
     struct found results[4] = {{0, 0}};
     for (size_t i = 0; i < 4 * ROUNDS; i++) {

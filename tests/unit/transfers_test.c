@@ -98,8 +98,8 @@ static void test_early_receives_hold_up_the_line(void **state)
     set_number(config, PPSCHED_P2P_TIMES, 0.25);
     ppsched_schedule *schedule = make_schedule(config, "interleaved_1f1b");
     for (int i = 0; i < 2; i++) {
-        ppsched_schedule *lowered =
-            lower(schedule, config, i == 0 ? PPSCHED_LOWERING_PYTORCH : PPSCHED_LOWERING_JUST_IN_TIME, 0);
+        ppsched_schedule *lowered = lower(schedule, config, i == 0 ? PPSCHED_LOWERING_PYTORCH : PPSCHED_LOWERING_JUST_IN_TIME,
+                                          0);
         ppsched_timeline *free = timed(lowered, config, PPSCHED_CHANNEL_NONE, 0, 0);
         ppsched_timeline *queued = timed(lowered, config, PPSCHED_CHANNEL_GROUP, 0, 0);
         for (uint32_t d = 0; d < 4; d++) {

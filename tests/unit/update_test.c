@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const strategies[] = {"gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zbv", "dualpipe", "dualpipe_v",
-                                         "1f1b_no_flush", "1f1b_overlap"};
+static const char *const strategies[] = {"gpipe",    "1f1b",       "interleaved_1f1b", "zb_h1",       "zbv",
+                                         "dualpipe", "dualpipe_v", "1f1b_no_flush",    "1f1b_overlap"};
 
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0], MOST_STAGES = 16 };
 
@@ -36,7 +36,9 @@ static ppsched_schedule *any_schedule(uint64_t *state, const ppsched_environment
     const char *strategy = strategies[random_below(state, STRATEGIES)];
     const int64_t devices = 2 + 2 * random_below(state, 3);
     const int64_t chunks = strstr(strategy, "interleaved") != NULL || strcmp(strategy, "zbv") == 0 ||
-                           strcmp(strategy, "dualpipe_v") == 0 ? 2 : 1;
+                                   strcmp(strategy, "dualpipe_v") == 0
+                               ? 2
+                               : 1;
     const int64_t microbatches = devices * (1 + random_below(state, 4));
     ppsched_schedule *schedule = NULL;
     ppsched_error error;

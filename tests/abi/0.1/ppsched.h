@@ -7,10 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-enum ppsched_log_level {
-    PPSCHED_LOG_WARNING = 1,
-    PPSCHED_LOG_INFO = 2
-};
+enum ppsched_log_level { PPSCHED_LOG_WARNING = 1, PPSCHED_LOG_INFO = 2 };
 typedef struct ppsched_environment {
     uint32_t size;
     int32_t log_level;
@@ -141,10 +138,7 @@ PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
 #ifdef __cplusplus
 extern "C" {
 #endif
-enum ppsched_objective {
-    PPSCHED_OBJECTIVE_SPAN = 1,
-    PPSCHED_OBJECTIVE_MAKESPAN = 2
-};
+enum ppsched_objective { PPSCHED_OBJECTIVE_SPAN = 1, PPSCHED_OBJECTIVE_MAKESPAN = 2 };
 typedef struct ppsched_bound {
     uint32_t size;
     uint32_t device;
@@ -184,9 +178,7 @@ enum ppsched_kind {
     PPSCHED_KIND_RELOAD = 14,
     PPSCHED_KIND_OPTIMIZER_STEP = 15
 };
-enum ppsched_op_flag {
-    PPSCHED_OP_OVERLAPPED = 1
-};
+enum ppsched_op_flag { PPSCHED_OP_OVERLAPPED = 1 };
 typedef struct ppsched_op {
     uint32_t microbatch;
     uint16_t stage;
@@ -216,8 +208,8 @@ extern "C" {
 typedef struct ppsched_schedule ppsched_schedule;
 typedef struct ppsched_queue ppsched_queue;
 typedef struct ppsched_builder ppsched_builder;
-PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out, const ppsched_config *config,
-                                                     const char *strategy, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out, const ppsched_config *config, const char *strategy,
+                                                     ppsched_error *error);
 PPSCHED_API ppsched_schedule *ppsched_schedule_retain(ppsched_schedule *schedule);
 PPSCHED_API void ppsched_schedule_release(ppsched_schedule *schedule);
 PPSCHED_API const char *ppsched_schedule_name(const ppsched_schedule *schedule);
@@ -306,8 +298,7 @@ typedef struct ppsched_finding {
 } ppsched_finding;
 PPSCHED_API ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *findings, size_t capacity,
                                          size_t *count, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity,
-                                                size_t *needed);
+PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity, size_t *needed);
 #ifdef __cplusplus
 }
 #endif
@@ -320,10 +311,7 @@ PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, 
 extern "C" {
 #endif
 typedef struct ppsched_timeline ppsched_timeline;
-enum ppsched_evaluate_flag {
-    PPSCHED_EVALUATE_EARLIEST_ONLY = 1,
-    PPSCHED_EVALUATE_REUSABLE = 2
-};
+enum ppsched_evaluate_flag { PPSCHED_EVALUATE_EARLIEST_ONLY = 1, PPSCHED_EVALUATE_REUSABLE = 2 };
 typedef struct ppsched_metrics {
     uint32_t size;
     uint32_t span_device;
@@ -391,12 +379,7 @@ PPSCHED_API ppsched_status ppsched_timeline_memory(const ppsched_timeline *timel
 #ifdef __cplusplus
 extern "C" {
 #endif
-enum ppsched_reason {
-    PPSCHED_REASON_BEGIN = 1,
-    PPSCHED_REASON_DEVICE = 2,
-    PPSCHED_REASON_INPUT = 3,
-    PPSCHED_REASON_FLUSH = 4
-};
+enum ppsched_reason { PPSCHED_REASON_BEGIN = 1, PPSCHED_REASON_DEVICE = 2, PPSCHED_REASON_INPUT = 3, PPSCHED_REASON_FLUSH = 4 };
 typedef struct ppsched_critical_op {
     uint32_t device;
     uint32_t position;
