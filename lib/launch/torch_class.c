@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "launch/launch.h"
-#include "strategy/table.h"
+#include "strategy/descriptors.h"
 
 static const struct ppi_torch_class table[] = {
     {"1F1B", &ppi_1f1b, .single = true, .fills_ranks = true},
@@ -22,13 +22,13 @@ static bool takes(const struct ppi_torch_class *class, const ppsched_schedule *s
 {
     const struct ppi_shape *shape = &schedule->shape;
     uint32_t rounds = shape->microbatches / shape->devices > 0 ? shape->microbatches / shape->devices : 1;
-    *task = (struct ppi_task){.shape = *shape, .placement = class->strategy->placement};
+    *task = (struct ppi_task){.strategy = class->strategy, .shape = *shape, .placement = class->strategy->placement};
     task->option[0] = shape->microbatches / rounds; /* where it has options: the size of a group */
     if (class->rounds && shape->microbatches % rounds != 0)
         return false;
     if (class->fills_ranks && shape->microbatches < shape->devices)
         return false;
-    return ppi_is_placed(schedule, class->strategy->placement) && ppi_serves(class->strategy, task, NULL);
+    return ppi_is_placed(schedule, class->strategy->placement) && ppi_serves(task);
 }
 
 static bool same_op(const ppsched_op *a, const ppsched_op *b)

@@ -10,16 +10,8 @@
 #include "plan/plan.h"
 #include "plan/restage.h"
 #include "search/bound.h"
-#include "strategy/table.h"
 
 /* --- its problem --- */
-
-static ppsched_status set_number_option(ppsched_config *config, const char *name, uint32_t value, ppsched_error *error)
-{
-    char text[PPI_INTEGER_SIZE + 1];
-    text[ppi_integer_to_text(text, value)] = '\0';
-    return ppi_config_set_option(config, name, text, error);
-}
 
 /* Options of other strategies are not for this one. */
 static void drop_foreign_options(ppsched_config *config, const struct ppi_strategy *strategy)
@@ -33,29 +25,37 @@ static void drop_foreign_options(ppsched_config *config, const struct ppi_strate
     }
 }
 
-static ppsched_status set_auto_options(ppsched_config *config, const ppsched_plan *plan, int32_t placement,
-                                       ppsched_error *error)
+/* Sets the option with a role, where the strategy has one. */
+static ppsched_status set_role(ppsched_config *config, const struct ppi_strategy *strategy, enum ppi_role role,
+                               const char *value, ppsched_error *error)
 {
-    ppsched_status status = ppi_config_set_option(config, "placement", ppi_placement_name(placement), error);
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_option(config, "objective", plan->objective == PPSCHED_OBJECTIVE_SPAN ? "span" : "makespan",
-                                       error);
-    if (status == PPSCHED_OK && plan->effort > 0)
-        status = set_number_option(config, "effort", plan->effort, error);
-    return status;
+    const struct ppi_option_row *row = ppi_option_for(strategy, role);
+    return row != NULL ? ppi_config_set_option(config, row->name, value, error) : PPSCHED_OK;
+}
+
+static ppsched_status set_number(ppsched_config *config, const struct ppi_strategy *strategy, enum ppi_role role,
+                                 uint32_t value, ppsched_error *error)
+{
+    char text[PPI_INTEGER_SIZE + 1];
+    text[ppi_integer_to_text(text, value)] = '\0';
+    return value > 0 ? set_role(config, strategy, role, text, error) : PPSCHED_OK;
 }
 
 static ppsched_status specialise(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                  ppsched_error *error)
 {
-    ppsched_status status = PPSCHED_OK;
+    const struct ppi_strategy *strategy = candidate->strategy;
+    const char *objective = plan->objective == PPSCHED_OBJECTIVE_SPAN ? "span" : "makespan";
     config->progress = NULL; /* the plan's own: see ppsched_plan_run */
     config->progress_user = NULL;
-    drop_foreign_options(config, candidate->strategy);
-    if (candidate->group_size > 0)
-        status = set_number_option(config, "group_size", candidate->group_size, error);
-    if (status == PPSCHED_OK && candidate->strategy == &ppi_auto)
-        status = set_auto_options(config, plan, candidate->placement, error);
+    drop_foreign_options(config, strategy);
+    ppsched_status status = set_number(config, strategy, PPI_ROLE_GROUP_SIZE, candidate->group_size, error);
+    if (status == PPSCHED_OK)
+        status = set_role(config, strategy, PPI_ROLE_PLACEMENT, ppi_placement_name(candidate->placement), error);
+    if (status == PPSCHED_OK)
+        status = set_role(config, strategy, PPI_ROLE_OBJECTIVE, objective, error);
+    if (status == PPSCHED_OK)
+        status = set_number(config, strategy, PPI_ROLE_EFFORT, plan->effort, error);
     if (status == PPSCHED_OK && candidate->memory_limit >= 0)
         status = ppi_config_set_values(config, PPSCHED_MEM_LIMIT, &candidate->memory_limit, 1, error);
     return status;

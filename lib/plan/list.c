@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "plan/plan.h"
-#include "strategy/table.h"
 
 enum { MOST_CHUNKS = 4 };
 
@@ -46,11 +45,6 @@ static ppsched_status add_limits(struct listing *listing, struct ppi_candidate *
     return status;
 }
 
-static bool has_groups(const struct ppi_strategy *strategy)
-{
-    return strategy->option_count > 0 && strcmp(strategy->options[0].name, "group_size") == 0;
-}
-
 /* Those that Megatron-LM takes: D <= g <= M, M mod g 0 or at least D; and D always. */
 static bool is_usual_group(uint32_t group, uint32_t devices, uint32_t microbatches)
 {
@@ -63,7 +57,7 @@ static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *
     const ppsched_plan_options *options = listing->options;
     uint32_t devices = listing->plan->config->shape.devices, m = candidate->microbatches;
     ppsched_status status = PPSCHED_OK;
-    if (!has_groups(candidate->strategy))
+    if (ppi_option_for(candidate->strategy, PPI_ROLE_GROUP_SIZE) == NULL)
         return add_limits(listing, candidate, error);
     for (uint32_t i = 0; i < options->group_size_count && status == PPSCHED_OK; i++) {
         candidate->group_size = options->group_sizes[i];
@@ -149,21 +143,15 @@ static ppsched_status add_strategy(struct listing *listing, const struct ppi_str
     return status;
 }
 
-/* These try very many orders: milliseconds to seconds. */
-static bool searches_at_length(const struct ppi_strategy *strategy)
-{
-    return strategy == &ppi_auto || strategy == &ppi_v_search;
-}
-
-/* By default no other optimizer: all iterations flush. The others have a placement of their own, not the caller's map. */
+/* By default no other optimizer: all iterations flush. A caller's map is for those that take any placement. */
 static ppsched_status add_all(struct listing *listing, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    if (has_map(listing))
-        return add_mapped(listing, &ppi_auto, error);
     for (uint32_t i = 0; i < ppi_strategy_count() && status == PPSCHED_OK; i++) {
         const struct ppi_strategy *strategy = ppi_strategy_at(i);
-        if (strategy->flushes && (listing->options->effort > 0 || !searches_at_length(strategy)))
+        bool wanted = has_map(listing) ? strategy->placement == PPSCHED_PLACEMENT_DEFAULT
+                                       : listing->options->effort > 0 || !strategy->searches_long;
+        if (strategy->flushes && wanted)
             status = add_strategy(listing, strategy, error);
     }
     return status;

@@ -80,14 +80,14 @@ static ppsched_status make_slots(struct search *search, ppsched_error *error)
     return PPSCHED_OK;
 }
 
-/* As many candidates as a schedule can have: each letter of each stage of the devices that are looked at. */
+/* As many candidates as a schedule can have: each kind of op of each stage of the devices that are looked at. */
 static size_t most_candidates(const struct ppi_problem *problem)
 {
     size_t most = 0;
     for (uint32_t d = 0; d < problem->devices; d++)
         if (problem->device[d].count > most)
             most = problem->device[d].count;
-    return most * PPI_STEP_KINDS * (MOST_HOLDS + 1);
+    return most * PPI_KINDS * (MOST_HOLDS + 1);
 }
 
 static ppsched_status make_room(struct search *search, ppsched_error *error)
@@ -166,16 +166,16 @@ static uint32_t offer_device(struct search *search, uint32_t parent, uint32_t de
     const struct ppi_partial *partial = &search->scratch;
     double finish = partial->finish[device];
     uint32_t forwards = 0;
-    for (int kind = 0; kind < PPI_STEP_KINDS; kind++)
+    for (int k = 0; k < PPI_KINDS; k++)
         for (uint32_t i = 0; i < problem->device[device].count; i++) {
             uint32_t stage = ppi_stage_at(problem, device, i);
-            struct ppi_step step = {.stage = stage, .kind = (enum ppi_step_kind)kind};
+            struct ppi_step step = {.stage = stage, .kind = ppi_kinds[k]};
             step.start = ppi_partial_earliest(partial, problem, stage, step.kind);
-            step.end = step.start + problem->stage[stage].duration[kind];
+            step.end = step.start + problem->stage[stage].duration[step.kind];
             if (step.start == PPI_INFINITE || (step.start >= finish && step.end > finish))
                 continue;
             offer(search, parent, &step);
-            if (kind == PPI_STEP_F && ppi_partial_may_hold(partial, problem, stage))
+            if (step.kind == PPSCHED_KIND_F && ppi_partial_may_hold(partial, problem, stage))
                 forwards |= 1u << i;
         }
     return forwards;
@@ -227,15 +227,15 @@ static bool is_no_worse(const struct ppi_problem *problem, const struct slot *a,
             return false;
     for (uint32_t s = 0; s < problem->stages; s++) {
         size_t row = (size_t)s * problem->microbatches;
-        if (x->ready[s * 2] > y->ready[s * 2] || x->ready[s * 2 + 1] > y->ready[s * 2 + 1])
+        if (x->ready[s].forward > y->ready[s].forward || x->ready[s].backward > y->ready[s].backward)
             return false;
         if (s + 1 < problem->stages)
-            for (uint32_t m = x->done[(s + 1) * 3 + PPI_F] + 1; m < x->done[s * 3 + PPI_F]; m++)
+            for (uint32_t m = x->done[s + 1].forwards + 1; m < x->done[s].forwards; m++)
                 if (a->ends.forward[row + m] > b->ends.forward[row + m])
                     return false;
         if (s > 0)
-            for (uint32_t m = x->done[(s - 1) * 3 + PPI_I] + 1; m < x->done[s * 3 + PPI_I]; m++)
-                if (a->ends.input[row + m] > b->ends.input[row + m])
+            for (uint32_t m = x->done[s - 1].inputs + 1; m < x->done[s].inputs; m++)
+                if (a->ends.backward[row + m] > b->ends.backward[row + m])
                     return false;
     }
     return true;
@@ -244,34 +244,28 @@ static bool is_no_worse(const struct ppi_problem *problem, const struct slot *a,
 /* The ends that are still to be used. */
 static void copy_ends(const struct ppi_problem *problem, struct slot *to, const struct slot *from)
 {
-    const uint32_t *done = from->partial.done;
+    const struct ppi_done *done = from->partial.done;
     for (uint32_t s = 0; s < problem->stages; s++) {
         size_t row = (size_t)s * problem->microbatches;
-        uint32_t used = s + 1 < problem->stages ? done[(s + 1) * 3 + PPI_F] : done[s * 3 + PPI_F];
-        uint32_t made = done[s * 3 + PPI_F];
+        uint32_t used = s + 1 < problem->stages ? done[s + 1].forwards : done[s].forwards;
+        uint32_t made = done[s].forwards;
         if (made > used)
             memcpy(&to->ends.forward[row + used], &from->ends.forward[row + used], (made - used) * sizeof(double));
-        used = s > 0 ? done[(s - 1) * 3 + PPI_I] : done[s * 3 + PPI_I];
-        made = done[s * 3 + PPI_I];
+        used = s > 0 ? done[s - 1].inputs : done[s].inputs;
+        made = done[s].inputs;
         if (made > used)
-            memcpy(&to->ends.input[row + used], &from->ends.input[row + used], (made - used) * sizeof(double));
+            memcpy(&to->ends.backward[row + used], &from->ends.backward[row + used], (made - used) * sizeof(double));
     }
 }
 
 /* Makes the schedule of a candidate in a slot. */
 static void follow(struct search *search, struct slot *slot, const struct candidate *candidate)
 {
-    const struct ppi_step *step = &candidate->step;
     const struct slot *parent = &search->slots[candidate->parent];
-    const uint32_t *before = &parent->partial.done[step->stage * 3];
-    size_t row = (size_t)step->stage * search->problem->microbatches;
     struct ppi_partial child = child_at(search, candidate->rank);
     copy_ends(search->problem, slot, parent);
     ppi_partial_copy(&slot->partial, &child, search->problem);
-    if (step->kind == PPI_STEP_F)
-        slot->ends.forward[row + before[PPI_F]] = step->end;
-    if (step->kind == PPI_STEP_I || step->kind == PPI_STEP_B)
-        slot->ends.input[row + before[PPI_I]] = step->end;
+    ppi_partial_note_end(&parent->partial, search->problem, &slot->ends, &candidate->step);
 }
 
 static bool is_known(const struct search *search, const struct slot *slot)
@@ -331,24 +325,24 @@ static void choose(struct search *search)
 
 static void write_order(const struct search *search, uint32_t node, struct ppi_orders *out)
 {
-    static const uint8_t kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_W, PPSCHED_KIND_B};
     const struct ppi_problem *problem = search->problem;
-    uint32_t *left = search->scratch.done; /* ops of a letter before the present one */
+    struct ppi_done *left = search->scratch.done; /* ops before the present one */
     memset(out->count, 0, out->devices * sizeof *out->count);
-    for (uint32_t i = 0; i < 3 * problem->stages; i++)
-        left[i] = problem->microbatches;
+    for (uint32_t s = 0; s < problem->stages; s++)
+        left[s] = (struct ppi_done){problem->microbatches, problem->microbatches, problem->microbatches};
     for (uint32_t n = node; n != PPSCHED_NONE; n = search->nodes[n].parent)
         out->count[problem->stage[search->nodes[n].stage].device]++;
     for (uint32_t d = 0; d < out->devices; d++)
         out->first[d] += out->count[d]; /* where the device's ops end, for now */
     for (uint32_t n = node; n != PPSCHED_NONE; n = search->nodes[n].parent) {
         const struct node *step = &search->nodes[n];
-        uint32_t letter = step->kind == PPI_STEP_B ? PPI_I : step->kind;
-        uint32_t microbatch = --left[step->stage * 3 + letter];
+        struct ppi_done *own = &left[step->stage];
+        uint32_t *count = step->kind == PPSCHED_KIND_F   ? &own->forwards
+                          : step->kind == PPSCHED_KIND_W ? &own->weights
+                                                         : &own->inputs;
         out->ops[--out->first[problem->stage[step->stage].device]] = (ppsched_op){
-            .microbatch = microbatch, .stage = step->stage, .kind = kinds[step->kind]};
-        if (step->kind == PPI_STEP_B)
-            left[step->stage * 3 + PPI_W]--;
+            .microbatch = --*count, .stage = step->stage, .kind = step->kind};
+        own->weights -= step->kind == PPSCHED_KIND_B;
     }
 }
 
@@ -392,16 +386,15 @@ static ppsched_status run(struct search *search, struct ppi_watch *watch, ppsche
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_beam_search(const struct ppi_problem *problem, const struct ppi_beam *beam, struct ppi_watch *watch,
-                               struct ppi_orders *out, double *objective, ppsched_error *error)
+ppsched_status ppi_beam_search(struct ppi_attempt *attempt, const struct ppi_beam *beam, ppsched_error *error)
 {
-    struct search search = {.problem = problem, .beam = beam, .best = beam->below, .best_node = PPSCHED_NONE};
+    struct search search = {.problem = &attempt->problem, .beam = beam, .best = attempt->objective, .best_node = PPSCHED_NONE};
     ppsched_status status = make_room(&search, error);
     if (status == PPSCHED_OK)
-        status = run(&search, watch, error);
+        status = run(&search, &attempt->watch, error);
     if (status == PPSCHED_OK && search.best_node != PPSCHED_NONE) {
-        write_order(&search, search.best_node, out);
-        *objective = search.best;
+        write_order(&search, search.best_node, &attempt->candidate);
+        ppi_attempt_keep(attempt, search.best);
     }
     clear(&search);
     return status;

@@ -4,9 +4,7 @@
 #ifndef PPSCHED_SEARCH_BEAM_H
 #define PPSCHED_SEARCH_BEAM_H
 
-#include "search/orders.h"
-#include "search/problem.h"
-#include "search/watch.h"
+#include "search/attempt.h"
 
 /* How promising a schedule is: its bound, and with small weights what the bound does not see. */
 struct ppi_beam {
@@ -14,12 +12,9 @@ struct ppi_beam {
     uint32_t crowd;      /* most of them that agree in the Fs and Is that are done; 0: any number */
     double mean_weight;  /* of the devices' mean bound: idle time anywhere */
     double chain_weight; /* of the bound by chains of ops and by memory */
-    double below;        /* only a smaller objective is of interest */
 };
 
-/* Where it finds a schedule below `beam->below`, fills `out` and sets `*objective`; else leaves both alone. CANCELLED where
- * the watch says so. */
-ppsched_status ppi_beam_search(const struct ppi_problem *problem, const struct ppi_beam *beam, struct ppi_watch *watch,
-                               struct ppi_orders *out, double *objective, ppsched_error *error);
+/* Keeps the schedule that it finds where that is shorter than the best so far. CANCELLED where the watch says so. */
+ppsched_status ppi_beam_search(struct ppi_attempt *attempt, const struct ppi_beam *beam, ppsched_error *error);
 
 #endif

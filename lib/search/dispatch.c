@@ -24,22 +24,22 @@ void ppi_dispatch_room_clear(struct ppi_dispatch_room *room, const struct ppi_pr
 
 /* When the pattern wants a stage's next op. */
 static double wanted(const struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
-                     const struct ppi_dispatch *dispatch, uint32_t stage, enum ppi_step_kind kind)
+                     const struct ppi_dispatch *dispatch, uint32_t stage, uint8_t kind)
 {
-    double time = partial->done[stage * 3 + (kind == PPI_STEP_B ? PPI_I : (int)kind)] * pattern->period;
-    if (kind == PPI_STEP_F)
-        return time + pattern->start[stage * 2];
-    time += pattern->start[stage * 2 + 1];
-    return kind == PPI_STEP_W ? time + problem->stage[stage].input + dispatch->weight_lag : time;
+    double time = ppi_partial_next(partial, stage, kind) * pattern->period;
+    if (kind == PPSCHED_KIND_F)
+        return time + pattern->start[stage].forward;
+    time += pattern->start[stage].backward;
+    return kind == PPSCHED_KIND_W ? time + problem->stage[stage].input + dispatch->weight_lag : time;
 }
 
 /* Whether one more F would be beyond what the pattern holds. */
 static bool is_ahead(const struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
                      uint32_t stage)
 {
-    const uint32_t *done = &partial->done[stage * 3];
+    const struct ppi_done *done = &partial->done[stage];
     return problem->device[problem->stage[stage].device].count > 1 &&
-           done[PPI_F] - done[PPI_W] + 1 > ppi_pattern_in_flight(pattern, problem, stage);
+           done->forwards - done->weights + 1 > ppi_pattern_in_flight(pattern, problem, stage);
 }
 
 /* Chooses a device's next step. Fs that are ahead come last: then `*ahead` has their places. */
@@ -52,14 +52,14 @@ static struct ppi_step choose(const struct ppi_dispatch_room *room, const struct
     struct ppi_step best = {.start = PPI_INFINITE}, last = best;
     *ahead = 0;
     for (uint32_t i = 0; i < problem->device[device].count; i++)
-        for (int kind = 0; kind < PPI_STEP_KINDS; kind++) {
-            struct ppi_step step = {.stage = ppi_stage_at(problem, device, i), .kind = (enum ppi_step_kind)kind};
+        for (int k = 0; k < PPI_KINDS; k++) {
+            struct ppi_step step = {.stage = ppi_stage_at(problem, device, i), .kind = ppi_kinds[k]};
             step.start = ppi_partial_earliest(partial, problem, step.stage, step.kind);
-            step.end = step.start + problem->stage[step.stage].duration[kind];
+            step.end = step.start + problem->stage[step.stage].duration[step.kind];
             if (step.start == PPI_INFINITE || (step.start >= finish && step.end > finish))
                 continue;
             double time = wanted(partial, problem, pattern, dispatch, step.stage, step.kind);
-            if (kind == PPI_STEP_F && dispatch->holds_back && is_ahead(partial, problem, pattern, step.stage)) {
+            if (step.kind == PPSCHED_KIND_F && dispatch->holds_back && is_ahead(partial, problem, pattern, step.stage)) {
                 last = step;
                 if (ppi_partial_may_hold(partial, problem, step.stage))
                     *ahead |= 1u << i;
@@ -76,18 +76,13 @@ static struct ppi_step choose(const struct ppi_dispatch_room *room, const struct
 static void append(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_step *step,
                    struct ppi_orders *out)
 {
-    static const uint8_t kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_W, PPSCHED_KIND_B};
     uint32_t device = problem->stage[step->stage].device;
-    uint32_t letter = step->kind == PPI_STEP_B ? PPI_I : step->kind;
-    uint32_t microbatch = room->partial.done[step->stage * 3 + letter];
-    size_t cell = (size_t)step->stage * problem->microbatches + microbatch;
-    if (letter == PPI_F)
-        room->ends.forward[cell] = step->end;
-    if (letter == PPI_I)
-        room->ends.input[cell] = step->end;
-    ppi_partial_append(&room->partial, problem, &room->ends, step);
     out->ops[out->first[device] + out->count[device]++] = (ppsched_op){
-        .microbatch = microbatch, .stage = (uint16_t)step->stage, .kind = kinds[step->kind]};
+        .microbatch = ppi_partial_next(&room->partial, step->stage, step->kind),
+        .stage = (uint16_t)step->stage,
+        .kind = step->kind};
+    ppi_partial_note_end(&room->partial, problem, &room->ends, step);
+    ppi_partial_append(&room->partial, problem, &room->ends, step);
 }
 
 double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_pattern *pattern,

@@ -6,85 +6,62 @@
 #include "search/improve.h"
 #include "search/repeat.h"
 
-struct search {
-    const struct ppi_problem *problem;
-    const ppsched_config *config;
-    int32_t placement;
-    double scale; /* of the work: 1 at the default effort */
-    double goal;
-    struct ppi_watch *watch;
-    struct ppi_orders *orders;
-    double *objective;
+enum {
+    MOST_PERIODS = 12,
+    MOST_WIDTH = 10000,
+    OPS_PRICED = 2000000 /* at the default effort, in patterns or by local search */
 };
 
 static double op_count(const struct ppi_problem *problem)
 {
-    return 3.0 * problem->stages * problem->microbatches;
+    return (double)PPI_OPS_OF_PASS * problem->stages * problem->microbatches;
 }
 
-enum { MOST_PERIODS = 12 };
-
-static ppsched_status try_patterns(struct search *search, ppsched_error *error)
+/* `scale`: of the work; 1 at the default effort. */
+static ppsched_status try_patterns(struct ppi_attempt *attempt, double scale, ppsched_error *error)
 {
-    double affordable = search->scale * 2e6 / op_count(search->problem) / 6;
-    int periods = affordable < 2 ? 2 : affordable > MOST_PERIODS ? MOST_PERIODS : (int)affordable;
-    return ppi_repeat(search->problem, periods, search->goal, search->watch, search->orders, search->objective, error);
+    double affordable = scale * OPS_PRICED / op_count(&attempt->problem) / 6;
+    return ppi_repeat(attempt, affordable < 2 ? 2 : affordable > MOST_PERIODS ? MOST_PERIODS : (int)affordable, error);
 }
 
-static ppsched_status improve(struct search *search, ppsched_error *error)
+static ppsched_status improve(struct ppi_attempt *attempt, double scale, ppsched_error *error)
 {
-    double tries = search->scale * 1000, affordable = search->scale * 2e6 / op_count(search->problem);
-    tries = tries < affordable ? tries : affordable;
-    if (!ppi_is_finite(*search->objective))
+    double tries = scale * 1000, affordable = scale * OPS_PRICED / op_count(&attempt->problem);
+    if (!ppi_is_finite(attempt->objective))
         return PPSCHED_OK;
-    return ppi_improve(search->problem, search->config, search->placement, (uint32_t)tries, search->goal, search->watch,
-                       search->orders, search->objective, error);
+    return ppi_improve(attempt, (uint32_t)ppi_smaller(tries, affordable), error);
 }
 
 /* A beam as wide as the effort allows; the narrowest would only be one more list schedule. */
-static ppsched_status try_beam(struct search *search, struct ppi_beam beam, double share, ppsched_error *error)
+static ppsched_status try_beam(struct ppi_attempt *attempt, struct ppi_beam beam, double scale, ppsched_error *error)
 {
-    double work = op_count(search->problem) * (search->problem->stages + 2.0 * search->problem->devices);
-    double width = search->scale * share * 1e6 / work;
-    if (width < 2 || *search->objective <= search->goal)
+    const struct ppi_problem *problem = &attempt->problem;
+    double width = scale * 0.4 * 1e6 / (op_count(problem) * (problem->stages + 2.0 * problem->devices));
+    if (width < 2 || !ppi_attempt_goes_on(attempt))
         return PPSCHED_OK;
-    beam.width = width > 10000 ? 10000 : (uint32_t)width;
-    beam.below = *search->objective;
-    return ppi_beam_search(search->problem, &beam, search->watch, search->orders, search->objective, error);
-}
-
-static double scale_of(int64_t effort)
-{
-    return (double)(1 << effort) / (1 << PPI_DEFAULT_EFFORT);
+    beam.width = width > MOST_WIDTH ? MOST_WIDTH : (uint32_t)width;
+    return ppi_beam_search(attempt, &beam, error);
 }
 
 /* The parts of the search, one after another, each with a share of what the watch has left. */
-static ppsched_status run(struct search *search, ppsched_error *error)
+ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_error *error)
 {
     static const struct ppi_beam diverse = {.mean_weight = 0.1, .crowd = 4}, deep = {.mean_weight = 1};
     static const double ends[] = {0.2, 0.5, 0.7, 0.9, 1};
-    double first = search->watch->from, all = search->watch->to - first, before = PPI_INFINITE;
+    const double scale = (double)(1 << effort) / (1 << PPI_DEFAULT_EFFORT);
+    double first = attempt->watch.from, all = attempt->watch.to - first, before = PPI_INFINITE;
     ppsched_status status = PPSCHED_OK;
-    search->watch->to = first;
-    for (int part = 0; part < 5 && status == PPSCHED_OK; part++) {
-        ppi_watch_go_on(search->watch, first + ends[part] * all);
+    attempt->watch.to = first;
+    for (int part = 0; part < 5 && effort > 0 && status == PPSCHED_OK; part++) {
+        ppi_watch_go_on(&attempt->watch, first + ends[part] * all);
         if (part == 0)
-            status = try_patterns(search, error);
+            status = try_patterns(attempt, scale, error);
         else if (part == 2 || part == 3)
-            status = try_beam(search, part == 2 ? diverse : deep, 0.4, error);
-        else if (part == 1 || *search->objective < before)
-            status = improve(search, error);
+            status = try_beam(attempt, part == 2 ? diverse : deep, scale, error);
+        else if (part == 1 || attempt->objective < before)
+            status = improve(attempt, scale, error);
         if (part == 1)
-            before = *search->objective;
-        search->watch->best = *search->objective;
+            before = attempt->objective;
     }
     return status;
-}
-
-ppsched_status ppi_explore(const struct ppi_problem *problem, const ppsched_config *config, int32_t placement, int64_t effort,
-                           double goal, struct ppi_watch *watch, struct ppi_orders *orders, double *objective,
-                           ppsched_error *error)
-{
-    struct search search = {problem, config, placement, scale_of(effort), goal, watch, orders, objective};
-    return effort > 0 ? run(&search, error) : PPSCHED_OK;
 }

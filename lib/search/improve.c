@@ -5,9 +5,6 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "eval/event_loop.h"
-#include "eval/timeline.h"
-#include "model/builder.h"
 
 enum {
     MEMORY = 50,         /* prices that late acceptance looks back */
@@ -17,12 +14,11 @@ enum {
 };
 
 struct climb {
-    const struct ppi_problem *problem;
-    ppsched_schedule *schedule; /* its ops change */
-    ppsched_timeline *timeline;
-    struct ppi_event_loop loop;
-    size_t count;               /* ops in all: those of the devices one behind the other */
-    ppsched_op *ops;            /* the schedule's */
+    struct ppi_attempt *attempt;
+    const struct ppi_problem *problem; /* the attempt's */
+    struct ppi_pricer pricer;          /* the ops of its schedule change */
+    size_t count;                      /* ops in all: those of the devices one behind the other */
+    ppsched_op *ops;
     double *level;              /* activations that the device holds after an op */
     size_t *forward, *backward; /* where the F, and the I or B, of a stage pass stands */
     size_t *critical;           /* ops that could change places with the next */
@@ -41,17 +37,7 @@ static size_t random_below(struct climb *climb, size_t limit)
 
 static double memory_of(const struct climb *climb, const ppsched_op *op)
 {
-    const double *memory = climb->problem->stage[op->stage].memory;
-    switch (op->kind) {
-    case PPSCHED_KIND_F:
-        return memory[PPI_F];
-    case PPSCHED_KIND_I:
-        return memory[PPI_I];
-    case PPSCHED_KIND_W:
-        return memory[PPI_W];
-    default:
-        return memory[PPI_I] + memory[PPI_W];
-    }
+    return climb->problem->stage[op->stage].memory[op->kind];
 }
 
 static uint32_t device_of(const struct climb *climb, size_t i)
@@ -95,8 +81,7 @@ static void swap(struct climb *climb, size_t i)
 static bool may_swap(const struct climb *climb, size_t i)
 {
     const ppsched_op *a = &climb->ops[i], *b = &climb->ops[i + 1];
-    bool a_is_backward = a->kind == PPSCHED_KIND_I || a->kind == PPSCHED_KIND_B;
-    bool b_is_backward = b->kind == PPSCHED_KIND_I || b->kind == PPSCHED_KIND_B;
+    bool a_is_backward = ppi_is_backward(a->kind), b_is_backward = ppi_is_backward(b->kind);
     if (starts_queue(climb, i + 1))
         return false;
     if (a->stage == b->stage && (a->microbatch == b->microbatch || a->kind == b->kind || (a_is_backward && b_is_backward)))
@@ -112,22 +97,9 @@ static bool may_swap(const struct climb *climb, size_t i)
 /* The objective, and in `*last` the op that ends it. Infinite where the order cannot be run. */
 static double price(struct climb *climb, size_t *last)
 {
-    const ppsched_span *spans = climb->timeline->spans;
-    double objective = -1;
-    if (ppi_earliest_starts(&climb->loop, climb->timeline, NULL) != PPSCHED_OK)
-        return PPI_INFINITE;
-    for (uint32_t d = 0; d < climb->problem->devices; d++) {
-        const ppsched_queue *queue = &climb->schedule->queues[d];
-        if (queue->count == 0)
-            continue;
-        size_t end = queue->first + queue->count - 1;
-        double own = spans[end].end - (climb->problem->by_span ? spans[queue->first].start : 0);
-        if (own > objective) {
-            objective = own;
-            *last = end;
-        }
-    }
-    return objective;
+    double objective;
+    ppsched_status status = ppi_pricer_time(&climb->pricer, climb->problem->by_span, &objective, last, NULL);
+    return status == PPSCHED_OK ? objective : PPI_INFINITE;
 }
 
 /* The op whose end an op waited for; itself where it waited for none. */
@@ -135,11 +107,11 @@ static size_t awaited(const struct climb *climb, size_t i)
 {
     const ppsched_op *op = &climb->ops[i];
     size_t cell = cell_of(climb, op), row = climb->problem->microbatches;
-    if (!starts_queue(climb, i) && climb->timeline->spans[i - 1].end == climb->timeline->spans[i].start)
+    if (!starts_queue(climb, i) && climb->pricer.timeline->spans[i - 1].end == climb->pricer.timeline->spans[i].start)
         return i - 1;
     if (op->kind == PPSCHED_KIND_F && op->stage > 0)
         return climb->forward[cell - row];
-    if ((op->kind == PPSCHED_KIND_I || op->kind == PPSCHED_KIND_B) && op->stage + 1u < climb->problem->stages)
+    if (ppi_is_backward(op->kind) && op->stage + 1u < climb->problem->stages)
         return climb->backward[cell + row];
     return i;
 }
@@ -161,8 +133,20 @@ static size_t pick(struct climb *climb)
     return random_below(climb, climb->count - 1);
 }
 
-static ppsched_status run(struct climb *climb, uint32_t tries, double goal, struct ppi_watch *watch, struct ppi_orders *orders,
-                          double *objective, ppsched_error *error)
+/* The order as it is becomes the best. */
+static void keep(struct climb *climb, double objective)
+{
+    struct ppi_orders *orders = &climb->attempt->candidate;
+    for (uint32_t d = 0; d < orders->devices; d++) {
+        const ppsched_queue *queue = &climb->pricer.schedule->queues[d];
+        orders->count[d] = queue->count;
+        if (queue->count > 0)
+            memcpy(orders->ops + orders->first[d], queue->ops, queue->count * sizeof *orders->ops);
+    }
+    ppi_attempt_keep(climb->attempt, objective);
+}
+
+static ppsched_status run(struct climb *climb, uint32_t tries, ppsched_error *error)
 {
     double memory[MEMORY], present;
     size_t last = 0;
@@ -171,12 +155,13 @@ static ppsched_status run(struct climb *climb, uint32_t tries, double goal, stru
     find_critical(climb, last);
     for (int i = 0; i < MEMORY; i++)
         memory[i] = present;
-    for (uint64_t choices = 0; tried < tries && choices<(uint64_t)tries * IDLE_TRIES && * objective> goal; choices++) {
+    for (uint64_t choices = 0; tried < tries && choices < (uint64_t)tries * IDLE_TRIES && ppi_attempt_goes_on(climb->attempt);
+         choices++) {
         size_t i = pick(climb), end = last;
         if (!may_swap(climb, i))
             continue;
         if (++tried % REPORT_EVERY == 0) {
-            ppsched_status status = ppi_watch_report(watch, (double)tried / tries, error);
+            ppsched_status status = ppi_watch_report(&climb->attempt->watch, (double)tried / tries, error);
             if (status != PPSCHED_OK)
                 return status;
         }
@@ -189,44 +174,21 @@ static ppsched_status run(struct climb *climb, uint32_t tries, double goal, stru
         present = next;
         last = end;
         find_critical(climb, last);
-        if (present < memory[tried % MEMORY])
-            memory[tried % MEMORY] = present;
-        if (present < *objective) {
-            *objective = present;
-            for (uint32_t d = 0; d < orders->devices; d++)
-                memcpy(orders->ops + orders->first[d], climb->schedule->queues[d].ops, orders->count[d] * sizeof *orders->ops);
-        }
+        memory[tried % MEMORY] = ppi_smaller(memory[tried % MEMORY], present);
+        if (present < climb->attempt->objective)
+            keep(climb, present);
     }
     return PPSCHED_OK;
 }
 
 /* --- room --- */
 
-static ppsched_status build(struct climb *climb, const ppsched_config *config, int32_t placement,
-                            const struct ppi_orders *orders, ppsched_error *error)
-{
-    ppsched_builder *builder = NULL;
-    ppsched_status status = ppi_builder_create(&builder, config, placement, "candidate", error);
-    for (uint32_t d = 0; d < orders->devices && status == PPSCHED_OK; d++)
-        status = ppi_builder_append(builder, d, orders->ops + orders->first[d], orders->count[d], error);
-    if (status == PPSCHED_OK)
-        status = ppi_builder_finish(&climb->schedule, builder, error);
-    ppi_builder_destroy(builder);
-    if (status == PPSCHED_OK)
-        status = ppi_evaluate(&climb->timeline, climb->schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
-    if (status == PPSCHED_OK)
-        status = ppi_event_loop_make(&climb->loop, climb->schedule, error);
-    if (status == PPSCHED_OK)
-        ppi_event_loop_set_costs(&climb->loop, &climb->timeline->costs);
-    return status;
-}
-
 static ppsched_status make_room(struct climb *climb, ppsched_error *error)
 {
     const struct ppi_host *host = &climb->problem->host;
     size_t cells = (size_t)climb->problem->stages * climb->problem->microbatches;
-    climb->count = (size_t)climb->schedule->op_count;
-    climb->ops = climb->schedule->ops;
+    climb->count = (size_t)climb->pricer.schedule->op_count;
+    climb->ops = climb->pricer.schedule->ops;
     climb->level = ppi_allocate(host, climb->count, sizeof *climb->level);
     climb->forward = ppi_allocate(host, 2 * cells, sizeof *climb->forward);
     climb->critical = ppi_allocate(host, climb->count, sizeof *climb->critical);
@@ -246,10 +208,7 @@ static void clear(struct climb *climb)
     ppi_release(host, climb->critical);
     ppi_release(host, climb->forward);
     ppi_release(host, climb->level);
-    if (climb->loop.schedule != NULL)
-        ppi_event_loop_clear(&climb->loop);
-    ppi_timeline_destroy(climb->timeline);
-    ppi_schedule_release(climb->schedule);
+    ppi_pricer_clear(&climb->pricer);
 }
 
 static bool has_pairs(const struct ppi_orders *orders)
@@ -261,18 +220,16 @@ static bool has_pairs(const struct ppi_orders *orders)
     return false;
 }
 
-ppsched_status ppi_improve(const struct ppi_problem *problem, const ppsched_config *config, int32_t placement, uint32_t tries,
-                           double goal, struct ppi_watch *watch, struct ppi_orders *orders, double *objective,
-                           ppsched_error *error)
+ppsched_status ppi_improve(struct ppi_attempt *attempt, uint32_t tries, ppsched_error *error)
 {
-    struct climb climb = {.problem = problem, .random = 88172645463325252u};
-    if (tries == 0 || *objective <= goal || has_pairs(orders))
+    struct climb climb = {.attempt = attempt, .problem = &attempt->problem, .random = 88172645463325252u};
+    if (tries == 0 || !ppi_attempt_goes_on(attempt) || has_pairs(&attempt->best))
         return PPSCHED_OK;
-    ppsched_status status = build(&climb, config, placement, orders, error);
+    ppsched_status status = ppi_pricer_make(&climb.pricer, attempt->config, attempt->placement, &attempt->best, error);
     if (status == PPSCHED_OK)
         status = make_room(&climb, error);
     if (status == PPSCHED_OK && climb.count > 1)
-        status = run(&climb, tries, goal, watch, orders, objective, error);
+        status = run(&climb, tries, error);
     clear(&climb);
     return status;
 }

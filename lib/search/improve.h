@@ -4,14 +4,10 @@
 #ifndef PPSCHED_SEARCH_IMPROVE_H
 #define PPSCHED_SEARCH_IMPROVE_H
 
-#include "search/orders.h"
-#include "search/problem.h"
-#include "search/watch.h"
+#include "search/attempt.h"
 
-/* Changes `orders`, which can be run and fit the limits, for the better and lowers `*objective`, its own; no less than `goal`
- * is hoped for. `tries` orders are priced at most. Orders with overlapped pairs are left alone. */
-ppsched_status ppi_improve(const struct ppi_problem *problem, const ppsched_config *config, int32_t placement, uint32_t tries,
-                           double goal, struct ppi_watch *watch, struct ppi_orders *orders, double *objective,
-                           ppsched_error *error);
+/* Looks for what is shorter than the best so far, which there must be, starting from it. `tries` orders are priced at most. Orders
+ * with overlapped pairs are left alone. */
+ppsched_status ppi_improve(struct ppi_attempt *attempt, uint32_t tries, ppsched_error *error);
 
 #endif

@@ -36,15 +36,15 @@ static double first_end(const struct ppi_problem *problem, const struct ppi_part
     for (uint32_t i = 0; i < own->count; i++) {
         uint32_t s = ppi_stage_at(problem, device, i);
         const struct ppi_stage *stage = &problem->stage[s];
-        const uint32_t *done = &partial->done[s * 3];
-        double forward = partial->ready[s * 2], input = partial->ready[s * 2 + 1];
-        if (done[PPI_W] < done[PPI_I])
-            first = ppi_smaller(first, clock + stage->duration[PPI_STEP_W]);
-        if (done[PPI_I] < problem->microbatches)
+        const struct ppi_done *done = &partial->done[s];
+        double forward = partial->ready[s].forward, input = partial->ready[s].backward;
+        if (done->weights < done->inputs)
+            first = ppi_smaller(first, clock + stage->duration[PPSCHED_KIND_W]);
+        if (done->inputs < problem->microbatches)
             first = ppi_smaller(first, (input < PPI_INFINITE ? ppi_larger(clock, input) : clock) + stage->input);
-        if (done[PPI_F] < problem->microbatches && !partial->blocked[s])
-            first = ppi_smaller(first,
-                                (forward < PPI_INFINITE ? ppi_larger(clock, forward) : clock) + stage->duration[PPI_STEP_F]);
+        if (done->forwards < problem->microbatches && !partial->blocked[s])
+            first = ppi_smaller(first, (forward < PPI_INFINITE ? ppi_larger(clock, forward) : clock) +
+                                           stage->duration[PPSCHED_KIND_F]);
     }
     return first;
 }
@@ -52,9 +52,9 @@ static double first_end(const struct ppi_problem *problem, const struct ppi_part
 static double forward_head(const struct ppi_problem *problem, const struct ppi_partial *partial, uint32_t s)
 {
     const struct ppi_stage *stage = &problem->stage[s];
-    double head = partial->ready[s * 2];
+    double head = partial->ready[s].forward;
     if (head == PPI_INFINITE)
-        head = partial->heads[s * 2 - 2] + stage[-1].duration[PPI_STEP_F] + stage->forward_delay;
+        head = partial->heads[s - 1].forward + stage[-1].duration[PPSCHED_KIND_F] + stage->forward_delay;
     if (partial->blocked[s])
         head = ppi_larger(head, first_end(problem, partial, stage->device));
     return ppi_larger(head, partial->clock[stage->device]);
@@ -63,10 +63,10 @@ static double forward_head(const struct ppi_problem *problem, const struct ppi_p
 static double input_head(const struct ppi_problem *problem, const struct ppi_partial *partial, uint32_t s)
 {
     const struct ppi_stage *stage = &problem->stage[s];
-    double head = partial->ready[s * 2 + 1];
+    double head = partial->ready[s].backward;
     if (head == PPI_INFINITE)
-        head = s + 1 == problem->stages ? partial->heads[s * 2] + stage->duration[PPI_STEP_F]
-                                        : partial->heads[s * 2 + 3] + stage[1].input + stage->backward_delay;
+        head = s + 1 == problem->stages ? partial->heads[s].forward + stage->duration[PPSCHED_KIND_F]
+                                        : partial->heads[s + 1].backward + stage[1].input + stage->backward_delay;
     return ppi_larger(head, partial->clock[stage->device]);
 }
 
@@ -89,15 +89,15 @@ static uint32_t list_streams(const struct ppi_outlook_room *room, const struct p
     for (uint32_t i = 0; i < problem->device[device].count; i++) {
         uint32_t s = ppi_stage_at(problem, device, i);
         const struct ppi_stage *stage = &problem->stage[s];
-        const uint32_t *done = &partial->done[s * 3];
-        uint32_t forwards = all - done[PPI_F], inputs = all - done[PPI_I], pending = done[PPI_I] - done[PPI_W];
-        double forward = forwards * stage->duration[PPI_STEP_F], input = inputs * stage->input;
+        const struct ppi_done *done = &partial->done[s];
+        uint32_t forwards = all - done->forwards, inputs = all - done->inputs, pending = done->inputs - done->weights;
+        double forward = forwards * stage->duration[PPSCHED_KIND_F], input = inputs * stage->input;
         if (forwards > 0)
-            add_stream(streams, &count, (struct ppi_stream){partial->heads[s * 2], forward, forward});
+            add_stream(streams, &count, (struct ppi_stream){partial->heads[s].forward, forward, forward});
         if (inputs > 0) {
-            add_stream(streams, &count, (struct ppi_stream){partial->heads[s * 2 + 1], input, input});
+            add_stream(streams, &count, (struct ppi_stream){partial->heads[s].backward, input, input});
             add_stream(streams, &count,
-                       (struct ppi_stream){partial->heads[s * 2 + 1] + stage->input, inputs * stage->weight, 0});
+                       (struct ppi_stream){partial->heads[s].backward + stage->input, inputs * stage->weight, 0});
         }
         if (pending > 0)
             add_stream(streams, &count, (struct ppi_stream){partial->clock[device], pending * stage->weight, 0});
@@ -107,12 +107,12 @@ static uint32_t list_streams(const struct ppi_outlook_room *room, const struct p
 
 /* Memory times time from the device's clock on that a stage's activations will be held for at least: of the passes to come, of
  * those whose I is still to come, one behind the other, and of those whose W is. */
-static double area_of(const struct ppi_stage *stage, const uint32_t *done, double input_head, double clock, uint32_t all)
+static double area_of(const struct ppi_stage *stage, const struct ppi_done *done, double input_head, double clock, uint32_t all)
 {
-    double forwards = all - done[PPI_F], begun = done[PPI_F] - done[PPI_I], pending = done[PPI_I] - done[PPI_W];
-    double area = forwards * stage->area, rest = stage->memory[PPI_F] + stage->memory[PPI_I];
+    double forwards = all - done->forwards, begun = done->forwards - done->inputs, pending = done->inputs - done->weights;
+    double area = forwards * stage->area, rest = stage->memory[PPSCHED_KIND_F] + stage->memory[PPSCHED_KIND_I];
     if (begun > 0)
-        area += stage->memory[PPI_F] * (begun * (input_head - clock) + stage->input * begun * (begun + 1) / 2) +
+        area += stage->memory[PPSCHED_KIND_F] * (begun * (input_head - clock) + stage->input * begun * (begun + 1) / 2) +
                 rest * begun * stage->weight;
     return area + rest * stage->weight * pending * (pending + 1) / 2;
 }
@@ -126,14 +126,15 @@ static double chains_of(const struct ppi_problem *problem, const struct ppi_part
     for (uint32_t i = 0; i < own->count; i++) {
         uint32_t s = ppi_stage_at(problem, device, i);
         const struct ppi_stage *stage = &problem->stage[s];
-        uint32_t forwards = problem->microbatches - partial->done[s * 3 + PPI_F];
-        uint32_t inputs = problem->microbatches - partial->done[s * 3 + PPI_I];
+        uint32_t forwards = problem->microbatches - partial->done[s].forwards;
+        uint32_t inputs = problem->microbatches - partial->done[s].inputs;
         if (forwards > 0)
-            chain = ppi_larger(chain, partial->heads[s * 2] + forwards * stage->duration[PPI_STEP_F] + stage->tail[PPI_F]);
+            chain = ppi_larger(chain,
+                               partial->heads[s].forward + forwards * stage->duration[PPSCHED_KIND_F] + stage->tail.forward);
         if (inputs > 0)
-            chain = ppi_larger(chain, partial->heads[s * 2 + 1] + inputs * stage->input + stage->tail[PPI_I]);
+            chain = ppi_larger(chain, partial->heads[s].backward + inputs * stage->input + stage->tail.backward);
         if (own->limit < PPI_INFINITE)
-            area += area_of(stage, &partial->done[s * 3], partial->heads[s * 2 + 1], partial->clock[device],
+            area += area_of(stage, &partial->done[s], partial->heads[s].backward, partial->clock[device],
                             problem->microbatches);
     }
     if (area > 0 && own->limit > 0)
@@ -159,20 +160,19 @@ static void find_bounds(const struct ppi_outlook_room *room, const struct ppi_pr
             chain_end = ppi_larger(chain_end, stream->head + chain);
     }
     if (chain_end > 0)
-        chain_end += problem->stage[ppi_stage_at(problem, device, 0)].tail[PPI_I];
+        chain_end += problem->stage[ppi_stage_at(problem, device, 0)].tail.backward;
     if (problem->by_span) /* where a device has not started, nobody knows when it will */
         end = partial->start[device] < 0 ? load : end - partial->start[device];
     partial->end[device] = end;
     partial->chain[device] = ppi_larger(chain_end, chains_of(problem, partial, device));
 }
 
-static void set_head(const struct ppi_outlook_room *room, const struct ppi_problem *problem, struct ppi_partial *partial,
-                     uint32_t stage, enum ppi_letter letter, double head)
+static void set_head(const struct ppi_outlook_room *room, double *head, double value, uint32_t device)
 {
-    if (partial->heads[stage * 2 + letter] == head)
+    if (*head == value)
         return;
-    partial->heads[stage * 2 + letter] = head;
-    room->changed[problem->stage[stage].device] = true;
+    *head = value;
+    room->changed[device] = true;
 }
 
 struct ppi_outlook ppi_outlook(const struct ppi_outlook_room *room, const struct ppi_problem *problem,
@@ -182,11 +182,11 @@ struct ppi_outlook ppi_outlook(const struct ppi_outlook_room *room, const struct
     for (uint32_t d = 0; d < problem->devices; d++)
         room->changed[d] = d == device || device == PPSCHED_NONE;
     for (uint32_t s = 0; s < problem->stages; s++)
-        if (partial->done[s * 3 + PPI_F] < problem->microbatches)
-            set_head(room, problem, partial, s, PPI_F, forward_head(problem, partial, s));
+        if (partial->done[s].forwards < problem->microbatches)
+            set_head(room, &partial->heads[s].forward, forward_head(problem, partial, s), problem->stage[s].device);
     for (uint32_t s = problem->stages; s-- > 0;)
-        if (partial->done[s * 3 + PPI_I] < problem->microbatches)
-            set_head(room, problem, partial, s, PPI_I, input_head(problem, partial, s));
+        if (partial->done[s].inputs < problem->microbatches)
+            set_head(room, &partial->heads[s].backward, input_head(problem, partial, s), problem->stage[s].device);
     for (uint32_t d = 0; d < problem->devices; d++) {
         if (room->changed[d] && problem->device[d].count > 0)
             find_bounds(room, problem, partial, d);

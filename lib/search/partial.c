@@ -11,8 +11,10 @@ enum { PPI_MOST_PLACES = 32 }; /* bits of `held` */
 
 size_t ppi_partial_doubles(const struct ppi_problem *problem)
 {
-    size_t numbers = 4 * (size_t)problem->stages + problem->devices;
-    return 2 + 6 * (size_t)problem->devices + 4 * (size_t)problem->stages + (numbers + 1) / 2;
+    size_t devices = problem->devices, stages = problem->stages;
+    size_t bytes = 2 * sizeof(uint64_t) + 6 * devices * sizeof(double) + 2 * stages * sizeof(struct ppi_ways) +
+                   stages * sizeof(struct ppi_done) + (stages + devices) * sizeof(uint32_t);
+    return (bytes + sizeof(double) - 1) / sizeof(double);
 }
 
 void ppi_partial_place(struct ppi_partial *partial, const struct ppi_problem *problem, double *block)
@@ -27,10 +29,10 @@ void ppi_partial_place(struct ppi_partial *partial, const struct ppi_problem *pr
     partial->finish = block + 3 * devices;
     partial->end = block + 4 * devices;
     partial->chain = block + 5 * devices;
-    partial->heads = block + 6 * devices;
-    partial->ready = partial->heads + 2 * stages;
-    partial->done = (uint32_t *)(void *)(partial->ready + 2 * stages);
-    partial->blocked = partial->done + 3 * stages;
+    partial->heads = (struct ppi_ways *)(void *)(block + 6 * devices);
+    partial->ready = partial->heads + stages;
+    partial->done = (struct ppi_done *)(void *)(partial->ready + stages);
+    partial->blocked = (uint32_t *)(void *)(partial->done + stages);
     partial->held = partial->blocked + stages;
 }
 
@@ -49,16 +51,16 @@ static bool has_memory(const struct ppi_partial *partial, const struct ppi_probl
     const struct ppi_device *own = &problem->device[device];
     const uint32_t *list = &problem->stage_list[own->first];
     uint32_t last = list[own->count - 1];
-    uint32_t oldest = partial->done[last * 3 + PPI_F] + (stage == last);
-    if (partial->level[device] + problem->stage[stage].memory[PPI_F] > own->limit)
+    uint32_t oldest = partial->done[last].forwards + (stage == last);
+    if (partial->level[device] + problem->stage[stage].memory[PPSCHED_KIND_F] > own->limit)
         return false;
     if (own->count == 1 || oldest >= problem->microbatches)
         return true;
     double needed = own->least;
     for (uint32_t i = 0; i < own->count; i++) {
-        uint32_t forwards = partial->done[list[i] * 3 + PPI_F] + (stage == list[i]);
+        uint32_t forwards = partial->done[list[i]].forwards + (stage == list[i]);
         if (forwards > oldest + 1)
-            needed += (forwards - oldest - 1) * problem->stage[list[i]].memory[PPI_F];
+            needed += (forwards - oldest - 1) * problem->stage[list[i]].memory[PPSCHED_KIND_F];
     }
     return needed <= own->limit;
 }
@@ -82,31 +84,30 @@ uint32_t ppi_partial_first_to_finish(const struct ppi_partial *partial, const st
     return first;
 }
 
-double ppi_partial_earliest(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage,
-                            enum ppi_step_kind kind)
+double ppi_partial_earliest(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage, uint8_t kind)
 {
     double clock = partial->clock[problem->stage[stage].device];
-    const uint32_t *done = &partial->done[stage * 3];
+    const struct ppi_done *done = &partial->done[stage];
     switch (kind) {
-    case PPI_STEP_F:
-        return partial->blocked[stage] ? PPI_INFINITE : ppi_larger(clock, partial->ready[stage * 2]);
-    case PPI_STEP_I:
-        return ppi_larger(clock, partial->ready[stage * 2 + 1]);
-    case PPI_STEP_W:
-        return done[PPI_W] < done[PPI_I] ? clock : PPI_INFINITE;
+    case PPSCHED_KIND_F:
+        return partial->blocked[stage] ? PPI_INFINITE : ppi_larger(clock, partial->ready[stage].forward);
+    case PPSCHED_KIND_I:
+        return ppi_larger(clock, partial->ready[stage].backward);
+    case PPSCHED_KIND_W:
+        return done->weights < done->inputs ? clock : PPI_INFINITE;
     default:
-        if (!problem->stage[stage].fuses || done[PPI_W] < done[PPI_I])
+        if (!problem->stage[stage].fuses || done->weights < done->inputs)
             return PPI_INFINITE;
-        return ppi_larger(clock, partial->ready[stage * 2 + 1]);
+        return ppi_larger(clock, partial->ready[stage].backward);
     }
 }
 
 bool ppi_partial_may_hold(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage)
 {
-    uint32_t device = problem->stage[stage].device, next = partial->done[stage * 3 + PPI_F];
+    uint32_t device = problem->stage[stage].device, next = partial->done[stage].forwards;
     for (uint32_t i = 0; i < problem->device[device].count; i++) {
-        const uint32_t *done = &partial->done[ppi_stage_at(problem, device, i) * 3];
-        if (done[PPI_F] < next || done[PPI_I] < next)
+        const struct ppi_done *done = &partial->done[ppi_stage_at(problem, device, i)];
+        if (done->forwards < next || done->inputs < next)
             return problem->stage[stage].place < PPI_MOST_PLACES;
     }
     return false;
@@ -118,7 +119,7 @@ bool ppi_partial_is_scarce(const struct ppi_partial *partial, const struct ppi_p
     double all = partial->level[device];
     for (uint32_t i = 0; i < own->count; i++) {
         uint32_t stage = ppi_stage_at(problem, device, i);
-        all += (problem->microbatches - partial->done[stage * 3 + PPI_F]) * problem->stage[stage].memory[PPI_F];
+        all += (problem->microbatches - partial->done[stage].forwards) * problem->stage[stage].memory[PPSCHED_KIND_F];
     }
     return own->count > 1 && all > own->limit;
 }
@@ -126,7 +127,7 @@ bool ppi_partial_is_scarce(const struct ppi_partial *partial, const struct ppi_p
 bool ppi_partial_is_complete(const struct ppi_partial *partial, const struct ppi_problem *problem)
 {
     for (uint32_t s = 0; s < problem->stages; s++)
-        if (partial->done[s * 3 + PPI_W] < problem->microbatches)
+        if (partial->done[s].weights < problem->microbatches)
             return false;
     return true;
 }
@@ -149,15 +150,15 @@ static void renew_device(struct ppi_partial *partial, const struct ppi_problem *
     for (uint32_t i = 0; i < own->count; i++) {
         uint32_t s = problem->stage_list[own->first + i];
         const struct ppi_stage *stage = &problem->stage[s];
-        const uint32_t *done = &partial->done[s * 3];
+        const struct ppi_done *done = &partial->done[s];
         partial->blocked[s] = is_blocked(partial, problem, s);
         if (!partial->blocked[s])
-            finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s * 2]) + stage->duration[PPI_STEP_F]);
-        if (done[PPI_W] < done[PPI_I])
-            finish = ppi_smaller(finish, clock + stage->duration[PPI_STEP_W]);
+            finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s].forward) + stage->duration[PPSCHED_KIND_F]);
+        if (done->weights < done->inputs)
+            finish = ppi_smaller(finish, clock + stage->duration[PPSCHED_KIND_W]);
         else if (stage->fuses)
-            finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s * 2 + 1]) + stage->duration[PPI_STEP_B]);
-        finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s * 2 + 1]) + stage->duration[PPI_STEP_I]);
+            finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s].backward) + stage->duration[PPSCHED_KIND_B]);
+        finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s].backward) + stage->duration[PPSCHED_KIND_I]);
     }
     partial->finish[device] = finish;
 }
@@ -165,9 +166,9 @@ static void renew_device(struct ppi_partial *partial, const struct ppi_problem *
 void ppi_partial_start(struct ppi_partial *partial, const struct ppi_problem *problem)
 {
     memset(partial->block, 0, ppi_partial_doubles(problem) * sizeof *partial->block);
-    for (size_t i = 0; i < 2 * (size_t)problem->stages; i++)
-        partial->ready[i] = PPI_INFINITE;
-    partial->ready[PPI_F] = 0;
+    for (uint32_t s = 0; s < problem->stages; s++)
+        partial->ready[s] = (struct ppi_ways){PPI_INFINITE, PPI_INFINITE};
+    partial->ready[0].forward = 0;
     for (uint32_t d = 0; d < problem->devices; d++)
         partial->start[d] = -1;
     for (uint32_t d = 0; d < problem->devices; d++)
@@ -190,22 +191,20 @@ static void set_held(struct ppi_partial *partial, uint32_t device, uint32_t plac
     partial->held[device] = places;
 }
 
-static void count(struct ppi_partial *partial, const struct ppi_stage *stage, uint32_t s, enum ppi_letter letter)
+/* Counts an F, I or W. */
+static void count(struct ppi_partial *partial, const struct ppi_stage *stage, uint32_t s, uint8_t kind)
 {
-    partial->done[s * 3 + letter]++;
-    partial->level[stage->device] += stage->memory[letter];
-    uint64_t mark = scatter((uint64_t)s << 32 | (letter + 1));
+    struct ppi_done *done = &partial->done[s];
+    uint64_t mark = scatter((uint64_t)s << 32 | (kind - (uint64_t)(kind != PPSCHED_KIND_F)));
+    ++*(kind == PPSCHED_KIND_F ? &done->forwards : kind == PPSCHED_KIND_I ? &done->inputs : &done->weights);
+    partial->level[stage->device] += stage->memory[kind];
     partial->hash[0] += mark;
-    partial->hash[1] += letter != PPI_W ? mark : 0;
+    partial->hash[1] += kind != PPSCHED_KIND_W ? mark : 0;
 }
 
-/* A value arrives at a stage from a device: news for the stage's if it waits for it. */
-static void deliver(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t from, uint32_t stage,
-                    enum ppi_letter letter, uint32_t microbatch, double time)
+/* A value has arrived at a stage from a device: news for the stage's. */
+static void tell(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t from, uint32_t stage)
 {
-    if (partial->done[stage * 3 + letter] != microbatch)
-        return;
-    partial->ready[stage * 2 + letter] = time;
     if (problem->stage[stage].device != from)
         renew_device(partial, problem, problem->stage[stage].device);
 }
@@ -213,31 +212,36 @@ static void deliver(struct ppi_partial *partial, const struct ppi_problem *probl
 static void forward_done(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
                          const struct ppi_step *step)
 {
-    uint32_t s = step->stage, next = partial->done[s * 3 + PPI_F] + 1;
+    uint32_t s = step->stage, next = partial->done[s].forwards + 1;
     const struct ppi_stage *stage = &problem->stage[s];
-    count(partial, stage, s, PPI_F);
-    partial->ready[s * 2] = s == 0 && next < problem->microbatches ? 0 : PPI_INFINITE;
-    if (s > 0 && partial->done[(s - 1) * 3 + PPI_F] > next)
-        partial->ready[s * 2] = ends->forward[(size_t)(s - 1) * problem->microbatches + next] + stage->forward_delay;
-    if (s + 1 < problem->stages)
-        deliver(partial, problem, stage->device, s + 1, PPI_F, next - 1, step->end + stage[1].forward_delay);
-    else if (partial->done[s * 3 + PPI_I] == next - 1)
-        partial->ready[s * 2 + 1] = step->end;
+    count(partial, stage, s, PPSCHED_KIND_F);
+    partial->ready[s].forward = s == 0 && next < problem->microbatches ? 0 : PPI_INFINITE;
+    if (s > 0 && partial->done[s - 1].forwards > next)
+        partial->ready[s].forward = ends->forward[(size_t)(s - 1) * problem->microbatches + next] + stage->forward_delay;
+    if (s + 1 == problem->stages) {
+        if (partial->done[s].inputs == next - 1)
+            partial->ready[s].backward = step->end;
+    } else if (partial->done[s + 1].forwards == next - 1) {
+        partial->ready[s + 1].forward = step->end + stage[1].forward_delay;
+        tell(partial, problem, stage->device, s + 1);
+    }
 }
 
 static void input_done(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
                        const struct ppi_step *step)
 {
-    uint32_t s = step->stage, next = partial->done[s * 3 + PPI_I] + 1;
+    uint32_t s = step->stage, next = partial->done[s].inputs + 1;
     const struct ppi_stage *stage = &problem->stage[s];
-    count(partial, stage, s, PPI_I);
-    partial->ready[s * 2 + 1] = PPI_INFINITE;
-    if (s + 1 == problem->stages && partial->done[s * 3 + PPI_F] > next)
-        partial->ready[s * 2 + 1] = 0;
-    if (s + 1 < problem->stages && partial->done[(s + 1) * 3 + PPI_I] > next)
-        partial->ready[s * 2 + 1] = ends->input[(size_t)(s + 1) * problem->microbatches + next] + stage->backward_delay;
-    if (s > 0)
-        deliver(partial, problem, stage->device, s - 1, PPI_I, next - 1, step->end + stage[-1].backward_delay);
+    count(partial, stage, s, PPSCHED_KIND_I);
+    partial->ready[s].backward = PPI_INFINITE;
+    if (s + 1 == problem->stages && partial->done[s].forwards > next)
+        partial->ready[s].backward = 0;
+    if (s + 1 < problem->stages && partial->done[s + 1].inputs > next)
+        partial->ready[s].backward = ends->backward[(size_t)(s + 1) * problem->microbatches + next] + stage->backward_delay;
+    if (s > 0 && partial->done[s - 1].inputs == next - 1) {
+        partial->ready[s - 1].backward = step->end + stage[-1].backward_delay;
+        tell(partial, problem, stage->device, s - 1);
+    }
 }
 
 void ppi_partial_append(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
@@ -249,12 +253,12 @@ void ppi_partial_append(struct ppi_partial *partial, const struct ppi_problem *p
         partial->start[device] = step->start;
     partial->clock[device] = step->end;
     set_held(partial, device, 0);
-    if (step->kind == PPI_STEP_F)
+    if (step->kind == PPSCHED_KIND_F)
         forward_done(partial, problem, ends, step);
-    if (step->kind == PPI_STEP_I || step->kind == PPI_STEP_B)
+    if (step->kind == PPSCHED_KIND_I || step->kind == PPSCHED_KIND_B)
         input_done(partial, problem, ends, step);
-    if (step->kind == PPI_STEP_W || step->kind == PPI_STEP_B)
-        count(partial, stage, step->stage, PPI_W);
+    if (step->kind == PPSCHED_KIND_W || step->kind == PPSCHED_KIND_B)
+        count(partial, stage, step->stage, PPSCHED_KIND_W);
     renew_device(partial, problem, device);
 }
 

@@ -1,38 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A schedule in the making, by list scheduling: ops are appended to the devices' queues one by one, each as early as it can
- * start. Microbatches of a stage run in ascending order, so counters tell what is done. */
+/* A schedule in the making, on any placement of one copy: ops are put at the ends of the devices' queues one by one, each as
+ * early as it can start. Microbatches of a stage run in ascending order, so counters tell what is done.
+ *
+ * Planners that know what comes next only put; list scheduling also asks what can be next (ppi_partial_append keeps that). */
 #ifndef PPSCHED_SEARCH_PARTIAL_H
 #define PPSCHED_SEARCH_PARTIAL_H
 
+#include "base/checked.h"
 #include "search/problem.h"
 
-/* What may be appended. */
+/* What may be appended: an F, I, W or B. */
 struct ppi_step {
     uint32_t stage;
-    enum ppi_step_kind kind;
+    uint8_t kind;
     double start, end;
+};
+
+/* Ops of a stage that are done; a B is an I and a W. */
+struct ppi_done {
+    uint32_t forwards, inputs, weights;
 };
 
 /* Where all devices stand. Arrays lie in one block, so that a copy is one memcpy. */
 struct ppi_partial {
     double *block;
-    uint64_t *hash;    /* [0] of what is done and held, [1] of the Fs and Is that are done */
-    double *clock;     /* by device: where it stands */
-    double *level;     /* activations that it holds */
-    double *start;     /* where its first op started; negative: nowhere */
-    double *finish;    /* the earliest end of an op that it could run next; infinite: none can be run */
-    double *end;       /* the objective's bound by the device's own work (see outlook.h) */
-    double *chain;     /* and by what must follow its ops elsewhere */
-    double *heads;     /* [stage * 2 + F or I] a lower bound of when the next op starts */
-    double *ready;     /* [stage * 2 + F or I] when the inputs of the next op are there; infinite: not known */
-    uint32_t *done;    /* [stage * 3 + letter] */
+    uint64_t *hash;         /* [0] of what is done and held, [1] of the Fs and Is that are done */
+    double *clock;          /* by device: where it stands */
+    double *level;          /* activations that it holds */
+    double *start;          /* where its first op started; negative: nowhere */
+    double *finish;         /* the earliest end of an op that it could run next; infinite: none can be run */
+    double *end;            /* the objective's bound by the device's own work (see outlook.h) */
+    double *chain;          /* and by what must follow its ops elsewhere */
+    struct ppi_ways *heads; /* by stage: a lower bound of when the next F, I starts */
+    struct ppi_ways *ready; /* when the inputs of the next F, I are there; infinite: not known */
+    struct ppi_done *done;
     uint32_t *blocked; /* by stage: its next F, whenever its inputs come, cannot be the device's next op */
     uint32_t *held;    /* by device: bit i: the next F of its stage in place i waits until the device has run another op */
 };
 
-/* Ends of F and I by stage pass: those that the next stage (stage before) has not used yet are valid. */
+/* Ends of F and of I or B by stage pass: those that the next stage (stage before) has not used yet are valid. */
 struct ppi_ends {
-    double *forward, *input;
+    double *forward, *backward;
 };
 
 size_t ppi_partial_doubles(const struct ppi_problem *problem);
@@ -43,13 +51,30 @@ void ppi_partial_copy(struct ppi_partial *to, const struct ppi_partial *from, co
 void ppi_partial_start(struct ppi_partial *partial, const struct ppi_problem *problem);
 bool ppi_partial_is_complete(const struct ppi_partial *partial, const struct ppi_problem *problem);
 
+/* The microbatch of a stage's next op of a kind. */
+static inline uint32_t ppi_partial_next(const struct ppi_partial *partial, uint32_t stage, uint8_t kind)
+{
+    const struct ppi_done *done = &partial->done[stage];
+    return kind == PPSCHED_KIND_F ? done->forwards : kind == PPSCHED_KIND_W ? done->weights : done->inputs;
+}
+
+/* Notes the end of a step that is about to be appended. */
+static inline void ppi_partial_note_end(const struct ppi_partial *partial, const struct ppi_problem *problem,
+                                        const struct ppi_ends *ends, const struct ppi_step *step)
+{
+    size_t cell = (size_t)step->stage * problem->microbatches + ppi_partial_next(partial, step->stage, step->kind);
+    if (step->kind == PPSCHED_KIND_F)
+        ends->forward[cell] = step->end;
+    else if (step->kind != PPSCHED_KIND_W)
+        ends->backward[cell] = step->end;
+}
+
 /* The device that can end an op first, or PPSCHED_NONE where none can run any. */
 uint32_t ppi_partial_first_to_finish(const struct ppi_partial *partial, const struct ppi_problem *problem);
 
 /* When a step could start; infinite where it cannot be the device's next: its inputs are not known yet, memory does not allow
  * it, or it is held. */
-double ppi_partial_earliest(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage,
-                            enum ppi_step_kind kind);
+double ppi_partial_earliest(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage, uint8_t kind);
 
 /* Whether the Fs left on a device cannot all be held at once: only then may it be better to leave one out for another. */
 bool ppi_partial_is_scarce(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device);

@@ -18,7 +18,7 @@ bool ppi_pattern_suits(const struct ppi_problem *problem)
 
 ppsched_status ppi_pattern_make(struct ppi_pattern *out, const struct ppi_problem *problem, ppsched_error *error)
 {
-    out->start = ppi_allocate(&problem->host, problem->stages, 2 * sizeof *out->start);
+    out->start = ppi_allocate(&problem->host, problem->stages, sizeof *out->start);
     out->slots = ppi_allocate(&problem->host, problem->stages, 2 * sizeof *out->slots);
     return out->start != NULL && out->slots != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the search");
 }
@@ -80,44 +80,43 @@ static double first_room(const struct ppi_slot *slots, uint32_t count, double re
 }
 
 /* Slots taken on a device so far: all its Fs of stages below `stage`, or all its Fs and the Is above. */
-static uint32_t taken(const struct ppi_problem *problem, uint32_t stage, enum ppi_letter letter)
+static uint32_t taken(const struct ppi_problem *problem, uint32_t stage, uint8_t kind)
 {
     const struct ppi_stage *own = &problem->stage[stage];
     uint32_t count = problem->device[own->device].count;
-    return letter == PPI_F ? own->place : count + (count - 1 - own->place);
+    return kind == PPSCHED_KIND_F ? own->place : count + (count - 1 - own->place);
 }
 
-static bool place(struct ppi_pattern *pattern, const struct ppi_problem *problem, uint32_t stage, enum ppi_letter letter,
-                  double ready)
+/* Places an F or I from `*time` on; then that is its end. */
+static bool place(struct ppi_pattern *pattern, const struct ppi_problem *problem, uint32_t stage, uint8_t kind, double *time)
 {
     const struct ppi_stage *own = &problem->stage[stage];
     struct ppi_slot *slots = pattern->slots + 2 * (size_t)problem->device[own->device].first;
-    double duration = letter == PPI_F ? own->duration[PPI_STEP_F] : own->input;
-    uint32_t count = taken(problem, stage, letter);
-    double start = first_room(slots, count, ready, duration, pattern->period);
+    double duration = kind == PPSCHED_KIND_F ? own->duration[PPSCHED_KIND_F] : own->input;
+    uint32_t count = taken(problem, stage, kind);
+    double start = first_room(slots, count, *time, duration, pattern->period);
     if (start < 0)
         return false;
     double at = within(start, pattern->period);
     slots[count] = (struct ppi_slot){at, at + duration};
-    pattern->start[stage * 2 + letter] = start;
+    *(kind == PPSCHED_KIND_F ? &pattern->start[stage].forward : &pattern->start[stage].backward) = start;
+    *time = start + duration;
     return true;
 }
 
 bool ppi_pattern_place(struct ppi_pattern *pattern, const struct ppi_problem *problem, double period)
 {
-    double ready = 0;
+    double time = 0;
     pattern->period = period;
     for (uint32_t s = 0; s < problem->stages; s++) {
-        ready += problem->stage[s].forward_delay;
-        if (!place(pattern, problem, s, PPI_F, ready))
+        time += problem->stage[s].forward_delay;
+        if (!place(pattern, problem, s, PPSCHED_KIND_F, &time))
             return false;
-        ready = pattern->start[s * 2] + problem->stage[s].duration[PPI_STEP_F];
     }
     for (uint32_t s = problem->stages; s-- > 0;) {
-        ready += problem->stage[s].backward_delay;
-        if (!place(pattern, problem, s, PPI_I, ready))
+        time += problem->stage[s].backward_delay;
+        if (!place(pattern, problem, s, PPSCHED_KIND_I, &time))
             return false;
-        ready = pattern->start[s * 2 + 1] + problem->stage[s].input;
     }
     return true;
 }
@@ -125,7 +124,8 @@ bool ppi_pattern_place(struct ppi_pattern *pattern, const struct ppi_problem *pr
 double ppi_pattern_in_flight(const struct ppi_pattern *pattern, const struct ppi_problem *problem, uint32_t stage)
 {
     const struct ppi_stage *own = &problem->stage[stage];
-    double periods = (pattern->start[stage * 2 + 1] + own->input + own->weight - pattern->start[stage * 2]) / pattern->period;
+    double periods = (pattern->start[stage].backward + own->input + own->weight - pattern->start[stage].forward) /
+                     pattern->period;
     double whole = whole_part(periods);
     return periods > whole + 1e-9 ? whole + 1 : whole;
 }
@@ -136,7 +136,7 @@ bool ppi_pattern_fits(const struct ppi_pattern *pattern, const struct ppi_proble
         double level = 0;
         for (uint32_t i = 0; i < problem->device[d].count; i++) {
             uint32_t s = ppi_stage_at(problem, d, i);
-            level += problem->stage[s].memory[PPI_F] * ppi_pattern_in_flight(pattern, problem, s);
+            level += problem->stage[s].memory[PPSCHED_KIND_F] * ppi_pattern_in_flight(pattern, problem, s);
         }
         if (level > problem->device[d].limit)
             return false;

@@ -11,7 +11,7 @@ enum { PPI_PATTERN_MOST_STAGES = 16 }; /* of a device; the work grows with their
 
 struct ppi_pattern {
     double period;
-    double *start;          /* [stage * 2 + F or I] */
+    struct ppi_ways *start; /* by stage: of F and I */
     struct ppi_slot *slots; /* of the device in hand: by stage list, two for each stage */
 };
 

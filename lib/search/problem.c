@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "search/problem.h"
 
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -14,17 +16,14 @@ static double static_memory(const ppsched_config *config, uint32_t stage)
 
 static struct ppi_stage read_stage(const struct ppi_lane *lane)
 {
-    const double *duration = lane->duration, *memory = lane->memory;
     struct ppi_stage stage = {
-        .device = lane->device,
-        .duration = {duration[PPSCHED_KIND_F], duration[PPSCHED_KIND_I], duration[PPSCHED_KIND_W], duration[PPSCHED_KIND_B]},
-        .memory = {memory[PPSCHED_KIND_F], memory[PPSCHED_KIND_I], memory[PPSCHED_KIND_W]},
-        .forward_delay = lane->forward_delay,
-        .backward_delay = lane->backward_delay,
-    };
-    double split = stage.duration[PPI_STEP_I] + stage.duration[PPI_STEP_W], full = stage.duration[PPI_STEP_B];
+        .device = lane->device, .forward_delay = lane->forward_delay, .backward_delay = lane->backward_delay};
+    double input = lane->duration[PPSCHED_KIND_I], full = lane->duration[PPSCHED_KIND_B];
+    double split = input + lane->duration[PPSCHED_KIND_W];
+    memcpy(stage.duration, lane->duration, sizeof stage.duration);
+    memcpy(stage.memory, lane->memory, sizeof stage.memory);
     stage.fuses = full < split * (1 - 1e-9);
-    stage.input = stage.fuses && full < stage.duration[PPI_STEP_I] ? full : stage.duration[PPI_STEP_I];
+    stage.input = stage.fuses && full < input ? full : input;
     stage.weight = (stage.fuses ? full : split) - stage.input;
     return stage;
 }
@@ -53,8 +52,8 @@ static void sum_devices(struct ppi_problem *problem, const ppsched_config *confi
     for (uint32_t s = 0; s < problem->stages; s++) {
         const struct ppi_stage *stage = &problem->stage[s];
         struct ppi_device *device = &problem->device[stage->device];
-        device->work += problem->microbatches * (stage->duration[PPI_STEP_F] + stage->input + stage->weight);
-        device->least += stage->memory[PPI_F];
+        device->work += problem->microbatches * (stage->duration[PPSCHED_KIND_F] + stage->input + stage->weight);
+        device->least += stage->memory[PPSCHED_KIND_F];
         device->fixed += static_memory(config, s);
     }
     for (uint32_t d = 0; d < problem->devices; d++) {
@@ -71,17 +70,17 @@ static void find_tails(struct ppi_problem *problem)
 {
     for (uint32_t s = 0; s < problem->stages; s++) {
         struct ppi_stage *stage = &problem->stage[s];
-        stage->tail[PPI_I] = s == 0 || !problem->by_span ? stage->weight : 0;
+        stage->tail.backward = s == 0 || !problem->by_span ? stage->weight : 0;
         if (s > 0)
-            stage->tail[PPI_I] = ppi_larger(stage->tail[PPI_I],
-                                            stage[-1].backward_delay + stage[-1].input + stage[-1].tail[PPI_I]);
+            stage->tail.backward = ppi_larger(stage->tail.backward,
+                                              stage[-1].backward_delay + stage[-1].input + stage[-1].tail.backward);
     }
     for (uint32_t s = problem->stages; s-- > 0;) {
         struct ppi_stage *stage = &problem->stage[s];
-        stage->tail[PPI_F] = stage->input + stage->tail[PPI_I];
+        stage->tail.forward = stage->input + stage->tail.backward;
         if (s + 1 < problem->stages)
-            stage->tail[PPI_F] = ppi_larger(stage->tail[PPI_F],
-                                            stage[1].forward_delay + stage[1].duration[PPI_STEP_F] + stage[1].tail[PPI_F]);
+            stage->tail.forward = ppi_larger(stage->tail.forward, stage[1].forward_delay + stage[1].duration[PPSCHED_KIND_F] +
+                                                                      stage[1].tail.forward);
     }
 }
 
@@ -91,8 +90,9 @@ static void find_areas(struct ppi_problem *problem)
     double time = 0;
     for (uint32_t s = problem->stages; s-- > 0;) {
         struct ppi_stage *stage = &problem->stage[s];
-        time += stage->duration[PPI_STEP_F] + stage->input;
-        stage->area = stage->memory[PPI_F] * time + (stage->memory[PPI_F] + stage->memory[PPI_I]) * stage->weight;
+        time += stage->duration[PPSCHED_KIND_F] + stage->input;
+        stage->area = stage->memory[PPSCHED_KIND_F] * time +
+                      (stage->memory[PPSCHED_KIND_F] + stage->memory[PPSCHED_KIND_I]) * stage->weight;
         time += stage->forward_delay + (s > 0 ? stage[-1].backward_delay : 0);
     }
 }
@@ -117,6 +117,7 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, const ppsched_config *c
         .stages = config->shape.stages,
         .microbatches = config->shape.microbatches,
         .by_span = by_span,
+        .has_limits = config->values[PPSCHED_MEM_LIMIT].values != NULL,
     };
     struct ppi_costs costs = {0};
     ppsched_status status = ppi_costs_make(&costs, config, placement, error);

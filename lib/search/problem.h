@@ -6,22 +6,26 @@
 
 #include "model/costs.h"
 
-/* The letters of a stage pass. */
-enum ppi_letter { PPI_F, PPI_I, PPI_W, PPI_LETTERS };
+/* The kinds of a stage pass, in the order in which searches look at them. The only alphabet is that of ops. */
+static const uint8_t ppi_kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_W, PPSCHED_KIND_B};
 
-/* What one step of a schedule may be: a letter, or a full backward, which is an I and its W at once. */
-enum ppi_step_kind { PPI_STEP_F, PPI_STEP_I, PPI_STEP_W, PPI_STEP_B, PPI_STEP_KINDS };
+enum { PPI_KINDS = sizeof ppi_kinds / sizeof ppi_kinds[0], PPI_OPS_OF_PASS = 3 /* at most: F, I and W */ };
+
+/* A number for the F of a stage, and one for its backward: I or B. */
+struct ppi_ways {
+    double forward, backward;
+};
 
 struct ppi_stage {
     uint32_t device, place; /* place: its number among its device's stages */
     bool fuses;             /* its B is shorter than I and W */
-    double duration[PPI_STEP_KINDS];
-    double memory[PPI_LETTERS]; /* that each letter adds */
-    double forward_delay;       /* from the stage before */
-    double backward_delay;      /* from the next stage */
-    double input, weight;       /* the least times of a backward: until the stage before can go on, and from there on */
-    double tail[2];             /* the objective ends at least this long after an F, an I */
-    double area;                /* memory of a stage pass times the least time for which it is held */
+    double duration[PPI_COMPUTE_KINDS];
+    double memory[PPI_COMPUTE_KINDS]; /* that an op of each kind adds */
+    double forward_delay;             /* from the stage before */
+    double backward_delay;            /* from the next stage */
+    double input, weight;             /* the least times of a backward: until the stage before can go on, and from there on */
+    struct ppi_ways tail;             /* the objective ends at least this long after an F, an I */
+    double area;                      /* memory of a stage pass times the least time for which it is held */
 };
 
 /* What one device is to the problem. */
@@ -36,7 +40,8 @@ struct ppi_device {
 struct ppi_problem {
     struct ppi_host host;
     uint32_t devices, stages, microbatches;
-    bool by_span; /* the objective: longest device span, else makespan */
+    bool by_span;    /* the objective: longest device span, else makespan */
+    bool has_limits; /* of memory, on any device */
     struct ppi_stage *stage;
     struct ppi_device *device;
     uint32_t *stage_list;

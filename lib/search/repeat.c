@@ -6,32 +6,6 @@
 
 enum { RULES = 6 };
 
-/* What the list schedules need. */
-struct room {
-    struct ppi_pattern pattern;
-    struct ppi_dispatch_room dispatch;
-    struct ppi_orders candidate;
-};
-
-static ppsched_status make_room(struct room *room, const struct ppi_problem *problem, const struct ppi_orders *orders,
-                                ppsched_error *error)
-{
-    ppsched_status status = ppi_pattern_make(&room->pattern, problem, error);
-    if (status == PPSCHED_OK)
-        status = ppi_dispatch_room_make(&room->dispatch, problem, error);
-    if (status == PPSCHED_OK)
-        status = ppi_orders_like(&room->candidate, orders, error);
-    return status;
-}
-
-static void clear_room(struct room *room, const struct ppi_problem *problem)
-{
-    if (room->candidate.first != NULL)
-        ppi_orders_clear(&room->candidate);
-    ppi_dispatch_room_clear(&room->dispatch, problem);
-    ppi_pattern_clear(&room->pattern, problem);
-}
-
 /* The shortest period, of some that grow, of a pattern that fits the limits; or of one where a microbatch has the devices for
  * itself. */
 static double longest_period(struct ppi_pattern *pattern, const struct ppi_problem *problem, double least)
@@ -53,45 +27,44 @@ static bool may_hold_back(const struct ppi_problem *problem)
 }
 
 /* All rules for one pattern. */
-static void dispatch_all(struct room *room, const struct ppi_problem *problem, double least, struct ppi_orders *orders,
-                         double *objective)
+static void dispatch_all(struct ppi_attempt *attempt, struct ppi_dispatch_room *room, const struct ppi_pattern *pattern,
+                         double least)
 {
     const double lags[] = {0, least, PPI_INFINITE};
-    int step = may_hold_back(problem) ? 1 : 2;
+    int step = may_hold_back(&attempt->problem) ? 1 : 2;
     for (int rule = 0; rule < RULES; rule += step) {
         struct ppi_dispatch dispatch = {.weight_lag = lags[rule / 2], .holds_back = rule % 2 == 1};
-        double reached = ppi_dispatch(&room->dispatch, problem, &room->pattern, &dispatch, &room->candidate);
-        if (reached >= *objective)
-            continue;
-        *objective = reached;
-        ppi_orders_copy(orders, &room->candidate);
+        ppi_attempt_keep(attempt, ppi_dispatch(room, &attempt->problem, pattern, &dispatch, &attempt->candidate));
     }
 }
 
-static ppsched_status repeat_all(struct room *room, const struct ppi_problem *problem, int periods, double goal,
-                                 struct ppi_watch *watch, struct ppi_orders *orders, double *objective, ppsched_error *error)
+static ppsched_status repeat_all(struct ppi_attempt *attempt, struct ppi_dispatch_room *room, struct ppi_pattern *pattern,
+                                 int periods, ppsched_error *error)
 {
-    double least = ppi_pattern_least_period(problem), most = 1.1 * longest_period(&room->pattern, problem, least);
-    for (int i = 0; i<periods && * objective> goal; i++) {
-        ppsched_status status = ppi_watch_report(watch, (double)i / periods, error);
-        if (status != PPSCHED_OK)
-            return status;
-        if (ppi_pattern_place(&room->pattern, problem, least + (most - least) * i / (periods - 1)))
-            dispatch_all(room, problem, least, orders, objective);
-        watch->best = *objective < watch->best ? *objective : watch->best;
+    const struct ppi_problem *problem = &attempt->problem;
+    double least = ppi_pattern_least_period(problem), most = 1.1 * longest_period(pattern, problem, least);
+    ppsched_status status = PPSCHED_OK;
+    for (int i = 0; i < periods && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); i++) {
+        status = ppi_watch_report(&attempt->watch, (double)i / periods, error);
+        if (status == PPSCHED_OK && ppi_pattern_place(pattern, problem, least + (most - least) * i / (periods - 1)))
+            dispatch_all(attempt, room, pattern, least);
     }
-    return PPSCHED_OK;
+    return status;
 }
 
-ppsched_status ppi_repeat(const struct ppi_problem *problem, int periods, double goal, struct ppi_watch *watch,
-                          struct ppi_orders *orders, double *objective, ppsched_error *error)
+ppsched_status ppi_repeat(struct ppi_attempt *attempt, int periods, ppsched_error *error)
 {
-    struct room room = {0};
+    const struct ppi_problem *problem = &attempt->problem;
+    struct ppi_dispatch_room room = {0};
+    struct ppi_pattern pattern = {0};
     if (!ppi_pattern_suits(problem))
         return PPSCHED_OK;
-    ppsched_status status = make_room(&room, problem, orders, error);
+    ppsched_status status = ppi_pattern_make(&pattern, problem, error);
     if (status == PPSCHED_OK)
-        status = repeat_all(&room, problem, periods, goal, watch, orders, objective, error);
-    clear_room(&room, problem);
+        status = ppi_dispatch_room_make(&room, problem, error);
+    if (status == PPSCHED_OK)
+        status = repeat_all(attempt, &room, &pattern, periods, error);
+    ppi_dispatch_room_clear(&room, problem);
+    ppi_pattern_clear(&pattern, problem);
     return status;
 }

@@ -4,12 +4,9 @@
 #ifndef PPSCHED_SEARCH_REPEAT_H
 #define PPSCHED_SEARCH_REPEAT_H
 
-#include "search/orders.h"
-#include "search/problem.h"
-#include "search/watch.h"
+#include "search/attempt.h"
 
-/* Replaces `orders` where a schedule is shorter than `*objective`, and lowers that; stops at `goal`. Two periods at least. */
-ppsched_status ppi_repeat(const struct ppi_problem *problem, int periods, double goal, struct ppi_watch *watch,
-                          struct ppi_orders *orders, double *objective, ppsched_error *error);
+/* Keeps what is shorter than the best so far. Two periods at least. */
+ppsched_status ppi_repeat(struct ppi_attempt *attempt, int periods, ppsched_error *error);
 
 #endif

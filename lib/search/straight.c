@@ -10,36 +10,30 @@ static void follow(struct ppi_pattern *pattern, const struct ppi_problem *proble
 {
     double time = 0;
     for (uint32_t s = 0; s < problem->stages; s++) {
-        pattern->start[s * 2] = time += problem->stage[s].forward_delay;
-        time += problem->stage[s].duration[PPI_STEP_F];
+        pattern->start[s].forward = time += problem->stage[s].forward_delay;
+        time += problem->stage[s].duration[PPSCHED_KIND_F];
     }
     for (uint32_t s = problem->stages; s-- > 0;) {
-        pattern->start[s * 2 + 1] = time += problem->stage[s].backward_delay;
+        pattern->start[s].backward = time += problem->stage[s].backward_delay;
         time += problem->stage[s].input;
     }
     pattern->period = ppi_pattern_least_period(problem);
 }
 
-/* Each W either as soon as its turn comes, or where nothing else can be run: the better. */
-static double dispatch_both(struct ppi_dispatch_room *room, const struct ppi_problem *problem,
-                            const struct ppi_pattern *pattern, struct ppi_orders *out)
+ppsched_status ppi_straight(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    const struct ppi_dispatch soon = {.weight_lag = 0}, late = {.weight_lag = PPI_INFINITE};
-    double first = ppi_dispatch(room, problem, pattern, &soon, out), second = ppi_dispatch(room, problem, pattern, &late, out);
-    return first < second ? ppi_dispatch(room, problem, pattern, &soon, out) : second;
-}
-
-ppsched_status ppi_straight(const struct ppi_problem *problem, struct ppi_orders *out, double *objective, ppsched_error *error)
-{
+    const struct ppi_problem *problem = &attempt->problem;
+    const struct ppi_dispatch late = {.weight_lag = PPI_INFINITE}, soon = {.weight_lag = 0};
     struct ppi_pattern pattern = {0};
     struct ppi_dispatch_room room = {0};
     ppsched_status status = ppi_pattern_make(&pattern, problem, error);
     if (status == PPSCHED_OK)
         status = ppi_dispatch_room_make(&room, problem, error);
-    if (status == PPSCHED_OK) {
+    if (status == PPSCHED_OK) { /* each W either where nothing else can be run, or as soon as its turn comes */
         follow(&pattern, problem);
-        *objective = dispatch_both(&room, problem, &pattern, out);
-        if (!ppi_is_finite(*objective))
+        ppi_attempt_keep(attempt, ppi_dispatch(&room, problem, &pattern, &late, &attempt->candidate));
+        ppi_attempt_keep(attempt, ppi_dispatch(&room, problem, &pattern, &soon, &attempt->candidate));
+        if (!ppi_is_finite(attempt->objective))
             status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     }
     ppi_dispatch_room_clear(&room, problem);

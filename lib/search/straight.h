@@ -3,10 +3,9 @@
 #ifndef PPSCHED_SEARCH_STRAIGHT_H
 #define PPSCHED_SEARCH_STRAIGHT_H
 
-#include "search/orders.h"
-#include "search/problem.h"
+#include "search/attempt.h"
 
-/* Fills `out` and sets `*objective`. The problem must have a schedule that fits. RANGE where times overflow. */
-ppsched_status ppi_straight(const struct ppi_problem *problem, struct ppi_orders *out, double *objective, ppsched_error *error);
+/* Keeps it where it is shorter than the best so far. The problem must have a schedule that fits. RANGE where times overflow. */
+ppsched_status ppi_straight(struct ppi_attempt *attempt, ppsched_error *error);
 
 #endif

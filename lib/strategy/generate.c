@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "strategy/strategy.h"
 
-ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_strategy *strategy, const char *format, ...)
+ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_task *task, const char *format, ...)
 {
     char reason[sizeof error->message];
     va_list arguments;
@@ -18,7 +18,17 @@ ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_strategy *strat
     va_start(arguments, format);
     ppi_format(reason, sizeof reason, format, arguments);
     va_end(arguments);
-    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: %s", strategy->name, reason);
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: %s", task->strategy->name, reason);
+}
+
+/* --- the task --- */
+
+const struct ppi_option_row *ppi_option_for(const struct ppi_strategy *strategy, enum ppi_role role)
+{
+    for (uint32_t i = 0; i < strategy->option_count; i++)
+        if (strategy->options[i].role == role)
+            return &strategy->options[i];
+    return NULL;
 }
 
 static ppsched_status unknown_option(const struct ppi_strategy *strategy, const char *name, ppsched_error *error)
@@ -89,27 +99,27 @@ static ppsched_status read_options(struct ppi_task *task, const struct ppi_strat
     return PPSCHED_OK;
 }
 
-/* The caller's choice of a placement, if he made one, must be the strategy's. */
-static ppsched_status check_placement(const struct ppi_strategy *strategy, int32_t placement, const ppsched_config *config,
-                                      ppsched_error *error)
+/* A placement of the caller's choice, where there is one, must be the strategy's. */
+static ppsched_status check_placement(const struct ppi_task *task, const ppsched_config *config, ppsched_error *error)
 {
-    if (ppi_config_allows(config, placement))
+    if (ppi_config_allows(config, task->placement))
         return PPSCHED_OK;
-    if (placement == PPSCHED_PLACEMENT_MAP)
-        return ppi_refuse(error, strategy, "placement map needs a config with the device of each stage");
-    return ppi_refuse(error, strategy, "needs %s placement, not %s", ppi_placement_name(placement),
+    if (task->placement == PPSCHED_PLACEMENT_MAP)
+        return ppi_refuse(error, task, "placement map needs a config with the device of each stage");
+    return ppi_refuse(error, task, "needs %s placement, not %s", ppi_placement_name(task->placement),
                       ppi_placement_name(config->placement));
 }
 
-ppsched_status ppi_serve(const struct ppi_strategy *strategy, struct ppi_task *task, ppsched_error *error)
+ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
 {
+    const struct ppi_strategy *strategy = task->strategy;
     const struct ppi_shape *shape = &task->shape;
     if (strategy->chunks != 0 && shape->stages != strategy->chunks * shape->devices)
-        return ppi_refuse(error, strategy, "needs %u stage%s per device, not %u stages on %u devices", strategy->chunks,
+        return ppi_refuse(error, task, "needs %u stage%s per device, not %u stages on %u devices", strategy->chunks,
                           strategy->chunks == 1 ? "" : "s", shape->stages, shape->devices);
     if (strategy->placement != PPSCHED_PLACEMENT_DEFAULT && shape->stages % shape->devices != 0)
-        return ppi_refuse(error, strategy, "needs a multiple of %u stages on %u devices, not %u", shape->devices,
-                          shape->devices, shape->stages);
+        return ppi_refuse(error, task, "needs a multiple of %u stages on %u devices, not %u", shape->devices, shape->devices,
+                          shape->stages);
     task->chunks = shape->stages / shape->devices;
     task->run = strategy->flushes ? shape->microbatches : ppi_total_microbatches(shape);
     return strategy->fits != NULL ? strategy->fits(task, error) : PPSCHED_OK;
@@ -118,33 +128,35 @@ ppsched_status ppi_serve(const struct ppi_strategy *strategy, struct ppi_task *t
 ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *strategy, const ppsched_config *config,
                              ppsched_error *error)
 {
-    struct ppi_task task = {.shape = config->shape};
+    struct ppi_task task = {.strategy = strategy, .shape = config->shape};
     char nearest[200];
     ppsched_error reason;
     ppsched_status status = read_options(&task, strategy, config, error);
     if (status == PPSCHED_OK) {
         task.placement = strategy->place != NULL ? strategy->place(&task, config) : strategy->placement;
-        status = check_placement(strategy, task.placement, config, error);
+        status = check_placement(&task, config, error);
     }
     if (status != PPSCHED_OK)
         return status;
-    status = ppi_serve(strategy, &task, &reason);
+    status = ppi_serve(&task, &reason);
     if (status == PPSCHED_OK) {
         *out = task;
         return PPSCHED_OK;
     }
     if (error == NULL)
         return status;
-    ppi_suggest(nearest, sizeof nearest, strategy, &task);
+    ppi_suggest(nearest, sizeof nearest, &task);
     return ppi_fail(error, status, "%s%s", reason.message, nearest);
 }
 
-static void put_ops(ppsched_builder *builder, const struct ppi_strategy *strategy, const struct ppi_task *task)
+/* --- the ops --- */
+
+static void put_ops(ppsched_builder *builder, const struct ppi_task *task)
 {
     for (uint32_t d = 0; d < task->shape.devices; d++) {
         struct ppi_pen pen = ppi_pen_open(builder, d);
         for (; pen.first_microbatch < ppi_total_microbatches(&task->shape); pen.first_microbatch += task->run)
-            strategy->order(task, d, &pen);
+            task->strategy->order(task, d, &pen);
         ppi_pen_close(builder, d, &pen);
     }
 }
@@ -164,47 +176,60 @@ static ppsched_status put_planned(ppsched_builder *builder, const struct ppi_tas
     return status;
 }
 
-/* `config` may be changed. */
-static ppsched_status search(ppsched_builder *builder, const struct ppi_strategy *strategy, const struct ppi_task *task,
-                             ppsched_config *config, ppsched_error *error)
+/* Plans one iteration; `config` has one. The attempt is the caller's to clear. */
+static ppsched_status plan(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config,
+                           ppsched_error *error)
 {
-    struct ppi_orders orders;
-    struct ppi_watch watch = ppi_watch_start(config);
-    config->shape.iterations = 1;
-    ppsched_status status = ppi_orders_make(&orders, &config->host, &config->shape, &builder->placement, error);
+    const struct ppi_strategy *strategy = task->strategy;
+    const struct ppi_option_row *objective = ppi_option_for(strategy, PPI_ROLE_OBJECTIVE);
+    bool by_span = objective == NULL || task->option[objective - strategy->options] == PPI_BY_SPAN;
+    ppsched_status status = ppi_attempt_make(out, task, strategy->name, config, task->placement, by_span, error);
     if (status != PPSCHED_OK)
         return status;
-    status = strategy->plan(task, config, &watch, &orders, error);
-    if (status == PPSCHED_OK) /* whoever listens sees the end, and may still say no */
-        status = ppi_watch_report(&watch, 1, error);
-    if (status == PPSCHED_OK)
-        status = put_planned(builder, task, &orders, error);
-    ppi_orders_clear(&orders);
+    status = strategy->plan(out, error);
+    if (status != PPSCHED_OK)
+        ppi_attempt_clear(out);
     return status;
 }
 
-static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_strategy *strategy, const struct ppi_task *task,
-                               const ppsched_config *config, ppsched_error *error)
+/* `config` may be changed. */
+static ppsched_status search(ppsched_builder *builder, const struct ppi_task *task, ppsched_config *config,
+                             ppsched_error *error)
+{
+    struct ppi_attempt attempt;
+    config->shape.iterations = 1;
+    ppsched_status status = plan(&attempt, task, config, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = ppi_watch_report(&attempt.watch, 1, error); /* whoever listens sees the end, and may still say no */
+    if (status == PPSCHED_OK)
+        status = put_planned(builder, task, &attempt.best, error);
+    ppi_attempt_clear(&attempt);
+    return status;
+}
+
+static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_task *task, const ppsched_config *config,
+                               ppsched_error *error)
 {
     ppsched_config *own = NULL;
     ppsched_status status = ppi_config_copy(&own, config, error);
     if (status == PPSCHED_OK)
-        status = search(builder, strategy, task, own, error);
+        status = search(builder, task, own, error);
     ppi_config_destroy(own);
     return status;
 }
 
-static ppsched_status fill(ppsched_builder *builder, const struct ppi_strategy *strategy, const struct ppi_task *task,
-                           const ppsched_config *config, ppsched_error *error)
+static ppsched_status fill(ppsched_builder *builder, const struct ppi_task *task, const ppsched_config *config,
+                           ppsched_error *error)
 {
-    size_t kinds = strategy->splits_backward ? 3 : 2;
+    size_t kinds = task->strategy->splits_backward ? 3 : 2;
     ppsched_status status = PPSCHED_OK;
     if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have as many stages */
         status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_microbatches(&task->shape), error);
-    if (status == PPSCHED_OK && strategy->plan != NULL)
-        return plan_ops(builder, strategy, task, config, error);
+    if (status == PPSCHED_OK && task->strategy->plan != NULL)
+        return plan_ops(builder, task, config, error);
     if (status == PPSCHED_OK)
-        put_ops(builder, strategy, task);
+        put_ops(builder, task);
     return status;
 }
 
@@ -220,9 +245,76 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
         return status;
     builder->flushes = strategy->flushes;
     builder->weight_versions = config->weight_versions != 0 ? config->weight_versions : strategy->weight_versions;
-    status = fill(builder, strategy, &task, config, error);
+    status = fill(builder, &task, config, error);
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(out, builder, error);
     ppi_builder_destroy(builder);
     return status;
+}
+
+/* --- other strategies as candidates --- */
+
+/* Replaces each full backward by an I and its W, from the back on, where there is room. */
+static void split_backwards(ppsched_op *ops, size_t *count)
+{
+    size_t added = 0;
+    for (size_t i = 0; i < *count; i++) {
+        ops[i].flags = 0;
+        added += ops[i].kind == PPSCHED_KIND_B;
+    }
+    for (size_t i = *count, to = *count + added; i-- > 0;) {
+        bool full = ops[i].kind == PPSCHED_KIND_B;
+        ops[--to] = ops[i];
+        if (!full)
+            continue;
+        ops[to].kind = PPSCHED_KIND_W;
+        ops[--to] = ops[i];
+        ops[to].kind = PPSCHED_KIND_I;
+    }
+    *count += added;
+}
+
+/* A rule's ops of one run. */
+static void put_run(const struct ppi_task *task, struct ppi_orders *out)
+{
+    for (uint32_t d = 0; d < out->devices; d++) {
+        ppsched_op *ops = out->ops + out->first[d];
+        struct ppi_pen pen = {ops, out->ops + out->first[d + 1], 0};
+        task->strategy->order(task, d, &pen);
+        out->count[d] = (size_t)(pen.next - ops);
+    }
+}
+
+/* Those of a strategy that plans, in an attempt of its own. */
+static ppsched_status plan_run(const struct ppi_task *task, const ppsched_config *config, struct ppi_orders *out,
+                               ppsched_error *error)
+{
+    struct ppi_attempt attempt;
+    ppsched_status status = plan(&attempt, task, config, error);
+    if (status != PPSCHED_OK)
+        return status;
+    struct ppi_orders planned = attempt.best;
+    attempt.best = *out;
+    *out = planned;
+    ppi_attempt_clear(&attempt);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *other, ppsched_error *error)
+{
+    struct ppi_task task = *attempt->task;
+    struct ppi_orders *orders = &attempt->candidate;
+    ppsched_status status = PPSCHED_OK;
+    task.strategy = other;
+    for (uint32_t i = 0; i < other->option_count; i++)
+        task.option[i] = other->options[i].fallback(&task.shape);
+    if (!ppi_serves(&task))
+        return PPSCHED_OK;
+    if (other->order != NULL)
+        put_run(&task, orders);
+    else
+        status = plan_run(&task, attempt->config, orders, error);
+    for (uint32_t d = 0; d < orders->devices && status == PPSCHED_OK; d++)
+        split_backwards(orders->ops + orders->first[d], &orders->count[d]);
+    return status == PPSCHED_OK ? ppi_attempt_offer(attempt, error) : status;
 }

@@ -4,31 +4,12 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "strategy/table.h"
+#include "strategy/descriptors.h"
 
 static const struct ppi_strategy *const table[] = {
-    &ppi_gpipe,
-    &ppi_1f1b,
-    &ppi_eager_1f1b,
-    &ppi_1f1b_no_flush,
-    &ppi_eager_1f1b_no_flush,
-    &ppi_1f1b_overlap,
-    &ppi_looped_bfs,
-    &ppi_interleaved_1f1b,
-    &ppi_interleaved_1f1b_overlap,
-    &ppi_interleaved_zb,
-    &ppi_zb_h1,
-    &ppi_zb_h2,
-    &ppi_zbv,
-    &ppi_v_1f1b,
-    &ppi_dualpipe_v,
-    &ppi_dualpipe,
-    &ppi_zb_auto,
-    &ppi_zbv_auto,
-    &ppi_v_half,
-    &ppi_v_min,
-    &ppi_v_search,
-    &ppi_auto,
+#define PPI_STRATEGY(name, file) &ppi_##name,
+#include "strategy/list.h"
+#undef PPI_STRATEGY
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };

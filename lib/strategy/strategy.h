@@ -5,13 +5,19 @@
 #define PPSCHED_STRATEGY_STRATEGY_H
 
 #include "model/builder.h"
-#include "search/orders.h"
-#include "search/watch.h"
+#include "search/attempt.h"
 
 enum { PPI_MOST_OPTIONS = 4 };
 
+/* What an option means to those who set it for the caller, such as a plan. */
+enum ppi_role { PPI_ROLE_NONE, PPI_ROLE_GROUP_SIZE, PPI_ROLE_PLACEMENT, PPI_ROLE_OBJECTIVE, PPI_ROLE_EFFORT };
+
+/* The objective's values. */
+enum { PPI_BY_SPAN, PPI_BY_MAKESPAN };
+
 struct ppi_option_row {
     const char *name, *default_text, *text;
+    enum ppi_role role;
     int64_t minimum, maximum;
     int64_t (*fallback)(const struct ppi_shape *shape); /* the value where none is set */
     const char *const *choices; /* where it takes one of these names, whose number is its value; else NULL */
@@ -19,6 +25,7 @@ struct ppi_option_row {
 
 /* What a strategy is asked for: one run of it. */
 struct ppi_task {
+    const struct ppi_strategy *strategy;
     struct ppi_shape shape;
     int32_t placement;
     uint32_t chunks; /* V, stages per device */
@@ -34,6 +41,7 @@ struct ppi_strategy {
     uint32_t chunks;   /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions;
     bool splits_backward, flushes;
+    bool searches_long; /* milliseconds to seconds: plans leave it out unless they are given an effort */
     const struct ppi_option_row *options;
     uint32_t option_count;
 
@@ -43,10 +51,8 @@ struct ppi_strategy {
     /* A fixed rule: puts one device's ops of one run, microbatches 0 to run - 1. */
     void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen);
 
-    /* Or a search: fills in all devices' ops of one run. `config` has one iteration. REFUSED where nothing fits the memory
-     * limit. */
-    ppsched_status (*plan)(const struct ppi_task *task, const ppsched_config *config, struct ppi_watch *watch,
-                           struct ppi_orders *orders, ppsched_error *error);
+    /* Or a search: keeps its best schedule of one run in the attempt. REFUSED where nothing fits the memory limit. */
+    ppsched_status (*plan)(struct ppi_attempt *attempt, ppsched_error *error);
 
     /* The task's placement where `placement` is DEFAULT: from the options and the config. */
     int32_t (*place)(const struct ppi_task *task, const ppsched_config *config);
@@ -59,16 +65,19 @@ uint32_t ppi_strategy_count(void);
 /* By name or alias. UNKNOWN_STRATEGY names the nearest. */
 ppsched_status ppi_strategy_find(const char *name, uint32_t *out, ppsched_error *error);
 
-/* Whether placement, stages per device and the strategy's own rule allow a task; fills in its `chunks` and `run`. */
-ppsched_status ppi_serve(const struct ppi_strategy *strategy, struct ppi_task *task, ppsched_error *error);
+/* The option with a role; NULL where the strategy has none. */
+const struct ppi_option_row *ppi_option_for(const struct ppi_strategy *strategy, enum ppi_role role);
 
-static inline bool ppi_serves(const struct ppi_strategy *strategy, struct ppi_task *task, ppsched_error *error)
+/* Whether placement, stages per device and the strategy's own rule allow a task; fills in its `chunks` and `run`. */
+ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error);
+
+static inline bool ppi_serves(struct ppi_task *task)
 {
-    return ppi_serve(strategy, task, error) == PPSCHED_OK;
+    return ppi_serve(task, NULL) == PPSCHED_OK;
 }
 
 /* Writes "; nearest: ..." with sizes that the strategy serves, or an empty text where none are near. */
-void ppi_suggest(char *buffer, size_t capacity, const struct ppi_strategy *strategy, const struct ppi_task *task);
+void ppi_suggest(char *buffer, size_t capacity, const struct ppi_task *task);
 
 /* Reads the config's options for a strategy and asks whether it fits. */
 ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *strategy, const ppsched_config *config,
@@ -78,7 +87,11 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
 ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
                             ppsched_error *error);
 
-/* For `fits`: REFUSED, "<name>: <message>". */
-ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_strategy *strategy, const char *format, ...);
+/* Offers another strategy's schedule for the same problem, whatever the costs are, as a candidate: a full backward as I with its
+ * W behind it, pairs one op behind the other. Passed over where that strategy does not serve the sizes. */
+ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *other, ppsched_error *error);
+
+/* REFUSED, "<strategy's name>: <message>". */
+ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_task *task, const char *format, ...);
 
 #endif

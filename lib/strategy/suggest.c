@@ -44,69 +44,68 @@ static void add_one_or_two(struct text *text, int64_t below, int64_t above, cons
         add(text, "%lld %s", (long long)(below != 0 ? below : above), what);
 }
 
-static bool serves_with(const struct ppi_strategy *strategy, struct ppi_task task, int64_t microbatches)
+static bool serves_with(struct ppi_task task, int64_t microbatches)
 {
     if (microbatches < 1 || microbatches > PPSCHED_MAX_CELLS / task.shape.stages / task.shape.iterations)
         return false;
     task.shape.microbatches = (uint32_t)microbatches;
-    return ppi_serves(strategy, &task, NULL);
+    return ppi_serves(&task);
 }
 
 /* The nearest numbers of microbatches below and above that work; 0 where none is in reach. */
-static void nearest_microbatches(const struct ppi_strategy *strategy, const struct ppi_task *task, int64_t *below,
-                                 int64_t *above)
+static void nearest_microbatches(const struct ppi_task *task, int64_t *below, int64_t *above)
 {
     int64_t asked = task->shape.microbatches;
     *below = *above = 0;
     for (int64_t step = 1; step <= reach_of(task) && (*below == 0 || *above == 0); step++) {
-        if (*below == 0 && serves_with(strategy, *task, asked - step))
+        if (*below == 0 && serves_with(*task, asked - step))
             *below = asked - step;
-        if (*above == 0 && serves_with(strategy, *task, asked + step))
+        if (*above == 0 && serves_with(*task, asked + step))
             *above = asked + step;
     }
 }
 
-static void try_microbatches(const struct ppi_strategy *strategy, const struct ppi_task *task, struct text *text)
+static void try_microbatches(const struct ppi_task *task, struct text *text)
 {
     int64_t below, above;
-    nearest_microbatches(strategy, task, &below, &above);
+    nearest_microbatches(task, &below, &above);
     if (below != 0 || above != 0)
         add_one_or_two(text, below, above, "microbatches");
 }
 
-static bool serves_with_option(const struct ppi_strategy *strategy, struct ppi_task task, uint32_t option, int64_t value)
+static bool serves_with_option(struct ppi_task task, uint32_t option, int64_t value)
 {
-    if (value < strategy->options[option].minimum || value > strategy->options[option].maximum)
+    if (value < task.strategy->options[option].minimum || value > task.strategy->options[option].maximum)
         return false;
     task.option[option] = value;
-    return ppi_serves(strategy, &task, NULL);
+    return ppi_serves(&task);
 }
 
 /* The nearest value of an option that works, or -1. */
-static int64_t nearest_value(const struct ppi_strategy *strategy, const struct ppi_task *task, uint32_t option)
+static int64_t nearest_value(const struct ppi_task *task, uint32_t option)
 {
     int64_t asked = task->option[option];
     for (int64_t step = 1; step <= reach_of(task); step++)
         for (int sign = -1; sign <= 1; sign += 2)
-            if (serves_with_option(strategy, *task, option, asked + sign * step))
+            if (serves_with_option(*task, option, asked + sign * step))
                 return asked + sign * step;
     return -1;
 }
 
-static void try_option(const struct ppi_strategy *strategy, const struct ppi_task *task, uint32_t option, struct text *text)
+static void try_option(const struct ppi_task *task, uint32_t option, struct text *text)
 {
-    int64_t value = nearest_value(strategy, task, option);
+    int64_t value = nearest_value(task, option);
     if (value < 0)
         return;
     begin_alternative(text);
-    add(text, "%s %lld", strategy->options[option].name, (long long)value);
+    add(text, "%s %lld", task->strategy->options[option].name, (long long)value);
 }
 
 /* Stages that the placement and the strategy can have with the task's devices, at or next to those asked for. */
-static void stage_candidates(const struct ppi_strategy *strategy, const struct ppi_task *task, int64_t out[2])
+static void stage_candidates(const struct ppi_task *task, int64_t out[2])
 {
     int64_t devices = task->shape.devices, whole = task->shape.stages / devices;
-    int64_t chunks = task->placement == PPSCHED_PLACEMENT_LINEAR ? 1 : strategy->chunks;
+    int64_t chunks = task->placement == PPSCHED_PLACEMENT_LINEAR ? 1 : task->strategy->chunks;
     out[0] = (chunks != 0 ? chunks : whole) * devices;
     out[1] = (chunks != 0 ? chunks : whole + 1) * devices;
 }
@@ -119,13 +118,13 @@ static bool with_stages(struct ppi_task *task, int64_t stages)
     return true;
 }
 
-static void try_stages(const struct ppi_strategy *strategy, const struct ppi_task *task, struct text *text)
+static void try_stages(const struct ppi_task *task, struct text *text)
 {
     int64_t stages[2], found[2] = {0, 0};
-    stage_candidates(strategy, task, stages);
+    stage_candidates(task, stages);
     for (int i = 0; i < 2; i++) {
         struct ppi_task changed = *task;
-        if (with_stages(&changed, stages[i]) && ppi_serves(strategy, &changed, NULL))
+        if (with_stages(&changed, stages[i]) && ppi_serves(&changed))
             found[i] = stages[i];
     }
     if (found[0] != 0 || found[1] != 0)
@@ -133,27 +132,27 @@ static void try_stages(const struct ppi_strategy *strategy, const struct ppi_tas
 }
 
 /* The devices that these stages suit, for a strategy with a number of stages a device. */
-static void try_devices(const struct ppi_strategy *strategy, const struct ppi_task *task, struct text *text)
+static void try_devices(const struct ppi_task *task, struct text *text)
 {
     struct ppi_task changed = *task;
-    if (strategy->chunks == 0 || task->shape.stages % strategy->chunks != 0 ||
-        task->shape.stages / strategy->chunks == task->shape.devices)
+    if (task->strategy->chunks == 0 || task->shape.stages % task->strategy->chunks != 0 ||
+        task->shape.stages / task->strategy->chunks == task->shape.devices)
         return;
-    changed.shape.devices = task->shape.stages / strategy->chunks;
-    if (!ppi_serves(strategy, &changed, NULL))
+    changed.shape.devices = task->shape.stages / task->strategy->chunks;
+    if (!ppi_serves(&changed))
         return;
     begin_alternative(text);
     add(text, "%u devices", changed.shape.devices);
 }
 
 /* Devices and stages are set; the rest is to be found. True where something works. */
-static bool try_rest(const struct ppi_strategy *strategy, struct ppi_task *task, struct text *text)
+static bool try_rest(struct ppi_task *task, struct text *text)
 {
     int64_t below = 0, above = task->shape.microbatches, value = -1;
-    if (!ppi_serves(strategy, task, NULL))
-        nearest_microbatches(strategy, task, &below, &above);
-    if (below == 0 && above == 0 && strategy->option_count > 0)
-        value = nearest_value(strategy, task, 0);
+    if (!ppi_serves(task))
+        nearest_microbatches(task, &below, &above);
+    if (below == 0 && above == 0 && task->strategy->option_count > 0)
+        value = nearest_value(task, 0);
     if (below == 0 && above == 0 && value < 0)
         return false;
     begin_alternative(text);
@@ -161,35 +160,35 @@ static bool try_rest(const struct ppi_strategy *strategy, struct ppi_task *task,
     if (value < 0)
         add(text, "%lld microbatches", (long long)(above != 0 ? above : below));
     else
-        add(text, "%s %lld", strategy->options[0].name, (long long)value);
+        add(text, "%s %lld", task->strategy->options[0].name, (long long)value);
     return true;
 }
 
 /* More devices, as many stages as they need, and the nearest number of microbatches, or the first option: the last resort. */
-static void try_all(const struct ppi_strategy *strategy, const struct ppi_task *task, struct text *text)
+static void try_all(const struct ppi_task *task, struct text *text)
 {
     for (uint32_t more = 0; more < 4; more++) {
         struct ppi_task changed = *task;
         int64_t stages[2];
         changed.shape.devices += more;
-        stage_candidates(strategy, &changed, stages);
+        stage_candidates(&changed, stages);
         for (int i = 0; i < 2; i++) {
             with_stages(&changed, stages[i]);
-            if (try_rest(strategy, &changed, text))
+            if (try_rest(&changed, text))
                 return;
         }
     }
 }
 
-void ppi_suggest(char *buffer, size_t capacity, const struct ppi_strategy *strategy, const struct ppi_task *task)
+void ppi_suggest(char *buffer, size_t capacity, const struct ppi_task *task)
 {
     struct text text = {buffer, capacity, 0};
     buffer[0] = '\0';
-    try_microbatches(strategy, task, &text);
-    for (uint32_t option = 0; option < strategy->option_count; option++)
-        try_option(strategy, task, option, &text);
-    try_stages(strategy, task, &text);
-    try_devices(strategy, task, &text);
+    try_microbatches(task, &text);
+    for (uint32_t option = 0; option < task->strategy->option_count; option++)
+        try_option(task, option, &text);
+    try_stages(task, &text);
+    try_devices(task, &text);
     if (text.length == 0)
-        try_all(strategy, task, &text);
+        try_all(task, &text);
 }

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/attempt.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "search/bound.h"
+
+/* A bound is a sum: a schedule that reaches it may be above it by this share. */
+static const double BOUND_ROUNDING = 1e-12;
+
+static ppsched_status find_goal(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    ppsched_bound bound;
+    int32_t objective = attempt->problem.by_span ? PPSCHED_OBJECTIVE_SPAN : PPSCHED_OBJECTIVE_MAKESPAN;
+    ppsched_status status = ppi_lower_bound(&bound, attempt->config, attempt->placement, 1, objective, error);
+    if (status == PPSCHED_OK)
+        attempt->goal = bound.value * (1 + BOUND_ROUNDING);
+    return status;
+}
+
+ppsched_status ppi_attempt_make(struct ppi_attempt *out, const struct ppi_task *task, const char *name,
+                                const ppsched_config *config, int32_t placement, bool by_span, ppsched_error *error)
+{
+    struct ppi_placement place;
+    struct ppi_attempt attempt = {.task = task,
+                                  .name = name,
+                                  .config = config,
+                                  .placement = placement,
+                                  .watch = ppi_watch_start(config),
+                                  .objective = PPI_INFINITE};
+    ppsched_status status = ppi_config_place(&place, config, placement, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = ppi_problem_make(&attempt.problem, config, &place, by_span, error);
+    if (status == PPSCHED_OK)
+        status = find_goal(&attempt, error);
+    if (status == PPSCHED_OK)
+        status = ppi_orders_make(&attempt.best, &config->host, &config->shape, &place, error);
+    if (status == PPSCHED_OK)
+        status = ppi_orders_like(&attempt.candidate, &attempt.best, error);
+    ppi_release(&config->host, place.device_of);
+    if (status == PPSCHED_OK)
+        *out = attempt;
+    else
+        ppi_attempt_clear(&attempt);
+    return status;
+}
+
+void ppi_attempt_clear(struct ppi_attempt *attempt)
+{
+    ppi_pricer_clear(&attempt->pricer);
+    ppi_orders_clear(&attempt->candidate);
+    ppi_orders_clear(&attempt->best);
+    ppi_problem_clear(&attempt->problem);
+}
+
+ppsched_status ppi_attempt_require_fit(const struct ppi_attempt *attempt, ppsched_error *error)
+{
+    if (ppi_problem_unfit_device(&attempt->problem) == PPSCHED_NONE)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: no schedule fits the memory limit; the least limit that works is %g",
+                    attempt->name, ppi_problem_least_limit(&attempt->problem));
+}
+
+void ppi_attempt_split_only(struct ppi_attempt *attempt)
+{
+    const struct ppi_problem *problem = &attempt->problem;
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        double work = 0;
+        for (uint32_t i = 0; i < problem->device[d].count; i++) {
+            const double *duration = problem->stage[ppi_stage_at(problem, d, i)].duration;
+            work += duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W];
+        }
+        attempt->goal = ppi_larger(attempt->goal, work * problem->microbatches * (1 + BOUND_ROUNDING));
+    }
+}
+
+void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)
+{
+    struct ppi_orders best = attempt->candidate;
+    if (!(objective < attempt->objective))
+        return;
+    attempt->candidate = attempt->best;
+    attempt->best = best;
+    attempt->objective = attempt->watch.best = objective;
+}
+
+double ppi_attempt_peak(const struct ppi_attempt *attempt, bool *fits)
+{
+    double most = 0;
+    *fits = true;
+    for (uint32_t d = 0; d < attempt->problem.devices; d++) {
+        const struct ppi_device *device = &attempt->problem.device[d];
+        const ppsched_op *op = attempt->candidate.ops + attempt->candidate.first[d];
+        const ppsched_op *end = op + attempt->candidate.count[d];
+        double level = 0, peak = 0;
+        for (; op < end; op++) {
+            level += attempt->problem.stage[op->stage].memory[op->kind];
+            peak = ppi_larger(peak, level);
+        }
+        *fits = *fits && !(peak > device->limit + (device->limit + device->fixed) * PPI_ROUNDING);
+        most = ppi_larger(most, peak + device->fixed);
+    }
+    return most;
+}
+
+ppsched_status ppi_attempt_offer(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    double objective;
+    bool fits = true;
+    if (attempt->problem.has_limits)
+        ppi_attempt_peak(attempt, &fits);
+    if (!fits)
+        return PPSCHED_OK;
+    ppsched_status status = ppi_price(&attempt->pricer, attempt->config, attempt->placement, &attempt->candidate,
+                                      attempt->problem.by_span, &objective, error);
+    if (status == PPSCHED_OK)
+        ppi_attempt_keep(attempt, objective);
+    return status == PPSCHED_ERROR_INVALID_SCHEDULE ? PPSCHED_OK : status;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/price.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "model/builder.h"
+
+static ppsched_status build(ppsched_schedule **out, const ppsched_config *config, int32_t placement,
+                            const struct ppi_orders *orders, ppsched_error *error)
+{
+    ppsched_builder *builder = NULL;
+    ppsched_status status = ppi_builder_create(&builder, config, placement, "candidate", error);
+    for (uint32_t d = 0; d < orders->devices && status == PPSCHED_OK; d++)
+        status = ppi_builder_append(builder, d, orders->ops + orders->first[d], orders->count[d], error);
+    if (status == PPSCHED_OK)
+        status = ppi_builder_finish(out, builder, error);
+    ppi_builder_destroy(builder);
+    return status;
+}
+
+ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *config, int32_t placement,
+                               const struct ppi_orders *orders, ppsched_error *error)
+{
+    struct ppi_pricer pricer = {0};
+    ppsched_status status = build(&pricer.schedule, config, placement, orders, error);
+    if (status == PPSCHED_OK)
+        status = ppi_evaluate(&pricer.timeline, pricer.schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
+    if (status == PPSCHED_OK)
+        status = ppi_event_loop_make(&pricer.loop, pricer.schedule, error);
+    if (status != PPSCHED_OK) {
+        ppi_pricer_clear(&pricer);
+        return status;
+    }
+    ppi_event_loop_set_costs(&pricer.loop, &pricer.timeline->costs);
+    *out = pricer;
+    return PPSCHED_OK;
+}
+
+void ppi_pricer_clear(struct ppi_pricer *pricer)
+{
+    if (pricer->loop.schedule != NULL)
+        ppi_event_loop_clear(&pricer->loop);
+    ppi_timeline_destroy(pricer->timeline);
+    ppi_schedule_release(pricer->schedule);
+    *pricer = (struct ppi_pricer){0};
+}
+
+ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, bool by_span, double *objective, size_t *last, ppsched_error *error)
+{
+    const ppsched_span *spans = pricer->timeline->spans;
+    ppsched_status status = ppi_earliest_starts(&pricer->loop, pricer->timeline, error);
+    double longest = -1;
+    if (status != PPSCHED_OK)
+        return status;
+    for (uint32_t d = 0; d < pricer->schedule->shape.devices; d++) {
+        const ppsched_queue *queue = &pricer->schedule->queues[d];
+        if (queue->count == 0)
+            continue;
+        size_t end = queue->first + queue->count - 1;
+        double own = spans[end].end - (by_span ? spans[queue->first].start : 0);
+        if (own <= longest)
+            continue;
+        longest = own;
+        if (last != NULL)
+            *last = end;
+    }
+    *objective = longest;
+    return PPSCHED_OK;
+}
+
+/* Whether the schedule has room for just these ops. */
+static bool has_counts(const ppsched_schedule *schedule, const struct ppi_orders *orders)
+{
+    for (uint32_t d = 0; d < orders->devices; d++)
+        if (schedule->queues[d].count != orders->count[d])
+            return false;
+    return true;
+}
+
+static void put_orders(struct ppi_pricer *pricer, const struct ppi_orders *orders)
+{
+    for (uint32_t d = 0; d < orders->devices; d++)
+        if (orders->count[d] > 0)
+            memcpy(pricer->schedule->ops + pricer->schedule->queues[d].first, orders->ops + orders->first[d],
+                   orders->count[d] * sizeof *orders->ops);
+}
+
+/* That the sums, which may be those of other orders, are numbers. */
+static ppsched_status check_sums(const struct ppi_pricer *pricer, ppsched_error *error)
+{
+    const ppsched_timeline *timeline = pricer->timeline;
+    double makespan = 0;
+    for (uint32_t d = 0; d < pricer->schedule->shape.devices; d++) {
+        const ppsched_queue *queue = &pricer->schedule->queues[d];
+        if (!ppi_is_finite(timeline->devices[d].peak_memory))
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of memory is too large for a double");
+        if (queue->count > 0)
+            makespan = ppi_larger(makespan, timeline->spans[queue->first + queue->count - 1].end);
+    }
+    if (!ppi_is_finite(pricer->schedule->shape.devices * makespan))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_config *config, int32_t placement,
+                         const struct ppi_orders *orders, bool by_span, double *objective, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    if (pricer->schedule == NULL || !has_counts(pricer->schedule, orders)) {
+        ppi_pricer_clear(pricer);
+        status = ppi_pricer_make(pricer, config, placement, orders, error);
+    } else {
+        put_orders(pricer, orders);
+    }
+    if (status == PPSCHED_OK)
+        status = ppi_pricer_time(pricer, by_span, objective, NULL, error);
+    return status == PPSCHED_OK ? check_sums(pricer, error) : status;
+}

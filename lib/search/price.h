@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an order costs, by the common evaluator. */
+#ifndef PPSCHED_SEARCH_PRICE_H
+#define PPSCHED_SEARCH_PRICE_H
+
+#include "eval/event_loop.h"
+#include "eval/timeline.h"
+#include "search/orders.h"
+
+/* A schedule whose ops are overwritten by one order after another, timed in place. Starts zeroed. */
+struct ppi_pricer {
+    ppsched_schedule *schedule;
+    ppsched_timeline *timeline;
+    struct ppi_event_loop loop;
+};
+
+/* Takes an order that can be run. Errors: INVALID_SCHEDULE where it cannot; RANGE, NO_MEMORY. */
+ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *config, int32_t placement,
+                               const struct ppi_orders *orders, ppsched_error *error);
+void ppi_pricer_clear(struct ppi_pricer *pricer);
+
+/* Times the ops that are in the schedule: the longest device span or the makespan, and in `*last` (may be NULL) the index of the
+ * op that ends it; INVALID_SCHEDULE where they cannot be run. */
+ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, bool by_span, double *objective, size_t *last, ppsched_error *error);
+
+/* Prices an order. The pricer is made with the first, and again where devices have other numbers of ops than those of the one
+ * before. Errors: INVALID_SCHEDULE where it cannot be run; RANGE where sums overflow; NO_MEMORY. */
+ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_config *config, int32_t placement,
+                         const struct ppi_orders *orders, bool by_span, double *objective, ppsched_error *error);
+
+#endif

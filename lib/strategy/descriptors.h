@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The descriptors of the list by name, ppi_<strategy>: for the file that defines one, and for searches that try certain others. */
+#ifndef PPSCHED_STRATEGY_DESCRIPTORS_H
+#define PPSCHED_STRATEGY_DESCRIPTORS_H
+
+#include "strategy/strategy.h"
+
+#define PPI_STRATEGY(name, file) extern const struct ppi_strategy ppi_##name;
+#include "strategy/list.h"
+#undef PPI_STRATEGY
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Breadth-first over chunks: all forwards chunk by chunk, then all backwards chunk by chunk, the last first. */
+#include "strategy/descriptors.h"
+
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    for (uint32_t c = 0; c < task->chunks; c++)
+        for (uint32_t m = 0; m < task->run; m++)
+            ppi_put(pen, PPSCHED_KIND_F, c * task->shape.devices + device, m);
+    for (uint32_t c = task->chunks; c-- > 0;)
+        for (uint32_t m = task->run; m-- > 0;)
+            ppi_put(pen, PPSCHED_KIND_B, c * task->shape.devices + device, m);
+}
+
+static const char *const aliases[] = {"LoopedBFS", "breadth_first"};
+
+const struct ppi_strategy ppi_looped_bfs = {
+    .name = "looped_bfs",
+    .summary = "GPipe over several chunks a device: one parameter gather a chunk, keeps every microbatch's activations",
+    .source = "Breadth-First Pipeline Parallelism (Lamy-Poirier 2022, arXiv 2211.05953), PyTorch",
+    .aliases = aliases,
+    .alias_count = 2,
+    .placement = PPSCHED_PLACEMENT_LOOP,
+    .weight_versions = 1,
+    .flushes = true,
+    .order = order,
+};

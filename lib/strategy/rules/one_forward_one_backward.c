@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 1F1B on one stage a device, and its variants: they differ in the number of warm-up forwards, in whether iterations flush, and
+ * in whether a forward and a backward run as one.
+ *
+ * A device runs w warm-up forwards, then forward and backward in turn while forwards remain, then the other backwards. */
+#include "strategy/descriptors.h"
+
+static uint32_t at_most(uint32_t value, uint32_t limit)
+{
+    return value < limit ? value : limit;
+}
+
+static void put_run(const struct ppi_task *task, uint32_t device, uint32_t warmup, struct ppi_pen *pen)
+{
+    for (uint32_t m = 0; m < warmup; m++)
+        ppi_put(pen, PPSCHED_KIND_F, device, m);
+    for (uint32_t m = warmup; m < task->run; m++) {
+        ppi_put(pen, PPSCHED_KIND_F, device, m);
+        ppi_put(pen, PPSCHED_KIND_B, device, m - warmup);
+    }
+    for (uint32_t m = task->run - warmup; m < task->run; m++)
+        ppi_put(pen, PPSCHED_KIND_B, device, m);
+}
+
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    put_run(task, device, at_most(task->shape.devices - 1 - device, task->shape.microbatches), pen);
+}
+
+static void order_eager(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    put_run(task, device, at_most(2 * (task->shape.devices - 1 - device), task->shape.microbatches), pen);
+}
+
+/* One warm-up forward more on each side, so that the forward and the backward of a pair do not depend on each other. */
+static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    uint32_t warmup = 2 * (task->shape.devices - 1 - device) + 1;
+    for (uint32_t m = 0; m < warmup; m++)
+        ppi_put(pen, PPSCHED_KIND_F, device, m);
+    for (uint32_t m = warmup; m < task->run; m++)
+        ppi_put_pair(pen, device, m, device, m - warmup);
+    for (uint32_t m = task->run - warmup; m < task->run; m++)
+        ppi_put(pen, PPSCHED_KIND_B, device, m);
+}
+
+static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *error)
+{
+    uint32_t least = 2 * task->shape.devices - 1;
+    if (task->run >= least)
+        return PPSCHED_OK;
+    return ppi_refuse(error, task, "needs at least 2D-1 = %u microbatches on %u devices, not %u", least, task->shape.devices,
+                      task->run);
+}
+
+static ppsched_status fits_no_flush(const struct ppi_task *task, ppsched_error *error)
+{
+    if (task->shape.microbatches >= task->shape.devices)
+        return PPSCHED_OK;
+    return ppi_refuse(error, task, "needs at least as many microbatches as devices, not %u on %u", task->shape.microbatches,
+                      task->shape.devices);
+}
+
+static ppsched_status fits_eager_no_flush(const struct ppi_task *task, ppsched_error *error)
+{
+    if (task->shape.microbatches > task->shape.devices)
+        return PPSCHED_OK;
+    return ppi_refuse(error, task, "needs more microbatches than devices, not %u on %u", task->shape.microbatches,
+                      task->shape.devices);
+}
+
+static const char *const aliases_1f1b[] = {"one_f_one_b", "pipedream_flush", "dapple"};
+static const char *const aliases_no_flush[] = {"pipedream_2bw"};
+
+const struct ppi_strategy ppi_1f1b = {
+    .name = "1f1b",
+    .summary = "one forward, one backward in turn; the baseline, keeps at most D microbatches' activations",
+    .source = "PipeDream-Flush (Narayanan et al. 2021, arXiv 2006.09503), Megatron-LM, PyTorch",
+    .aliases = aliases_1f1b,
+    .alias_count = 3,
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .flushes = true,
+    .order = order,
+};
+
+const struct ppi_strategy ppi_eager_1f1b = {
+    .name = "eager_1f1b",
+    .summary = "1F1B with twice the warm-up forwards, which hides one hop of delay each way for more memory",
+    .source = "eager 1F1B (Zhuang et al. 2023, arXiv 2211.05322)",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .flushes = true,
+    .order = order_eager,
+};
+
+const struct ppi_strategy ppi_1f1b_no_flush = {
+    .name = "1f1b_no_flush",
+    .summary = "1F1B that runs on over iterations without a flush, with two versions of the weights",
+    .source = "PipeDream-2BW (Narayanan et al. 2021, arXiv 2006.09503)",
+    .aliases = aliases_no_flush,
+    .alias_count = 1,
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 2,
+    .flushes = false,
+    .fits = fits_no_flush,
+    .order = order,
+};
+
+const struct ppi_strategy ppi_eager_1f1b_no_flush = {
+    .name = "eager_1f1b_no_flush",
+    .summary = "eager 1F1B that runs on over iterations without a flush, with two versions of the weights",
+    .source = "eager 1F1B (arXiv 2211.05322) with PipeDream-2BW's weights (arXiv 2006.09503)",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 2,
+    .flushes = false,
+    .fits = fits_eager_no_flush,
+    .order = order_eager,
+};
+
+const struct ppi_strategy ppi_1f1b_overlap = {
+    .name = "1f1b_overlap",
+    .summary = "1F1B whose steady forwards and backwards run overlapped, to hide expert-parallel communication",
+    .source = "Victarry/PP-Schedule-Visualization; after the overlap of DeepSeek-V3 (arXiv 2412.19437)",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .flushes = true,
+    .fits = fits_overlap,
+    .order = order_overlap,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The zero-bubble paper's handcrafted schedules on one stage a device. In the paper's words B is the input gradient (here I).
+ *
+ * Device r runs (D-1-r) * depth warm-up forwards; then for each microbatch the next forward if there is one, I, and one W as
+ * soon as the warm-up and the Is together reach (D-1) * depth; then the Ws that are left. */
+#include "strategy/descriptors.h"
+
+static void put_run(const struct ppi_task *task, uint32_t device, uint32_t depth, struct ppi_pen *pen)
+{
+    uint64_t lead = (uint64_t)(task->shape.devices - 1 - device) * depth;
+    uint64_t weights_from = (uint64_t)(task->shape.devices - 1) * depth;
+    uint32_t forwards = lead < task->run ? (uint32_t)lead : task->run, weights = 0;
+    for (uint32_t m = 0; m < forwards; m++)
+        ppi_put(pen, PPSCHED_KIND_F, device, m);
+    for (uint32_t m = 0; m < task->run; m++) {
+        if (forwards < task->run)
+            ppi_put(pen, PPSCHED_KIND_F, device, forwards++);
+        ppi_put(pen, PPSCHED_KIND_I, device, m);
+        if (lead + m >= weights_from)
+            ppi_put(pen, PPSCHED_KIND_W, device, weights++);
+    }
+    while (weights < task->run)
+        ppi_put(pen, PPSCHED_KIND_W, device, weights++);
+}
+
+static void order_h1(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    put_run(task, device, 1, pen);
+}
+
+static void order_h2(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    put_run(task, device, 2, pen);
+}
+
+static const char *const aliases_h1[] = {"zb_1p", "zb1p"};
+
+const struct ppi_strategy ppi_zb_h1 = {
+    .name = "zb_h1",
+    .summary = "1F1B with the backward split; weight gradients fill the drain, at 1F1B's peak memory",
+    .source = "Zero Bubble Pipeline Parallelism (Qi et al. 2023, arXiv 2401.10241), schedule H1",
+    .aliases = aliases_h1,
+    .alias_count = 2,
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .splits_backward = true,
+    .flushes = true,
+    .order = order_h1,
+};
+
+const struct ppi_strategy ppi_zb_h2 = {
+    .name = "zb_h2",
+    .summary = "H1 with twice the warm-up and memory: no bubble inside a span when F, I and W cost the same",
+    .source = "Zero Bubble Pipeline Parallelism (Qi et al. 2023, arXiv 2401.10241), schedule H2",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .splits_backward = true,
+    .flushes = true,
+    .order = order_h2,
+};

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The best schedule that we can find for a placement: first all other strategies of that placement that fit the memory limits,
+ * then a search of its own from the best of them on, until a lower bound is reached or the effort is spent. */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "eval/timeline.h"
+#include "search/explore.h"
+#include "search/straight.h"
+#include "strategy/descriptors.h"
+
+enum { PLACEMENT, OBJECTIVE, EFFORT };
+
+/* --- the other strategies --- */
+
+/* Passes on what a strategy tells as a part of the whole. */
+static int32_t pass_on(void *user, double share, double best)
+{
+    struct ppi_watch *watch = user;
+    (void)best;
+    return ppi_watch_report(watch, share, NULL) != PPSCHED_OK;
+}
+
+/* Keeps a schedule, whatever its ops, where it is shorter. */
+static void take(struct ppi_attempt *attempt, const ppsched_timeline *timeline)
+{
+    struct ppi_orders *orders = &attempt->candidate;
+    for (uint32_t d = 0; d < orders->devices; d++) {
+        const ppsched_queue *queue = &timeline->schedule->queues[d];
+        orders->count[d] = queue->count;
+        if (queue->count > 0)
+            memcpy(orders->ops + orders->first[d], queue->ops, queue->count * sizeof *orders->ops);
+    }
+    ppi_attempt_keep(attempt, attempt->problem.by_span ? timeline->metrics.span : timeline->metrics.makespan);
+}
+
+/* What refuses is passed over, and leaves no trace in the caller's record. */
+static ppsched_status try_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *strategy,
+                                   const ppsched_config *plain, ppsched_error *error)
+{
+    ppsched_schedule *schedule = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_error reason;
+    ppsched_status status = ppi_generate(&schedule, strategy, plain, &reason);
+    if (status == PPSCHED_ERROR_REFUSED)
+        return PPSCHED_OK;
+    if (status == PPSCHED_OK)
+        status = ppi_evaluate(&timeline, schedule, plain, PPSCHED_EVALUATE_EARLIEST_ONLY, &reason);
+    if (status != PPSCHED_OK && error != NULL)
+        *error = reason;
+    if (status == PPSCHED_OK && timeline->metrics.limit_device == PPSCHED_NONE)
+        take(attempt, timeline);
+    ppi_timeline_destroy(timeline);
+    ppi_schedule_release(schedule);
+    return status;
+}
+
+/* Whether a strategy's own placement puts every stage on the same device as the task's. */
+static bool has_our_placement(const struct ppi_attempt *attempt, const struct ppi_strategy *strategy)
+{
+    const struct ppi_shape *shape = &attempt->config->shape;
+    if (strategy->placement == PPSCHED_PLACEMENT_DEFAULT || strategy->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL ||
+        ppi_placement_fits(strategy->placement, shape, NULL) != PPSCHED_OK)
+        return false;
+    for (uint32_t s = 0; s < shape->stages; s++)
+        if (ppi_placed_device(strategy->placement, shape, s, NULL) != attempt->problem.stage[s].device)
+            return false;
+    return true;
+}
+
+/* Fixed rules first: they cost nothing. One whose iterations do not flush is another optimizer, not a faster schedule. */
+static ppsched_status try_strategies(struct ppi_attempt *attempt, const ppsched_config *plain, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    uint32_t count = ppi_strategy_count();
+    attempt->watch.to = 0;
+    for (int searched = 0; searched < 2; searched++)
+        for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
+            const struct ppi_strategy *strategy = ppi_strategy_at(i);
+            if ((strategy->plan != NULL) != (searched == 1) || !strategy->flushes || !ppi_attempt_goes_on(attempt) ||
+                !has_our_placement(attempt, strategy))
+                continue;
+            if (searched == 1)
+                ppi_watch_go_on(&attempt->watch, 0.5 * (i + 1) / count);
+            status = try_strategy(attempt, strategy, plain, error);
+        }
+    return status;
+}
+
+/* --- the search --- */
+
+/* The problem without this strategy's options; what is told on the way is passed on as a part of the whole. */
+static ppsched_status make_plain(ppsched_config **out, struct ppi_attempt *attempt, ppsched_error *error)
+{
+    ppsched_config *plain;
+    ppsched_status status = ppi_config_copy(&plain, attempt->config, error);
+    if (status != PPSCHED_OK)
+        return status;
+    while (plain->option_count > 0)
+        ppi_config_set_option(plain, plain->options[0].name, NULL, NULL);
+    if (attempt->config->progress != NULL) {
+        plain->progress = pass_on;
+        plain->progress_user = &attempt->watch;
+    }
+    *out = plain;
+    return ppi_config_set_placement(plain, PPSCHED_PLACEMENT_DEFAULT, NULL, 0, error);
+}
+
+static ppsched_status nothing_fits(const struct ppi_attempt *attempt, uint32_t device, ppsched_error *error)
+{
+    const struct ppi_device *own = &attempt->problem.device[device];
+    return ppi_refuse(error, attempt->task,
+                      "no schedule fits the memory limit: device %u must hold %g for one microbatch; the least limit that "
+                      "works is %g",
+                      device, own->least + own->fixed, ppi_problem_least_limit(&attempt->problem));
+}
+
+static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    ppsched_config *plain = NULL;
+    uint32_t unfit = ppi_problem_unfit_device(&attempt->problem);
+    if (unfit != PPSCHED_NONE)
+        return nothing_fits(attempt, unfit, error);
+    ppsched_status status = make_plain(&plain, attempt, error);
+    if (status == PPSCHED_OK)
+        status = try_strategies(attempt, plain, error);
+    ppi_config_destroy(plain);
+    if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
+        status = ppi_straight(attempt, error);
+    ppi_watch_go_on(&attempt->watch, 1);
+    return status == PPSCHED_OK ? ppi_explore(attempt, attempt->task->option[EFFORT], error) : status;
+}
+
+/* --- the descriptor --- */
+
+static const char *const placements[] = {"default", "linear", "loop", "v", "map"};
+static const char *const objectives[] = {[PPI_BY_SPAN] = "span", [PPI_BY_MAKESPAN] = "makespan"};
+
+static int64_t first_choice(const struct ppi_shape *shape)
+{
+    (void)shape;
+    return 0;
+}
+
+static int64_t default_effort(const struct ppi_shape *shape)
+{
+    (void)shape;
+    return PPI_DEFAULT_EFFORT;
+}
+
+static int32_t place(const struct ppi_task *task, const ppsched_config *config)
+{
+    static const int32_t kinds[] = {PPSCHED_PLACEMENT_DEFAULT, PPSCHED_PLACEMENT_LINEAR, PPSCHED_PLACEMENT_LOOP,
+                                    PPSCHED_PLACEMENT_V, PPSCHED_PLACEMENT_MAP};
+    if (task->option[PLACEMENT] != 0)
+        return kinds[task->option[PLACEMENT]];
+    if (config->placement != PPSCHED_PLACEMENT_DEFAULT)
+        return config->placement;
+    return task->shape.stages == task->shape.devices ? PPSCHED_PLACEMENT_LINEAR : PPSCHED_PLACEMENT_LOOP;
+}
+
+/* A caller's map need not give each device as many stages. */
+static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
+{
+    if (task->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
+        return ppi_refuse(error, task, "needs linear, loop or v placement, or a map, not bidirectional");
+    if (ppi_placement_fits(task->placement, &task->shape, NULL) == PPSCHED_OK)
+        return PPSCHED_OK;
+    return ppi_refuse(error, task, "%s placement needs %s, not %u stages on %u devices", ppi_placement_name(task->placement),
+                      task->placement == PPSCHED_PLACEMENT_LINEAR ? "one stage a device" : "as many stages on each device",
+                      task->shape.stages, task->shape.devices);
+}
+
+static const struct ppi_option_row options[] = {
+    {.name = "placement",
+     .role = PPI_ROLE_PLACEMENT,
+     .default_text = "the config's, else linear for one stage per device and loop for more",
+     .text = "which device runs which stage; map: the config's own",
+     .maximum = 4,
+     .choices = placements,
+     .fallback = first_choice},
+    {.name = "objective",
+     .role = PPI_ROLE_OBJECTIVE,
+     .default_text = "span",
+     .text = "what is made as short as possible",
+     .maximum = 1,
+     .choices = objectives,
+     .fallback = first_choice},
+    {.name = "effort",
+     .role = PPI_ROLE_EFFORT,
+     .default_text = "4",
+     .text = "one more is about twice the search; 0: the best of the other strategies, or else a plain list schedule",
+     .maximum = PPI_MOST_EFFORT,
+     .fallback = default_effort},
+};
+
+const struct ppi_strategy ppi_auto = {
+    .name = "auto",
+    .summary = "the best schedule that can be found, for any placement, uneven costs, delays and memory limits",
+    .source = "this library: all other strategies, modulo scheduling, beam search and local search",
+    .placement = PPSCHED_PLACEMENT_DEFAULT,
+    .weight_versions = 1,
+    .splits_backward = true,
+    .flushes = true,
+    .searches_long = true,
+    .options = options,
+    .option_count = 3,
+    .fits = fits,
+    .plan = plan,
+    .place = place,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Greedy planning of a zero-bubble schedule, one stage a device, under memory limits with real costs: first as many warm-up
+ * forwards as memory and the first backward allow, then in each round one forward and one I a device, with Ws where they fit
+ * into gaps or where memory needs them. After the heuristic in the code of "Zero Bubble Pipeline Parallelism" (Qi et al. 2023,
+ * arXiv 2401.10241); the even warm-up is ours. */
+#ifndef PPSCHED_STRATEGY_ZB_GREEDY_H
+#define PPSCHED_STRATEGY_ZB_GREEDY_H
+
+#include "search/orders.h"
+#include "search/partial.h"
+
+/* The choices that a plan is made with. */
+struct ppi_zb_choice {
+    bool bubble_before_first_backward; /* stop the warm-up before it delays the first backward, or let it do so */
+    bool backward_first;               /* leave a forward out where it would delay a backward of the next device */
+    bool fill_small_gaps;              /* put a W into a gap that it overruns, even if the device is not behind the others */
+    bool even_warmup; /* warm-ups fall from the first device's evenly to the last's, or by what each can run before its first I:
+                       * with memory for few forwards that ends with some devices that have none and wait for each microbatch */
+};
+
+struct ppi_zb_stage;
+
+struct ppi_zb_planner {
+    const struct ppi_problem *problem;
+    struct ppi_zb_stage *stages;
+    double *ends; /* of all Fs and Is */
+    struct ppi_zb_choice choice;
+    double worst_bubble; /* of all devices so far */
+    double least_span;   /* with those bubbles */
+};
+
+/* The problem has one stage a device, and must outlive the planner. */
+ppsched_status ppi_zb_planner_make(struct ppi_zb_planner *out, const struct ppi_problem *problem, ppsched_error *error);
+void ppi_zb_planner_clear(struct ppi_zb_planner *planner);
+
+/* Fills `out`. Returns the longest span; infinite where the choices leave ops out, go over a limit, or lead
+ * beyond `below`. */
+double ppi_zb_plan(struct ppi_zb_planner *planner, struct ppi_zb_choice choice, double below, struct ppi_orders *out);
+
+#endif

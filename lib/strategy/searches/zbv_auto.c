@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shortest of many plans on the V placement under a memory limit, with real costs: ZB-V by greedy planning, with all four
+ * combinations of two choices, each planned again with the idle times that the plan before has shown; where memory is short,
+ * schedules packed from patterns; and the fixed schedules of the placement. The first with the shortest longest-device span is
+ * kept. */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "strategy/descriptors.h"
+#include "strategy/searches/v_greedy.h"
+#include "strategy/searches/v_pack.h"
+
+struct search {
+    struct ppi_attempt *attempt;
+    struct ppi_v_planner planner;
+    double *limit; /* of each device */
+    double *spare; /* as for the greedy planner */
+    bool *of_a;    /* its scratch */
+};
+
+static bool goes_on(const struct search *search)
+{
+    return ppi_attempt_goes_on(search->attempt);
+}
+
+/* --- greedy plans --- */
+
+/* Plans with one choice, and again as long as that gets shorter. */
+static void try_choice(struct search *search, struct ppi_v_choice choice)
+{
+    struct ppi_v_planner *p = &search->planner;
+    double before = PPI_INFINITE, span = 0;
+    memset(search->spare, 0, p->devices * sizeof *search->spare);
+    for (; goes_on(search); before = span) {
+        span = ppi_v_greedy(p, choice, search->spare, search->of_a, search->attempt->candidate.ops);
+        ppi_attempt_keep(search->attempt, span);
+        if (!(span < before))
+            return;
+        for (uint32_t r = 0; r < p->devices; r++)
+            search->spare[r] = p->longest - p->device[r].work;
+    }
+}
+
+static void try_choices(struct search *search)
+{
+    for (unsigned code = 0; code < 4 && goes_on(search); code++)
+        try_choice(search, (struct ppi_v_choice){code % 2 < 1, code < 2});
+}
+
+/* What ZB-V needs on a device: D activations of both stages. */
+static double usual_memory(const struct ppi_v_planner *p, uint32_t r)
+{
+    const struct ppi_v_device *device = &p->device[r];
+    return p->devices * (device->a->lane->memory[PPSCHED_KIND_F] + device->z->lane->memory[PPSCHED_KIND_F]);
+}
+
+/* The least of all devices' limits, in times the usual memory. */
+static double least_limit(const struct ppi_v_planner *p)
+{
+    double least = PPI_INFINITE;
+    for (uint32_t r = 0; r < p->devices; r++)
+        if (p->device[r].limit < least * usual_memory(p, r))
+            least = p->device[r].limit / usual_memory(p, r);
+    return least;
+}
+
+/* Within the usual memory, and where the limits allow more, within them. */
+static void try_greedy(struct search *search)
+{
+    struct ppi_v_planner *p = &search->planner;
+    bool more = false;
+    for (uint32_t r = 0; r < p->devices; r++) {
+        double usual = usual_memory(p, r) * (1 + 1e-12);
+        search->limit[r] = p->device[r].limit;
+        more = more || search->limit[r] > usual;
+        if (search->limit[r] > usual)
+            ppi_v_set_limit(p, r, usual);
+    }
+    try_choices(search);
+    for (uint32_t r = 0; r < p->devices; r++)
+        ppi_v_set_limit(p, r, search->limit[r]);
+    if (more)
+        try_choices(search);
+}
+
+/* --- packed patterns --- */
+
+enum { MOST_CELLS = 5 }; /* delay of a pattern, in sixths of the busiest device's work on a microbatch */
+
+/* The last turn with which a recipe keeps to the limits; false where none does. */
+static bool find_turn(struct ppi_v_pattern *pattern, const struct ppi_v_planner *p, struct ppi_v_recipe *recipe)
+{
+    uint32_t fits = 0, fails = p->devices;
+    if (!ppi_v_pattern_lay(pattern, p, recipe))
+        return false;
+    while (fits + 1 < fails) {
+        recipe->turn = fits + (fails - fits) / 2;
+        *(ppi_v_pattern_lay(pattern, p, recipe) ? &fits : &fails) = recipe->turn;
+    }
+    recipe->turn = fits;
+    return true;
+}
+
+/* Gives a recipe the delays with which most is in flight within the limits; false where it goes over them without any. */
+static bool find_delays(struct ppi_v_pattern *pattern, const struct ppi_v_planner *p, double cell, struct ppi_v_recipe *recipe)
+{
+    struct ppi_v_recipe best = *recipe;
+    double most = -1;
+    for (uint32_t first = 0; first <= MOST_CELLS; first++)
+        for (uint32_t second = 0; second <= first; second++) {
+            struct ppi_v_recipe tried = *recipe;
+            tried.delay[0] = first * cell;
+            tried.delay[1] = second * cell;
+            bool fits = find_turn(pattern, p, &tried);
+            double sum = tried.turn * tried.delay[0] + (p->devices - 1 - tried.turn) * tried.delay[1];
+            if (!fits && first == 0)
+                return false;
+            if (!fits || sum <= most)
+                continue;
+            most = sum;
+            best = tried;
+        }
+    *recipe = best;
+    return true;
+}
+
+/* Packs a pattern of each kind with one period; false where none keeps to the limits. */
+static bool try_period(struct search *search, struct ppi_v_pattern *pattern, struct ppi_v_pack *pack, double cell,
+                       double period)
+{
+    static const double shares[] = {1, 0.85, 0.7};
+    bool found = false;
+    for (unsigned code = 0; code < 6; code++) {
+        struct ppi_v_recipe recipe = {.period = period, .share = shares[code / 2], .delays_inputs = code % 2 == 1};
+        if (!find_delays(pattern, &search->planner, cell, &recipe))
+            continue;
+        found = true;
+        ppi_v_pattern_lay(pattern, &search->planner, &recipe);
+        ppi_attempt_keep(search->attempt, ppi_v_pack(pack, &search->planner, pattern, search->attempt->candidate.ops));
+    }
+    return found;
+}
+
+/* Of the busiest device. */
+static double most_work(const struct ppi_v_planner *p)
+{
+    double most = 0;
+    for (uint32_t r = 0; r < p->devices; r++)
+        most = ppi_larger(most, p->device[r].work);
+    return most;
+}
+
+/* Tries longer and longer periods until three have served. */
+static ppsched_status try_patterns(struct search *search, ppsched_error *error)
+{
+    struct ppi_v_pattern pattern = {0};
+    struct ppi_v_pack pack = {0};
+    double work = most_work(&search->planner) / search->planner.microbatches, period = work;
+    ppsched_status status = ppi_v_pattern_make(&pattern, &search->planner, error);
+    if (status == PPSCHED_OK)
+        status = ppi_v_pack_make(&pack, &search->planner, error);
+    for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && goes_on(search); tries++) {
+        status = ppi_watch_report(&search->attempt->watch, found / 3.0, error);
+        found += try_period(search, &pattern, &pack, work / 6, period);
+        period *= 1.08;
+    }
+    ppi_v_pattern_clear(&pattern, &search->planner);
+    ppi_v_pack_clear(&pack, &search->planner);
+    return status;
+}
+
+/* --- the search --- */
+
+static ppsched_status try_fixed(struct search *search, ppsched_error *error)
+{
+    static const struct ppi_strategy *const fixed[] = {&ppi_zbv, &ppi_dualpipe_v, &ppi_v_1f1b};
+    ppsched_status status = PPSCHED_OK;
+    for (size_t k = 0; k < sizeof fixed / sizeof fixed[0] && status == PPSCHED_OK && goes_on(search); k++)
+        status = ppi_offer_strategy(search->attempt, fixed[k], error);
+    return status;
+}
+
+/* Where no limit is given, what ZB-V needs is it. */
+static void set_limits(struct search *search)
+{
+    struct ppi_problem *problem = &search->attempt->problem;
+    for (uint32_t r = 0; r < search->planner.devices; r++) {
+        if (!problem->has_limits)
+            problem->device[r].limit = usual_memory(&search->planner, r) * (1 + 1e-12);
+        ppi_v_set_limit(&search->planner, r, problem->device[r].limit);
+    }
+    problem->has_limits = true;
+}
+
+static ppsched_status prepare(struct search *search, ppsched_error *error)
+{
+    const ppsched_config *config = search->attempt->config;
+    ppsched_status status = ppi_attempt_require_fit(search->attempt, error);
+    if (status == PPSCHED_OK)
+        status = ppi_v_planner_make(&search->planner, config, error);
+    if (status != PPSCHED_OK)
+        return status;
+    set_limits(search);
+    ppi_attempt_split_only(search->attempt);
+    search->limit = ppi_allocate(&config->host, config->shape.devices, sizeof *search->limit);
+    search->spare = ppi_allocate(&config->host, config->shape.devices, sizeof *search->spare);
+    search->of_a = ppi_allocate(&config->host, config->shape.devices, sizeof *search->of_a);
+    if (search->limit == NULL || search->spare == NULL || search->of_a == NULL)
+        return ppi_fail_memory(error, "the search");
+    return PPSCHED_OK;
+}
+
+static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    const struct ppi_host *host = &attempt->config->host;
+    struct search search = {.attempt = attempt, .planner.costs.host = *host};
+    ppsched_status status = prepare(&search, error);
+    double least = status == PPSCHED_OK ? least_limit(&search.planner) : 0;
+    if (status == PPSCHED_OK && least < 1 - 1e-9)
+        status = try_patterns(&search, error);
+    if (status == PPSCHED_OK && (least > 0.5 || !ppi_is_finite(attempt->objective))) /* with less, patterns are shorter */
+        try_greedy(&search);
+    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    if (status == PPSCHED_OK)
+        status = try_fixed(&search, error);
+    ppi_release(host, search.limit);
+    ppi_release(host, search.spare);
+    ppi_release(host, search.of_a);
+    ppi_v_planner_clear(&search.planner);
+    return status;
+}
+
+static const char *const aliases[] = {"zbv_greedy"};
+
+const struct ppi_strategy ppi_zbv_auto = {
+    .name = "zbv_auto",
+    .summary = "zero bubble on the V placement under any memory limit, planned with the real costs of each stage",
+    .source = "Zero Bubble Pipeline Parallelism (Qi et al. 2023, arXiv 2401.10241), the ZB-V planner of its code; patterns in "
+              "the manner of Controllable Memory (arXiv 2405.15362)",
+    .aliases = aliases,
+    .alias_count = 1,
+    .placement = PPSCHED_PLACEMENT_V,
+    .chunks = 2,
+    .weight_versions = 1,
+    .splits_backward = true,
+    .flushes = true,
+    .plan = plan,
+};
