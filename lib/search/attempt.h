@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A search for the best schedule of one problem: what is asked, the best that has been found, and the one place where candidates are
- * priced, held against the limits and kept. */
+/* A search for the best schedule of one problem: what is asked, the best that has been found, and the one place where
+ * candidates are priced, held against the limits and kept. */
 #ifndef PPSCHED_SEARCH_ATTEMPT_H
 #define PPSCHED_SEARCH_ATTEMPT_H
 

@@ -6,8 +6,8 @@
 
 #include "search/attempt.h"
 
-/* Looks for what is shorter than the best so far, which there must be, starting from it. `tries` orders are priced at most. Orders
- * with overlapped pairs are left alone. */
+/* Looks for what is shorter than the best so far, which there must be, starting from it. `tries` orders are priced at most.
+ * Orders with overlapped pairs are left alone. */
 ppsched_status ppi_improve(struct ppi_attempt *attempt, uint32_t tries, ppsched_error *error);
 
 #endif

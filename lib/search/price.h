@@ -19,8 +19,8 @@ ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *con
                                const struct ppi_orders *orders, ppsched_error *error);
 void ppi_pricer_clear(struct ppi_pricer *pricer);
 
-/* Times the ops that are in the schedule: the longest device span or the makespan, and in `*last` (may be NULL) the index of the
- * op that ends it; INVALID_SCHEDULE where they cannot be run. */
+/* Times the ops that are in the schedule: the longest device span or the makespan, and in `*last` (may be NULL) the index of
+ * the op that ends it; INVALID_SCHEDULE where they cannot be run. */
 ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, bool by_span, double *objective, size_t *last, ppsched_error *error);
 
 /* Prices an order. The pricer is made with the first, and again where devices have other numbers of ops than those of the one

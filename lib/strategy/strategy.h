@@ -87,8 +87,8 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
 ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
                             ppsched_error *error);
 
-/* Offers another strategy's schedule for the same problem, whatever the costs are, as a candidate: a full backward as I with its
- * W behind it, pairs one op behind the other. Passed over where that strategy does not serve the sizes. */
+/* Offers another strategy's schedule for the same problem, whatever the costs are, as a candidate: a full backward as I with
+ * its W behind it, pairs one op behind the other. Passed over where that strategy does not serve the sizes. */
 ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *other, ppsched_error *error);
 
 /* REFUSED, "<strategy's name>: <message>". */
