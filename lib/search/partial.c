@@ -191,74 +191,24 @@ static void set_held(struct ppi_partial *partial, uint32_t device, uint32_t plac
     partial->held[device] = places;
 }
 
-/* Counts an F, I or W. */
-static void count(struct ppi_partial *partial, const struct ppi_stage *stage, uint32_t s, uint8_t kind)
+/* Marks an F, I or W as done. */
+static void mark(struct ppi_partial *partial, uint32_t stage, uint8_t kind)
 {
-    struct ppi_done *done = &partial->done[s];
-    uint64_t mark = scatter((uint64_t)s << 32 | (kind - (uint64_t)(kind != PPSCHED_KIND_F)));
-    ++*(kind == PPSCHED_KIND_F ? &done->forwards : kind == PPSCHED_KIND_I ? &done->inputs : &done->weights);
-    partial->level[stage->device] += stage->memory[kind];
-    partial->hash[0] += mark;
-    partial->hash[1] += kind != PPSCHED_KIND_W ? mark : 0;
-}
-
-/* A value has arrived at a stage from a device: news for the stage's. */
-static void tell(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t from, uint32_t stage)
-{
-    if (problem->stage[stage].device != from)
-        renew_device(partial, problem, problem->stage[stage].device);
-}
-
-static void forward_done(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
-                         const struct ppi_step *step)
-{
-    uint32_t s = step->stage, next = partial->done[s].forwards + 1;
-    const struct ppi_stage *stage = &problem->stage[s];
-    count(partial, stage, s, PPSCHED_KIND_F);
-    partial->ready[s].forward = s == 0 && next < problem->microbatches ? 0 : PPI_INFINITE;
-    if (s > 0 && partial->done[s - 1].forwards > next)
-        partial->ready[s].forward = ends->forward[(size_t)(s - 1) * problem->microbatches + next] + stage->forward_delay;
-    if (s + 1 == problem->stages) {
-        if (partial->done[s].inputs == next - 1)
-            partial->ready[s].backward = step->end;
-    } else if (partial->done[s + 1].forwards == next - 1) {
-        partial->ready[s + 1].forward = step->end + stage[1].forward_delay;
-        tell(partial, problem, stage->device, s + 1);
-    }
-}
-
-static void input_done(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
-                       const struct ppi_step *step)
-{
-    uint32_t s = step->stage, next = partial->done[s].inputs + 1;
-    const struct ppi_stage *stage = &problem->stage[s];
-    count(partial, stage, s, PPSCHED_KIND_I);
-    partial->ready[s].backward = PPI_INFINITE;
-    if (s + 1 == problem->stages && partial->done[s].forwards > next)
-        partial->ready[s].backward = 0;
-    if (s + 1 < problem->stages && partial->done[s + 1].inputs > next)
-        partial->ready[s].backward = ends->backward[(size_t)(s + 1) * problem->microbatches + next] + stage->backward_delay;
-    if (s > 0 && partial->done[s - 1].inputs == next - 1) {
-        partial->ready[s - 1].backward = step->end + stage[-1].backward_delay;
-        tell(partial, problem, stage->device, s - 1);
-    }
+    uint64_t bits = scatter((uint64_t)stage << 32 | (kind - (uint64_t)(kind != PPSCHED_KIND_F)));
+    partial->hash[0] += bits;
+    partial->hash[1] += kind != PPSCHED_KIND_W ? bits : 0;
 }
 
 void ppi_partial_append(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
                         const struct ppi_step *step)
 {
-    const struct ppi_stage *stage = &problem->stage[step->stage];
-    uint32_t device = stage->device;
-    if (partial->start[device] < 0)
-        partial->start[device] = step->start;
-    partial->clock[device] = step->end;
+    uint32_t device = problem->stage[step->stage].device, told = ppi_partial_put(partial, problem, ends, step);
     set_held(partial, device, 0);
-    if (step->kind == PPSCHED_KIND_F)
-        forward_done(partial, problem, ends, step);
-    if (step->kind == PPSCHED_KIND_I || step->kind == PPSCHED_KIND_B)
-        input_done(partial, problem, ends, step);
-    if (step->kind == PPSCHED_KIND_W || step->kind == PPSCHED_KIND_B)
-        count(partial, stage, step->stage, PPSCHED_KIND_W);
+    mark(partial, step->stage, step->kind == PPSCHED_KIND_B ? PPSCHED_KIND_I : step->kind);
+    if (step->kind == PPSCHED_KIND_B)
+        mark(partial, step->stage, PPSCHED_KIND_W);
+    if (told != PPSCHED_NONE && told != device)
+        renew_device(partial, problem, told);
     renew_device(partial, problem, device);
 }
 
