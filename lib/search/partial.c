@@ -199,14 +199,53 @@ static void mark(struct ppi_partial *partial, uint32_t stage, uint8_t kind)
     partial->hash[1] += kind != PPSCHED_KIND_W ? bits : 0;
 }
 
+/* When the next F and I of an F's stage and of the stage behind it can start. Returns the device behind where that is news, or
+ * NONE. */
+static uint32_t hand_on_forward(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
+                                const struct ppi_step *step)
+{
+    uint32_t s = step->stage, next = partial->done[s].forwards;
+    const struct ppi_stage *stage = &problem->stage[s];
+    partial->ready[s].forward = s == 0 && next < problem->microbatches ? 0 : PPI_INFINITE;
+    if (s > 0 && partial->done[s - 1].forwards > next)
+        partial->ready[s].forward = ends->forward[(size_t)(s - 1) * problem->microbatches + next] + stage->forward_delay;
+    if (s + 1 == problem->stages && partial->done[s].inputs == next - 1)
+        partial->ready[s].backward = step->end;
+    if (s + 1 == problem->stages || partial->done[s + 1].forwards != next - 1)
+        return PPSCHED_NONE;
+    partial->ready[s + 1].forward = step->end + stage[1].forward_delay;
+    return stage[1].device;
+}
+
+/* The same for an I, or that of a B, and the stage before. */
+static uint32_t hand_on_input(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
+                              const struct ppi_step *step)
+{
+    uint32_t s = step->stage, next = partial->done[s].inputs;
+    const struct ppi_stage *stage = &problem->stage[s];
+    partial->ready[s].backward = PPI_INFINITE;
+    if (s + 1 == problem->stages && partial->done[s].forwards > next)
+        partial->ready[s].backward = 0;
+    if (s + 1 < problem->stages && partial->done[s + 1].inputs > next)
+        partial->ready[s].backward = ends->backward[(size_t)(s + 1) * problem->microbatches + next] + stage->backward_delay;
+    if (s == 0 || partial->done[s - 1].inputs != next - 1)
+        return PPSCHED_NONE;
+    partial->ready[s - 1].backward = step->end + stage[-1].backward_delay;
+    return stage[-1].device;
+}
+
 void ppi_partial_append(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
                         const struct ppi_step *step)
 {
-    uint32_t device = problem->stage[step->stage].device, told = ppi_partial_put(partial, problem, ends, step);
+    uint32_t device = problem->stage[step->stage].device, told = PPSCHED_NONE;
+    ppi_partial_put(partial, problem, step);
     set_held(partial, device, 0);
     mark(partial, step->stage, step->kind == PPSCHED_KIND_B ? PPSCHED_KIND_I : step->kind);
     if (step->kind == PPSCHED_KIND_B)
         mark(partial, step->stage, PPSCHED_KIND_W);
+    if (step->kind != PPSCHED_KIND_W)
+        told = step->kind == PPSCHED_KIND_F ? hand_on_forward(partial, problem, ends, step)
+                                            : hand_on_input(partial, problem, ends, step);
     if (told != PPSCHED_NONE && told != device)
         renew_device(partial, problem, told);
     renew_device(partial, problem, device);

@@ -69,10 +69,28 @@ static inline void ppi_partial_note_end(const struct ppi_partial *partial, const
         ends->backward[cell] = step->end;
 }
 
-/* Puts a step: clock, memory, what is done, and when inputs are there; nothing else. `ends` are those before it; the caller
- * notes the step's own end there. Returns the other device to which that is news, or PPSCHED_NONE. */
-static inline uint32_t ppi_partial_put(struct ppi_partial *partial, const struct ppi_problem *problem,
-                                       const struct ppi_ends *ends, const struct ppi_step *step);
+/* Puts a step: its device's clock and memory, and what is done; nothing else. The caller notes its end. */
+static inline void ppi_partial_put(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_step *step)
+{
+    const struct ppi_stage *stage = &problem->stage[step->stage];
+    struct ppi_done *done = &partial->done[step->stage];
+    if (partial->start[stage->device] < 0)
+        partial->start[stage->device] = step->start;
+    partial->clock[stage->device] = step->end;
+    if (step->kind == PPSCHED_KIND_F) {
+        partial->level[stage->device] += stage->memory[PPSCHED_KIND_F];
+        done->forwards++;
+        return;
+    }
+    if (step->kind != PPSCHED_KIND_W) {
+        partial->level[stage->device] += stage->memory[PPSCHED_KIND_I];
+        done->inputs++;
+    }
+    if (step->kind != PPSCHED_KIND_I) {
+        partial->level[stage->device] += stage->memory[PPSCHED_KIND_W];
+        done->weights++;
+    }
+}
 
 /* The device that can end an op first, or PPSCHED_NONE where none can run any. */
 uint32_t ppi_partial_first_to_finish(const struct ppi_partial *partial, const struct ppi_problem *problem);
@@ -84,7 +102,7 @@ double ppi_partial_earliest(const struct ppi_partial *partial, const struct ppi_
 /* Whether the Fs left on a device cannot all be held at once: only then may it be better to leave one out for another. */
 bool ppi_partial_is_scarce(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device);
 
-/* Puts a step, and finds anew what can be next. */
+/* Puts a step, and finds anew what can be next. `ends` are those before it. */
 void ppi_partial_append(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
                         const struct ppi_step *step);
 
@@ -97,68 +115,5 @@ void ppi_partial_hold(struct ppi_partial *partial, const struct ppi_problem *pro
 
 /* The longest device span or the makespan so far. */
 double ppi_partial_objective(const struct ppi_partial *partial, const struct ppi_problem *problem);
-
-/* --- inline, as planners put millions --- */
-
-/* An F of stage s, the microbatch before `next`. */
-static inline uint32_t ppi_partial_put_forward(struct ppi_partial *partial, const struct ppi_problem *problem,
-                                               const struct ppi_ends *ends, const struct ppi_step *step)
-{
-    uint32_t s = step->stage, next = ++partial->done[s].forwards;
-    const struct ppi_stage *stage = &problem->stage[s];
-    partial->level[stage->device] += stage->memory[PPSCHED_KIND_F];
-    if (s == 0)
-        partial->ready[s].forward = next < problem->microbatches ? 0 : PPI_INFINITE;
-    else if (partial->done[s - 1].forwards > next)
-        partial->ready[s].forward = ends->forward[(size_t)(s - 1) * problem->microbatches + next] + stage->forward_delay;
-    else
-        partial->ready[s].forward = PPI_INFINITE;
-    if (s + 1 == problem->stages) {
-        if (partial->done[s].inputs == next - 1)
-            partial->ready[s].backward = step->end;
-    } else if (partial->done[s + 1].forwards == next - 1) {
-        partial->ready[s + 1].forward = step->end + stage[1].forward_delay;
-        return stage[1].device;
-    }
-    return PPSCHED_NONE;
-}
-
-/* An I, or that of a B. */
-static inline uint32_t ppi_partial_put_input(struct ppi_partial *partial, const struct ppi_problem *problem,
-                                             const struct ppi_ends *ends, const struct ppi_step *step)
-{
-    uint32_t s = step->stage, next = ++partial->done[s].inputs;
-    const struct ppi_stage *stage = &problem->stage[s];
-    partial->level[stage->device] += stage->memory[PPSCHED_KIND_I];
-    if (s + 1 == problem->stages)
-        partial->ready[s].backward = partial->done[s].forwards > next ? 0 : PPI_INFINITE;
-    else if (partial->done[s + 1].inputs > next)
-        partial->ready[s].backward = ends->backward[(size_t)(s + 1) * problem->microbatches + next] + stage->backward_delay;
-    else
-        partial->ready[s].backward = PPI_INFINITE;
-    if (s == 0 || partial->done[s - 1].inputs != next - 1)
-        return PPSCHED_NONE;
-    partial->ready[s - 1].backward = step->end + stage[-1].backward_delay;
-    return stage[-1].device;
-}
-
-static inline uint32_t ppi_partial_put(struct ppi_partial *partial, const struct ppi_problem *problem,
-                                       const struct ppi_ends *ends, const struct ppi_step *step)
-{
-    const struct ppi_stage *stage = &problem->stage[step->stage];
-    uint32_t told = PPSCHED_NONE;
-    if (partial->start[stage->device] < 0)
-        partial->start[stage->device] = step->start;
-    partial->clock[stage->device] = step->end;
-    if (step->kind == PPSCHED_KIND_F)
-        return ppi_partial_put_forward(partial, problem, ends, step);
-    if (step->kind != PPSCHED_KIND_W)
-        told = ppi_partial_put_input(partial, problem, ends, step);
-    if (step->kind != PPSCHED_KIND_I) {
-        partial->level[stage->device] += stage->memory[PPSCHED_KIND_W];
-        partial->done[step->stage].weights++;
-    }
-    return told;
-}
 
 #endif

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "strategy/searches/zb_greedy.h"
 
-#include <string.h>
-
 #include "base/checked.h"
 #include "base/error.h"
 
-/* One device while it is planned. */
-struct ppi_zb_stage {
-    const struct ppi_stage *costs;
-    struct ppi_done done;
-    double clock, memory, limit, bubble, first_start;
-    double work;                     /* time of all its ops, at least */
-    uint32_t warmup;                 /* forwards behind the first, before the first I */
-    bool wants;                      /* a forward in this round */
-    bool over;                       /* went over its limit */
-    double *forward_end, *input_end; /* by microbatch */
-    ppsched_op *next;
+/* What a stage is to do. */
+struct ppi_zb_round {
+    uint32_t warmup; /* forwards behind the first, before the first I */
+    bool wants;      /* a forward in this round */
 };
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -24,69 +15,49 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+static uint32_t forwards_of(const struct ppi_zb_planner *p, uint32_t s)
+{
+    return p->greedy.partial.done[s].forwards;
+}
+
 /* When what the next F or I waits for arrives from the neighbour; negative where it waits for none. */
 static double forward_arrival(const struct ppi_zb_planner *p, uint32_t s)
 {
-    const struct ppi_zb_stage *stage = &p->stages[s];
-    return s > 0 ? stage[-1].forward_end[stage->done.forwards] + stage->costs->forward_delay : -1;
+    return s > 0 ? ppi_greedy_forward_arrival(&p->greedy, s) : -1;
 }
 
 static double input_arrival(const struct ppi_zb_planner *p, uint32_t s)
 {
-    const struct ppi_zb_stage *stage = &p->stages[s];
-    return s + 1 < p->problem->devices ? stage[1].input_end[stage->done.inputs] + stage->costs->backward_delay : -1;
+    return s + 1 < p->greedy.problem->devices ? ppi_greedy_input_arrival(&p->greedy, s) : -1;
 }
 
-/* Puts an op at its device's clock. */
-static void put(struct ppi_zb_planner *p, uint32_t s, uint8_t kind, uint32_t *count)
+/* What follows an op. */
+static void note(struct ppi_zb_planner *p, uint32_t s)
 {
-    struct ppi_zb_stage *stage = &p->stages[s];
-    stage->clock += stage->costs->duration[kind];
-    stage->memory += stage->costs->memory[kind];
-    stage->over = stage->over || stage->memory > stage->limit;
-    *stage->next++ = (ppsched_op){.microbatch = (*count)++, .stage = (uint16_t)s, .kind = kind};
-}
-
-/* Lets a device wait. */
-static void wait_until(struct ppi_zb_planner *p, struct ppi_zb_stage *stage, double time)
-{
-    if (time <= stage->clock)
-        return;
-    stage->bubble += time - stage->clock;
-    stage->clock = time;
-    p->worst_bubble = ppi_larger(p->worst_bubble, stage->bubble);
-    p->least_span = ppi_larger(p->least_span, stage->bubble + stage->work);
+    p->worst_idle = ppi_larger(p->worst_idle, p->greedy.idle[s]);
+    p->over = p->over || p->greedy.partial.level[s] > p->greedy.problem->device[s].limit;
 }
 
 static void put_forward(struct ppi_zb_planner *p, uint32_t s)
 {
-    struct ppi_zb_stage *stage = &p->stages[s];
-    uint32_t m = stage->done.forwards;
-    if (m == 0)
-        stage->clock = stage->first_start = ppi_larger(0, forward_arrival(p, s));
-    else
-        wait_until(p, stage, forward_arrival(p, s));
-    put(p, s, PPSCHED_KIND_F, &p->stages[s].done.forwards);
-    stage->forward_end[m] = stage->clock;
+    ppi_greedy_put(&p->greedy, s, PPSCHED_KIND_F, forward_arrival(p, s));
+    note(p, s);
 }
 
 static void put_input(struct ppi_zb_planner *p, uint32_t s)
 {
-    struct ppi_zb_stage *stage = &p->stages[s];
-    uint32_t m = stage->done.inputs;
-    wait_until(p, stage, input_arrival(p, s));
-    put(p, s, PPSCHED_KIND_I, &p->stages[s].done.inputs);
-    stage->input_end[m] = stage->clock;
+    ppi_greedy_put(&p->greedy, s, PPSCHED_KIND_I, input_arrival(p, s));
+    note(p, s);
 }
 
-static bool weight_due(const struct ppi_zb_stage *stage)
+static void put_weight(struct ppi_zb_planner *p, uint32_t s)
 {
-    return stage->done.weights < stage->done.inputs;
+    ppi_greedy_put(&p->greedy, s, PPSCHED_KIND_W, -1);
 }
 
-static bool forward_fits(const struct ppi_zb_stage *stage)
+static bool weight_due(const struct ppi_zb_planner *p, uint32_t s)
 {
-    return stage->memory + stage->costs->memory[PPSCHED_KIND_F] <= stage->limit;
+    return p->greedy.partial.done[s].weights < p->greedy.partial.done[s].inputs;
 }
 
 /* --- the warm-up --- */
@@ -95,47 +66,48 @@ static bool forward_fits(const struct ppi_zb_stage *stage)
  * and becomes when this stage's first I ends. */
 static uint32_t warmup_of(const struct ppi_zb_planner *p, uint32_t s, double *input_end)
 {
-    const struct ppi_zb_stage *stage = &p->stages[s];
-    double clock = stage->clock, memory = stage->memory, ready = *input_end + stage->costs->backward_delay;
+    const struct ppi_problem *problem = p->greedy.problem;
+    const struct ppi_stage *stage = &problem->stage[s];
+    double clock = p->greedy.partial.clock[s], level = p->greedy.partial.level[s], ready = *input_end + stage->backward_delay;
     uint32_t more = 0;
-    while (stage->done.forwards + more < p->problem->microbatches) {
-        memory += stage->costs->memory[PPSCHED_KIND_F];
-        double end = clock + stage->costs->duration[PPSCHED_KIND_F];
+    while (forwards_of(p, s) + more < problem->microbatches) {
+        level += stage->memory[PPSCHED_KIND_F];
+        double end = clock + stage->duration[PPSCHED_KIND_F];
         bool late = p->choice.bubble_before_first_backward ? end > ready : clock >= ready;
-        if (late || memory > stage->limit)
+        if (late || level > problem->device[s].limit)
             break;
         clock = end;
         more++;
     }
-    *input_end = ppi_larger(clock, ready) + stage->costs->duration[PPSCHED_KIND_I];
+    *input_end = ppi_larger(clock, ready) + stage->duration[PPSCHED_KIND_I];
     return more;
 }
 
 /* A stage's share of the first stage's warm-up: the less the nearer to the last. */
 static uint32_t even_share(const struct ppi_zb_planner *p, uint32_t s)
 {
-    uint64_t last = p->problem->devices - 1;
-    return (uint32_t)((p->stages[0].warmup * (last - s) + last - 1) / last);
+    uint64_t last = p->greedy.problem->devices - 1;
+    return (uint32_t)((p->round[0].warmup * (last - s) + last - 1) / last);
 }
 
 /* Finds how many forwards each stage runs in its warm-up, behind its first. False where an even warm-up would be no other. */
 static bool find_warmup(struct ppi_zb_planner *p)
 {
-    uint32_t last = p->problem->devices - 1, usual = 0, even = 0;
-    double input_end = p->stages[last].clock + p->stages[last].costs->duration[PPSCHED_KIND_I];
+    uint32_t last = p->greedy.problem->devices - 1, usual = 0, even = 0;
+    double input_end = p->greedy.partial.clock[last] + p->greedy.problem->stage[last].duration[PPSCHED_KIND_I];
     bool differs = false;
-    p->stages[last].warmup = 0;
+    p->round[last].warmup = 0;
     for (uint32_t s = last; s-- > 0;)
-        p->stages[s].warmup = warmup_of(p, s, &input_end);
-    usual = even = p->stages[0].warmup;
+        p->round[s].warmup = warmup_of(p, s, &input_end);
+    usual = even = p->round[0].warmup;
     for (uint32_t s = 1; s <= last; s++) {
-        uint32_t more = p->stages[s].warmup;
+        uint32_t more = p->round[s].warmup;
         even = smaller(even, smaller(more, even_share(p, s)));
-        while (more > 0 && more >= usual && 1 + more < p->problem->microbatches)
+        while (more > 0 && more >= usual && 1 + more < p->greedy.problem->microbatches)
             more--;
         usual = smaller(usual, more); /* no forward without that of the stage before */
         differs = differs || usual != even;
-        p->stages[s].warmup = p->choice.even_warmup ? even : usual;
+        p->round[s].warmup = p->choice.even_warmup ? even : usual;
     }
     return differs;
 }
@@ -143,13 +115,13 @@ static bool find_warmup(struct ppi_zb_planner *p)
 /* False where the plan would be the same as without an even warm-up. */
 static bool put_warmup(struct ppi_zb_planner *p)
 {
-    uint32_t devices = p->problem->devices;
+    uint32_t devices = p->greedy.problem->devices;
     for (uint32_t s = 0; s < devices; s++)
         put_forward(p, s);
     if (!find_warmup(p) && p->choice.even_warmup)
         return false;
     for (uint32_t s = 0; s < devices; s++)
-        for (uint32_t k = 0; k < p->stages[s].warmup; k++)
+        for (uint32_t k = 0; k < p->round[s].warmup; k++)
             put_forward(p, s);
     for (uint32_t s = devices; s-- > 0;)
         put_input(p, s);
@@ -159,14 +131,14 @@ static bool put_warmup(struct ppi_zb_planner *p)
 /* --- the rounds --- */
 
 /* Time of the Ws that must run before a forward fits into memory. */
-static double time_to_fit(const struct ppi_zb_stage *stage)
+static double time_to_fit(const struct ppi_zb_planner *p, uint32_t s)
 {
-    const double *memory = stage->costs->memory;
-    double held = stage->memory + memory[PPSCHED_KIND_F], time = 0;
-    uint32_t due = stage->done.inputs - stage->done.weights;
-    for (; held > stage->limit && due > 0; due--) {
-        held += memory[PPSCHED_KIND_W];
-        time += stage->costs->duration[PPSCHED_KIND_W];
+    const struct ppi_stage *stage = &p->greedy.problem->stage[s];
+    const struct ppi_done *done = &p->greedy.partial.done[s];
+    double held = p->greedy.partial.level[s] + stage->memory[PPSCHED_KIND_F], time = 0;
+    for (uint32_t due = done->inputs - done->weights; held > p->greedy.problem->device[s].limit && due > 0; due--) {
+        held += stage->memory[PPSCHED_KIND_W];
+        time += stage->duration[PPSCHED_KIND_W];
     }
     return time;
 }
@@ -174,45 +146,44 @@ static double time_to_fit(const struct ppi_zb_stage *stage)
 /* Whether a stage runs a forward in this round. */
 static bool wants_forward(const struct ppi_zb_planner *p, uint32_t s)
 {
-    const struct ppi_zb_stage *stage = &p->stages[s], *next = stage + 1;
-    if (stage->done.forwards == p->problem->microbatches)
+    const struct ppi_stage *stage = &p->greedy.problem->stage[s], *next = stage + 1;
+    const double *clock = &p->greedy.partial.clock[s];
+    if (forwards_of(p, s) == p->greedy.problem->microbatches)
         return false;
-    if (!p->choice.backward_first || s + 1 == p->problem->devices || stage->done.forwards < next->done.forwards + 2)
+    if (!p->choice.backward_first || s + 1 == p->greedy.problem->devices || forwards_of(p, s) < forwards_of(p, s + 1) + 2)
         return true;
-    double input = next->clock + next->costs->duration[PPSCHED_KIND_F] + next->costs->duration[PPSCHED_KIND_I] +
-                   stage->costs->backward_delay;
-    if (stage->clock >= input)
+    double input = clock[1] + next->duration[PPSCHED_KIND_F] + next->duration[PPSCHED_KIND_I] + stage->backward_delay;
+    if (clock[0] >= input)
         return false;
-    if (stage->clock + stage->costs->duration[PPSCHED_KIND_F] + time_to_fit(stage) <= input)
+    if (clock[0] + stage->duration[PPSCHED_KIND_F] + time_to_fit(p, s) <= input)
         return true;
-    return input - stage->clock > p->worst_bubble - stage->bubble;
+    return input - clock[0] > p->worst_idle - p->greedy.idle[s];
 }
 
 /* Puts Ws into the gap until the next op can start: those that fit, and one that does not if the device can afford it. */
 static void fill_gap(struct ppi_zb_planner *p, uint32_t s, double ready)
 {
-    struct ppi_zb_stage *stage = &p->stages[s];
-    while (weight_due(stage) && stage->clock + stage->costs->duration[PPSCHED_KIND_W] <= ready)
-        put(p, s, PPSCHED_KIND_W, &p->stages[s].done.weights);
-    double gap = ready - stage->clock;
-    if (weight_due(stage) && gap > 0 && (gap > p->worst_bubble - stage->bubble || p->choice.fill_small_gaps))
-        put(p, s, PPSCHED_KIND_W, &p->stages[s].done.weights);
+    const double *clock = &p->greedy.partial.clock[s];
+    while (weight_due(p, s) && *clock + p->greedy.problem->stage[s].duration[PPSCHED_KIND_W] <= ready)
+        put_weight(p, s);
+    double gap = ready - *clock;
+    if (weight_due(p, s) && gap > 0 && (gap > p->worst_idle - p->greedy.idle[s] || p->choice.fill_small_gaps))
+        put_weight(p, s);
 }
 
 static void put_forwards(struct ppi_zb_planner *p)
 {
     bool held_back = false; /* a later stage with forwards left runs none, so those before it do not either */
-    for (uint32_t s = p->problem->devices; s-- > 0;) {
-        bool left = p->stages[s].done.forwards < p->problem->microbatches;
-        p->stages[s].wants = !held_back && wants_forward(p, s);
-        held_back = left && !p->stages[s].wants;
+    for (uint32_t s = p->greedy.problem->devices; s-- > 0;) {
+        bool left = forwards_of(p, s) < p->greedy.problem->microbatches;
+        p->round[s].wants = !held_back && wants_forward(p, s);
+        held_back = left && !p->round[s].wants;
     }
-    for (uint32_t s = 0; s < p->problem->devices; s++) {
-        struct ppi_zb_stage *stage = &p->stages[s];
-        if (!stage->wants)
+    for (uint32_t s = 0; s < p->greedy.problem->devices; s++) {
+        if (!p->round[s].wants)
             continue;
-        while (!forward_fits(stage) && weight_due(stage))
-            put(p, s, PPSCHED_KIND_W, &p->stages[s].done.weights);
+        while (!ppi_greedy_fits(&p->greedy, s) && weight_due(p, s))
+            put_weight(p, s);
         fill_gap(p, s, forward_arrival(p, s));
         put_forward(p, s);
     }
@@ -220,75 +191,44 @@ static void put_forwards(struct ppi_zb_planner *p)
 
 static void put_inputs(struct ppi_zb_planner *p)
 {
-    for (uint32_t s = p->problem->devices; s-- > 0;) {
-        struct ppi_zb_stage *stage = &p->stages[s];
-        if (s == 0 && stage->done.forwards == p->problem->microbatches)
-            while (weight_due(stage))
-                put(p, s, PPSCHED_KIND_W, &p->stages[s].done.weights);
+    for (uint32_t s = p->greedy.problem->devices; s-- > 0;) {
+        if (s == 0 && forwards_of(p, s) == p->greedy.problem->microbatches)
+            while (weight_due(p, s))
+                put_weight(p, s);
         fill_gap(p, s, input_arrival(p, s));
         put_input(p, s);
     }
 }
 
-/* The longest span; infinite where the choices left ops out or went over a limit. */
-static double span_of(const struct ppi_zb_planner *p)
-{
-    double span = 0;
-    for (uint32_t s = 0; s < p->problem->devices; s++) {
-        const struct ppi_zb_stage *stage = &p->stages[s];
-        if (stage->done.forwards != p->problem->microbatches || stage->done.inputs != p->problem->microbatches || stage->over)
-            return PPI_INFINITE;
-        span = ppi_larger(span, stage->clock - stage->first_start);
-    }
-    return span;
-}
-
-static void restart(struct ppi_zb_planner *p, struct ppi_zb_choice choice, struct ppi_orders *out)
-{
-    p->choice = choice;
-    p->worst_bubble = p->least_span = 0;
-    for (uint32_t s = 0; s < p->problem->devices; s++) {
-        struct ppi_zb_stage *stage = &p->stages[s];
-        stage->done = (struct ppi_done){0};
-        stage->clock = stage->memory = stage->bubble = 0;
-        stage->over = false;
-        stage->next = out->ops + out->first[s];
-        out->count[s] = out->first[s + 1] - out->first[s];
-    }
-}
-
 double ppi_zb_plan(struct ppi_zb_planner *p, struct ppi_zb_choice choice, double below, struct ppi_orders *out)
 {
-    restart(p, choice, out);
+    uint32_t microbatches = p->greedy.problem->microbatches;
+    p->choice = choice;
+    p->worst_idle = 0;
+    p->over = false;
+    ppi_greedy_start(&p->greedy, out);
     if (!put_warmup(p))
         return PPI_INFINITE;
-    for (uint32_t round = 1; round < p->problem->microbatches && !(p->least_span > below * (1 + 1e-9)); round++) {
+    for (uint32_t round = 1; round < microbatches && !(p->greedy.longest > below * (1 + PPI_ROUNDING)); round++) {
         put_forwards(p);
         put_inputs(p);
     }
-    for (uint32_t s = 0; s < p->problem->devices; s++)
-        while (weight_due(&p->stages[s]))
-            put(p, s, PPSCHED_KIND_W, &p->stages[s].done.weights);
-    return span_of(p);
+    for (uint32_t s = 0; s < p->greedy.problem->devices; s++)
+        while (weight_due(p, s))
+            put_weight(p, s);
+    return p->over ? PPI_INFINITE : ppi_greedy_span(&p->greedy);
 }
 
 ppsched_status ppi_zb_planner_make(struct ppi_zb_planner *out, const struct ppi_problem *problem, ppsched_error *error)
 {
-    size_t cells = (size_t)problem->devices * problem->microbatches;
-    struct ppi_zb_planner planner = {.problem = problem};
-    planner.stages = ppi_allocate_zeroed(&problem->host, problem->devices, sizeof *planner.stages);
-    planner.ends = ppi_allocate(&problem->host, 2 * cells, sizeof *planner.ends);
-    if (planner.stages == NULL || planner.ends == NULL) {
-        ppi_zb_planner_clear(&planner);
+    struct ppi_zb_planner planner = {0};
+    ppsched_status status = ppi_greedy_make(&planner.greedy, problem, error);
+    if (status != PPSCHED_OK)
+        return status;
+    planner.round = ppi_allocate(&problem->host, problem->devices, sizeof *planner.round);
+    if (planner.round == NULL) {
+        ppi_greedy_clear(&planner.greedy);
         return ppi_fail_memory(error, "the search");
-    }
-    for (uint32_t s = 0; s < problem->devices; s++) {
-        struct ppi_zb_stage *stage = &planner.stages[s];
-        stage->costs = &problem->stage[s];
-        stage->limit = problem->device[s].limit;
-        stage->work = problem->device[s].work;
-        stage->forward_end = planner.ends + (size_t)s * problem->microbatches;
-        stage->input_end = stage->forward_end + cells;
     }
     *out = planner;
     return PPSCHED_OK;
@@ -296,6 +236,6 @@ ppsched_status ppi_zb_planner_make(struct ppi_zb_planner *out, const struct ppi_
 
 void ppi_zb_planner_clear(struct ppi_zb_planner *planner)
 {
-    ppi_release(&planner->problem->host, planner->ends);
-    ppi_release(&planner->problem->host, planner->stages);
+    ppi_release(&planner->greedy.problem->host, planner->round);
+    ppi_greedy_clear(&planner->greedy);
 }

@@ -6,8 +6,7 @@
 #ifndef PPSCHED_STRATEGY_ZB_GREEDY_H
 #define PPSCHED_STRATEGY_ZB_GREEDY_H
 
-#include "search/orders.h"
-#include "search/partial.h"
+#include "search/greedy.h"
 
 /* The choices that a plan is made with. */
 struct ppi_zb_choice {
@@ -18,23 +17,21 @@ struct ppi_zb_choice {
                        * with memory for few forwards that ends with some devices that have none and wait for each microbatch */
 };
 
-struct ppi_zb_stage;
-
+/* Room to plan in. */
 struct ppi_zb_planner {
-    const struct ppi_problem *problem;
-    struct ppi_zb_stage *stages;
-    double *ends; /* of all Fs and Is */
+    struct ppi_greedy greedy;
     struct ppi_zb_choice choice;
-    double worst_bubble; /* of all devices so far */
-    double least_span;   /* with those bubbles */
+    struct ppi_zb_round *round; /* a stage each */
+    double worst_idle;          /* of all devices so far */
+    bool over;                  /* a device went over its limit */
 };
 
 /* The problem has one stage a device, and must outlive the planner. */
 ppsched_status ppi_zb_planner_make(struct ppi_zb_planner *out, const struct ppi_problem *problem, ppsched_error *error);
 void ppi_zb_planner_clear(struct ppi_zb_planner *planner);
 
-/* Fills `out`. Returns the longest span; infinite where the choices leave ops out, go over a limit, or lead
- * beyond `below`. */
+/* Plans into `out`. Returns the longest span; infinite where the choices leave ops out, go over a limit, or lead beyond
+ * `below`. */
 double ppi_zb_plan(struct ppi_zb_planner *planner, struct ppi_zb_choice choice, double below, struct ppi_orders *out);
 
 #endif
