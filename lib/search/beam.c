@@ -164,7 +164,7 @@ static uint32_t offer_device(struct search *search, uint32_t parent, uint32_t de
 {
     const struct ppi_problem *problem = search->problem;
     const struct ppi_partial *partial = &search->scratch;
-    double finish = partial->finish[device];
+    double finish = partial->device[device].finish;
     uint32_t forwards = 0;
     for (int k = 0; k < PPI_KINDS; k++)
         for (uint32_t i = 0; i < problem->device[device].count; i++) {
@@ -223,18 +223,18 @@ static bool is_no_worse(const struct ppi_problem *problem, const struct slot *a,
 {
     const struct ppi_partial *x = &a->partial, *y = &b->partial;
     for (uint32_t d = 0; d < problem->devices; d++)
-        if (x->clock[d] > y->clock[d] || (problem->by_span && x->start[d] < y->start[d]))
+        if (x->device[d].clock > y->device[d].clock || (problem->by_span && x->device[d].start < y->device[d].start))
             return false;
     for (uint32_t s = 0; s < problem->stages; s++) {
         size_t row = (size_t)s * problem->microbatches;
-        if (x->ready[s].forward > y->ready[s].forward || x->ready[s].backward > y->ready[s].backward)
+        if (x->stage[s].ready.forward > y->stage[s].ready.forward || x->stage[s].ready.backward > y->stage[s].ready.backward)
             return false;
         if (s + 1 < problem->stages)
-            for (uint32_t m = x->done[s + 1].forwards + 1; m < x->done[s].forwards; m++)
+            for (uint32_t m = x->stage[s + 1].done.forwards + 1; m < x->stage[s].done.forwards; m++)
                 if (a->ends.forward[row + m] > b->ends.forward[row + m])
                     return false;
         if (s > 0)
-            for (uint32_t m = x->done[s - 1].inputs + 1; m < x->done[s].inputs; m++)
+            for (uint32_t m = x->stage[s - 1].done.inputs + 1; m < x->stage[s].done.inputs; m++)
                 if (a->ends.backward[row + m] > b->ends.backward[row + m])
                     return false;
     }
@@ -244,15 +244,15 @@ static bool is_no_worse(const struct ppi_problem *problem, const struct slot *a,
 /* The ends that are still to be used. */
 static void copy_ends(const struct ppi_problem *problem, struct slot *to, const struct slot *from)
 {
-    const struct ppi_done *done = from->partial.done;
+    const struct ppi_at_stage *at = from->partial.stage;
     for (uint32_t s = 0; s < problem->stages; s++) {
         size_t row = (size_t)s * problem->microbatches;
-        uint32_t used = s + 1 < problem->stages ? done[s + 1].forwards : done[s].forwards;
-        uint32_t made = done[s].forwards;
+        uint32_t used = s + 1 < problem->stages ? at[s + 1].done.forwards : at[s].done.forwards;
+        uint32_t made = at[s].done.forwards;
         if (made > used)
             memcpy(&to->ends.forward[row + used], &from->ends.forward[row + used], (made - used) * sizeof(double));
-        used = s > 0 ? done[s - 1].inputs : done[s].inputs;
-        made = done[s].inputs;
+        used = s > 0 ? at[s - 1].done.inputs : at[s].done.inputs;
+        made = at[s].done.inputs;
         if (made > used)
             memcpy(&to->ends.backward[row + used], &from->ends.backward[row + used], (made - used) * sizeof(double));
     }
@@ -326,17 +326,17 @@ static void choose(struct search *search)
 static void write_order(const struct search *search, uint32_t node, struct ppi_orders *out)
 {
     const struct ppi_problem *problem = search->problem;
-    struct ppi_done *left = search->scratch.done; /* ops before the present one */
+    struct ppi_at_stage *left = search->scratch.stage; /* done: ops before the present one */
     memset(out->count, 0, out->devices * sizeof *out->count);
     for (uint32_t s = 0; s < problem->stages; s++)
-        left[s] = (struct ppi_done){problem->microbatches, problem->microbatches, problem->microbatches};
+        left[s].done = (struct ppi_done){problem->microbatches, problem->microbatches, problem->microbatches};
     for (uint32_t n = node; n != PPSCHED_NONE; n = search->nodes[n].parent)
         out->count[problem->stage[search->nodes[n].stage].device]++;
     for (uint32_t d = 0; d < out->devices; d++)
         out->first[d] += out->count[d]; /* where the device's ops end, for now */
     for (uint32_t n = node; n != PPSCHED_NONE; n = search->nodes[n].parent) {
         const struct node *step = &search->nodes[n];
-        struct ppi_done *own = &left[step->stage];
+        struct ppi_done *own = &left[step->stage].done;
         uint32_t *count = step->kind == PPSCHED_KIND_F   ? &own->forwards
                           : step->kind == PPSCHED_KIND_W ? &own->weights
                                                          : &own->inputs;

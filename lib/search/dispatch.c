@@ -37,7 +37,7 @@ static double wanted(const struct ppi_partial *partial, const struct ppi_problem
 static bool is_ahead(const struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
                      uint32_t stage)
 {
-    const struct ppi_done *done = &partial->done[stage];
+    const struct ppi_done *done = &partial->stage[stage].done;
     return problem->device[problem->stage[stage].device].count > 1 &&
            done->forwards - done->weights + 1 > ppi_pattern_in_flight(pattern, problem, stage);
 }
@@ -48,7 +48,7 @@ static struct ppi_step choose(const struct ppi_dispatch_room *room, const struct
                               uint32_t *ahead)
 {
     const struct ppi_partial *partial = &room->partial;
-    double finish = partial->finish[device], first = PPI_INFINITE;
+    double finish = partial->device[device].finish, first = PPI_INFINITE;
     struct ppi_step best = {.start = PPI_INFINITE}, last = best;
     *ahead = 0;
     for (uint32_t i = 0; i < problem->device[device].count; i++)

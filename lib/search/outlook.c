@@ -32,17 +32,17 @@ void ppi_outlook_room_clear(struct ppi_outlook_room *room, const struct ppi_prob
 static double first_end(const struct ppi_problem *problem, const struct ppi_partial *partial, uint32_t device)
 {
     const struct ppi_device *own = &problem->device[device];
-    double clock = partial->clock[device], first = PPI_INFINITE;
+    double clock = partial->device[device].clock, first = PPI_INFINITE;
     for (uint32_t i = 0; i < own->count; i++) {
         uint32_t s = ppi_stage_at(problem, device, i);
         const struct ppi_stage *stage = &problem->stage[s];
-        const struct ppi_done *done = &partial->done[s];
-        double forward = partial->ready[s].forward, input = partial->ready[s].backward;
+        const struct ppi_done *done = &partial->stage[s].done;
+        double forward = partial->stage[s].ready.forward, input = partial->stage[s].ready.backward;
         if (done->weights < done->inputs)
             first = ppi_smaller(first, clock + stage->duration[PPSCHED_KIND_W]);
         if (done->inputs < problem->microbatches)
             first = ppi_smaller(first, (input < PPI_INFINITE ? ppi_larger(clock, input) : clock) + stage->input);
-        if (done->forwards < problem->microbatches && !partial->blocked[s])
+        if (done->forwards < problem->microbatches && !partial->stage[s].blocked)
             first = ppi_smaller(first, (forward < PPI_INFINITE ? ppi_larger(clock, forward) : clock) +
                                            stage->duration[PPSCHED_KIND_F]);
     }
@@ -52,22 +52,22 @@ static double first_end(const struct ppi_problem *problem, const struct ppi_part
 static double forward_head(const struct ppi_problem *problem, const struct ppi_partial *partial, uint32_t s)
 {
     const struct ppi_stage *stage = &problem->stage[s];
-    double head = partial->ready[s].forward;
+    double head = partial->stage[s].ready.forward;
     if (head == PPI_INFINITE)
-        head = partial->heads[s - 1].forward + stage[-1].duration[PPSCHED_KIND_F] + stage->forward_delay;
-    if (partial->blocked[s])
+        head = partial->stage[s - 1].head.forward + stage[-1].duration[PPSCHED_KIND_F] + stage->forward_delay;
+    if (partial->stage[s].blocked)
         head = ppi_larger(head, first_end(problem, partial, stage->device));
-    return ppi_larger(head, partial->clock[stage->device]);
+    return ppi_larger(head, partial->device[stage->device].clock);
 }
 
 static double input_head(const struct ppi_problem *problem, const struct ppi_partial *partial, uint32_t s)
 {
     const struct ppi_stage *stage = &problem->stage[s];
-    double head = partial->ready[s].backward;
+    double head = partial->stage[s].ready.backward;
     if (head == PPI_INFINITE)
-        head = s + 1 == problem->stages ? partial->heads[s].forward + stage->duration[PPSCHED_KIND_F]
-                                        : partial->heads[s + 1].backward + stage[1].input + stage->backward_delay;
-    return ppi_larger(head, partial->clock[stage->device]);
+        head = s + 1 == problem->stages ? partial->stage[s].head.forward + stage->duration[PPSCHED_KIND_F]
+                                        : partial->stage[s + 1].head.backward + stage[1].input + stage->backward_delay;
+    return ppi_larger(head, partial->device[stage->device].clock);
 }
 
 /* --- what is left on a device --- */
@@ -89,18 +89,18 @@ static uint32_t list_streams(const struct ppi_outlook_room *room, const struct p
     for (uint32_t i = 0; i < problem->device[device].count; i++) {
         uint32_t s = ppi_stage_at(problem, device, i);
         const struct ppi_stage *stage = &problem->stage[s];
-        const struct ppi_done *done = &partial->done[s];
+        const struct ppi_done *done = &partial->stage[s].done;
         uint32_t forwards = all - done->forwards, inputs = all - done->inputs, pending = done->inputs - done->weights;
         double forward = forwards * stage->duration[PPSCHED_KIND_F], input = inputs * stage->input;
         if (forwards > 0)
-            add_stream(streams, &count, (struct ppi_stream){partial->heads[s].forward, forward, forward});
+            add_stream(streams, &count, (struct ppi_stream){partial->stage[s].head.forward, forward, forward});
         if (inputs > 0) {
-            add_stream(streams, &count, (struct ppi_stream){partial->heads[s].backward, input, input});
+            add_stream(streams, &count, (struct ppi_stream){partial->stage[s].head.backward, input, input});
             add_stream(streams, &count,
-                       (struct ppi_stream){partial->heads[s].backward + stage->input, inputs * stage->weight, 0});
+                       (struct ppi_stream){partial->stage[s].head.backward + stage->input, inputs * stage->weight, 0});
         }
         if (pending > 0)
-            add_stream(streams, &count, (struct ppi_stream){partial->clock[device], pending * stage->weight, 0});
+            add_stream(streams, &count, (struct ppi_stream){partial->device[device].clock, pending * stage->weight, 0});
     }
     return count;
 }
@@ -126,21 +126,21 @@ static double chains_of(const struct ppi_problem *problem, const struct ppi_part
     for (uint32_t i = 0; i < own->count; i++) {
         uint32_t s = ppi_stage_at(problem, device, i);
         const struct ppi_stage *stage = &problem->stage[s];
-        uint32_t forwards = problem->microbatches - partial->done[s].forwards;
-        uint32_t inputs = problem->microbatches - partial->done[s].inputs;
+        uint32_t forwards = problem->microbatches - partial->stage[s].done.forwards;
+        uint32_t inputs = problem->microbatches - partial->stage[s].done.inputs;
         if (forwards > 0)
-            chain = ppi_larger(chain,
-                               partial->heads[s].forward + forwards * stage->duration[PPSCHED_KIND_F] + stage->tail.forward);
+            chain = ppi_larger(chain, partial->stage[s].head.forward + forwards * stage->duration[PPSCHED_KIND_F] +
+                                          stage->tail.forward);
         if (inputs > 0)
-            chain = ppi_larger(chain, partial->heads[s].backward + inputs * stage->input + stage->tail.backward);
+            chain = ppi_larger(chain, partial->stage[s].head.backward + inputs * stage->input + stage->tail.backward);
         if (own->limit < PPI_INFINITE)
-            area += area_of(stage, &partial->done[s], partial->heads[s].backward, partial->clock[device],
+            area += area_of(stage, &partial->stage[s].done, partial->stage[s].head.backward, partial->device[device].clock,
                             problem->microbatches);
     }
     if (area > 0 && own->limit > 0)
-        chain = ppi_larger(chain, area / own->limit + (problem->by_span
-                                                           ? partial->clock[device] - ppi_larger(0, partial->start[device])
-                                                           : partial->clock[device]));
+        chain = ppi_larger(chain, area / own->limit + (problem->by_span ? partial->device[device].clock -
+                                                                              ppi_larger(0, partial->device[device].start)
+                                                                        : partial->device[device].clock));
     return chain;
 }
 
@@ -150,7 +150,7 @@ static void find_bounds(const struct ppi_outlook_room *room, const struct ppi_pr
                         uint32_t device)
 {
     uint32_t count = list_streams(room, problem, partial, device);
-    double load = 0, chain = 0, end = partial->clock[device], chain_end = 0;
+    double load = 0, chain = 0, end = partial->device[device].clock, chain_end = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct ppi_stream *stream = &room->streams[i];
         load += stream->load;
@@ -162,9 +162,9 @@ static void find_bounds(const struct ppi_outlook_room *room, const struct ppi_pr
     if (chain_end > 0)
         chain_end += problem->stage[ppi_stage_at(problem, device, 0)].tail.backward;
     if (problem->by_span) /* where a device has not started, nobody knows when it will */
-        end = partial->start[device] < 0 ? load : end - partial->start[device];
-    partial->end[device] = end;
-    partial->chain[device] = ppi_larger(chain_end, chains_of(problem, partial, device));
+        end = partial->device[device].start < 0 ? load : end - partial->device[device].start;
+    partial->device[device].end = end;
+    partial->device[device].chain = ppi_larger(chain_end, chains_of(problem, partial, device));
 }
 
 static void set_head(const struct ppi_outlook_room *room, double *head, double value, uint32_t device)
@@ -182,17 +182,17 @@ struct ppi_outlook ppi_outlook(const struct ppi_outlook_room *room, const struct
     for (uint32_t d = 0; d < problem->devices; d++)
         room->changed[d] = d == device || device == PPSCHED_NONE;
     for (uint32_t s = 0; s < problem->stages; s++)
-        if (partial->done[s].forwards < problem->microbatches)
-            set_head(room, &partial->heads[s].forward, forward_head(problem, partial, s), problem->stage[s].device);
+        if (partial->stage[s].done.forwards < problem->microbatches)
+            set_head(room, &partial->stage[s].head.forward, forward_head(problem, partial, s), problem->stage[s].device);
     for (uint32_t s = problem->stages; s-- > 0;)
-        if (partial->done[s].inputs < problem->microbatches)
-            set_head(room, &partial->heads[s].backward, input_head(problem, partial, s), problem->stage[s].device);
+        if (partial->stage[s].done.inputs < problem->microbatches)
+            set_head(room, &partial->stage[s].head.backward, input_head(problem, partial, s), problem->stage[s].device);
     for (uint32_t d = 0; d < problem->devices; d++) {
         if (room->changed[d] && problem->device[d].count > 0)
             find_bounds(room, problem, partial, d);
-        outlook.mean += partial->end[d];
-        outlook.bound = ppi_larger(outlook.bound, partial->end[d]);
-        outlook.chain = ppi_larger(outlook.chain, partial->chain[d]);
+        outlook.mean += partial->device[d].end;
+        outlook.bound = ppi_larger(outlook.bound, partial->device[d].end);
+        outlook.chain = ppi_larger(outlook.chain, partial->device[d].chain);
     }
     outlook.mean /= problem->devices;
     outlook.bound = ppi_larger(outlook.bound, outlook.chain);

@@ -11,29 +11,17 @@ enum { PPI_MOST_PLACES = 32 }; /* bits of `held` */
 
 size_t ppi_partial_doubles(const struct ppi_problem *problem)
 {
-    size_t devices = problem->devices, stages = problem->stages;
-    size_t bytes = 2 * sizeof(uint64_t) + 6 * devices * sizeof(double) + 2 * stages * sizeof(struct ppi_ways) +
-                   stages * sizeof(struct ppi_done) + (stages + devices) * sizeof(uint32_t);
-    return (bytes + sizeof(double) - 1) / sizeof(double);
+    size_t bytes = 2 * sizeof(uint64_t) + problem->devices * sizeof(struct ppi_at_device) +
+                   problem->stages * sizeof(struct ppi_at_stage);
+    return bytes / sizeof(double); /* all of them are multiples */
 }
 
 void ppi_partial_place(struct ppi_partial *partial, const struct ppi_problem *problem, double *block)
 {
-    size_t devices = problem->devices, stages = problem->stages;
     partial->block = block;
     partial->hash = (uint64_t *)(void *)block;
-    block += 2;
-    partial->clock = block;
-    partial->level = block + devices;
-    partial->start = block + 2 * devices;
-    partial->finish = block + 3 * devices;
-    partial->end = block + 4 * devices;
-    partial->chain = block + 5 * devices;
-    partial->heads = (struct ppi_ways *)(void *)(block + 6 * devices);
-    partial->ready = partial->heads + stages;
-    partial->done = (struct ppi_done *)(void *)(partial->ready + stages);
-    partial->blocked = (uint32_t *)(void *)(partial->done + stages);
-    partial->held = partial->blocked + stages;
+    partial->device = (struct ppi_at_device *)(void *)(partial->hash + 2);
+    partial->stage = (struct ppi_at_stage *)(void *)(partial->device + problem->devices);
 }
 
 void ppi_partial_copy(struct ppi_partial *to, const struct ppi_partial *from, const struct ppi_problem *problem)
@@ -51,14 +39,14 @@ static bool has_memory(const struct ppi_partial *partial, const struct ppi_probl
     const struct ppi_device *own = &problem->device[device];
     const uint32_t *list = &problem->stage_list[own->first];
     uint32_t last = list[own->count - 1];
-    uint32_t oldest = partial->done[last].forwards + (stage == last);
-    if (partial->level[device] + problem->stage[stage].memory[PPSCHED_KIND_F] > own->limit)
+    uint32_t oldest = partial->stage[last].done.forwards + (stage == last);
+    if (partial->device[device].level + problem->stage[stage].memory[PPSCHED_KIND_F] > own->limit)
         return false;
     if (own->count == 1 || oldest >= problem->microbatches)
         return true;
     double needed = own->least;
     for (uint32_t i = 0; i < own->count; i++) {
-        uint32_t forwards = partial->done[list[i]].forwards + (stage == list[i]);
+        uint32_t forwards = partial->stage[list[i]].done.forwards + (stage == list[i]);
         if (forwards > oldest + 1)
             needed += (forwards - oldest - 1) * problem->stage[list[i]].memory[PPSCHED_KIND_F];
     }
@@ -68,7 +56,7 @@ static bool has_memory(const struct ppi_partial *partial, const struct ppi_probl
 static bool is_blocked(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage)
 {
     const struct ppi_stage *own = &problem->stage[stage];
-    return (own->place < PPI_MOST_PLACES && (partial->held[own->device] >> own->place & 1) != 0) ||
+    return (own->place < PPI_MOST_PLACES && (partial->device[own->device].held >> own->place & 1) != 0) ||
            !has_memory(partial, problem, stage);
 }
 
@@ -77,8 +65,8 @@ uint32_t ppi_partial_first_to_finish(const struct ppi_partial *partial, const st
     uint32_t first = PPSCHED_NONE;
     double finish = PPI_INFINITE;
     for (uint32_t d = 0; d < problem->devices; d++)
-        if (partial->finish[d] < finish) {
-            finish = partial->finish[d];
+        if (partial->device[d].finish < finish) {
+            finish = partial->device[d].finish;
             first = d;
         }
     return first;
@@ -86,27 +74,27 @@ uint32_t ppi_partial_first_to_finish(const struct ppi_partial *partial, const st
 
 double ppi_partial_earliest(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage, uint8_t kind)
 {
-    double clock = partial->clock[problem->stage[stage].device];
-    const struct ppi_done *done = &partial->done[stage];
+    double clock = partial->device[problem->stage[stage].device].clock;
+    const struct ppi_done *done = &partial->stage[stage].done;
     switch (kind) {
     case PPSCHED_KIND_F:
-        return partial->blocked[stage] ? PPI_INFINITE : ppi_larger(clock, partial->ready[stage].forward);
+        return partial->stage[stage].blocked ? PPI_INFINITE : ppi_larger(clock, partial->stage[stage].ready.forward);
     case PPSCHED_KIND_I:
-        return ppi_larger(clock, partial->ready[stage].backward);
+        return ppi_larger(clock, partial->stage[stage].ready.backward);
     case PPSCHED_KIND_W:
         return done->weights < done->inputs ? clock : PPI_INFINITE;
     default:
         if (!problem->stage[stage].fuses || done->weights < done->inputs)
             return PPI_INFINITE;
-        return ppi_larger(clock, partial->ready[stage].backward);
+        return ppi_larger(clock, partial->stage[stage].ready.backward);
     }
 }
 
 bool ppi_partial_may_hold(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage)
 {
-    uint32_t device = problem->stage[stage].device, next = partial->done[stage].forwards;
+    uint32_t device = problem->stage[stage].device, next = partial->stage[stage].done.forwards;
     for (uint32_t i = 0; i < problem->device[device].count; i++) {
-        const struct ppi_done *done = &partial->done[ppi_stage_at(problem, device, i)];
+        const struct ppi_done *done = &partial->stage[ppi_stage_at(problem, device, i)].done;
         if (done->forwards < next || done->inputs < next)
             return problem->stage[stage].place < PPI_MOST_PLACES;
     }
@@ -116,10 +104,10 @@ bool ppi_partial_may_hold(const struct ppi_partial *partial, const struct ppi_pr
 bool ppi_partial_is_scarce(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device)
 {
     const struct ppi_device *own = &problem->device[device];
-    double all = partial->level[device];
+    double all = partial->device[device].level;
     for (uint32_t i = 0; i < own->count; i++) {
         uint32_t stage = ppi_stage_at(problem, device, i);
-        all += (problem->microbatches - partial->done[stage].forwards) * problem->stage[stage].memory[PPSCHED_KIND_F];
+        all += (problem->microbatches - partial->stage[stage].done.forwards) * problem->stage[stage].memory[PPSCHED_KIND_F];
     }
     return own->count > 1 && all > own->limit;
 }
@@ -127,7 +115,7 @@ bool ppi_partial_is_scarce(const struct ppi_partial *partial, const struct ppi_p
 bool ppi_partial_is_complete(const struct ppi_partial *partial, const struct ppi_problem *problem)
 {
     for (uint32_t s = 0; s < problem->stages; s++)
-        if (partial->done[s].weights < problem->microbatches)
+        if (partial->stage[s].done.weights < problem->microbatches)
             return false;
     return true;
 }
@@ -136,7 +124,8 @@ double ppi_partial_objective(const struct ppi_partial *partial, const struct ppi
 {
     double objective = 0;
     for (uint32_t d = 0; d < problem->devices; d++)
-        objective = ppi_larger(objective, partial->clock[d] - (problem->by_span ? ppi_larger(0, partial->start[d]) : 0));
+        objective = ppi_larger(objective,
+                               partial->device[d].clock - (problem->by_span ? ppi_larger(0, partial->device[d].start) : 0));
     return objective;
 }
 
@@ -146,31 +135,31 @@ double ppi_partial_objective(const struct ppi_partial *partial, const struct ppi
 static void renew_device(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device)
 {
     const struct ppi_device *own = &problem->device[device];
-    double clock = partial->clock[device], finish = PPI_INFINITE;
+    double clock = partial->device[device].clock, finish = PPI_INFINITE;
     for (uint32_t i = 0; i < own->count; i++) {
         uint32_t s = problem->stage_list[own->first + i];
         const struct ppi_stage *stage = &problem->stage[s];
-        const struct ppi_done *done = &partial->done[s];
-        partial->blocked[s] = is_blocked(partial, problem, s);
-        if (!partial->blocked[s])
-            finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s].forward) + stage->duration[PPSCHED_KIND_F]);
+        const struct ppi_done *done = &partial->stage[s].done;
+        partial->stage[s].blocked = is_blocked(partial, problem, s);
+        if (!partial->stage[s].blocked)
+            finish = ppi_smaller(finish, ppi_larger(clock, partial->stage[s].ready.forward) + stage->duration[PPSCHED_KIND_F]);
         if (done->weights < done->inputs)
             finish = ppi_smaller(finish, clock + stage->duration[PPSCHED_KIND_W]);
         else if (stage->fuses)
-            finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s].backward) + stage->duration[PPSCHED_KIND_B]);
-        finish = ppi_smaller(finish, ppi_larger(clock, partial->ready[s].backward) + stage->duration[PPSCHED_KIND_I]);
+            finish = ppi_smaller(finish, ppi_larger(clock, partial->stage[s].ready.backward) + stage->duration[PPSCHED_KIND_B]);
+        finish = ppi_smaller(finish, ppi_larger(clock, partial->stage[s].ready.backward) + stage->duration[PPSCHED_KIND_I]);
     }
-    partial->finish[device] = finish;
+    partial->device[device].finish = finish;
 }
 
 void ppi_partial_start(struct ppi_partial *partial, const struct ppi_problem *problem)
 {
     memset(partial->block, 0, ppi_partial_doubles(problem) * sizeof *partial->block);
     for (uint32_t s = 0; s < problem->stages; s++)
-        partial->ready[s] = (struct ppi_ways){PPI_INFINITE, PPI_INFINITE};
-    partial->ready[0].forward = 0;
+        partial->stage[s].ready = (struct ppi_ways){PPI_INFINITE, PPI_INFINITE};
+    partial->stage[0].ready.forward = 0;
     for (uint32_t d = 0; d < problem->devices; d++)
-        partial->start[d] = -1;
+        partial->device[d].start = -1;
     for (uint32_t d = 0; d < problem->devices; d++)
         renew_device(partial, problem, d);
 }
@@ -185,10 +174,10 @@ static uint64_t scatter(uint64_t x)
 
 static void set_held(struct ppi_partial *partial, uint32_t device, uint32_t places)
 {
-    if (partial->held[device] == places)
+    if (partial->device[device].held == places)
         return;
-    partial->hash[0] += ((uint64_t)places - partial->held[device]) * scatter((uint64_t)device << 32 | 7);
-    partial->held[device] = places;
+    partial->hash[0] += ((uint64_t)places - partial->device[device].held) * scatter((uint64_t)device << 32 | 7);
+    partial->device[device].held = places;
 }
 
 /* Marks an F, I or W as done. */
@@ -204,16 +193,16 @@ static void mark(struct ppi_partial *partial, uint32_t stage, uint8_t kind)
 static uint32_t hand_on_forward(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
                                 const struct ppi_step *step)
 {
-    uint32_t s = step->stage, next = partial->done[s].forwards;
+    uint32_t s = step->stage, next = partial->stage[s].done.forwards;
     const struct ppi_stage *stage = &problem->stage[s];
-    partial->ready[s].forward = s == 0 && next < problem->microbatches ? 0 : PPI_INFINITE;
-    if (s > 0 && partial->done[s - 1].forwards > next)
-        partial->ready[s].forward = ends->forward[(size_t)(s - 1) * problem->microbatches + next] + stage->forward_delay;
-    if (s + 1 == problem->stages && partial->done[s].inputs == next - 1)
-        partial->ready[s].backward = step->end;
-    if (s + 1 == problem->stages || partial->done[s + 1].forwards != next - 1)
+    partial->stage[s].ready.forward = s == 0 && next < problem->microbatches ? 0 : PPI_INFINITE;
+    if (s > 0 && partial->stage[s - 1].done.forwards > next)
+        partial->stage[s].ready.forward = ends->forward[(size_t)(s - 1) * problem->microbatches + next] + stage->forward_delay;
+    if (s + 1 == problem->stages && partial->stage[s].done.inputs == next - 1)
+        partial->stage[s].ready.backward = step->end;
+    if (s + 1 == problem->stages || partial->stage[s + 1].done.forwards != next - 1)
         return PPSCHED_NONE;
-    partial->ready[s + 1].forward = step->end + stage[1].forward_delay;
+    partial->stage[s + 1].ready.forward = step->end + stage[1].forward_delay;
     return stage[1].device;
 }
 
@@ -221,24 +210,26 @@ static uint32_t hand_on_forward(struct ppi_partial *partial, const struct ppi_pr
 static uint32_t hand_on_input(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
                               const struct ppi_step *step)
 {
-    uint32_t s = step->stage, next = partial->done[s].inputs;
+    uint32_t s = step->stage, next = partial->stage[s].done.inputs;
     const struct ppi_stage *stage = &problem->stage[s];
-    partial->ready[s].backward = PPI_INFINITE;
-    if (s + 1 == problem->stages && partial->done[s].forwards > next)
-        partial->ready[s].backward = 0;
-    if (s + 1 < problem->stages && partial->done[s + 1].inputs > next)
-        partial->ready[s].backward = ends->backward[(size_t)(s + 1) * problem->microbatches + next] + stage->backward_delay;
-    if (s == 0 || partial->done[s - 1].inputs != next - 1)
+    partial->stage[s].ready.backward = PPI_INFINITE;
+    if (s + 1 == problem->stages && partial->stage[s].done.forwards > next)
+        partial->stage[s].ready.backward = 0;
+    if (s + 1 < problem->stages && partial->stage[s + 1].done.inputs > next)
+        partial->stage[s].ready.backward = ends->backward[(size_t)(s + 1) * problem->microbatches + next] +
+                                           stage->backward_delay;
+    if (s == 0 || partial->stage[s - 1].done.inputs != next - 1)
         return PPSCHED_NONE;
-    partial->ready[s - 1].backward = step->end + stage[-1].backward_delay;
+    partial->stage[s - 1].ready.backward = step->end + stage[-1].backward_delay;
     return stage[-1].device;
 }
 
 void ppi_partial_append(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
                         const struct ppi_step *step)
 {
-    uint32_t device = problem->stage[step->stage].device, told = PPSCHED_NONE;
-    ppi_partial_put(partial, problem, step);
+    const struct ppi_stage *stage = &problem->stage[step->stage];
+    uint32_t device = stage->device, told = PPSCHED_NONE;
+    ppi_put_op(&partial->device[device], &partial->stage[step->stage].done, stage, step->kind, step->start, step->end);
     set_held(partial, device, 0);
     mark(partial, step->stage, step->kind == PPSCHED_KIND_B ? PPSCHED_KIND_I : step->kind);
     if (step->kind == PPSCHED_KIND_B)
@@ -253,6 +244,6 @@ void ppi_partial_append(struct ppi_partial *partial, const struct ppi_problem *p
 
 void ppi_partial_hold(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device, uint32_t places)
 {
-    set_held(partial, device, partial->held[device] | places);
+    set_held(partial, device, partial->device[device].held | places);
     renew_device(partial, problem, device);
 }

@@ -21,21 +21,32 @@ struct ppi_done {
     uint32_t forwards, inputs, weights;
 };
 
-/* Where all devices stand. Arrays lie in one block, so that a copy is one memcpy. */
+/* Where a device stands. */
+struct ppi_at_device {
+    double clock;
+    double level;  /* activations that it holds */
+    double start;  /* where its first op started; negative: nowhere */
+    double finish; /* the earliest end of an op that it could run next; infinite: none can be run */
+    double end;    /* the objective's bound by the device's own work (see outlook.h) */
+    double chain;  /* and by what must follow its ops elsewhere */
+    uint32_t held; /* bit i: the next F of its stage in place i waits until the device has run another op */
+    uint32_t reserved;
+};
+
+/* How far a stage is. */
+struct ppi_at_stage {
+    struct ppi_ways ready; /* when the inputs of its next F, I are there; infinite: not known */
+    struct ppi_ways head;  /* a lower bound of when they start */
+    struct ppi_done done;
+    uint32_t blocked; /* its next F, whenever its inputs come, cannot be the device's next op */
+};
+
+/* Where all stand, in one block, so that a copy is one memcpy. */
 struct ppi_partial {
     double *block;
-    uint64_t *hash;         /* [0] of what is done and held, [1] of the Fs and Is that are done */
-    double *clock;          /* by device: where it stands */
-    double *level;          /* activations that it holds */
-    double *start;          /* where its first op started; negative: nowhere */
-    double *finish;         /* the earliest end of an op that it could run next; infinite: none can be run */
-    double *end;            /* the objective's bound by the device's own work (see outlook.h) */
-    double *chain;          /* and by what must follow its ops elsewhere */
-    struct ppi_ways *heads; /* by stage: a lower bound of when the next F, I starts */
-    struct ppi_ways *ready; /* when the inputs of the next F, I are there; infinite: not known */
-    struct ppi_done *done;
-    uint32_t *blocked; /* by stage: its next F, whenever its inputs come, cannot be the device's next op */
-    uint32_t *held;    /* by device: bit i: the next F of its stage in place i waits until the device has run another op */
+    uint64_t *hash; /* [0] of what is done and held, [1] of the Fs and Is that are done */
+    struct ppi_at_device *device;
+    struct ppi_at_stage *stage;
 };
 
 /* Ends of F and of I or B by stage pass: those that the next stage (stage before) has not used yet are valid. */
@@ -54,7 +65,7 @@ bool ppi_partial_is_complete(const struct ppi_partial *partial, const struct ppi
 /* The microbatch of a stage's next op of a kind. */
 static inline uint32_t ppi_partial_next(const struct ppi_partial *partial, uint32_t stage, uint8_t kind)
 {
-    const struct ppi_done *done = &partial->done[stage];
+    const struct ppi_done *done = &partial->stage[stage].done;
     return kind == PPSCHED_KIND_F ? done->forwards : kind == PPSCHED_KIND_W ? done->weights : done->inputs;
 }
 
@@ -69,25 +80,24 @@ static inline void ppi_partial_note_end(const struct ppi_partial *partial, const
         ends->backward[cell] = step->end;
 }
 
-/* Puts a step: its device's clock and memory, and what is done; nothing else. The caller notes its end. */
-static inline void ppi_partial_put(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_step *step)
+/* Puts an op of a stage: its device's clock and memory, and what is done; nothing else. */
+static inline void ppi_put_op(struct ppi_at_device *at, struct ppi_done *done, const struct ppi_stage *stage, uint8_t kind,
+                              double start, double end)
 {
-    const struct ppi_stage *stage = &problem->stage[step->stage];
-    struct ppi_done *done = &partial->done[step->stage];
-    if (partial->start[stage->device] < 0)
-        partial->start[stage->device] = step->start;
-    partial->clock[stage->device] = step->end;
-    if (step->kind == PPSCHED_KIND_F) {
-        partial->level[stage->device] += stage->memory[PPSCHED_KIND_F];
+    if (at->start < 0)
+        at->start = start;
+    at->clock = end;
+    if (kind == PPSCHED_KIND_F) {
+        at->level += stage->memory[PPSCHED_KIND_F];
         done->forwards++;
         return;
     }
-    if (step->kind != PPSCHED_KIND_W) {
-        partial->level[stage->device] += stage->memory[PPSCHED_KIND_I];
+    if (kind != PPSCHED_KIND_W) {
+        at->level += stage->memory[PPSCHED_KIND_I];
         done->inputs++;
     }
-    if (step->kind != PPSCHED_KIND_I) {
-        partial->level[stage->device] += stage->memory[PPSCHED_KIND_W];
+    if (kind != PPSCHED_KIND_I) {
+        at->level += stage->memory[PPSCHED_KIND_W];
         done->weights++;
     }
 }

@@ -47,27 +47,32 @@ void ppi_pricer_clear(struct ppi_pricer *pricer)
     *pricer = (struct ppi_pricer){0};
 }
 
-ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, bool by_span, double *objective, size_t *last, ppsched_error *error)
+/* The longest device span or the makespan, and in `*last` (may be NULL) the op that ends it. */
+static double longest(const struct ppi_pricer *pricer, bool by_span, size_t *last)
 {
     const ppsched_span *spans = pricer->timeline->spans;
-    ppsched_status status = ppi_earliest_starts(&pricer->loop, pricer->timeline, error);
-    double longest = -1;
-    if (status != PPSCHED_OK)
-        return status;
+    double most = -1;
     for (uint32_t d = 0; d < pricer->schedule->shape.devices; d++) {
         const ppsched_queue *queue = &pricer->schedule->queues[d];
         if (queue->count == 0)
             continue;
         size_t end = queue->first + queue->count - 1;
         double own = spans[end].end - (by_span ? spans[queue->first].start : 0);
-        if (own <= longest)
+        if (own <= most)
             continue;
-        longest = own;
+        most = own;
         if (last != NULL)
             *last = end;
     }
-    *objective = longest;
-    return PPSCHED_OK;
+    return most;
+}
+
+ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, bool by_span, double *objective, size_t *last, ppsched_error *error)
+{
+    ppsched_status status = ppi_earliest_starts(&pricer->loop, pricer->timeline, error);
+    if (status == PPSCHED_OK)
+        *objective = longest(pricer, by_span, last);
+    return status;
 }
 
 /* Whether the schedule has room for just these ops. */
@@ -107,14 +112,16 @@ static ppsched_status check_sums(const struct ppi_pricer *pricer, ppsched_error 
 ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_config *config, int32_t placement,
                          const struct ppi_orders *orders, bool by_span, double *objective, ppsched_error *error)
 {
-    ppsched_status status = PPSCHED_OK;
+    ppsched_status status;
     if (pricer->schedule == NULL || !has_counts(pricer->schedule, orders)) {
         ppi_pricer_clear(pricer);
         status = ppi_pricer_make(pricer, config, placement, orders, error);
     } else {
         put_orders(pricer, orders);
+        status = ppi_earliest_starts(&pricer->loop, pricer->timeline, error);
     }
-    if (status == PPSCHED_OK)
-        status = ppi_pricer_time(pricer, by_span, objective, NULL, error);
-    return status == PPSCHED_OK ? check_sums(pricer, error) : status;
+    if (status != PPSCHED_OK)
+        return status;
+    *objective = longest(pricer, by_span, NULL);
+    return check_sums(pricer, error);
 }

@@ -14,7 +14,7 @@ struct ppi_pricer {
     struct ppi_event_loop loop;
 };
 
-/* Takes an order that can be run. Errors: INVALID_SCHEDULE where it cannot; RANGE, NO_MEMORY. */
+/* Takes an order that can be run, and times it. Errors: INVALID_SCHEDULE where it cannot; RANGE, NO_MEMORY. */
 ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *config, int32_t placement,
                                const struct ppi_orders *orders, ppsched_error *error);
 void ppi_pricer_clear(struct ppi_pricer *pricer);

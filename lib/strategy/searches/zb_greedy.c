@@ -17,47 +17,39 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 
 static uint32_t forwards_of(const struct ppi_zb_planner *p, uint32_t s)
 {
-    return p->greedy.partial.done[s].forwards;
+    return p->greedy.stage[s].done->forwards;
 }
 
 /* When what the next F or I waits for arrives from the neighbour; negative where it waits for none. */
 static double forward_arrival(const struct ppi_zb_planner *p, uint32_t s)
 {
-    return s > 0 ? ppi_greedy_forward_arrival(&p->greedy, s) : -1;
+    return s > 0 ? ppi_greedy_forward_arrival(&p->greedy.stage[s]) : -1;
 }
 
 static double input_arrival(const struct ppi_zb_planner *p, uint32_t s)
 {
-    return s + 1 < p->greedy.problem->devices ? ppi_greedy_input_arrival(&p->greedy, s) : -1;
-}
-
-/* What follows an op. */
-static void note(struct ppi_zb_planner *p, uint32_t s)
-{
-    p->worst_idle = ppi_larger(p->worst_idle, p->greedy.idle[s]);
-    p->over = p->over || p->greedy.partial.level[s] > p->greedy.problem->device[s].limit;
+    return s + 1 < p->greedy.problem->devices ? ppi_greedy_input_arrival(&p->greedy.stage[s]) : -1;
 }
 
 static void put_forward(struct ppi_zb_planner *p, uint32_t s)
 {
-    ppi_greedy_put(&p->greedy, s, PPSCHED_KIND_F, forward_arrival(p, s));
-    note(p, s);
+    ppi_greedy_put(&p->greedy, &p->greedy.stage[s], PPSCHED_KIND_F, forward_arrival(p, s));
 }
 
 static void put_input(struct ppi_zb_planner *p, uint32_t s)
 {
-    ppi_greedy_put(&p->greedy, s, PPSCHED_KIND_I, input_arrival(p, s));
-    note(p, s);
+    ppi_greedy_put(&p->greedy, &p->greedy.stage[s], PPSCHED_KIND_I, input_arrival(p, s));
 }
 
 static void put_weight(struct ppi_zb_planner *p, uint32_t s)
 {
-    ppi_greedy_put(&p->greedy, s, PPSCHED_KIND_W, -1);
+    ppi_greedy_put(&p->greedy, &p->greedy.stage[s], PPSCHED_KIND_W, p->greedy.stage[s].at->clock);
 }
 
 static bool weight_due(const struct ppi_zb_planner *p, uint32_t s)
 {
-    return p->greedy.partial.done[s].weights < p->greedy.partial.done[s].inputs;
+    const struct ppi_done *done = p->greedy.stage[s].done;
+    return done->weights < done->inputs;
 }
 
 /* --- the warm-up --- */
@@ -68,7 +60,8 @@ static uint32_t warmup_of(const struct ppi_zb_planner *p, uint32_t s, double *in
 {
     const struct ppi_problem *problem = p->greedy.problem;
     const struct ppi_stage *stage = &problem->stage[s];
-    double clock = p->greedy.partial.clock[s], level = p->greedy.partial.level[s], ready = *input_end + stage->backward_delay;
+    double clock = p->greedy.partial.device[s].clock, level = p->greedy.partial.device[s].level,
+           ready = *input_end + stage->backward_delay;
     uint32_t more = 0;
     while (forwards_of(p, s) + more < problem->microbatches) {
         level += stage->memory[PPSCHED_KIND_F];
@@ -94,7 +87,7 @@ static uint32_t even_share(const struct ppi_zb_planner *p, uint32_t s)
 static bool find_warmup(struct ppi_zb_planner *p)
 {
     uint32_t last = p->greedy.problem->devices - 1, usual = 0, even = 0;
-    double input_end = p->greedy.partial.clock[last] + p->greedy.problem->stage[last].duration[PPSCHED_KIND_I];
+    double input_end = p->greedy.partial.device[last].clock + p->greedy.problem->stage[last].duration[PPSCHED_KIND_I];
     bool differs = false;
     p->round[last].warmup = 0;
     for (uint32_t s = last; s-- > 0;)
@@ -134,8 +127,8 @@ static bool put_warmup(struct ppi_zb_planner *p)
 static double time_to_fit(const struct ppi_zb_planner *p, uint32_t s)
 {
     const struct ppi_stage *stage = &p->greedy.problem->stage[s];
-    const struct ppi_done *done = &p->greedy.partial.done[s];
-    double held = p->greedy.partial.level[s] + stage->memory[PPSCHED_KIND_F], time = 0;
+    const struct ppi_done *done = &p->greedy.partial.stage[s].done;
+    double held = p->greedy.partial.device[s].level + stage->memory[PPSCHED_KIND_F], time = 0;
     for (uint32_t due = done->inputs - done->weights; held > p->greedy.problem->device[s].limit && due > 0; due--) {
         held += stage->memory[PPSCHED_KIND_W];
         time += stage->duration[PPSCHED_KIND_W];
@@ -147,31 +140,32 @@ static double time_to_fit(const struct ppi_zb_planner *p, uint32_t s)
 static bool wants_forward(const struct ppi_zb_planner *p, uint32_t s)
 {
     const struct ppi_stage *stage = &p->greedy.problem->stage[s], *next = stage + 1;
-    const double *clock = &p->greedy.partial.clock[s];
+    const struct ppi_at_device *own = &p->greedy.partial.device[s];
     if (forwards_of(p, s) == p->greedy.problem->microbatches)
         return false;
     if (!p->choice.backward_first || s + 1 == p->greedy.problem->devices || forwards_of(p, s) < forwards_of(p, s + 1) + 2)
         return true;
-    double input = clock[1] + next->duration[PPSCHED_KIND_F] + next->duration[PPSCHED_KIND_I] + stage->backward_delay;
-    if (clock[0] >= input)
+    double input = own[1].clock + next->duration[PPSCHED_KIND_F] + next->duration[PPSCHED_KIND_I] + stage->backward_delay;
+    if (own->clock >= input)
         return false;
-    if (clock[0] + stage->duration[PPSCHED_KIND_F] + time_to_fit(p, s) <= input)
+    if (own->clock + stage->duration[PPSCHED_KIND_F] + time_to_fit(p, s) <= input)
         return true;
-    return input - clock[0] > p->worst_idle - p->greedy.idle[s];
+    return input - own->clock > p->greedy.worst_idle - p->greedy.device[s].idle;
 }
 
 /* Puts Ws into the gap until the next op can start: those that fit, and one that does not if the device can afford it. */
 static void fill_gap(struct ppi_zb_planner *p, uint32_t s, double ready)
 {
-    const double *clock = &p->greedy.partial.clock[s];
-    while (weight_due(p, s) && *clock + p->greedy.problem->stage[s].duration[PPSCHED_KIND_W] <= ready)
+    const struct ppi_greedy_stage *stage = &p->greedy.stage[s];
+    while (weight_due(p, s) && stage->at->clock + stage->costs->duration[PPSCHED_KIND_W] <= ready)
         put_weight(p, s);
-    double gap = ready - *clock;
-    if (weight_due(p, s) && gap > 0 && (gap > p->worst_idle - p->greedy.idle[s] || p->choice.fill_small_gaps))
+    double gap = ready - stage->at->clock;
+    if (weight_due(p, s) && gap > 0 && (gap > p->greedy.worst_idle - stage->device->idle || p->choice.fill_small_gaps))
         put_weight(p, s);
 }
 
-static void put_forwards(struct ppi_zb_planner *p)
+/* False where a device would go over its limit. */
+static bool put_forwards(struct ppi_zb_planner *p)
 {
     bool held_back = false; /* a later stage with forwards left runs none, so those before it do not either */
     for (uint32_t s = p->greedy.problem->devices; s-- > 0;) {
@@ -182,11 +176,14 @@ static void put_forwards(struct ppi_zb_planner *p)
     for (uint32_t s = 0; s < p->greedy.problem->devices; s++) {
         if (!p->round[s].wants)
             continue;
-        while (!ppi_greedy_fits(&p->greedy, s) && weight_due(p, s))
+        while (!ppi_greedy_fits(&p->greedy, &p->greedy.stage[s]) && weight_due(p, s))
             put_weight(p, s);
+        if (!ppi_greedy_fits(&p->greedy, &p->greedy.stage[s]))
+            return false;
         fill_gap(p, s, forward_arrival(p, s));
         put_forward(p, s);
     }
+    return true;
 }
 
 static void put_inputs(struct ppi_zb_planner *p)
@@ -204,19 +201,18 @@ double ppi_zb_plan(struct ppi_zb_planner *p, struct ppi_zb_choice choice, double
 {
     uint32_t microbatches = p->greedy.problem->microbatches;
     p->choice = choice;
-    p->worst_idle = 0;
-    p->over = false;
     ppi_greedy_start(&p->greedy, out);
     if (!put_warmup(p))
         return PPI_INFINITE;
     for (uint32_t round = 1; round < microbatches && !(p->greedy.longest > below * (1 + PPI_ROUNDING)); round++) {
-        put_forwards(p);
+        if (!put_forwards(p))
+            return PPI_INFINITE;
         put_inputs(p);
     }
     for (uint32_t s = 0; s < p->greedy.problem->devices; s++)
         while (weight_due(p, s))
             put_weight(p, s);
-    return p->over ? PPI_INFINITE : ppi_greedy_span(&p->greedy);
+    return ppi_greedy_span(&p->greedy);
 }
 
 ppsched_status ppi_zb_planner_make(struct ppi_zb_planner *out, const struct ppi_problem *problem, ppsched_error *error)

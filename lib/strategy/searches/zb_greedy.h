@@ -22,8 +22,6 @@ struct ppi_zb_planner {
     struct ppi_greedy greedy;
     struct ppi_zb_choice choice;
     struct ppi_zb_round *round; /* a stage each */
-    double worst_idle;          /* of all devices so far */
-    bool over;                  /* a device went over its limit */
 };
 
 /* The problem has one stage a device, and must outlive the planner. */
