@@ -8,74 +8,133 @@
 #include "strategy/searches/v_greedy.h"
 
 #include "base/checked.h"
+#include "base/error.h"
 
-struct greedy {
-    struct ppi_v_planner *p;
-    struct ppi_v_choice choice;
-    const double *spare;
+/* What else is known of a device. */
+struct ppi_v_turn {
+    struct ppi_greedy_stage *a, *z;
+    uint32_t most_ahead; /* forwards that a may be ahead of z: then the oldest microbatch always fits */
+    double spare;        /* by how much it may be idle longer than the busiest, as known from the plan before */
+    bool of_a;           /* its next I is one of a */
 };
 
-static uint32_t forwards(const struct ppi_v_device *device)
+/* --- arrivals: infinite where what is needed is not planned, or no op is left --- */
+
+static double forward_arrival(const struct ppi_v_greedy *p, const struct ppi_greedy_stage *stage)
 {
-    return device->a->forwards + device->z->forwards;
+    uint32_t m = stage->done->forwards;
+    if (m == p->greedy.problem->microbatches)
+        return PPI_INFINITE;
+    if (stage == p->greedy.stage)
+        return 0;
+    return m < stage[-1].done->forwards ? ppi_greedy_forward_arrival(stage) : PPI_INFINITE;
+}
+
+static double input_arrival(const struct ppi_v_greedy *p, const struct ppi_greedy_stage *stage)
+{
+    uint32_t m = stage->done->inputs;
+    if (m == stage->done->forwards)
+        return PPI_INFINITE;
+    if (stage + 1 == p->greedy.stage + p->greedy.problem->stages)
+        return stage->forward_end[m];
+    return m < stage[1].done->inputs ? ppi_greedy_input_arrival(stage) : PPI_INFINITE;
+}
+
+/* --- ops --- */
+
+static struct ppi_v_turn *turn_of(const struct ppi_v_greedy *p, const struct ppi_greedy_stage *stage)
+{
+    return &p->turn[stage->costs->device];
+}
+
+static void put_forward(struct ppi_v_greedy *p, struct ppi_greedy_stage *stage)
+{
+    ppi_greedy_put(&p->greedy, stage, PPSCHED_KIND_F, forward_arrival(p, stage));
+}
+
+/* The stage of the oldest W that is due on a device; NULL where none is. */
+static struct ppi_greedy_stage *weight_due(const struct ppi_v_greedy *p, uint32_t r)
+{
+    struct ppi_greedy_device *device = &p->greedy.device[r];
+    while (device->due < device->next && device->due->kind != PPSCHED_KIND_I)
+        device->due++;
+    return device->due < device->next ? &p->greedy.stage[device->due->stage] : NULL;
+}
+
+/* Puts the oldest W that is due on a device; false where none is. */
+static bool put_weight(struct ppi_v_greedy *p, uint32_t r)
+{
+    struct ppi_greedy_stage *stage = weight_due(p, r);
+    if (stage == NULL)
+        return false;
+    ppi_greedy_put(&p->greedy, stage, PPSCHED_KIND_W, stage->at->clock);
+    p->greedy.device[r].due++;
+    return true;
+}
+
+/* Whether a stage's next F leaves room for the oldest microbatch to go on. */
+static bool is_safe(const struct ppi_v_greedy *p, const struct ppi_greedy_stage *stage)
+{
+    const struct ppi_v_turn *turn = turn_of(p, stage);
+    return stage == turn->z || turn->a->done->forwards - turn->z->done->forwards < turn->most_ahead;
 }
 
 /* --- the warm-up --- */
 
 /* Puts a forward if one is left and memory allows; false where not. */
-static bool warm_up(struct ppi_v_planner *p, struct ppi_v_stage *stage)
+static bool warm_up(struct ppi_v_greedy *p, struct ppi_greedy_stage *stage)
 {
-    struct ppi_v_device *device = ppi_v_device_of(p, stage);
-    if (ppi_v_forward_arrival(p, stage) == PPI_INFINITE || !ppi_v_safe(device, stage) || !ppi_v_fits(device, stage))
+    if (forward_arrival(p, stage) == PPI_INFINITE || !is_safe(p, stage) || !ppi_greedy_fits(&p->greedy, stage))
         return false;
-    ppi_v_put_forward(p, stage);
+    put_forward(p, stage);
     return true;
 }
 
 /* Whether a device has time for one more forward of a before the first one of z arrives, and memory for that and for the
  * forwards by which the devices before it are ahead. */
-static bool has_room(const struct ppi_v_planner *p, uint32_t r, double arrival)
+static bool has_room(const struct ppi_v_greedy *p, uint32_t r, double arrival)
 {
-    const struct ppi_v_device *device = &p->device[r];
-    const struct ppi_lane *a = device->a->lane, *z = device->z->lane;
-    double needed = (1 + r) * (a->memory[PPSCHED_KIND_F] + z->memory[PPSCHED_KIND_F]);
-    return device->a->forwards < p->microbatches && device->memory + needed <= device->limit &&
-           device->clock + a->duration[PPSCHED_KIND_F] <= arrival;
+    const struct ppi_greedy_stage *a = p->turn[r].a, *z = p->turn[r].z;
+    double needed = (1 + r) * (a->costs->memory[PPSCHED_KIND_F] + z->costs->memory[PPSCHED_KIND_F]);
+    return a->done->forwards < p->greedy.problem->microbatches && a->at->level + needed <= p->greedy.problem->device[r].limit &&
+           a->at->clock + a->costs->duration[PPSCHED_KIND_F] <= arrival;
 }
 
 /* The first microbatch comes back from the last device; those before it fill the time with forwards of a. */
-static void put_first_forwards(struct ppi_v_planner *p)
+static void put_first_forwards(struct ppi_v_greedy *p)
 {
-    for (uint32_t r = 0; r < p->devices; r++)
-        warm_up(p, p->device[r].a);
-    for (uint32_t r = p->devices; r-- > 0;) {
+    uint32_t devices = p->greedy.problem->devices;
+    for (uint32_t r = 0; r < devices; r++)
+        warm_up(p, p->turn[r].a);
+    for (uint32_t r = devices; r-- > 0;) {
         bool put = true;
-        while (put && r + 1 < p->devices && has_room(p, r, ppi_v_forward_arrival(p, p->device[r].z))) {
+        while (put && r + 1 < devices && has_room(p, r, forward_arrival(p, p->turn[r].z))) {
             put = false;
             for (uint32_t j = 0; j <= r; j++)
-                put = warm_up(p, p->device[j].a) || put;
+                put = warm_up(p, p->turn[j].a) || put;
         }
-        warm_up(p, p->device[r].z);
+        warm_up(p, p->turn[r].z);
     }
 }
 
 /* Whether a device has fewer forwards than the one before it. */
-static bool is_behind(const struct ppi_v_planner *p, uint32_t r)
+static bool is_behind(const struct ppi_v_greedy *p, uint32_t r)
 {
-    const struct ppi_v_device *device = &p->device[r], *before = device - 1;
-    return forwards(device) < forwards(before) ||
-           (device->z->forwards <= before->z->forwards && before->z->forwards < p->microbatches);
+    const struct ppi_v_turn *turn = &p->turn[r], *before = turn - 1;
+    uint32_t of_z = turn->z->done->forwards, of_z_before = before->z->done->forwards;
+    return turn->a->done->forwards + of_z < before->a->done->forwards + of_z_before ||
+           (of_z <= of_z_before && of_z_before < p->greedy.problem->microbatches);
 }
 
 /* Forwards of a and z in turn until all devices have as many. */
-static void level(struct ppi_v_planner *p)
+static void level(struct ppi_v_greedy *p)
 {
     bool of_z = false;
-    for (uint32_t r = 1; r < p->devices; r++)
+    for (uint32_t r = 1; r < p->greedy.problem->devices; r++)
         for (int stuck = 0; stuck < 2 && is_behind(p, r); of_z = !of_z) {
             bool put = false;
-            for (uint32_t j = p->devices; j-- > r;)
-                put = warm_up(p, of_z ? p->device[j].z : p->device[j].a) || put;
+            for (uint32_t j = p->greedy.problem->devices; j-- > r;)
+                put = warm_up(p, of_z ? p->turn[j].z : p->turn[j].a) || put;
             stuck = put ? 0 : stuck + 1;
         }
 }
@@ -83,95 +142,142 @@ static void level(struct ppi_v_planner *p)
 /* --- the rounds --- */
 
 /* Puts Ws into the gap before an op for which the device waits: those that fit, and one that overruns it if it may. */
-static void fill_gap(struct greedy *g, uint32_t r, double arrival, bool may_overrun)
+static void fill_gap(struct ppi_v_greedy *p, uint32_t r, double arrival, bool may_overrun)
 {
-    struct ppi_v_device *device = &g->p->device[r];
-    const struct ppi_v_stage *due = ppi_v_weight_due(g->p, device);
-    for (; due != NULL && device->clock + due->lane->duration[PPSCHED_KIND_W] <= arrival; due = ppi_v_weight_due(g->p, device))
-        ppi_v_put_weight(g->p, device);
+    const struct ppi_greedy_device *device = &p->greedy.device[r];
+    const struct ppi_at_device *at = &p->greedy.partial.device[r];
+    const struct ppi_greedy_stage *due = weight_due(p, r);
+    for (; due != NULL && at->clock + due->costs->duration[PPSCHED_KIND_W] <= arrival; due = weight_due(p, r))
+        put_weight(p, r);
     if (due == NULL || !may_overrun)
         return;
-    double behind = g->p->longest - (device->work + device->idle), spare = g->spare[r] - device->idle;
-    if (arrival - device->clock > (behind > spare ? behind : spare))
-        ppi_v_put_weight(g->p, device);
+    double behind = p->greedy.longest - (device->work + device->idle), spare = p->turn[r].spare - device->idle;
+    if (arrival - at->clock > (behind > spare ? behind : spare))
+        put_weight(p, r);
 }
 
 /* Puts the next I of a stage if what it needs is planned. */
-static bool try_input(struct greedy *g, uint32_t r, struct ppi_v_stage *stage)
+static bool try_input(struct ppi_v_greedy *p, uint32_t r, struct ppi_greedy_stage *stage)
 {
-    double arrival = ppi_v_input_arrival(g->p, stage);
+    double arrival = input_arrival(p, stage);
     if (arrival == PPI_INFINITE)
         return false;
-    fill_gap(g, r, arrival, stage == g->p->device[r].a || g->choice.before_input);
-    ppi_v_put_input(g->p, stage);
+    fill_gap(p, r, arrival, stage == p->turn[r].a || p->choice.before_input);
+    ppi_greedy_put(&p->greedy, stage, PPSCHED_KIND_I, arrival);
     return true;
 }
 
 /* Whether a device's next I is one of a. */
-static bool turns_to_a(const struct ppi_v_planner *p, uint32_t r)
+static bool turns_to_a(const struct ppi_v_greedy *p, uint32_t r)
 {
-    const struct ppi_v_device *device = &p->device[r];
-    if (device->a->inputs >= device->z->inputs)
+    const struct ppi_v_turn *turn = &p->turn[r];
+    if (turn->a->done->inputs >= turn->z->done->inputs)
         return false;
-    return r + 1 == p->devices || device->z->inputs == p->microbatches || ppi_v_input_arrival(p, device->a) < PPI_INFINITE;
+    return r + 1 == p->greedy.problem->devices || turn->z->done->inputs == p->greedy.problem->microbatches ||
+           input_arrival(p, turn->a) < PPI_INFINITE;
 }
 
 /* One I a device: first those of a, from the last device up, then those of z, from the first device down. */
-static bool put_inputs(struct greedy *g, bool *of_a)
+static bool put_inputs(struct ppi_v_greedy *p)
 {
-    struct ppi_v_planner *p = g->p;
+    uint32_t devices = p->greedy.problem->devices;
     bool put = false;
-    for (uint32_t r = 0; r < p->devices; r++)
-        of_a[r] = turns_to_a(p, r);
-    for (uint32_t r = p->devices; r-- > 0;)
-        put = (of_a[r] && try_input(g, r, p->device[r].a)) || put;
-    for (uint32_t r = 0; r < p->devices; r++)
-        put = (!of_a[r] && try_input(g, r, p->device[r].z)) || put;
+    for (uint32_t r = 0; r < devices; r++)
+        p->turn[r].of_a = turns_to_a(p, r);
+    for (uint32_t r = devices; r-- > 0;)
+        put = (p->turn[r].of_a && try_input(p, r, p->turn[r].a)) || put;
+    for (uint32_t r = 0; r < devices; r++)
+        put = (!p->turn[r].of_a && try_input(p, r, p->turn[r].z)) || put;
     return put;
 }
 
 /* The stage whose forward a device runs next; NULL where it waits. */
-static struct ppi_v_stage *next_forward(const struct ppi_v_planner *p, uint32_t r)
+static struct ppi_greedy_stage *next_forward(const struct ppi_v_greedy *p, uint32_t r)
 {
-    const struct ppi_v_device *device = &p->device[r];
-    if (device->z->forwards < device->a->forwards && ppi_v_forward_arrival(p, device->z) < PPI_INFINITE)
-        return device->z;
-    if (ppi_v_forward_arrival(p, device->a) < PPI_INFINITE && ppi_v_safe(device, device->a))
-        return device->a;
-    return NULL;
+    const struct ppi_v_turn *turn = &p->turn[r];
+    if (turn->z->done->forwards < turn->a->done->forwards && forward_arrival(p, turn->z) < PPI_INFINITE)
+        return turn->z;
+    return forward_arrival(p, turn->a) < PPI_INFINITE && is_safe(p, turn->a) ? turn->a : NULL;
 }
 
-static bool put_forwards(struct greedy *g)
+static bool put_forwards(struct ppi_v_greedy *p)
 {
     bool put = false;
-    for (uint32_t r = 0; r < g->p->devices; r++) {
-        struct ppi_v_device *device = &g->p->device[r];
-        struct ppi_v_stage *stage = next_forward(g->p, r);
+    for (uint32_t r = 0; r < p->greedy.problem->devices; r++) {
+        struct ppi_greedy_stage *stage = next_forward(p, r);
         if (stage == NULL)
             continue;
-        while (!ppi_v_fits(device, stage) && ppi_v_put_weight(g->p, device))
+        while (!ppi_greedy_fits(&p->greedy, stage) && put_weight(p, r))
             put = true;
-        if (!ppi_v_fits(device, stage))
+        if (!ppi_greedy_fits(&p->greedy, stage))
             continue;
-        fill_gap(g, r, ppi_v_forward_arrival(g->p, stage), g->choice.before_forward);
-        ppi_v_put_forward(g->p, stage);
+        fill_gap(p, r, forward_arrival(p, stage), p->choice.before_forward);
+        put_forward(p, stage);
         put = true;
     }
     return put;
 }
 
-double ppi_v_greedy(struct ppi_v_planner *p, struct ppi_v_choice choice, const double *spare, bool *of_a, ppsched_op *ops)
+/* --- the plan --- */
+
+void ppi_v_greedy_forget(struct ppi_v_greedy *p)
 {
-    struct greedy g = {p, choice, spare};
-    ppi_v_restart(p, ops);
+    for (uint32_t r = 0; r < p->greedy.problem->devices; r++)
+        p->turn[r].spare = 0;
+}
+
+static void start(struct ppi_v_greedy *p, struct ppi_v_choice choice, struct ppi_orders *out)
+{
+    uint32_t all = p->greedy.problem->microbatches;
+    p->choice = choice;
+    ppi_greedy_start(&p->greedy, out);
+    for (uint32_t r = 0; r < p->greedy.problem->devices; r++) {
+        struct ppi_v_turn *turn = &p->turn[r];
+        double each = turn->a->costs->memory[PPSCHED_KIND_F];
+        double rest = p->greedy.problem->device[r].limit - turn->z->costs->memory[PPSCHED_KIND_F];
+        turn->most_ahead = rest < each ? 1 : rest < each * all ? (uint32_t)(rest / each) : all;
+    }
+}
+
+double ppi_v_greedy_plan(struct ppi_v_greedy *p, struct ppi_v_choice choice, struct ppi_orders *out)
+{
+    start(p, choice, out);
     put_first_forwards(p);
     level(p);
     for (bool put = true; put;) {
-        put = put_inputs(&g, of_a);
-        put = put_forwards(&g) || put;
+        put = put_inputs(p);
+        put = put_forwards(p) || put;
     }
-    for (uint32_t r = 0; r < p->devices; r++)
-        while (ppi_v_put_weight(p, &p->device[r])) {
+    for (uint32_t r = 0; r < p->greedy.problem->devices; r++) {
+        while (put_weight(p, r)) {
         }
-    return ppi_v_span(p);
+        p->turn[r].spare = p->greedy.longest - p->greedy.device[r].work;
+    }
+    return ppi_greedy_span(&p->greedy);
+}
+
+ppsched_status ppi_v_greedy_make(struct ppi_v_greedy *out, const struct ppi_problem *problem, ppsched_error *error)
+{
+    struct ppi_v_greedy planner = {0};
+    ppsched_status status = ppi_greedy_make(&planner.greedy, problem, error);
+    if (status != PPSCHED_OK)
+        return status;
+    planner.turn = ppi_allocate_zeroed(&problem->host, problem->devices, sizeof *planner.turn);
+    if (planner.turn == NULL) {
+        ppi_greedy_clear(&planner.greedy);
+        return ppi_fail_memory(error, "the search");
+    }
+    for (uint32_t r = 0; r < problem->devices; r++) {
+        planner.turn[r].a = &planner.greedy.stage[ppi_stage_at(problem, r, 0)];
+        planner.turn[r].z = &planner.greedy.stage[ppi_stage_at(problem, r, 1)];
+    }
+    *out = planner;
+    return PPSCHED_OK;
+}
+
+void ppi_v_greedy_clear(struct ppi_v_greedy *planner)
+{
+    if (planner->greedy.problem != NULL)
+        ppi_release(&planner->greedy.problem->host, planner->turn);
+    ppi_greedy_clear(&planner->greedy);
 }

@@ -13,75 +13,73 @@
 
 struct search {
     struct ppi_attempt *attempt;
+    struct ppi_v_greedy greedy;
     struct ppi_v_planner planner;
-    double *limit; /* of each device */
-    double *spare; /* as for the greedy planner */
-    bool *of_a;    /* its scratch */
 };
-
-static bool goes_on(const struct search *search)
-{
-    return ppi_attempt_goes_on(search->attempt);
-}
 
 /* --- greedy plans --- */
 
 /* Plans with one choice, and again as long as that gets shorter. */
 static void try_choice(struct search *search, struct ppi_v_choice choice)
 {
-    struct ppi_v_planner *p = &search->planner;
     double before = PPI_INFINITE, span = 0;
-    memset(search->spare, 0, p->devices * sizeof *search->spare);
-    for (; goes_on(search); before = span) {
-        span = ppi_v_greedy(p, choice, search->spare, search->of_a, search->attempt->candidate.ops);
+    ppi_v_greedy_forget(&search->greedy);
+    for (; ppi_attempt_goes_on(search->attempt); before = span) {
+        span = ppi_v_greedy_plan(&search->greedy, choice, &search->attempt->candidate);
         ppi_attempt_keep(search->attempt, span);
         if (!(span < before))
             return;
-        for (uint32_t r = 0; r < p->devices; r++)
-            search->spare[r] = p->longest - p->device[r].work;
     }
 }
 
 static void try_choices(struct search *search)
 {
-    for (unsigned code = 0; code < 4 && goes_on(search); code++)
+    for (unsigned code = 0; code < 4 && ppi_attempt_goes_on(search->attempt); code++)
         try_choice(search, (struct ppi_v_choice){code % 2 < 1, code < 2});
 }
 
 /* What ZB-V needs on a device: D activations of both stages. */
-static double usual_memory(const struct ppi_v_planner *p, uint32_t r)
+static double usual_memory(const struct ppi_problem *problem, uint32_t r)
 {
-    const struct ppi_v_device *device = &p->device[r];
-    return p->devices * (device->a->lane->memory[PPSCHED_KIND_F] + device->z->lane->memory[PPSCHED_KIND_F]);
+    return problem->devices * problem->device[r].least;
+}
+
+/* The same as a limit, which is rounded up. */
+static double usual_limit(const struct ppi_problem *problem, uint32_t r)
+{
+    return usual_memory(problem, r) * (1 + 1e-12);
 }
 
 /* The least of all devices' limits, in times the usual memory. */
-static double least_limit(const struct ppi_v_planner *p)
+static double least_limit(const struct ppi_problem *problem)
 {
     double least = PPI_INFINITE;
-    for (uint32_t r = 0; r < p->devices; r++)
-        if (p->device[r].limit < least * usual_memory(p, r))
-            least = p->device[r].limit / usual_memory(p, r);
+    for (uint32_t r = 0; r < problem->devices; r++)
+        if (problem->device[r].limit < least * usual_memory(problem, r))
+            least = problem->device[r].limit / usual_memory(problem, r);
     return least;
 }
 
 /* Within the usual memory, and where the limits allow more, within them. */
-static void try_greedy(struct search *search)
+static ppsched_status try_greedy(struct search *search, ppsched_error *error)
 {
-    struct ppi_v_planner *p = &search->planner;
+    struct ppi_problem *problem = &search->attempt->problem;
+    double *limit = ppi_allocate(&problem->host, problem->devices, sizeof *limit);
     bool more = false;
-    for (uint32_t r = 0; r < p->devices; r++) {
-        double usual = usual_memory(p, r) * (1 + 1e-12);
-        search->limit[r] = p->device[r].limit;
-        more = more || search->limit[r] > usual;
-        if (search->limit[r] > usual)
-            ppi_v_set_limit(p, r, usual);
+    if (limit == NULL)
+        return ppi_fail_memory(error, "the search");
+    for (uint32_t r = 0; r < problem->devices; r++) {
+        limit[r] = problem->device[r].limit;
+        more = more || limit[r] > usual_limit(problem, r);
+        problem->device[r].limit = ppi_smaller(limit[r], usual_limit(problem, r));
     }
     try_choices(search);
-    for (uint32_t r = 0; r < p->devices; r++)
-        ppi_v_set_limit(p, r, search->limit[r]);
+    for (uint32_t r = 0; r < problem->devices; r++)
+        problem->device[r].limit = limit[r];
     if (more)
         try_choices(search);
+    ppi_release(&problem->host, limit);
+    return PPSCHED_OK;
 }
 
 /* --- packed patterns --- */
@@ -160,7 +158,8 @@ static ppsched_status try_patterns(struct search *search, ppsched_error *error)
     ppsched_status status = ppi_v_pattern_make(&pattern, &search->planner, error);
     if (status == PPSCHED_OK)
         status = ppi_v_pack_make(&pack, &search->planner, error);
-    for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && goes_on(search); tries++) {
+    for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && ppi_attempt_goes_on(search->attempt);
+         tries++) {
         status = ppi_watch_report(&search->attempt->watch, found / 3.0, error);
         found += try_period(search, &pattern, &pack, work / 6, period);
         period *= 1.08;
@@ -176,58 +175,48 @@ static ppsched_status try_fixed(struct search *search, ppsched_error *error)
 {
     static const struct ppi_strategy *const fixed[] = {&ppi_zbv, &ppi_dualpipe_v, &ppi_v_1f1b};
     ppsched_status status = PPSCHED_OK;
-    for (size_t k = 0; k < sizeof fixed / sizeof fixed[0] && status == PPSCHED_OK && goes_on(search); k++)
+    for (size_t k = 0; k < sizeof fixed / sizeof fixed[0] && status == PPSCHED_OK && ppi_attempt_goes_on(search->attempt); k++)
         status = ppi_offer_strategy(search->attempt, fixed[k], error);
     return status;
 }
 
 /* Where no limit is given, what ZB-V needs is it. */
-static void set_limits(struct search *search)
+static void limit_by_default(struct ppi_problem *problem)
 {
-    struct ppi_problem *problem = &search->attempt->problem;
-    for (uint32_t r = 0; r < search->planner.devices; r++) {
-        if (!problem->has_limits)
-            problem->device[r].limit = usual_memory(&search->planner, r) * (1 + 1e-12);
-        ppi_v_set_limit(&search->planner, r, problem->device[r].limit);
-    }
+    for (uint32_t r = 0; r < problem->devices && !problem->has_limits; r++)
+        problem->device[r].limit = usual_limit(problem, r);
     problem->has_limits = true;
 }
 
-static ppsched_status prepare(struct search *search, ppsched_error *error)
+static ppsched_status run(struct search *search, ppsched_error *error)
 {
-    const ppsched_config *config = search->attempt->config;
-    ppsched_status status = ppi_attempt_require_fit(search->attempt, error);
-    if (status == PPSCHED_OK)
-        status = ppi_v_planner_make(&search->planner, config, error);
-    if (status != PPSCHED_OK)
-        return status;
-    set_limits(search);
-    ppi_attempt_split_only(search->attempt);
-    search->limit = ppi_allocate(&config->host, config->shape.devices, sizeof *search->limit);
-    search->spare = ppi_allocate(&config->host, config->shape.devices, sizeof *search->spare);
-    search->of_a = ppi_allocate(&config->host, config->shape.devices, sizeof *search->of_a);
-    if (search->limit == NULL || search->spare == NULL || search->of_a == NULL)
-        return ppi_fail_memory(error, "the search");
-    return PPSCHED_OK;
+    struct ppi_attempt *attempt = search->attempt;
+    double least = least_limit(&attempt->problem);
+    ppsched_status status = PPSCHED_OK;
+    if (least < 1 - 1e-9)
+        status = try_patterns(search, error);
+    if (status == PPSCHED_OK && (least > 0.5 || !ppi_is_finite(attempt->objective))) /* with less, patterns are shorter */
+        status = try_greedy(search, error);
+    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    return status == PPSCHED_OK ? try_fixed(search, error) : status;
 }
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    const struct ppi_host *host = &attempt->config->host;
-    struct search search = {.attempt = attempt, .planner.costs.host = *host};
-    ppsched_status status = prepare(&search, error);
-    double least = status == PPSCHED_OK ? least_limit(&search.planner) : 0;
-    if (status == PPSCHED_OK && least < 1 - 1e-9)
-        status = try_patterns(&search, error);
-    if (status == PPSCHED_OK && (least > 0.5 || !ppi_is_finite(attempt->objective))) /* with less, patterns are shorter */
-        try_greedy(&search);
-    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    struct search search = {.attempt = attempt, .planner.costs.host = attempt->config->host};
+    ppsched_status status = ppi_attempt_require_fit(attempt, error);
+    limit_by_default(&attempt->problem);
+    ppi_attempt_split_only(attempt);
     if (status == PPSCHED_OK)
-        status = try_fixed(&search, error);
-    ppi_release(host, search.limit);
-    ppi_release(host, search.spare);
-    ppi_release(host, search.of_a);
+        status = ppi_v_planner_make(&search.planner, attempt->config, error);
+    for (uint32_t r = 0; r < attempt->problem.devices && status == PPSCHED_OK; r++)
+        ppi_v_set_limit(&search.planner, r, attempt->problem.device[r].limit);
+    if (status == PPSCHED_OK)
+        status = ppi_v_greedy_make(&search.greedy, &attempt->problem, error);
+    if (status == PPSCHED_OK)
+        status = run(&search, error);
+    ppi_v_greedy_clear(&search.greedy);
     ppi_v_planner_clear(&search.planner);
     return status;
 }
