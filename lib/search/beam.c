@@ -8,8 +8,9 @@
 #include "search/outlook.h"
 
 enum {
-    MOST_HOLDS = 8,        /* of one schedule in one step */
-    REPORT_EVERY = 1 << 14 /* candidates between two reports to the watch */
+    MOST_HOLDS = 8,         /* of one schedule in one step */
+    REPORT_EVERY = 1 << 14, /* candidates between two reports to the watch */
+    CHUNK = 1 << 10         /* children that are allocated at once */
 };
 
 /* A schedule in the making, with the ends that later ops need. */
@@ -36,6 +37,7 @@ struct candidate {
 struct search {
     const struct ppi_problem *problem;
     const struct ppi_beam *beam;
+    uint32_t width; /* the beam's, or what memory allows */
     struct slot *slots;
     double *memory; /* of all slots */
     struct ppi_partial scratch;
@@ -43,12 +45,13 @@ struct search {
     uint32_t *kept, *next, *spare; /* slots: those being continued, their continuations, unused */
     uint32_t kept_count, next_count, spare_count;
     struct candidate *candidates;
-    double *children; /* blocks of the candidates, by rank */
-    size_t candidate_count, candidate_room;
+    double **chunks; /* blocks of the candidates, by rank, CHUNK to each */
+    size_t candidate_count, candidate_room, most_chunks;
     uint32_t *buckets, *chain, bucket_mask; /* continuations by hash: the last of a bucket, and the one before it */
     uint32_t *crowds;                       /* continuations by progress */
     struct node *nodes;
     uint32_t node_count;
+    bool out_of_memory;
     size_t seen; /* candidates in all */
     double best; /* only a smaller objective is of interest */
     uint32_t best_node;
@@ -61,13 +64,19 @@ static size_t cells(const struct ppi_problem *problem)
     return (size_t)problem->stages * problem->microbatches;
 }
 
-static ppsched_status make_slots(struct search *search, ppsched_error *error)
+/* What one kept schedule takes: two slots, its share of the history, of the lists and of the buckets. */
+static size_t bytes_of_one(const struct ppi_problem *problem)
+{
+    size_t slot = (ppi_partial_doubles(problem) + 2 * cells(problem)) * sizeof(double) + sizeof(struct slot);
+    return 2 * slot + PPI_OPS_OF_PASS * cells(problem) * sizeof(struct node) + 24 * sizeof(uint32_t);
+}
+
+static ppsched_status make_slots(struct search *search, uint32_t width, ppsched_error *error)
 {
     const struct ppi_problem *problem = search->problem;
-    size_t block = ppi_partial_doubles(problem), each = block + 2 * cells(problem), count = 2 * (size_t)search->beam->width;
-    size_t children = search->candidate_room;
+    size_t block = ppi_partial_doubles(problem), each = block + 2 * cells(problem), count = 2 * (size_t)width;
     search->slots = ppi_allocate_zeroed(&problem->host, count, sizeof *search->slots);
-    search->memory = ppi_allocate(&problem->host, count * each + (children + 1) * block, sizeof *search->memory);
+    search->memory = ppi_allocate(&problem->host, count * each + block, sizeof *search->memory);
     if (search->slots == NULL || search->memory == NULL)
         return ppi_fail_memory(error, "the search");
     for (size_t i = 0; i < count; i++) {
@@ -76,35 +85,38 @@ static ppsched_status make_slots(struct search *search, ppsched_error *error)
         search->slots[i].ends = (struct ppi_ends){own + block, own + block + cells(problem)};
     }
     ppi_partial_place(&search->scratch, problem, search->memory + count * each);
-    search->children = search->scratch.block + block;
     return PPSCHED_OK;
 }
 
-/* As many candidates as a schedule can have: each kind of op of each stage of the devices that are looked at. */
-static size_t most_candidates(const struct ppi_problem *problem)
+/* As many chunks as a step can need, and memory allows. */
+static void count_chunks(struct search *search)
 {
-    size_t most = 0;
+    const struct ppi_problem *problem = search->problem;
+    size_t most = 0, child = ppi_partial_doubles(problem) * sizeof(double) + 2 * sizeof(struct candidate);
     for (uint32_t d = 0; d < problem->devices; d++)
-        if (problem->device[d].count > most)
-            most = problem->device[d].count;
-    return most * PPI_KINDS * (MOST_HOLDS + 1);
+        most = problem->device[d].count > most ? problem->device[d].count : most;
+    size_t needed = (search->width * most * PPI_KINDS * (MOST_HOLDS + 1) + CHUNK - 1) / CHUNK;
+    size_t affordable = PPI_BEAM_MEMORY / 2 / (CHUNK * child);
+    search->most_chunks = needed < affordable ? needed : affordable > 0 ? affordable : 1;
 }
 
 static ppsched_status make_room(struct search *search, ppsched_error *error)
 {
     const struct ppi_host *host = &search->problem->host;
-    size_t width = search->beam->width, buckets = 4;
+    size_t affordable = PPI_BEAM_MEMORY / 2 / bytes_of_one(search->problem), width = search->beam->width, buckets = 4;
+    width = width < affordable ? width : affordable > 0 ? affordable : 1;
+    search->width = (uint32_t)width;
     while (buckets < 4 * width)
         buckets *= 2;
     search->bucket_mask = (uint32_t)buckets - 1;
-    search->candidate_room = width * most_candidates(search->problem);
+    count_chunks(search);
     search->kept = ppi_allocate(host, 4 * width, sizeof *search->kept);
-    search->candidates = ppi_allocate(host, search->candidate_room, sizeof *search->candidates);
+    search->chunks = ppi_allocate_zeroed(host, search->most_chunks, sizeof *search->chunks);
     search->buckets = ppi_allocate(host, buckets, sizeof *search->buckets);
     search->chain = ppi_allocate(host, width, sizeof *search->chain);
     search->crowds = ppi_allocate(host, buckets, sizeof *search->crowds);
-    search->nodes = ppi_allocate(host, 3 * cells(search->problem) * width, sizeof *search->nodes);
-    if (search->kept == NULL || search->candidates == NULL || search->buckets == NULL || search->chain == NULL ||
+    search->nodes = ppi_allocate(host, PPI_OPS_OF_PASS * cells(search->problem) * width, sizeof *search->nodes);
+    if (search->kept == NULL || search->chunks == NULL || search->buckets == NULL || search->chain == NULL ||
         search->crowds == NULL || search->nodes == NULL)
         return ppi_fail_memory(error, "the search");
     search->next = search->kept + width;
@@ -112,7 +124,36 @@ static ppsched_status make_room(struct search *search, ppsched_error *error)
     for (uint32_t i = 0; i < 2 * width; i++)
         search->spare[search->spare_count++] = i;
     ppsched_status status = ppi_outlook_room_make(&search->room, search->problem, error);
-    return status == PPSCHED_OK ? make_slots(search, error) : status;
+    return status == PPSCHED_OK ? make_slots(search, search->width, error) : status;
+}
+
+/* Twice the room for candidates. */
+static bool grow_candidates(struct search *search)
+{
+    const struct ppi_host *host = &search->problem->host;
+    size_t room = search->candidate_room > 0 ? 2 * search->candidate_room : CHUNK;
+    struct candidate *grown = ppi_allocate(host, room, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    if (search->candidate_count > 0)
+        memcpy(grown, search->candidates, search->candidate_count * sizeof *grown);
+    ppi_release(host, search->candidates);
+    search->candidates = grown;
+    search->candidate_room = room;
+    return true;
+}
+
+/* Makes room for one more candidate; false where there is to be none. */
+static bool grow(struct search *search)
+{
+    size_t count = search->candidate_count, chunk = count / CHUNK;
+    if (search->out_of_memory || chunk == search->most_chunks)
+        return false;
+    if (search->chunks[chunk] == NULL)
+        search->chunks[chunk] = ppi_allocate(&search->problem->host, CHUNK * ppi_partial_doubles(search->problem),
+                                             sizeof(double));
+    search->out_of_memory = search->chunks[chunk] == NULL || (count == search->candidate_room && !grow_candidates(search));
+    return !search->out_of_memory;
 }
 
 static void clear(struct search *search)
@@ -123,6 +164,9 @@ static void clear(struct search *search)
     ppi_release(host, search->crowds);
     ppi_release(host, search->chain);
     ppi_release(host, search->buckets);
+    for (size_t i = 0; search->chunks != NULL && i < search->most_chunks; i++)
+        ppi_release(host, search->chunks[i]);
+    ppi_release(host, search->chunks);
     ppi_release(host, search->candidates);
     ppi_release(host, search->kept);
     ppi_release(host, search->memory);
@@ -139,7 +183,8 @@ static double key_of(const struct search *search, const struct ppi_outlook *outl
 static struct ppi_partial child_at(const struct search *search, size_t rank)
 {
     struct ppi_partial child;
-    ppi_partial_place(&child, search->problem, search->children + rank * ppi_partial_doubles(search->problem));
+    ppi_partial_place(&child, search->problem,
+                      search->chunks[rank / CHUNK] + rank % CHUNK * ppi_partial_doubles(search->problem));
     return child;
 }
 
@@ -147,6 +192,8 @@ static struct ppi_partial child_at(const struct search *search, size_t rank)
 static void offer(struct search *search, uint32_t parent, const struct ppi_step *step)
 {
     const struct ppi_problem *problem = search->problem;
+    if (!grow(search))
+        return;
     struct ppi_partial child = child_at(search, search->candidate_count);
     ppi_partial_copy(&child, &search->scratch, problem);
     ppi_partial_append(&child, problem, &search->slots[parent].ends, step);
@@ -309,7 +356,7 @@ static void choose(struct search *search)
     memset(search->crowds, 0, ((size_t)search->bucket_mask + 1) * sizeof *search->crowds);
     for (size_t i = count / 2; i-- > 0;)
         sift(heap, count, i);
-    while (count > 0 && search->next_count < search->beam->width) {
+    while (count > 0 && search->next_count < search->width) {
         take(search, &heap[0]);
         heap[0] = heap[--count];
         if (count > 0)
@@ -375,6 +422,8 @@ static ppsched_status run(struct search *search, struct ppi_watch *watch, ppsche
     search->kept_count = 1;
     for (size_t step = 0; search->kept_count > 0; step++) {
         continue_all(search);
+        if (search->out_of_memory)
+            return ppi_fail_memory(error, "the search");
         if (search->seen - last_report >= REPORT_EVERY) {
             last_report = search->seen;
             ppsched_status status = ppi_watch_report(watch, (double)step / (double)steps, error);

@@ -6,6 +6,9 @@
 
 #include "search/attempt.h"
 
+/* The most bytes that a beam holds. Where more would be needed it is narrower, or passes over the last candidates of a step. */
+#define PPI_BEAM_MEMORY ((size_t)256 << 20)
+
 /* How promising a schedule is: its bound, and with small weights what the bound does not see. */
 struct ppi_beam {
     uint32_t width;      /* schedules that are kept */

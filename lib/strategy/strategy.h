@@ -41,7 +41,8 @@ struct ppi_strategy {
     uint32_t chunks;   /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions;
     bool splits_backward, flushes;
-    bool searches_long; /* milliseconds to seconds: plans leave it out unless they are given an effort */
+    bool searches_long;   /* milliseconds to seconds: plans leave it out unless they are given an effort */
+    uint64_t most_memory; /* bytes that its search holds at once, beside what is linear in the ops */
     const struct ppi_option_row *options;
     uint32_t option_count;
 

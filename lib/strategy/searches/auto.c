@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/timeline.h"
+#include "search/beam.h"
 #include "search/explore.h"
 #include "search/straight.h"
 #include "strategy/descriptors.h"
@@ -204,6 +205,7 @@ const struct ppi_strategy ppi_auto = {
     .splits_backward = true,
     .flushes = true,
     .searches_long = true,
+    .most_memory = PPI_BEAM_MEMORY,
     .options = options,
     .option_count = 3,
     .fits = fits,
