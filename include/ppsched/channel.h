@@ -18,10 +18,10 @@ extern "C" {
 /* Which comm ops of a device wait for each other: those of one queue run in the order of the device's ops, each when all before
  * it are done. */
 enum ppsched_channel_order {
-    PPSCHED_CHANNEL_GROUP = 0,     /* one queue a device: one communicator for all */
-    PPSCHED_CHANNEL_DIRECTION = 1, /* one for activations, one for gradients */
-    PPSCHED_CHANNEL_PAIR = 2,      /* one for each directed pair of devices */
-    PPSCHED_CHANNEL_NONE = 3       /* none: each waits for itself alone, as with a tag of its own */
+    PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one queue a device: one communicator for all */
+    PPSCHED_CHANNEL_ORDER_DIRECTION = 1, /* one for activations, one for gradients */
+    PPSCHED_CHANNEL_ORDER_PAIR = 2,      /* one for each directed pair of devices */
+    PPSCHED_CHANNEL_ORDER_NONE = 3       /* none: each waits for itself alone, as with a tag of its own */
 };
 
 /* How a runtime sends. A device issues its comm ops as it comes to them and goes on; only a compute op waits, for the receive

@@ -36,27 +36,31 @@ enum ppsched_placement {
 /* Lists of numbers that describe the problem. Each takes one value for all or the counts named here; D devices, S
  * stages. Times and memory are in units of the caller's choice. All must be finite, but for bandwidths. */
 enum ppsched_quantity {
-    PPSCHED_FORWARD_TIMES = 1,         /* duration of F: 1 or S values, >= 0. Default 1 */
-    PPSCHED_BACKWARD_TIMES = 2,        /* duration of B: 1 or S, >= 0. Default: I + W where both are given, else 2 */
-    PPSCHED_BACKWARD_INPUT_TIMES = 3,  /* duration of I: 1 or S, >= 0. Default: B - W where W is given, else share * B */
-    PPSCHED_BACKWARD_WEIGHT_TIMES = 4, /* duration of W: 1 or S, >= 0. Default: B - I */
-    PPSCHED_BACKWARD_INPUT_SHARE = 5,  /* share of B that is I where neither I nor W is given: 1 value in 0..1. Default 0.5 */
-    PPSCHED_OVERLAPPED_TIMES = 6,      /* duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward
+    PPSCHED_QUANTITY_FORWARD_TIMES = 1,  /* duration of F: 1 or S values, >= 0. Default 1 */
+    PPSCHED_QUANTITY_BACKWARD_TIMES = 2, /* duration of B: 1 or S, >= 0. Default: I + W where both are given, else 2 */
+    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES =
+        3, /* duration of I: 1 or S, >= 0. Default: B - W where W is given, else share * B */
+    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 4, /* duration of W: 1 or S, >= 0. Default: B - I */
+    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE =
+        5, /* share of B that is I where neither I nor W is given: 1 value in 0..1. Default 0.5 */
+    PPSCHED_QUANTITY_OVERLAPPED_TIMES =
+        6,                            /* duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward
                                           stage, column: backward stage), >= 0. Default: the sum of both ops */
-    PPSCHED_P2P_TIMES = 7,             /* latency of what goes from one device to another: 1 or D*D values (row: from, column:
+    PPSCHED_QUANTITY_P2P_TIMES = 7,   /* latency of what goes from one device to another: 1 or D*D values (row: from, column:
                                           to), >= 0. Default 0 */
-    PPSCHED_MEM_FORWARD = 8,           /* memory added when F of a stage pass starts: 1 or S, >= 0. Default 1, or what the
+    PPSCHED_QUANTITY_MEM_FORWARD = 8, /* memory added when F of a stage pass starts: 1 or S, >= 0. Default 1, or what the
                                           other two leave */
-    PPSCHED_MEM_BACKWARD_INPUT = 9,    /* added when I ends: 1 or S, <= 0. Default 0, or what the other two leave */
-    PPSCHED_MEM_BACKWARD_WEIGHT = 10,  /* added when W ends: 1 or S, <= 0; B does both. The three sum to 0. Default: what
+    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 9, /* added when I ends: 1 or S, <= 0. Default 0, or what the other two leave */
+    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT =
+        10,                              /* added when W ends: 1 or S, <= 0; B does both. The three sum to 0. Default: what
                                           the other two leave */
-    PPSCHED_MEM_STATIC = 11,           /* memory that a stage always takes (gradients, optimizer): 1 or S, >= 0. Default 0 */
-    PPSCHED_MEM_WEIGHTS = 12,          /* memory of one version of a stage's weights: 1 or S, >= 0. Default 0 */
-    PPSCHED_MEM_LIMIT = 13,            /* memory of a device: 1 or D, >= 0. Default: none */
-    PPSCHED_P2P_BANDWIDTH = 14,        /* bytes per unit of time from one device to another: 1 or D*D, > 0, may be infinite.
+    PPSCHED_QUANTITY_MEM_STATIC = 11,    /* memory that a stage always takes (gradients, optimizer): 1 or S, >= 0. Default 0 */
+    PPSCHED_QUANTITY_MEM_WEIGHTS = 12,   /* memory of one version of a stage's weights: 1 or S, >= 0. Default 0 */
+    PPSCHED_QUANTITY_MEM_LIMIT = 13,     /* memory of a device: 1 or D, >= 0. Default: none */
+    PPSCHED_QUANTITY_P2P_BANDWIDTH = 14, /* bytes per unit of time from one device to another: 1 or D*D, > 0, may be infinite.
                                           Default: infinite */
-    PPSCHED_ACTIVATION_BYTES = 15,     /* size of what F of a stage hands on to the next one: 1 or S, >= 0. Default 0 */
-    PPSCHED_GRADIENT_BYTES = 16        /* size of what B or I of a stage hands back to the stage before: 1 or S, >= 0.
+    PPSCHED_QUANTITY_ACTIVATION_BYTES = 15, /* size of what F of a stage hands on to the next one: 1 or S, >= 0. Default 0 */
+    PPSCHED_QUANTITY_GRADIENT_BYTES = 16    /* size of what B or I of a stage hands back to the stage before: 1 or S, >= 0.
                                           Default: that of the activation which came from there */
 };
 
@@ -112,11 +116,11 @@ PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, con
 /* What a search tells while it runs: the share of its work that is done, 0 to 1, never less than before, and the objective of
  * the best schedule so far (infinite: none yet). Returns 0 to go on; anything else stops the search, which then fails with
  * CANCELLED and leaves nothing behind. It may read the config, and must not change it. */
-typedef int32_t (*ppsched_progress)(void *user, double share, double best);
+typedef int32_t (*ppsched_progress_function)(void *user, double share, double best);
 
 /* Sets what strategies that search call, in the thread that builds the schedule; NULL: nothing (the default). A copy of the
  * config has it too. Errors: ARGUMENT. */
-PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress progress, void *user);
+PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress_function progress, void *user);
 
 /* Tells whether the lists agree with each other: B, I and W can be told from what is given, and memory sums to 0.
  * Building a schedule does not need it; evaluation does, and reports the same errors (RANGE). */

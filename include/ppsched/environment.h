@@ -11,8 +11,9 @@ extern "C" {
 #endif
 
 enum ppsched_log_level {
-    PPSCHED_LOG_WARNING = 1, /* a result that the caller should know of, such as a memory limit exceeded */
-    PPSCHED_LOG_INFO = 2     /* what was generated, built, read, lowered, evaluated or planned: a line a call, none for what is
+    PPSCHED_LOG_LEVEL_WARNING = 1, /* a result that the caller should know of, such as a memory limit exceeded */
+    PPSCHED_LOG_LEVEL_INFO =
+        2 /* what was generated, built, read, lowered, evaluated or planned: a line a call, none for what is
                                 tried inside it */
 };
 
@@ -24,7 +25,7 @@ enum ppsched_log_level {
  * released on any of them. Where several threads use objects of one environment at once, its functions must allow that. */
 typedef struct ppsched_environment {
     uint32_t size;
-    int32_t log_level; /* messages above this level are not sent; 0 means PPSCHED_LOG_WARNING */
+    int32_t log_level; /* messages above this level are not sent; 0 means PPSCHED_LOG_LEVEL_WARNING */
     void *user;
     void *(*allocate)(void *user, size_t size);
     void (*release)(void *user, void *memory);

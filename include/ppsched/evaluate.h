@@ -23,8 +23,8 @@ extern "C" {
 typedef struct ppsched_timeline ppsched_timeline;
 
 enum ppsched_evaluate_flag {
-    PPSCHED_EVALUATE_EARLIEST_ONLY = 1, /* leave out the latest starts and why devices are idle: less time and memory */
-    PPSCHED_EVALUATE_REUSABLE = 2       /* keep what ppsched_timeline_update needs: twice the timeline's memory, and 16 bytes
+    PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY = 1, /* leave out the latest starts and why devices are idle: less time and memory */
+    PPSCHED_EVALUATE_FLAG_REUSABLE = 2 /* keep what ppsched_timeline_update needs: twice the timeline's memory, and 16 bytes
                                            a stage pass */
 };
 
@@ -97,7 +97,7 @@ PPSCHED_API ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsche
  * occupies its link for bytes / bandwidth; then the send is done, and latency later the value is there. A receive is done when
  * its value is there and its own turn has come. Only then does the op that needs it start. Spans of sends and receives are from
  * the transfer's start (a receive's: not before its turn) until they are done.
- * `model` NULL is PPSCHED_CHANNEL_NONE, buffered: transfers wait for nothing but their links. With infinite bandwidths the
+ * `model` NULL is PPSCHED_CHANNEL_ORDER_NONE, buffered: transfers wait for nothing but their links. With infinite bandwidths the
  * times are then those of ppsched_evaluate, to the last bit. There are no latest starts, as which transfer goes first depends
  * on times. `flags`: enum ppsched_evaluate_flag; EARLIEST_ONLY is of no effect, REUSABLE an ARGUMENT error.
  * Errors: as ppsched_evaluate, and those of ppsched_schedule_prove: INVALID_SCHEDULE where it hangs. */

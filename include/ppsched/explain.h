@@ -69,7 +69,7 @@ PPSCHED_API ppsched_status ppsched_timeline_slack(const ppsched_timeline *timeli
  * different order are rounded differently.
  * For the span both may be negative: a device that begins later and ends as before has a shorter one.
  * An op that takes 0 cannot take less, and counts for `more` alone. An overlapped pair counts each of its ops where it takes
- * the sum of both, and none where the config gave its duration (PPSCHED_OVERLAPPED_TIMES).
+ * the sum of both, and none where the config gave its duration (PPSCHED_QUANTITY_OVERLAPPED_TIMES).
  * `out` has room for `capacity` records, at least the stages. Timelines with EARLIEST_ONLY serve as well. Memory is linear in
  * the ops; so is time, and besides it is linear in the stages times the ops that some longest way goes through.
  * Errors: ARGUMENT, also for timelines of ppsched_evaluate_transfers; BUFFER; NO_MEMORY. Nothing is written on failure. */

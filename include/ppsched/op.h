@@ -35,7 +35,7 @@ enum ppsched_kind {
 
 /* Flags of an operation. */
 enum ppsched_op_flag {
-    PPSCHED_OP_OVERLAPPED = 1 /* runs as one unit with the next op of its queue: this is an F, the next a B or an I */
+    PPSCHED_OP_FLAG_OVERLAPPED = 1 /* runs as one unit with the next op of its queue: this is an F, the next a B or an I */
 };
 
 /* One operation. 12 bytes, no padding; arrays of it are the library's own memory. */

@@ -112,7 +112,7 @@ ppsched_status ppsched_config_set_option(ppsched_config *config, const char *nam
     return ppi_config_set_option(config, name, value, error);
 }
 
-ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress progress, void *user)
+ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress_function progress, void *user)
 {
     if (config == NULL)
         return PPSCHED_ERROR_ARGUMENT;

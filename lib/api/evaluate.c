@@ -19,7 +19,7 @@ static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *e
 
 static ppsched_status check_flags(uint32_t flags, ppsched_error *error)
 {
-    const uint32_t known = PPSCHED_EVALUATE_EARLIEST_ONLY | PPSCHED_EVALUATE_REUSABLE;
+    const uint32_t known = PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY | PPSCHED_EVALUATE_FLAG_REUSABLE;
     if ((flags & ~known) == 0)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "flags is %u, with unknown bits; it must be 0 to %u", flags, known);
@@ -49,12 +49,12 @@ ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_
                                           const ppsched_config *config, const ppsched_channel_model *model, uint32_t flags,
                                           ppsched_error *error)
 {
-    ppsched_channel_model own = {.order = PPSCHED_CHANNEL_NONE};
+    ppsched_channel_model own = {.order = PPSCHED_CHANNEL_ORDER_NONE};
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
     ppsched_status status = check_flags(flags, error);
-    if (status == PPSCHED_OK && (flags & PPSCHED_EVALUATE_REUSABLE) != 0)
+    if (status == PPSCHED_OK && (flags & PPSCHED_EVALUATE_FLAG_REUSABLE) != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a timeline with transfers cannot be reusable");
     if (status == PPSCHED_OK && model != NULL)
         status = ppi_take_channel_model(&own, model, error);
@@ -75,7 +75,8 @@ ppsched_status ppsched_timeline_update(ppsched_timeline *timeline, const ppsched
     PPI_REQUIRE(timeline);
     PPI_REQUIRE(config);
     if (timeline->reuse == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the timeline is not reusable; evaluate with PPSCHED_EVALUATE_REUSABLE");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                        "the timeline is not reusable; evaluate with PPSCHED_EVALUATE_FLAG_REUSABLE");
     ppsched_status status = ppi_timeline_update(timeline, config, error);
     if (status == PPSCHED_OK)
         ppi_log_timeline(timeline);

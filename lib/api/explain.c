@@ -39,7 +39,7 @@ ppsched_status ppsched_timeline_slack(const ppsched_timeline *timeline, double *
     ppsched_status status = refuse_transfers(timeline, error);
     if (status == PPSCHED_OK && timeline->latest == NULL)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                          "the latest starts were left out; evaluate without PPSCHED_EVALUATE_EARLIEST_ONLY");
+                          "the latest starts were left out; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
     if (status == PPSCHED_OK)
         status = check_room(by_device, devices, timeline->schedule->shape.devices, "devices", error);
     if (status == PPSCHED_OK)

@@ -186,7 +186,7 @@ ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error)
 
 static double limit_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
-    const struct ppi_values *limit = &plan->config->values[PPSCHED_MEM_LIMIT];
+    const struct ppi_values *limit = &plan->config->values[PPSCHED_QUANTITY_MEM_LIMIT];
     if (candidate->memory_limit >= 0)
         return candidate->memory_limit;
     if (limit->values == NULL)

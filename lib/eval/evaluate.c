@@ -202,7 +202,8 @@ ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, 
                             ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
-    bool wants_more = (flags & PPSCHED_EVALUATE_EARLIEST_ONLY) == 0, reusable = (flags & PPSCHED_EVALUATE_REUSABLE) != 0;
+    bool wants_more = (flags & PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY) == 0,
+         reusable = (flags & PPSCHED_EVALUATE_FLAG_REUSABLE) != 0;
     ppsched_status status = ppi_timeline_make(&timeline, schedule, config, wants_more, wants_more, error);
     if (status != PPSCHED_OK)
         return status;

@@ -50,7 +50,7 @@ static void find_channels(struct ppi_traffic *traffic)
 
 ppsched_status ppi_traffic_make(struct ppi_traffic *out, const ppsched_schedule *schedule, ppsched_error *error)
 {
-    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR};
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR};
     struct ppi_traffic traffic = {0};
     ppsched_status status = ppi_wiring_make(&traffic.wiring, schedule, &model, error);
     if (status != PPSCHED_OK)

@@ -28,7 +28,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
     plan->objective = options->objective != 0 ? options->objective : PPSCHED_OBJECTIVE_MAKESPAN;
     plan->lowering = options->lowering;
     plan->effort = options->effort;
-    plan->channel = (ppsched_channel_model){.order = PPSCHED_CHANNEL_NONE};
+    plan->channel = (ppsched_channel_model){.order = PPSCHED_CHANNEL_ORDER_NONE};
     if (options->channel != NULL)
         plan->channel = *options->channel;
     if (options->embedding != NULL)
@@ -144,7 +144,7 @@ static int32_t tell(void *user, double share, double best)
 static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
 {
     struct share share = {plan, 0, PPI_INFINITE};
-    ppsched_progress progress = plan->config->progress != NULL ? tell : NULL;
+    ppsched_progress_function progress = plan->config->progress != NULL ? tell : NULL;
     for (; share.done < plan->count; share.done++) {
         struct ppi_candidate *candidate = &plan->candidates[share.done];
         ppsched_status status = PPSCHED_OK;

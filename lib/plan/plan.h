@@ -47,8 +47,8 @@ ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_plan
                                       const ppsched_config *config, uint32_t flags, ppsched_error *error);
 
 /* Fills in its figures; `progress`, which may be NULL, takes the place of the config's. A refusal goes to `reason`. */
-ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, ppsched_progress progress,
-                                      void *user, ppsched_error *error);
+ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                      ppsched_progress_function progress, void *user, ppsched_error *error);
 
 static inline bool ppi_candidate_runs(const struct ppi_candidate *candidate)
 {
