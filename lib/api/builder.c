@@ -137,7 +137,7 @@ ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *b
     return status;
 }
 
-static ppsched_status check_custom(ppsched_schedule *schedule, ppsched_error *error)
+static ppsched_status check_custom(const ppsched_schedule *schedule, ppsched_error *error)
 {
     struct ppi_findings findings = {0};
     return ppi_check(schedule, &findings, error);

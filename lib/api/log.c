@@ -23,7 +23,7 @@ void ppi_log_timeline(const ppsched_timeline *timeline)
 void ppi_log_plan(const ppsched_plan *plan)
 {
     size_t fitting = 0;
-    while (fitting < plan->count && ppi_candidate_fits(&plan->candidates[fitting]))
+    while (fitting < plan->count && ppi_candidate_fits(&plan->candidates[ppi_candidate_at(plan, fitting)]))
         fitting++;
     ppi_log(&plan->host, PPSCHED_LOG_LEVEL_INFO, "ran a plan of %zu candidates, %zu of which fit", plan->count, fitting);
 }

@@ -205,9 +205,7 @@ ppsched_status ppi_lower_by_time(ppsched_builder *out, const ppsched_schedule *s
     ppsched_timeline *timeline = NULL;
     struct lowering lowering = {.schedule = schedule, .out = out};
     size_t cells = 2 * ppi_cell_count(schedule);
-    ppsched_schedule *shared = ppsched_schedule_retain((ppsched_schedule *)(uintptr_t)schedule); /* only its count changes */
-    ppsched_status status = ppi_evaluate(&timeline, shared, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
-    ppsched_schedule_release(shared);
+    ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status != PPSCHED_OK)
         return status;
     lowering.timeline = timeline;

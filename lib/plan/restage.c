@@ -68,6 +68,39 @@ static ppsched_status take_old(struct making *making, ppsched_error *error)
 
 /* --- the ends --- */
 
+static ppsched_status check_end(const ppsched_model_end *end, const char *name, ppsched_error *error)
+{
+    const struct {
+        const char *name;
+        double value;
+        bool gives_back;
+    } costs[] = {{"forward_time", end->forward_time, false},
+                 {"backward_time", end->backward_time, false},
+                 {"backward_input_time", end->backward_input_time, false},
+                 {"backward_weight_time", end->backward_weight_time, false},
+                 {"mem_forward", end->mem_forward, false},
+                 {"mem_backward_input", end->mem_backward_input, true},
+                 {"mem_backward_weight", end->mem_backward_weight, true},
+                 {"mem_static", end->mem_static, false},
+                 {"mem_weights", end->mem_weights, false}};
+    for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++)
+        if (!ppi_is_finite(costs[i].value) || (costs[i].gives_back ? costs[i].value > 0 : costs[i].value < 0))
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: %s is %g; it must be finite and at %s 0", name, costs[i].name,
+                            costs[i].value, costs[i].gives_back ? "most" : "least");
+    double left = end->mem_forward + end->mem_backward_input + end->mem_backward_weight;
+    if ((left < 0 ? -left : left) > PPI_ROUNDING * end->mem_forward)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "%s: mem_forward (%g), mem_backward_input (%g) and mem_backward_weight (%g) must sum to 0", name,
+                        end->mem_forward, end->mem_backward_input, end->mem_backward_weight);
+    return PPSCHED_OK;
+}
+
+static ppsched_status check_ends(const ppsched_model_end *embedding, const ppsched_model_end *head, ppsched_error *error)
+{
+    ppsched_status status = embedding != NULL ? check_end(embedding, "embedding", error) : PPSCHED_OK;
+    return status == PPSCHED_OK && head != NULL ? check_end(head, "head", error) : status;
+}
+
 /* What of B, I and W an end leaves out is what is missing of B = I + W, or as in its stage, whose values are `stage`. */
 static ppsched_status complete(ppsched_model_end *end, const double *stage, const char *name, ppsched_error *error)
 {
@@ -256,6 +289,9 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
     uint32_t old = config->shape.stages, new = shape->stages;
     struct making making = {.from = config};
     making.size = (double)config->shape.microbatches / shape->microbatches;
+    ppsched_status status = check_ends(embedding, head, error);
+    if (status != PPSCHED_OK)
+        return status;
     if (old % new != 0 && new % old != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "costs of %u stages tell nothing of %u; give them for a number that is a multiple of %u, such as the "
@@ -263,7 +299,7 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
                         old, new, new);
     if (config->placement == PPSCHED_PLACEMENT_MAP && new != old)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of %u stages; it tells nothing of %u", old, new);
-    ppsched_status status = ppi_config_create(&making.to, shape, host, error);
+    status = ppi_config_create(&making.to, shape, host, error);
     if (status != PPSCHED_OK)
         return status;
     making.old = ppi_allocate(host, old, PARTS * sizeof *making.old);
