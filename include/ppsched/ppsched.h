@@ -23,13 +23,13 @@
  *   - Bytes of a newer caller that the library does not know must be zero in what a call reads, and
  *     become zero in what it fills.
  *   - Anything else is STRUCT_SIZE, and nothing is touched.
- * Zero means the default in all that a call reads.
+ * In one that a call reads, zero means the default.
  *
  * Buffers. A call that fills a list or a text of the caller's takes three arguments first:
  * `T *out, size_t capacity, size_t *needed`.
  *   - `capacity` is the room at `out`, in items: records, or bytes of a text.
  *   - `*needed` (NULL: not asked for) gets the least `capacity` that will do; for a text that is
- *     its length and 1, as all texts end with a NUL.
+ *     its length and 1, for the NUL that every text ends with.
  *   - `out` NULL with `capacity` 0 asks for `*needed` alone, and that is OK.
  *   - Where there is too little room, the status is BUFFER and `*needed` is written all the same; a
  *     list stays as it was, and a text becomes the empty text, if there is room for that.
