@@ -215,7 +215,7 @@ static bool has_pairs(const struct ppi_orders *orders)
 {
     for (uint32_t d = 0; d < orders->devices; d++)
         for (size_t i = 0; i < orders->count[d]; i++)
-            if ((orders->ops[orders->first[d] + i].flags & PPSCHED_OP_OVERLAPPED) != 0)
+            if ((orders->ops[orders->first[d] + i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0)
                 return true;
     return false;
 }

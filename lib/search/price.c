@@ -26,7 +26,7 @@ ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *con
     struct ppi_pricer pricer = {0};
     ppsched_status status = build(&pricer.schedule, config, placement, orders, error);
     if (status == PPSCHED_OK)
-        status = ppi_evaluate(&pricer.timeline, pricer.schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
+        status = ppi_evaluate(&pricer.timeline, pricer.schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status == PPSCHED_OK)
         status = ppi_event_loop_make(&pricer.loop, pricer.schedule, error);
     if (status != PPSCHED_OK) {

@@ -8,7 +8,8 @@
 
 static double static_memory(const ppsched_config *config, uint32_t stage)
 {
-    const struct ppi_values *fixed = &config->values[PPSCHED_MEM_STATIC], *weights = &config->values[PPSCHED_MEM_WEIGHTS];
+    const struct ppi_values *fixed = &config->values[PPSCHED_QUANTITY_MEM_STATIC],
+                            *weights = &config->values[PPSCHED_QUANTITY_MEM_WEIGHTS];
     double versions = config->weight_versions != 0 ? config->weight_versions : 1;
     return (fixed->values != NULL ? ppi_value_at(fixed, stage) : 0) +
            (weights->values != NULL ? versions * ppi_value_at(weights, stage) : 0);
@@ -48,7 +49,7 @@ static void list_stages(struct ppi_problem *problem)
 
 static void sum_devices(struct ppi_problem *problem, const ppsched_config *config)
 {
-    const struct ppi_values *limit = &config->values[PPSCHED_MEM_LIMIT];
+    const struct ppi_values *limit = &config->values[PPSCHED_QUANTITY_MEM_LIMIT];
     for (uint32_t s = 0; s < problem->stages; s++) {
         const struct ppi_stage *stage = &problem->stage[s];
         struct ppi_device *device = &problem->device[stage->device];
@@ -117,7 +118,7 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, const ppsched_config *c
         .stages = config->shape.stages,
         .microbatches = config->shape.microbatches,
         .by_span = by_span,
-        .has_limits = config->values[PPSCHED_MEM_LIMIT].values != NULL,
+        .has_limits = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL,
     };
     struct ppi_costs costs = {0};
     ppsched_status status = ppi_costs_make(&costs, config, placement, error);
