@@ -28,15 +28,20 @@ NOT_WRAPPED = {"ppsched_abi_version", "ppsched_export_to_buffer", "ppsched_kind_
                "ppsched_quantity_name", "ppsched_queue_device", "ppsched_runtime_name", "ppsched_status_name", "ppsched_version",
                "ppsched_version_text"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
+LONGEST_CPP_HEADER = 300
 
 
 def sources():
     return sorted(LIB.rglob("*.[ch]"))
 
 
+def cpp_headers():
+    return sorted((ROOT / "bindings" / "cpp" / "ppsched").iterdir())
+
+
 def outside_lib():
     """Sources and headers of the interface, the tests and the examples."""
-    patterns = ("include/ppsched/*.h", "bindings/cpp/*.hpp", "tests/**/*.[ch]", "tests/**/*.cpp", "docs/examples/*.cpp")
+    patterns = ("include/ppsched/*.h", "bindings/cpp/ppsched/*.hpp", "tests/**/*.[ch]", "tests/**/*.cpp", "docs/examples/*.cpp")
     return [path for pattern in patterns for path in ROOT.glob(pattern)]
 
 
@@ -112,10 +117,17 @@ class HouseTest(unittest.TestCase):
             for link in re.findall(r"\]\(([^)#:]+)\)", text):
                 self.assertTrue((page.parent / link).exists(), f"{page}: {link}")
 
-    def test_cpp_header_has_every_function(self):
-        header = (ROOT / "bindings" / "cpp" / "ppsched.hpp").read_text(encoding="utf-8")
+    def test_cpp_headers_have_every_function(self):
+        text = "".join(path.read_text(encoding="utf-8") for path in cpp_headers())
         exported = re.findall(r"^ {4}(\w+);", (LIB / "api" / "ppsched.map").read_text(encoding="utf-8"), flags=re.M)
-        self.assertEqual(set(exported) - set(re.findall(r"\bppsched_\w+", header)), NOT_WRAPPED)
+        self.assertEqual(set(exported) - set(re.findall(r"\bppsched_\w+", text)), NOT_WRAPPED)
+
+    def test_cpp_headers_are_short_and_in_one(self):
+        everything = ROOT / "bindings" / "cpp" / "ppsched" / "ppsched.hpp"
+        included = re.findall(r"#include <ppsched/(\w+\.hpp)>", everything.read_text(encoding="utf-8"))
+        self.assertEqual({*included, "detail.hpp", "ppsched.hpp"}, {path.name for path in cpp_headers()})
+        for path in cpp_headers():
+            self.assertLessEqual(len(path.read_text(encoding="utf-8").splitlines()), LONGEST_CPP_HEADER, path)
 
     def test_code_of_the_cpp_page_is_in_programs_that_run(self):
         programs = [ROOT / "docs" / "examples" / "first.cpp", ROOT / "tests" / "cpp" / "binding_test.cpp"]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C++ header: ownership, errors, callbacks that throw, and each call once. Prints TAP, a line a case. */
+/* The C++ headers: ownership, errors, callbacks that throw, and each call once. Prints TAP, a line a case. */
 #include <algorithm>
 #include <array>
 #include <cmath>
