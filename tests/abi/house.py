@@ -41,7 +41,7 @@ def cpp_headers():
 
 def outside_lib():
     """Sources and headers of the interface, the tests and the examples."""
-    patterns = ("include/ppsched/*.h", "bindings/cpp/ppsched/*.hpp", "tests/**/*.[ch]", "tests/**/*.cpp", "docs/examples/*.cpp")
+    patterns = ("include/ppsched/*.h", "bindings/cpp/ppsched/*.hpp", "tests/**/*.[ch]", "tests/**/*.[ch]pp", "docs/examples/*.cpp")
     return [path for pattern in patterns for path in ROOT.glob(pattern)]
 
 
@@ -130,7 +130,7 @@ class HouseTest(unittest.TestCase):
             self.assertLessEqual(len(path.read_text(encoding="utf-8").splitlines()), LONGEST_CPP_HEADER, path)
 
     def test_code_of_the_cpp_page_is_in_programs_that_run(self):
-        programs = [ROOT / "docs" / "examples" / "first.cpp", ROOT / "tests" / "cpp" / "binding_test.cpp"]
+        programs = [ROOT / "docs" / "examples" / "first.cpp", *(ROOT / "tests" / "cpp").glob("*.cpp")]
         blocks = re.findall(r"```cpp\n(.*?)```", (ROOT / "docs" / "cpp.md").read_text(encoding="utf-8"), flags=re.S)
         self.assertTrue(blocks)
         for block in blocks:
