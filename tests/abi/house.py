@@ -27,6 +27,8 @@ TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "includ
 NOT_WRAPPED = {"ppsched_abi_version", "ppsched_export_to_buffer", "ppsched_kind_text", "ppsched_kind_token",
                "ppsched_quantity_name", "ppsched_queue_device", "ppsched_runtime_name", "ppsched_status_name", "ppsched_version",
                "ppsched_version_text"}
+# Names in the documentation that no header declares: variables of the environment.
+NOT_DECLARED = {"PPSCHED_LIBRARY", "PPSCHED_TORCH_PYTHON"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
 LONGEST_CPP_HEADER = 300
 
@@ -116,6 +118,14 @@ class HouseTest(unittest.TestCase):
             text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
             for link in re.findall(r"\]\(([^)#:]+)\)", text):
                 self.assertTrue((page.parent / link).exists(), f"{page}: {link}")
+
+    def test_names_in_the_documentation_are_declared(self):
+        headers = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("include/ppsched/*.h"))
+        words = re.compile(r"\b(?:ppsched|PPSCHED)_\w+")
+        declared = set(words.findall(re.sub(r"/\*.*?\*/", "", headers, flags=re.S)))
+        for page in [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md"), *(ROOT / "docs" / "examples").iterdir()]:
+            named = set(words.findall(page.read_text(encoding="utf-8")))
+            self.assertEqual(named - declared - NOT_DECLARED, set(), page)
 
     def test_cpp_headers_have_every_function(self):
         text = "".join(path.read_text(encoding="utf-8") for path in cpp_headers())
