@@ -20,7 +20,7 @@ int main(void)
 
     /* The problem: 4 devices, 4 stages, 8 microbatches. */
     if (ppsched_config_create(&config, 4, 4, 8, NULL, &error) != PPSCHED_OK ||
-        ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, forward, 4, &error) != PPSCHED_OK)
+        ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 4, &error) != PPSCHED_OK)
         return fail(&error);
 
     /* A schedule, and when each of its ops runs. */

@@ -28,13 +28,13 @@ static ppsched_status describe(ppsched_config *config, double *shown, ppsched_er
     const double forward[] = {1, 1, 1, 1, 1, 1, 1, 1.75}, backward[] = {2, 2, 2, 2, 2, 2, 2, 3.5}, delay = 0.125, limit = 5;
     ppsched_status status = ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, error);
     if (status == PPSCHED_OK)
-        status = ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, forward, 8, error);
+        status = ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 8, error);
     if (status == PPSCHED_OK)
-        status = ppsched_config_set_values(config, PPSCHED_BACKWARD_TIMES, backward, 8, error);
+        status = ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward, 8, error);
     if (status == PPSCHED_OK)
-        status = ppsched_config_set_values(config, PPSCHED_P2P_TIMES, &delay, 1, error);
+        status = ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, &delay, 1, error);
     if (status == PPSCHED_OK)
-        status = ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, &limit, 1, error);
+        status = ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &limit, 1, error);
     if (status == PPSCHED_OK)
         status = ppsched_config_set_option(config, "effort", "3", error);
     return status == PPSCHED_OK ? ppsched_config_set_progress(config, show, shown) : status;

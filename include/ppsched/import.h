@@ -33,8 +33,10 @@ extern "C" {
  * index in "ops") of a token that cannot be read. INVALID_SCHEDULE where the rows show no placement, because a stage is on two
  * devices or on none (`device` and `position` as in ppsched_check). REFUSED where sizes and placement do not agree, RANGE for
  * sizes beyond the library's or the text's. ARGUMENT for a format that is not read, STRUCT_SIZE, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, const char *data, size_t size,
-                                                   const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format,
+                                                   const char *data, size_t size,
+                                                   const ppsched_environment *environment,
+                                                   ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -42,7 +42,7 @@ static int use_timeline(const ppsched_schedule *schedule, const ppsched_config *
 static int use_lowering(const ppsched_schedule *schedule, const ppsched_config *config)
 {
     const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
-    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR};
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR};
     ppsched_schedule *lowered = NULL;
     NEED(ppsched_schedule_lower(&lowered, schedule, config, &options, NULL) == PPSCHED_OK);
     NEED(ppsched_schedule_prove(lowered, &model, NULL, 0, NULL, NULL) == PPSCHED_OK);

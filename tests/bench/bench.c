@@ -100,7 +100,7 @@ static ppsched_config *make_config(uint32_t devices, uint32_t chunks, uint32_t m
     double delay = 0.25;
     if (ppsched_config_create(&config, devices, (int64_t)devices * chunks, microbatches, meter != NULL ? &environment : NULL,
                               &error) != PPSCHED_OK ||
-        ppsched_config_set_values(config, PPSCHED_P2P_TIMES, &delay, 1, &error) != PPSCHED_OK)
+        ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, &delay, 1, &error) != PPSCHED_OK)
         die("config", error.message);
     return config;
 }
@@ -199,7 +199,7 @@ static void measure_timelines(enum pages pages, const ppsched_schedule *schedule
 {
     ppsched_timeline *timeline = NULL;
     renew(pages);
-    keep_least(&least->earliest, measure_evaluate(schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &timeline));
+    keep_least(&least->earliest, measure_evaluate(schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &timeline));
     ppsched_timeline_destroy(timeline);
     renew(pages);
     keep_least(&least->evaluate, measure_evaluate(schedule, config, 0, &timeline));
@@ -209,7 +209,7 @@ static void measure_timelines(enum pages pages, const ppsched_schedule *schedule
         keep_least(&least->json, measure_export(schedule, timeline, PPSCHED_FORMAT_JSON));
     }
     ppsched_timeline_destroy(timeline);
-    measure_evaluate(schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY | PPSCHED_EVALUATE_REUSABLE, &timeline);
+    measure_evaluate(schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY | PPSCHED_EVALUATE_FLAG_REUSABLE, &timeline);
     ppsched_timeline_update(timeline, config, NULL); /* the first touches fresh memory */
     double start = now();
     ppsched_timeline_update(timeline, config, NULL);
@@ -278,7 +278,7 @@ static void measure_in(enum pages pages, const char *strategy, uint32_t devices,
            strategy, devices, chunks, microbatches, (unsigned long long)ops, PAGES[pages], least.floor / n, least.generate / n,
            least.earliest / n, least.evaluate / n, least.update / n, least.check / n, least.memory / n, least.csv / n,
            least.json / n, both / n, both / least.floor,
-           measure_bytes(devices, chunks, microbatches, strategy, PPSCHED_EVALUATE_EARLIEST_ONLY) / n,
+           measure_bytes(devices, chunks, microbatches, strategy, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY) / n,
            measure_bytes(devices, chunks, microbatches, strategy, 0) / n);
     fflush(stdout);
     ppsched_config_destroy(config);
@@ -299,7 +299,7 @@ static void measure_update(uint32_t flags, const char *what)
     double least = 0;
     if (ppsched_schedule_generate(&schedule, config, "interleaved_1f1b", NULL) != PPSCHED_OK)
         die("update", "no schedule");
-    measure_evaluate(schedule, config, flags | PPSCHED_EVALUATE_REUSABLE, &timeline);
+    measure_evaluate(schedule, config, flags | PPSCHED_EVALUATE_FLAG_REUSABLE, &timeline);
     for (int i = 0; i < 2000; i++) {
         double start = now();
         ppsched_timeline_update(timeline, config, NULL);
@@ -327,7 +327,7 @@ int main(int argc, char **argv)
         if (!info.searches)
             measure(info.name, 8, info.chunks != 0 ? info.chunks : 2, 1000000, info.splits_backward ? 3 : 2);
     }
-    measure_update(PPSCHED_EVALUATE_EARLIEST_ONLY, "earliest");
+    measure_update(PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, "earliest");
     measure_update(0, "all");
     return 0;
 }

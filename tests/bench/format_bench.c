@@ -75,7 +75,7 @@ static void measure_strategy(const char *strategy, int64_t stages, double ops)
     int64_t microbatches = (int64_t)(ops / (double)(2 * stages)) / 8 * 8;
     need(ppsched_config_create(&config, 8, stages, microbatches < 16 ? 16 : microbatches, NULL, &error), strategy, &error);
     need(ppsched_schedule_generate(&schedule, config, strategy, &error), strategy, &error);
-    need(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), strategy, &error);
+    need(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), strategy, &error);
     measure(schedule, NULL, "csv", PPSCHED_FORMAT_CSV);
     measure(schedule, NULL, "json", PPSCHED_FORMAT_JSON);
     measure(schedule, timeline, "json", PPSCHED_FORMAT_JSON);

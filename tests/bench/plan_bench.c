@@ -69,8 +69,8 @@ static void measure_parts(struct sum *sums, const ppsched_config *config)
 
 static void measure(const char *costs, uint32_t devices, int64_t microbatches, const double *times)
 {
-    static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES,
-                                         PPSCHED_P2P_TIMES};
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                         PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_QUANTITY_P2P_TIMES};
     ppsched_config *config = NULL;
     ppsched_error error;
     double runs[RUNS];

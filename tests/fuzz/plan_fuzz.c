@@ -193,7 +193,7 @@ static void expect_least_limit(const ppsched_plan *plan)
     }
     EXPECT(least >= 0 && isfinite(least) && index < ppsched_plan_count(plan));
     EXPECT(accepted(ppsched_plan_config(&config, plan, index, &error), &error));
-    EXPECT(accepted(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, &least, 1, &error), &error));
+    EXPECT(accepted(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &least, 1, &error), &error));
     EXPECT(accepted(ppsched_schedule_generate(&schedule, config, candidate_of(plan, index).strategy, &error), &error));
     EXPECT(accepted(ppsched_evaluate(&timeline, schedule, config, 0, &error), &error));
     EXPECT(fuzz_metrics(timeline).limit_device == PPSCHED_NONE);

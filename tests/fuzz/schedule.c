@@ -24,7 +24,7 @@ static bool is_valid(const ppsched_schedule *schedule)
     EXPECT(memcmp(&error, &same, sizeof error) == 0);
     for (size_t i = 0; i < count; i++) {
         size_t length = 0;
-        EXPECT(findings[i].kind >= PPSCHED_FINDING_MISSING && findings[i].kind <= PPSCHED_FINDING_BLOCKED);
+        EXPECT(findings[i].kind >= PPSCHED_FINDING_KIND_MISSING && findings[i].kind <= PPSCHED_FINDING_KIND_BLOCKED);
         EXPECT(ppsched_finding_text(&findings[i], text, sizeof text, &length) == PPSCHED_OK && strlen(text) == length);
     }
     free(findings);
@@ -160,7 +160,7 @@ static void expect_equal_times(const ppsched_schedule *lowered, const ppsched_co
     ppsched_metrics own = fuzz_metrics(timeline);
     EXPECT(metrics == NULL || memcmp(&own, metrics, sizeof own) == 0);
     expect_parts_to_sum(timeline);
-    ppsched_config_values(config, PPSCHED_P2P_BANDWIDTH, &bandwidths);
+    ppsched_config_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &bandwidths);
     if (bandwidths == 0) {
         EXPECT(accepted(ppsched_evaluate_transfers(&transfers, lowered, config, NULL, 0, &error), &error));
         ppsched_metrics with_transfers = fuzz_metrics(transfers);
@@ -226,7 +226,7 @@ static void expect_timed(const ppsched_schedule *schedule, const ppsched_config 
 {
     ppsched_timeline *brief = NULL;
     ppsched_error error = fresh_error();
-    EXPECT(accepted(ppsched_evaluate(&brief, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), &error));
+    EXPECT(accepted(ppsched_evaluate(&brief, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error));
     EXPECT(fuzz_same_times(timeline, brief) && ppsched_timeline_latest_starts(brief, 0, NULL) == NULL);
     EXPECT(ppsched_timeline_slack(brief, NULL, 0, NULL, 0, NULL) == PPSCHED_ERROR_ARGUMENT);
     ppsched_timeline_destroy(brief);

@@ -86,8 +86,9 @@ static void test_own_placements(void **state)
     expect_ok(ppsched_builder_set_name(builder, "\xC3\xA4 \"\\\n\x7F", &error), &error);
     for (uint32_t s = 0; s < 5; s++)
         for (uint32_t m = 0; m < 2; m++) {
-            ppsched_op ops[] = {{.kind = PPSCHED_KIND_F, .stage = (uint16_t)s, .microbatch = m, .flags = PPSCHED_OP_OVERLAPPED},
-                                {.kind = PPSCHED_KIND_B, .stage = (uint16_t)s, .microbatch = m}};
+            ppsched_op ops[] = {
+                {.kind = PPSCHED_KIND_F, .stage = (uint16_t)s, .microbatch = m, .flags = PPSCHED_OP_FLAG_OVERLAPPED},
+                {.kind = PPSCHED_KIND_B, .stage = (uint16_t)s, .microbatch = m}};
             expect_ok(ppsched_builder_append(builder, map[s], ops, 2, &error), &error);
         }
     expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);

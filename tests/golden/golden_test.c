@@ -23,7 +23,7 @@ static void compare_times(const struct golden *g, const ppsched_schedule *schedu
     size_t count = 0;
     const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), NULL);
     const ppsched_span *spans = ppsched_timeline_spans(timeline, d, &count);
-    for (size_t i = 0; i < count; i += (ops[i].flags & PPSCHED_OP_OVERLAPPED) != 0 ? 2 : 1) {
+    for (size_t i = 0; i < count; i += (ops[i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0 ? 2 : 1) {
         char *end = NULL;
         double theirs = strtod(text, &end);
         assert_true(end != text);

@@ -207,9 +207,9 @@ static void fold_proof(uint64_t *digest, const ppsched_schedule *lowered, const 
 static void add_transfers(struct results *results, const ppsched_schedule *lowered, const ppsched_config *config)
 {
     static const ppsched_channel_model models[] = {
-        {.size = sizeof *models, .order = PPSCHED_CHANNEL_NONE},
-        {.size = sizeof *models, .order = PPSCHED_CHANNEL_PAIR, .rendezvous = 1},
-        {.size = sizeof *models, .order = PPSCHED_CHANNEL_DIRECTION, .batched = 1},
+        {.size = sizeof *models, .order = PPSCHED_CHANNEL_ORDER_NONE},
+        {.size = sizeof *models, .order = PPSCHED_CHANNEL_ORDER_PAIR, .rendezvous = 1},
+        {.size = sizeof *models, .order = PPSCHED_CHANNEL_ORDER_DIRECTION, .batched = 1},
         {.size = sizeof *models, .rendezvous = 1, .batched = 1, .blocking = 1},
     };
     uint64_t *digest = &results->part[PART_TRANSFERS];

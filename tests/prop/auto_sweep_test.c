@@ -67,18 +67,18 @@ static void draw_costs(uint64_t *seed, ppsched_config *config)
         held[s] = 1 + (uneven > 1 ? random_below(seed, 3) / 2.0 : 0);
         fixed[s] = random_below(seed, 3) / 2.0;
     }
-    set_list(config, PPSCHED_FORWARD_TIMES, times[0], stages);
-    set_list(config, PPSCHED_BACKWARD_INPUT_TIMES, times[1], stages);
-    set_list(config, PPSCHED_BACKWARD_WEIGHT_TIMES, times[2], stages);
+    set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, times[0], stages);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, times[1], stages);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, times[2], stages);
     if (fused)
-        set_list(config, PPSCHED_BACKWARD_TIMES, times[3], stages);
-    set_number(config, PPSCHED_P2P_TIMES, random_below(seed, 3) / 2.0);
-    set_list(config, PPSCHED_MEM_FORWARD, held, stages);
+        set_list(config, PPSCHED_QUANTITY_BACKWARD_TIMES, times[3], stages);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 3) / 2.0);
+    set_list(config, PPSCHED_QUANTITY_MEM_FORWARD, held, stages);
     if (random_below(seed, 2))
-        set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -0.5);
+        set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -0.5);
     if (random_below(seed, 4) == 0) {
-        set_list(config, PPSCHED_MEM_STATIC, fixed, stages);
-        set_list(config, PPSCHED_MEM_WEIGHTS, held, stages);
+        set_list(config, PPSCHED_QUANTITY_MEM_STATIC, fixed, stages);
+        set_list(config, PPSCHED_QUANTITY_MEM_WEIGHTS, held, stages);
     }
 }
 
@@ -90,9 +90,9 @@ static void draw_limit(uint64_t *seed, ppsched_config *config)
     for (uint32_t d = 0; d < devices; d++)
         limits[d] = least + random_below(seed, 4 * devices) / 2.0;
     if (kind == 1)
-        set_number(config, PPSCHED_MEM_LIMIT, least);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, least);
     else if (kind > 1)
-        set_list(config, PPSCHED_MEM_LIMIT, limits, kind == 2 ? 1 : devices);
+        set_list(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, kind == 2 ? 1 : devices);
 }
 
 /* --- what is promised --- */

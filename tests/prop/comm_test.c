@@ -115,7 +115,7 @@ static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_m
 
 static void check_all_models(const ppsched_schedule *lowered, const char *what, int must_be_safe, int *unsafe)
 {
-    for (int32_t order = PPSCHED_CHANNEL_GROUP; order <= PPSCHED_CHANNEL_NONE; order++)
+    for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_NONE; order++)
         for (uint32_t bits = 0; bits < 8; bits++) {
             ppsched_channel_model model = {
                 .size = sizeof model, .order = order, .rendezvous = bits % 2, .batched = bits / 2 % 2, .blocking = bits / 4};
@@ -339,11 +339,11 @@ static void test_by_time_needs_times(void **state)
         ppsched_error error;
         expect_ok(ppsched_config_set_iterations(config, iterations, NULL), NULL);
         ppsched_schedule *schedule = make_schedule(config, "gpipe");
-        set_number(config, PPSCHED_FORWARD_TIMES, 0);
+        set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0);
         assert_int_equal(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), PPSCHED_ERROR_REFUSED);
         assert_non_null(strstr(error.message, "stage 0's F takes none"));
         assert_null(lowered);
-        set_number(config, PPSCHED_FORWARD_TIMES, 1e-3);
+        set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1e-3);
         lowered = lower(schedule, config, PPSCHED_LOWERING_BY_TIME, 0);
         expect_ok(ppsched_check(lowered, NULL, 0, NULL, &error), &error);
         ppsched_schedule_release(lowered);

@@ -24,8 +24,8 @@ static struct seen {
     long problems, ties, negatives, inputs, flushes, devices, pairs;
 } seen;
 
-static const int32_t QUANTITY[] = {0, PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES,
-                                   PPSCHED_BACKWARD_WEIGHT_TIMES};
+static const int32_t QUANTITY[] = {0, PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
+                                   PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
 
 static double random_time(uint64_t *seed, const struct problem *p)
 {
@@ -56,14 +56,14 @@ static void random_costs(uint64_t *seed, struct problem *p)
     for (uint32_t i = 0; i < stages * stages; i++)
         list[i] = random_time(seed, p);
     if (random_below(seed, 3) == 0)
-        set_list(p->config, PPSCHED_OVERLAPPED_TIMES, list, stages * stages);
+        set_list(p->config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, list, stages * stages);
     for (uint32_t a = 0; a < devices; a++)
         for (uint32_t b = 0; b < devices; b++)
             p->latency[a][b] = list[a * devices + b] = alike ? 0 : random_time(seed, p) * far;
-    set_list(p->config, PPSCHED_P2P_TIMES, list, devices * devices);
+    set_list(p->config, PPSCHED_QUANTITY_P2P_TIMES, list, devices * devices);
     double bandwidth = random_below(seed, 2) ? 4 : HUGE_VAL, bytes = random_below(seed, 4);
-    set_number(p->config, PPSCHED_P2P_BANDWIDTH, bandwidth);
-    set_number(p->config, PPSCHED_ACTIVATION_BYTES, bytes);
+    set_number(p->config, PPSCHED_QUANTITY_P2P_BANDWIDTH, bandwidth);
+    set_number(p->config, PPSCHED_QUANTITY_ACTIVATION_BYTES, bytes);
     p->occupancy = bytes / bandwidth;
 }
 
@@ -115,7 +115,7 @@ static int is_backward(const ppsched_op *op)
 
 static int is_pair(const ppsched_op *unit)
 {
-    return (unit->flags & PPSCHED_OP_OVERLAPPED) != 0;
+    return (unit->flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
 }
 
 /* Appends ops at random where their inputs are there, iteration by iteration if they flush; in each eight chances
@@ -136,7 +136,7 @@ static void random_order(uint64_t *seed, struct draft *draft, uint32_t stages, u
         ppsched_op *op = &draft->ops[map[s]][draft->count[map[s]]++];
         *op = (ppsched_op){.microbatch = m, .stage = (uint16_t)s, .kind = kind};
         if (draft->count[map[s]] > 1 && op[-1].kind == PPSCHED_KIND_F && is_backward(op) && random_below(seed, 8) < pairs)
-            op[-1].flags = PPSCHED_OP_OVERLAPPED;
+            op[-1].flags = PPSCHED_OP_FLAG_OVERLAPPED;
         done[s][m] = full ? 3 : now + 1;
         left -= done[s][m] == 3;
     }
@@ -202,7 +202,7 @@ static ppsched_metrics changed(const struct problem *p, uint32_t stage, int kind
             list[stage] = fmax(0, list[stage] + change);
         set_list(p->config, QUANTITY[k], list, stages);
     }
-    expect_ok(ppsched_evaluate(&timeline, p->schedule, p->config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), &error);
+    expect_ok(ppsched_evaluate(&timeline, p->schedule, p->config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error);
     ppsched_metrics metrics = metrics_of(timeline);
     ppsched_timeline_destroy(timeline);
     return metrics;

@@ -49,8 +49,8 @@ char *queue_text(const ppsched_schedule *schedule, uint32_t device)
     char *text = malloc(count * 40 + 1);
     assert_non_null(text);
     for (size_t i = 0; i < count; i++) {
-        int leads = (ops[i].flags & PPSCHED_OP_OVERLAPPED) != 0;
-        int follows = i > 0 && (ops[i - 1].flags & PPSCHED_OP_OVERLAPPED) != 0;
+        int leads = (ops[i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
+        int follows = i > 0 && (ops[i - 1].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
         size_t token = 0;
         if (i > 0)
             text[length++] = follows ? ';' : ' ';

@@ -56,7 +56,7 @@ static ppsched_status config_set_placement(struct attempt *attempt)
 /* A list that is there already, and a new one. */
 static ppsched_status config_set_values(struct attempt *attempt)
 {
-    static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_TIMES};
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES};
     return ppsched_config_set_values(attempt->own.config, quantities[attempt->variant], (double[]){4, 3, 2, 1}, 4,
                                      &attempt->error);
 }
@@ -75,7 +75,7 @@ static void prepare_bound(struct attempt *attempt)
     static const int32_t placements[] = {PPSCHED_PLACEMENT_LOOP, PPSCHED_PLACEMENT_V};
     expect_ok(ppsched_config_set_placement(attempt->own.config, placements[attempt->variant & 1], NULL, 0, NULL), NULL);
     if ((attempt->variant & 2) != 0)
-        set_number(attempt->own.config, PPSCHED_MEM_LIMIT, 3);
+        set_number(attempt->own.config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
 }
 
 static ppsched_status lower_bound(struct attempt *attempt)
@@ -137,7 +137,7 @@ static void prepare_strategy(struct attempt *attempt)
     ppsched_config *config = suited(attempt, &info);
     expect_ok(ppsched_strategy_fits(info.name, config, &error), &error);
     if (attempt->variant % 2 == 1)
-        set_number(config, PPSCHED_MEM_LIMIT, 3);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
 }
 
 static ppsched_status schedule_generate(struct attempt *attempt)

@@ -27,7 +27,7 @@ static ppsched_status schedule_prove(struct attempt *attempt)
     const struct handles *own = &attempt->own;
     const ppsched_schedule *schedules[] = {own->lowered, own->hanging, own->schedule};
     const ppsched_channel_model model = {
-        .size = sizeof model, .order = PPSCHED_CHANNEL_PAIR, .rendezvous = 1, .blocking = attempt->variant == 1};
+        .size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR, .rendezvous = 1, .blocking = attempt->variant == 1};
     struct {
         size_t count;
         ppsched_wait circle[8];
@@ -84,7 +84,7 @@ static ppsched_status evaluate(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
     const ppsched_schedule *schedules[] = {own->schedule, own->schedule, own->lowered, own->broken};
-    const uint32_t flags[] = {0, PPSCHED_EVALUATE_EARLIEST_ONLY, PPSCHED_EVALUATE_REUSABLE, 0};
+    const uint32_t flags[] = {0, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, PPSCHED_EVALUATE_FLAG_REUSABLE, 0};
     ppsched_timeline *made = UNTOUCHED;
     ppsched_status status = ppsched_evaluate(&made, schedules[attempt->variant],
                                              attempt->variant < 3 ? own->config : own->plain, flags[attempt->variant],
@@ -217,7 +217,7 @@ static void test_configs_and_builders(void **state)
     NO_MEMORY_FOR(ppsched_config_microbatches(own->config));
     NO_MEMORY_FOR(ppsched_config_iterations(own->config));
     NO_MEMORY_FOR(ppsched_config_placement(own->config));
-    NO_MEMORY_FOR(ppsched_config_values(own->config, PPSCHED_FORWARD_TIMES, NULL));
+    NO_MEMORY_FOR(ppsched_config_values(own->config, PPSCHED_QUANTITY_FORWARD_TIMES, NULL));
     NO_MEMORY_FOR(ppsched_config_validate(own->config, NULL));
     NO_MEMORY_FOR(ppsched_config_set_iterations(own->config, 2, NULL));
     NO_MEMORY_FOR(ppsched_config_set_weight_versions(own->config, 2, NULL));
@@ -264,7 +264,7 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_timeline_memory(own->timeline, 1, points, 64, NULL));
     NO_MEMORY_FOR(ppsched_timeline_slack(own->timeline, slack, 2, slack, 4, NULL));
     ppsched_timeline *reusable = NULL;
-    assert_int_equal(ppsched_evaluate(&reusable, own->schedule, own->config, PPSCHED_EVALUATE_REUSABLE, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_evaluate(&reusable, own->schedule, own->config, PPSCHED_EVALUATE_FLAG_REUSABLE, NULL), PPSCHED_OK);
     asked = own->host.asked;
     NO_MEMORY_FOR(ppsched_timeline_update(reusable, own->config, NULL));
     ppsched_timeline_destroy(reusable);

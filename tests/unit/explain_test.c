@@ -35,7 +35,7 @@ static ppsched_timeline *timeline_of_own(const ppsched_config *config, const cha
         int used = 0;
         for (const char *text = queues[d]; sscanf(text, "%15s%n", token, &used) == 1; text += used) {
             ppsched_op op = op_from_token(token + (token[0] == '+'));
-            op.flags = token[0] == '+' ? PPSCHED_OP_OVERLAPPED : 0;
+            op.flags = token[0] == '+' ? PPSCHED_OP_FLAG_OVERLAPPED : 0;
             expect_ok(ppsched_builder_append(builder, d, &op, 1, &error), &error);
         }
     }
@@ -90,8 +90,8 @@ static void test_slow_stage(void **state)
     double by_device[4], by_stage[4];
     ppsched_error error;
     (void)state;
-    set_list(config, PPSCHED_FORWARD_TIMES, forward, 4);
-    set_list(config, PPSCHED_BACKWARD_TIMES, backward, 4);
+    set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 4);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward, 4);
     ppsched_timeline *timeline = timeline_of(config, "1f1b");
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1-2", "I2:2F0 2-4", "I3:3F0 4-5", "D3:3B0 5-7", "I2:2B0 7-11", "D2:2F2 11-13",
                 "D2:2B1 13-17", "D2:2F3 17-19", "D2:2B2 19-23", "D2:2F4 23-25", "D2:2B3 25-29", "D2:2F5 29-31", "D2:2B4 31-35",
@@ -112,7 +112,7 @@ static void test_chain(void **state)
 {
     ppsched_config *config = make_config(3, 3, 1);
     (void)state;
-    set_number(config, PPSCHED_P2P_TIMES, 0.5);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.5);
     ppsched_timeline *timeline = timeline_of(config, "gpipe");
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1.5-2.5", "I2:2F0 3-4", "D2:2B0 4-6", "I1:1B0 6.5-8.5", "I0:0B0 9-11");
     EXPECT_MAKESPAN(timeline, 0, {2, 2}, {2, 2}, {2, 2});
@@ -127,7 +127,7 @@ static void test_ties(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2);
     (void)state;
-    set_number(config, PPSCHED_BACKWARD_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 1);
     ppsched_timeline *timeline = timeline_of(config, "1f1b"); /* 0F0 0F1 0B0 0B1, 1F0 1B0 1F1 1B1 */
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1-2", "D1:1B0 2-3", "D1:1F1 3-4", "D1:1B1 4-5", "I0:0B1 5-6");
     EXPECT_MAKESPAN(timeline, 0, {2, 2}, {4, 4});
@@ -148,8 +148,8 @@ static ppsched_timeline *two_iterations(double last)
     ppsched_config *config = make_config(2, 2, 1);
     ppsched_error error;
     expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
-    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 1);
-    set_list(config, PPSCHED_BACKWARD_WEIGHT_TIMES, weight, 2);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, weight, 2);
     ppsched_timeline *timeline = timeline_of_own(config, queues);
     ppsched_config_destroy(config);
     return timeline;
@@ -185,7 +185,7 @@ static void test_v_placement(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, &error), &error);
-    set_number(config, PPSCHED_P2P_TIMES, 0.25);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
     ppsched_timeline *timeline = timeline_of_own(config, queues);
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1.25-2.25", "D1:2F0 2.25-3.25", "I0:3F0 3.5-4.5", "D0:3I0 4.5-5.5",
                 "I1:2B0 5.75-7.75", "D1:1B0 7.75-9.75", "I0:0B0 10-12", "D0:3W0 12-13");
@@ -207,13 +207,13 @@ static void test_pair(void **state)
     ppsched_timeline *timeline = timeline_of_own(config, &queue);
     EXPECT_PATH(timeline, "B0:0F0 0-1", "D0:0F1 1-4", "D0:0B1 4-6");
     expect_ok(ppsched_timeline_critical_path(timeline, path, 3, &count, &error), &error);
-    assert_true(path[1].position == 1 && path[1].op.flags == PPSCHED_OP_OVERLAPPED && path[2].position == 3);
+    assert_true(path[1].position == 1 && path[1].op.flags == PPSCHED_OP_FLAG_OVERLAPPED && path[2].position == 3);
     EXPECT_MAKESPAN(timeline, 0, {4, 4});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_F, {2, 2});
     ppsched_timeline_destroy(timeline);
-    set_number(config, PPSCHED_OVERLAPPED_TIMES, 2.5);
+    set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 2.5);
     timeline = timeline_of_own(config, &queue);
-    set_list(config, PPSCHED_OVERLAPPED_TIMES, NULL, 0); /* the timeline remembers */
+    set_list(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, NULL, 0); /* the timeline remembers */
     EXPECT_PATH(timeline, "B0:0F0 0-1", "D0:0F1 1-3.5", "D0:0B1 3.5-5.5");
     EXPECT_MAKESPAN(timeline, 0, {2, 2});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_F, {1, 1});
@@ -226,13 +226,13 @@ static void test_zero_times(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2);
     (void)state;
-    set_number(config, PPSCHED_FORWARD_TIMES, 0);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0);
     ppsched_timeline *timeline = timeline_of(config, "gpipe");
     EXPECT_PATH(timeline, "B1:1F0 0-0", "D1:1F1 0-0", "D1:1B0 0-2", "I0:0B0 2-4", "D0:0B1 4-6");
     EXPECT_MAKESPAN(timeline, 0, {4, 1}, {4, 1});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_F, {2, 0}, {2, 0});
     ppsched_timeline_destroy(timeline);
-    set_number(config, PPSCHED_BACKWARD_TIMES, 0);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 0);
     timeline = timeline_of(config, "gpipe");
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_B, {2, 0}, {2, 0});
     EXPECT_SPAN(timeline, PPSCHED_KIND_B, {2, 0}, {2, 0});
@@ -268,8 +268,8 @@ static void test_slack(void **state)
     ppsched_config *config = make_config(2, 2, 2);
     ppsched_error error;
     (void)state;
-    set_list(config, PPSCHED_FORWARD_TIMES, forward, 2);
-    set_list(config, PPSCHED_BACKWARD_TIMES, backward, 2);
+    set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 2);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward, 2);
     ppsched_timeline *timeline = timeline_of_own(config, queues);
     EXPECT_PATH(timeline, "B0:0F0 0-1", "D0:0F1 1-2", "D0:0B0 2-4", "D0:0B1 4-6");
     EXPECT_MAKESPAN(timeline, 0, {4, 4}, {0, 0});
@@ -287,11 +287,11 @@ static void test_earliest_only(void **state)
     ppsched_error error;
     double by_stage[2] = {7, 7};
     (void)state;
-    expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), &error);
+    expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error);
     EXPECT_MAKESPAN(timeline, 0, {4, 2}, {4, 2});
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1-2", "D1:1F1 2-3", "D1:1B0 3-5", "I0:0B0 5-7", "D0:0B1 7-9");
     assert_int_equal(ppsched_timeline_slack(timeline, NULL, 0, by_stage, 2, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.message, "PPSCHED_EVALUATE_EARLIEST_ONLY"));
+    assert_non_null(strstr(error.message, "PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY"));
     assert_true(by_stage[0] == 7);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);

@@ -49,21 +49,21 @@ static void test_other_numbers_of_stages(void **state)
                             head = {.forward_time = 2, .mem_forward = 2, .mem_backward_weight = -2};
     ppsched_config *layers = make_config(2, 8, 4);
     (void)state;
-    expect_ok(ppsched_config_set_values(layers, PPSCHED_FORWARD_TIMES, forward, 8, NULL), NULL);
-    expect_ok(ppsched_config_set_values(layers, PPSCHED_MEM_FORWARD, memory, 8, NULL), NULL);
-    expect_ok(ppsched_config_set_values(layers, PPSCHED_ACTIVATION_BYTES, bytes, 8, NULL), NULL);
-    expect_ok(ppsched_config_set_values(layers, PPSCHED_GRADIENT_BYTES, bytes, 8, NULL), NULL);
-    set_number(layers, PPSCHED_P2P_TIMES, 0.25);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 8, NULL), NULL);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_MEM_FORWARD, memory, 8, NULL), NULL);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_ACTIVATION_BYTES, bytes, 8, NULL), NULL);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_GRADIENT_BYTES, bytes, 8, NULL), NULL);
+    set_number(layers, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
     ppsched_config *two = with_stages(layers, 2, &embedding, &head);
-    assert_true(at(two, PPSCHED_FORWARD_TIMES, 0) == 4.5 && at(two, PPSCHED_FORWARD_TIMES, 1) == 6);
-    assert_true(at(two, PPSCHED_BACKWARD_TIMES, 0) == 8 && at(two, PPSCHED_BACKWARD_INPUT_TIMES, 1) == 4);
-    assert_true(at(two, PPSCHED_MEM_FORWARD, 1) == 18 && at(two, PPSCHED_P2P_TIMES, 0) == 0.25);
-    assert_true(at(two, PPSCHED_ACTIVATION_BYTES, 0) == 4 && at(two, PPSCHED_GRADIENT_BYTES, 1) == 5);
+    assert_true(at(two, PPSCHED_QUANTITY_FORWARD_TIMES, 0) == 4.5 && at(two, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 6);
+    assert_true(at(two, PPSCHED_QUANTITY_BACKWARD_TIMES, 0) == 8 && at(two, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1) == 4);
+    assert_true(at(two, PPSCHED_QUANTITY_MEM_FORWARD, 1) == 18 && at(two, PPSCHED_QUANTITY_P2P_TIMES, 0) == 0.25);
+    assert_true(at(two, PPSCHED_QUANTITY_ACTIVATION_BYTES, 0) == 4 && at(two, PPSCHED_QUANTITY_GRADIENT_BYTES, 1) == 5);
     ppsched_config *four = with_stages(two, 4, &embedding, &head);
-    assert_true(at(four, PPSCHED_FORWARD_TIMES, 0) == 2.5 && at(four, PPSCHED_FORWARD_TIMES, 1) == 2);
-    assert_true(at(four, PPSCHED_FORWARD_TIMES, 2) == 2 && at(four, PPSCHED_FORWARD_TIMES, 3) == 4);
-    assert_true(at(four, PPSCHED_MEM_FORWARD, 2) == 8 && at(four, PPSCHED_MEM_FORWARD, 3) == 10);
-    assert_true(at(four, PPSCHED_MEM_BACKWARD_WEIGHT, 3) == -10);
+    assert_true(at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 0) == 2.5 && at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 2);
+    assert_true(at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 2) == 2 && at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 3) == 4);
+    assert_true(at(four, PPSCHED_QUANTITY_MEM_FORWARD, 2) == 8 && at(four, PPSCHED_QUANTITY_MEM_FORWARD, 3) == 10);
+    assert_true(at(four, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, 3) == -10);
     ppsched_config_destroy(four);
     ppsched_config_destroy(two);
     ppsched_config *out = NULL;
@@ -95,8 +95,8 @@ static void test_ends_are_part_of_their_stages(void **state)
     const ppsched_model_end whole = {.forward_time = 0.1 * 3, .mem_forward = 0.1 * 3, .mem_backward_weight = -0.1 * 3};
     ppsched_config *config = make_config(2, 2, 4);
     (void)state;
-    set_number(config, PPSCHED_FORWARD_TIMES, 0.3);
-    set_number(config, PPSCHED_MEM_FORWARD, 0.3);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0.3);
+    set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 0.3);
     for (int64_t stages = 2; stages <= 4; stages += 2) {
         expect_end_refused(config, stages, (ppsched_model_end){.mem_static = 3},
                            "stage 1: mem_static is 0, but the embedding or the head, which are part of it, take 3");
@@ -108,8 +108,8 @@ static void test_ends_are_part_of_their_stages(void **state)
                            "head: mem_backward_input is 1; it must be finite and at most 0");
     }
     ppsched_config *four = with_stages(config, 4, &whole, NULL);
-    assert_true(at(four, PPSCHED_FORWARD_TIMES, 0) == 0.1 * 3 && at(four, PPSCHED_FORWARD_TIMES, 1) == 0);
-    assert_true(at(four, PPSCHED_MEM_FORWARD, 1) == 0 && at(four, PPSCHED_MEM_BACKWARD_WEIGHT, 1) == 0);
+    assert_true(at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 0) == 0.1 * 3 && at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 0);
+    assert_true(at(four, PPSCHED_QUANTITY_MEM_FORWARD, 1) == 0 && at(four, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, 1) == 0);
     ppsched_config_destroy(four);
     ppsched_config_destroy(config);
 }
@@ -129,13 +129,13 @@ static void test_backwards_of_ends(void **state)
                  {{.forward_time = 1}, 0, 0, 0}};
     ppsched_config *config = make_config(2, 2, 4);
     (void)state;
-    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 3);
-    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 3);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ppsched_config *four = with_stages(config, 4, &cases[i].end, NULL);
-        assert_true(at(four, PPSCHED_BACKWARD_TIMES, 0) == cases[i].whole + (4 - cases[i].whole) / 2);
-        assert_true(at(four, PPSCHED_BACKWARD_INPUT_TIMES, 0) == cases[i].input + (3 - cases[i].input) / 2);
-        assert_true(at(four, PPSCHED_BACKWARD_WEIGHT_TIMES, 1) == (1 - cases[i].weight) / 2);
+        assert_true(at(four, PPSCHED_QUANTITY_BACKWARD_TIMES, 0) == cases[i].whole + (4 - cases[i].whole) / 2);
+        assert_true(at(four, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 0) == cases[i].input + (3 - cases[i].input) / 2);
+        assert_true(at(four, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1) == (1 - cases[i].weight) / 2);
         ppsched_config_destroy(four);
     }
     ppsched_config_destroy(config);
@@ -146,15 +146,15 @@ static void test_other_numbers_of_microbatches(void **state)
     ppsched_config *config = make_config(2, 2, 8), *out = NULL;
     ppsched_error error;
     (void)state;
-    set_number(config, PPSCHED_FORWARD_TIMES, 3);
-    set_number(config, PPSCHED_MEM_STATIC, 10);
-    set_number(config, PPSCHED_OVERLAPPED_TIMES, 4);
-    set_number(config, PPSCHED_P2P_TIMES, 0.5);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 3);
+    set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 10);
+    set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 4);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.5);
     expect_ok(ppsched_config_with_microbatches(&out, config, 16, &error), &error);
     assert_int_equal(ppsched_config_microbatches(out), 16);
-    assert_true(at(out, PPSCHED_FORWARD_TIMES, 1) == 1.5 && at(out, PPSCHED_BACKWARD_TIMES, 0) == 1);
-    assert_true(at(out, PPSCHED_MEM_FORWARD, 0) == 0.5 && at(out, PPSCHED_MEM_STATIC, 0) == 10);
-    assert_true(at(out, PPSCHED_OVERLAPPED_TIMES, 0) == 2 && at(out, PPSCHED_P2P_TIMES, 0) == 0.5);
+    assert_true(at(out, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 1.5 && at(out, PPSCHED_QUANTITY_BACKWARD_TIMES, 0) == 1);
+    assert_true(at(out, PPSCHED_QUANTITY_MEM_FORWARD, 0) == 0.5 && at(out, PPSCHED_QUANTITY_MEM_STATIC, 0) == 10);
+    assert_true(at(out, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 0) == 2 && at(out, PPSCHED_QUANTITY_P2P_TIMES, 0) == 0.5);
     ppsched_config_destroy(out);
     ppsched_config_destroy(config);
 }
@@ -164,9 +164,9 @@ static void test_ranking_and_figures(void **state)
 {
     ppsched_config *config = make_config(4, 4, 8);
     (void)state;
-    set_number(config, PPSCHED_P2P_TIMES, 0.1);
-    set_number(config, PPSCHED_ACTIVATION_BYTES, 3);
-    set_number(config, PPSCHED_MEM_LIMIT, 5);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.1);
+    set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 3);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5);
     ppsched_plan *plan = make_plan(config, NULL);
     size_t count = ppsched_plan_count(plan), fitting = 0;
     assert_true(count > 30);
@@ -275,9 +275,9 @@ static void test_equal_excess(void **state)
                                           .group_size_count = 1};
     ppsched_config *config = make_config(2, 2, 8);
     (void)state;
-    set_number(config, PPSCHED_MEM_FORWARD, 1.8);
-    set_number(config, PPSCHED_MEM_STATIC, 1.2);
-    set_number(config, PPSCHED_MEM_LIMIT, 0.3);
+    set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 1.8);
+    set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 1.2);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.3);
     ppsched_plan *plan = make_plan(config, &options);
     for (size_t i = 0; i + 1 < ppsched_plan_count(plan); i++) {
         ppsched_candidate a = candidate_of(plan, i), b = candidate_of(plan, i + 1);
@@ -299,8 +299,8 @@ static void test_bounds_that_are_reached(void **state)
     (void)state;
     for (int forward = 1; forward <= 10; forward++)
         for (int backward = 1; backward <= 20; backward++) {
-            set_number(config, PPSCHED_FORWARD_TIMES, forward / 10.0);
-            set_number(config, PPSCHED_BACKWARD_TIMES, backward / 10.0);
+            set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward / 10.0);
+            set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward / 10.0);
             ppsched_plan *plan = make_plan(config, &options);
             for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
                 ppsched_candidate candidate = candidate_of(plan, i);
@@ -362,17 +362,17 @@ static void test_when_nothing_fits(void **state)
     size_t index = 0;
     ppsched_error error;
     (void)state;
-    set_number(config, PPSCHED_MEM_LIMIT, 0.5);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5);
     ppsched_plan *plan = make_plan(config, NULL);
     assert_false(candidate_of(plan, 0).fits);
     expect_ok(ppsched_plan_least_limit(&limit, &index, plan, &error), &error);
     assert_true(limit == 1); /* one microbatch after the other */
     ppsched_plan_destroy(plan);
-    set_number(config, PPSCHED_MEM_LIMIT, limit);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
     plan = make_plan(config, NULL);
     assert_true(candidate_of(plan, 0).fits);
     ppsched_plan_destroy(plan);
-    set_number(config, PPSCHED_MEM_LIMIT, limit * 0.999);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit * 0.999);
     plan = make_plan(config, NULL);
     assert_false(candidate_of(plan, 0).fits);
     ppsched_plan_destroy(plan);
@@ -389,18 +389,18 @@ static void test_least_limit_between(void **state)
     double limit = 0;
     ppsched_error error;
     (void)state;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, forward, 4, NULL), NULL);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_BACKWARD_INPUT_TIMES, input, 4, NULL), NULL);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_WEIGHTS, weights, 4, NULL), NULL);
-    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 2);
-    set_number(config, PPSCHED_MEM_FORWARD, 5.7142857142857144);
-    set_number(config, PPSCHED_MEM_LIMIT, 3);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 4, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, input, 4, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_WEIGHTS, weights, 4, NULL), NULL);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 5.7142857142857144);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
     ppsched_plan *plan = make_plan(config, NULL);
     expect_ok(ppsched_plan_least_limit(&limit, NULL, plan, &error), &error);
     ppsched_plan_destroy(plan);
     assert_true(limit < 9.7);
     for (int i = 0; i < 2; i++) { /* it does, and a little less does not */
-        set_number(config, PPSCHED_MEM_LIMIT, i == 0 ? limit : limit * 0.999);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, i == 0 ? limit : limit * 0.999);
         plan = make_plan(config, NULL);
         assert_int_equal(candidate_of(plan, 0).fits, i == 0);
         ppsched_plan_destroy(plan);

@@ -36,8 +36,8 @@ static ppsched_config *make_uneven(const ppsched_strategy_info *info, struct wit
     double times[8];
     for (uint32_t s = 0; s < stages; s++)
         times[s] = 1 + s % 3 * 0.375;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, times, stages, &error), &error);
-    set_number(config, PPSCHED_P2P_TIMES, 0.25);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, times, stages, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
     if (strcmp(info->name, "auto") == 0)
         expect_ok(ppsched_config_set_option(config, "placement", "v", &error), &error);
     assert_int_equal(ppsched_config_set_progress(config, see, witness), PPSCHED_OK);
@@ -99,7 +99,7 @@ static void test_the_last_is_the_best(void **state)
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         struct witness witness = fresh(0);
         ppsched_config *config = make_config(problems[i].devices, problems[i].devices, problems[i].microbatches);
-        set_number(config, PPSCHED_MEM_LIMIT, problems[i].limit);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, problems[i].limit);
         assert_int_equal(ppsched_config_set_progress(config, see, &witness), PPSCHED_OK);
         ppsched_schedule *schedule = make_schedule(config, "zb_auto");
         ppsched_timeline *timeline = make_timeline(schedule, config);

@@ -38,7 +38,7 @@ static ppsched_schedule *schedule_of(const ppsched_config *config, const char *c
         char *copy = strdup(queues[d]);
         for (char *token = strtok(copy, " "); token != NULL; token = strtok(NULL, " ")) {
             ppsched_op op = op_from_token(token[0] == '+' ? token + 1 : token); /* + : runs with the next */
-            op.flags = token[0] == '+' ? PPSCHED_OP_OVERLAPPED : 0;
+            op.flags = token[0] == '+' ? PPSCHED_OP_FLAG_OVERLAPPED : 0;
             expect_ok(ppsched_builder_append(builder, d, &op, 1, &error), &error);
         }
         free(copy);

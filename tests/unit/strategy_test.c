@@ -125,12 +125,12 @@ static void test_search_under_limits(void **state)
     double least = 0, span = 1e9;
     ppsched_config *config = make_config(4, 8, 10);
     (void)state;
-    set_number(config, PPSCHED_MEM_LIMIT, 1);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1);
     assert_int_equal(ppsched_schedule_generate(&schedule, config, "v_search", &error), PPSCHED_ERROR_REFUSED);
     assert_int_equal(sscanf(strstr(error.message, "the least limit"), "the least limit that works is %lf", &least), 1);
     assert_true(least == 4);
     for (double limit = least; limit <= 10; limit++) {
-        set_number(config, PPSCHED_MEM_LIMIT, limit);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
         schedule = make_schedule(config, "v_search");
         ppsched_timeline *timeline = make_timeline(schedule, config);
         assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
@@ -140,7 +140,7 @@ static void test_search_under_limits(void **state)
         ppsched_schedule_release(schedule);
     }
     assert_true(span == 60); /* no bubble at 2D */
-    set_number(config, PPSCHED_MEM_LIMIT, least - 0.5);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, least - 0.5);
     assert_int_equal(ppsched_schedule_generate(&schedule, config, "v_search", &error), PPSCHED_ERROR_REFUSED);
     ppsched_config_destroy(config);
 }
@@ -155,10 +155,10 @@ static void test_rounded_memory(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {
         ppsched_config *config = make_config(4, searches[i].stages, 64);
-        set_number(config, PPSCHED_MEM_FORWARD, 12.345678901);
-        set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -4.1152263);
-        set_number(config, PPSCHED_MEM_BACKWARD_WEIGHT, -8.2304526);
-        set_number(config, PPSCHED_MEM_LIMIT, searches[i].least * 12.345678901);
+        set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 12.345678901);
+        set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -4.1152263);
+        set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, -8.2304526);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, searches[i].least * 12.345678901);
         ppsched_schedule *schedule = make_schedule(config, searches[i].name);
         ppsched_timeline *timeline = make_timeline(schedule, config);
         assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
@@ -180,20 +180,20 @@ static void test_greedy_plan(void **state)
         ppsched_error error;
         ppsched_schedule *schedule = NULL;
         ppsched_config *config = make_config(devices, devices, microbatches);
-        for (int32_t q = PPSCHED_FORWARD_TIMES; q <= PPSCHED_BACKWARD_WEIGHT_TIMES; q++) {
+        for (int32_t q = PPSCHED_QUANTITY_FORWARD_TIMES; q <= PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES; q++) {
             for (uint32_t d = 0; d < devices; d++)
                 times[d] = random_below(&seed, 40) / 8.0;
-            if (q != PPSCHED_BACKWARD_TIMES)
+            if (q != PPSCHED_QUANTITY_BACKWARD_TIMES)
                 expect_ok(ppsched_config_set_values(config, q, times, devices, &error), &error);
         }
         for (uint32_t d = 0; d < devices; d++) {
             limits[d] = 2 + random_below(&seed, 6 * devices) - (random_below(&seed, 8) == 0);
             lowest = limits[d] < lowest ? limits[d] : lowest;
         }
-        set_number(config, PPSCHED_MEM_FORWARD, 2);
-        set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -1);
-        set_number(config, PPSCHED_P2P_TIMES, random_below(&seed, 8) / 8.0);
-        expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, limits, devices, &error), &error);
+        set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 2);
+        set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -1);
+        set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(&seed, 8) / 8.0);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, devices, &error), &error);
         ppsched_status status = ppsched_schedule_generate(&schedule, config, "zb_auto", &error);
         assert_int_equal(status, lowest < 2 ? PPSCHED_ERROR_REFUSED : PPSCHED_OK);
         refused += status != PPSCHED_OK;
@@ -211,7 +211,8 @@ static void test_greedy_plan(void **state)
 /* Over sizes and uneven costs a search's result can be run, and keeps to the memory of its family. */
 static void test_search_with_uneven_costs(void **state)
 {
-    static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES};
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                         PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     uint64_t seed = 5;
     (void)state;
     for (int trial = 0; trial < 40; trial++) {

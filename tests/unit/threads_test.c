@@ -109,7 +109,7 @@ static void write_it(struct found *found, const struct shared *shared)
 
 static void lower_it(struct found *found, const struct shared *shared)
 {
-    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR};
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR};
     ppsched_edge edges[16];
     size_t count = 0;
     for (int32_t lowering = PPSCHED_LOWERING_PYTORCH; lowering <= PPSCHED_LOWERING_JUST_IN_TIME; lowering++) {
@@ -166,8 +166,8 @@ static void make_shared(struct shared *shared)
     const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_PYTORCH};
     ppsched_error error;
     shared->config = make_config(4, 8, 8);
-    set_number(shared->config, PPSCHED_P2P_TIMES, 0.25);
-    expect_ok(ppsched_config_set_values(shared->config, PPSCHED_FORWARD_TIMES, times, 8, &error), &error);
+    set_number(shared->config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
+    expect_ok(ppsched_config_set_values(shared->config, PPSCHED_QUANTITY_FORWARD_TIMES, times, 8, &error), &error);
     shared->schedule = make_schedule(shared->config, "interleaved_1f1b");
     shared->timeline = make_timeline(shared->schedule, shared->config);
     expect_ok(ppsched_schedule_lower(&shared->lowered, shared->schedule, shared->config, &options, &error), &error);
@@ -309,7 +309,7 @@ static void test_plan(void **state)
     struct found found[THREADS], wanted = {0, 0};
     ppsched_error error;
     (void)state;
-    set_number(config, PPSCHED_MEM_LIMIT, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
     expect_ok(ppsched_plan_create(&alone, config, NULL, &error), &error);
     expect_ok(ppsched_plan_run(alone, &error), &error);
     expect_ok(ppsched_plan_create(&plan, config, NULL, &error), &error);

@@ -146,6 +146,14 @@ class Status(enum.IntEnum):
     ERROR_SYNTAX = 16
 
 
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, c_double, c_double)
+AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
+ReleaseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+LogFunction = CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
+WriteFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t)
+GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
+
+
 class Bound(Structure):
     _fields_ = [
         ("size", c_uint32),
@@ -168,14 +176,28 @@ class ChannelModel(Structure):
     ]
 
 
+class ModelEnd(Structure):
+    _fields_ = [
+        ("forward_time", c_double),
+        ("backward_time", c_double),
+        ("backward_input_time", c_double),
+        ("backward_weight_time", c_double),
+        ("mem_forward", c_double),
+        ("mem_backward_input", c_double),
+        ("mem_backward_weight", c_double),
+        ("mem_static", c_double),
+        ("mem_weights", c_double),
+    ]
+
+
 class Environment(Structure):
     _fields_ = [
         ("size", c_uint32),
         ("log_level", c_int32),
         ("user", c_void_p),
-        ("allocate", CFUNCTYPE(c_void_p, c_void_p, c_size_t)),
-        ("release", CFUNCTYPE(None, c_void_p, c_void_p)),
-        ("log", CFUNCTYPE(None, c_void_p, c_int32, c_char_p)),
+        ("allocate", AllocateFunction),
+        ("release", ReleaseFunction),
+        ("log", LogFunction),
     ]
 
 
@@ -283,20 +305,6 @@ class Span(Structure):
     ]
 
 
-class ModelEnd(Structure):
-    _fields_ = [
-        ("forward_time", c_double),
-        ("backward_time", c_double),
-        ("backward_input_time", c_double),
-        ("backward_weight_time", c_double),
-        ("mem_forward", c_double),
-        ("mem_backward_input", c_double),
-        ("mem_backward_weight", c_double),
-        ("mem_static", c_double),
-        ("mem_weights", c_double),
-    ]
-
-
 class PlanOptions(Structure):
     _fields_ = [
         ("size", c_uint32),
@@ -335,7 +343,7 @@ class Candidate(Structure):
         ("fits", c_uint32),
         ("limit_device", c_uint32),
         ("peak_device", c_uint32),
-        ("reserved", c_uint32),
+        ("rank", c_uint32),
         ("memory_limit", c_double),
         ("step_time", c_double),
         ("makespan", c_double),
@@ -368,17 +376,20 @@ class StrategyInfo(Structure):
         ("size", c_uint32),
         ("placement", c_int32),
         ("option_count", c_uint32),
+        ("alias_count", c_uint32),
         ("chunks", c_uint32),
         ("weight_versions", c_uint32),
         ("splits_backward", c_uint32),
         ("flushes", c_uint32),
-        ("alias_count", c_uint32),
+        ("searches", c_uint32),
+        ("searches_long", c_uint32),
+        ("takes_group_size", c_uint32),
+        ("reserved", c_uint32),
+        ("most_memory", c_uint64),
         ("name", c_char_p),
         ("summary", c_char_p),
         ("source", c_char_p),
         ("aliases", POINTER(c_char_p)),
-        ("searches", c_uint32),
-        ("reserved", c_uint32),
     ]
 
 
@@ -442,16 +453,12 @@ class CriticalOp(Structure):
     ]
 
 
-Progress = CFUNCTYPE(c_int32, c_void_p, c_double, c_double)
-WriteFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t)
-GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
-
 # name: (result, arguments)
 FUNCTIONS = {
-    "ppsched_lower_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
-    "ppsched_schedule_prove": (c_int32, [c_void_p, POINTER(ChannelModel), POINTER(Wait), c_size_t, POINTER(c_size_t), POINTER(Error)]),
-    "ppsched_check": (c_int32, [c_void_p, POINTER(Finding), c_size_t, POINTER(c_size_t), POINTER(Error)]),
-    "ppsched_finding_text": (c_int32, [POINTER(Finding), c_void_p, c_size_t, POINTER(c_size_t)]),
+    "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_schedule_prove": (c_int32, [POINTER(Wait), c_size_t, POINTER(c_size_t), c_void_p, POINTER(ChannelModel), POINTER(Error)]),
+    "ppsched_schedule_check": (c_int32, [POINTER(Finding), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_finding_write_text": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Finding), POINTER(Error)]),
     "ppsched_config_create": (c_int32, [POINTER(c_void_p), c_int64, c_int64, c_int64, POINTER(Environment), POINTER(Error)]),
     "ppsched_config_copy": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
     "ppsched_config_destroy": (None, [c_void_p]),
@@ -467,42 +474,44 @@ FUNCTIONS = {
     "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_config_set_option": (c_int32, [c_void_p, c_char_p, c_char_p, POINTER(Error)]),
-    "ppsched_config_set_progress": (c_int32, [c_void_p, Progress, c_void_p]),
+    "ppsched_config_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
     "ppsched_config_validate": (c_int32, [c_void_p, POINTER(Error)]),
-    "ppsched_evaluate": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_uint32, POINTER(Error)]),
-    "ppsched_evaluate_transfers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChannelModel), c_uint32, POINTER(Error)]),
+    "ppsched_config_with_stages": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(ModelEnd), POINTER(ModelEnd), POINTER(Error)]),
+    "ppsched_config_with_microbatches": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_schedule_evaluate": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_schedule_evaluate_transfers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChannelModel), c_uint32, POINTER(Error)]),
     "ppsched_timeline_update": (c_int32, [c_void_p, c_void_p, POINTER(Error)]),
     "ppsched_timeline_destroy": (None, [c_void_p]),
     "ppsched_timeline_schedule": (c_void_p, [c_void_p]),
     "ppsched_timeline_spans": (POINTER(Span), [c_void_p, c_uint32, POINTER(c_size_t)]),
     "ppsched_timeline_latest_starts": (POINTER(c_double), [c_void_p, c_uint32, POINTER(c_size_t)]),
-    "ppsched_timeline_metrics": (c_int32, [c_void_p, POINTER(Metrics)]),
-    "ppsched_timeline_device_metrics": (c_int32, [c_void_p, c_uint32, POINTER(DeviceMetrics)]),
-    "ppsched_timeline_idle": (c_int32, [c_void_p, c_uint32, POINTER(Idle)]),
-    "ppsched_timeline_memory": (c_int32, [c_void_p, c_uint32, POINTER(MemoryPoint), c_size_t, POINTER(c_size_t)]),
-    "ppsched_timeline_critical_path": (c_int32, [c_void_p, POINTER(CriticalOp), c_size_t, POINTER(c_size_t), POINTER(Error)]),
-    "ppsched_timeline_slack": (c_int32, [c_void_p, POINTER(c_double), c_size_t, POINTER(c_double), c_size_t, POINTER(Error)]),
-    "ppsched_timeline_sensitivities": (c_int32, [c_void_p, c_int32, c_int32, POINTER(Sensitivity), c_size_t, POINTER(Error)]),
-    "ppsched_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
-    "ppsched_export_to_buffer": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_timeline_get_metrics": (c_int32, [POINTER(Metrics), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_device_metrics": (c_int32, [POINTER(DeviceMetrics), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_idle": (c_int32, [POINTER(Idle), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_memory": (c_int32, [POINTER(MemoryPoint), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_critical_path": (c_int32, [POINTER(CriticalOp), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_device_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_stage_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_sensitivities": (c_int32, [POINTER(Sensitivity), c_size_t, POINTER(c_size_t), c_void_p, c_int32, c_int32, POINTER(Error)]),
+    "ppsched_schedule_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
+    "ppsched_schedule_export_to_buffer": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_void_p, c_int32, POINTER(ExportOptions), POINTER(Error)]),
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_runtime_name": (c_char_p, [c_int32]),
-    "ppsched_schedule_launch": (c_int32, [c_void_p, c_int32, POINTER(LaunchOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
-    "ppsched_op_token": (c_int32, [POINTER(Op), c_void_p, c_size_t, POINTER(c_size_t)]),
-    "ppsched_config_with_stages": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(ModelEnd), POINTER(ModelEnd), POINTER(Error)]),
-    "ppsched_config_with_microbatches": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_op_write_token": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Op), POINTER(Error)]),
     "ppsched_plan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(PlanOptions), POINTER(Error)]),
     "ppsched_plan_destroy": (None, [c_void_p]),
     "ppsched_plan_count": (c_size_t, [c_void_p]),
     "ppsched_plan_evaluate": (c_int32, [c_void_p, c_size_t, POINTER(Error)]),
     "ppsched_plan_run": (c_int32, [c_void_p, POINTER(Error)]),
-    "ppsched_plan_candidate": (c_int32, [c_void_p, c_size_t, POINTER(Candidate)]),
-    "ppsched_plan_config": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
-    "ppsched_plan_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
-    "ppsched_plan_least_limit": (c_int32, [POINTER(c_double), POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_plan_candidate_at_rank": (c_size_t, [c_void_p, c_size_t]),
+    "ppsched_plan_get_candidate": (c_int32, [POINTER(Candidate), c_void_p, c_size_t, POINTER(Error)]),
+    "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
+    "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
+    "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_generate": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
     "ppsched_schedule_retain": (c_void_p, [c_void_p]),
     "ppsched_schedule_release": (None, [c_void_p]),
@@ -530,12 +539,12 @@ FUNCTIONS = {
     "ppsched_status_name": (c_char_p, [c_int32]),
     "ppsched_status_text": (c_char_p, [c_int32]),
     "ppsched_strategy_count": (c_uint32, []),
-    "ppsched_strategy_describe": (c_int32, [c_uint32, POINTER(StrategyInfo)]),
-    "ppsched_strategy_option": (c_int32, [c_uint32, c_uint32, POINTER(OptionInfo)]),
-    "ppsched_strategy_find": (c_int32, [c_char_p, POINTER(c_uint32), POINTER(Error)]),
+    "ppsched_strategy_get_info": (c_int32, [POINTER(StrategyInfo), c_uint32, POINTER(Error)]),
+    "ppsched_strategy_get_option": (c_int32, [POINTER(OptionInfo), c_uint32, c_uint32, POINTER(Error)]),
+    "ppsched_strategy_find": (c_int32, [POINTER(c_uint32), c_char_p, POINTER(Error)]),
     "ppsched_strategy_fits": (c_int32, [c_char_p, c_void_p, POINTER(Error)]),
-    "ppsched_schedule_edges": (c_int32, [c_void_p, POINTER(Edge), c_size_t, POINTER(c_size_t), POINTER(Error)]),
-    "ppsched_schedule_buffers": (c_int32, [c_void_p, c_uint32, POINTER(OpBuffer), c_size_t, POINTER(c_uint32), POINTER(Error)]),
+    "ppsched_schedule_get_edges": (c_int32, [POINTER(Edge), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_version": (c_uint32, []),
     "ppsched_version_text": (c_char_p, []),
     "ppsched_abi_version": (c_uint32, []),
