@@ -133,13 +133,14 @@ CASE(test_plan_tells_its_progress)
     plan.evaluate(0);
     CHECK(calls == 0);
     plan.run();
-    CHECK(last == 1 && plan.candidate(0).fits && best == plan.candidate(0).step_time);
+    const size_t number = best_of(plan);
+    CHECK(last == 1 && plan.candidate(number).fits && best == plan.candidate(number).step_time);
     calls = 0;
     Plan moved(std::move(plan));
-    CHECK(moved.timeline(0).metrics().makespan == moved.candidate(0).makespan && calls == 0);
-    Config own = moved.config(0);
+    CHECK(moved.timeline(number).metrics().makespan == moved.candidate(number).makespan && calls == 0);
+    Config own = moved.config(number);
     last = 0;
-    (void)Schedule::generate(own, moved.candidate(0).strategy); /* and so has the candidate's problem */
+    (void)Schedule::generate(own, moved.candidate(number).strategy); /* and so has the candidate's problem */
     CHECK(calls > 0);
     last = 0, calls = 0;
     moved.run(); /* nothing is left to do */
@@ -170,8 +171,8 @@ CASE(test_plan_progress_stops_and_throws)
     CHECK(own && own->number == 3);
     throws = false, calls = -1000000;
     plan.run();
-    CHECK(plan.candidate(0).fits);
-    CHECK(plan.timeline(0).schedule().check().empty());
+    CHECK(plan.candidate(best_of(plan)).fits);
+    CHECK(plan.timeline(best_of(plan)).schedule().check().empty());
 }
 
 CASE(test_threads_share_a_config)

@@ -69,9 +69,9 @@ inline ppsched::Config uneven()
 {
     ppsched::Config config(4, 8, 8);
     config.set_placement(PPSCHED_PLACEMENT_V);
-    config.set_values(PPSCHED_FORWARD_TIMES, {1, 1, 1, 1, 1, 1, 1, 1.75});
-    config.set_values(PPSCHED_BACKWARD_TIMES, {2, 2, 2, 2, 2, 2, 2, 3.5});
-    config.set_values(PPSCHED_MEM_LIMIT, 5);
+    config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, {1, 1, 1, 1, 1, 1, 1, 1.75});
+    config.set_values(PPSCHED_QUANTITY_BACKWARD_TIMES, {2, 2, 2, 2, 2, 2, 2, 3.5});
+    config.set_values(PPSCHED_QUANTITY_MEM_LIMIT, 5);
     config.set_option("effort", 1);
     return config;
 }
@@ -82,6 +82,12 @@ inline ppsched::Schedule lowered(const ppsched::Schedule &schedule, ppsched_lowe
     options.lowering = lowering;
     options.defer_receives = defer_receives;
     return schedule.lower(options);
+}
+
+/* The number of a plan's best candidate. */
+inline size_t best_of(const ppsched::Plan &plan)
+{
+    return plan.candidate_at_rank(0).value();
 }
 
 inline std::vector<std::string> tokens(ppsched::View<ppsched::Op> ops)

@@ -71,9 +71,11 @@ CASE(test_handles_of_the_c_api)
     Config own_config(config);
     CHECK(ppsched_schedule_generate(&schedule, own_config.get(), "1f1b", nullptr) == PPSCHED_OK);
     const Schedule own_schedule(schedule);
-    CHECK(ppsched_evaluate(&timeline, schedule, config, 0, nullptr) == PPSCHED_OK);
+    CHECK(ppsched_schedule_evaluate(&timeline, schedule, config, 0, nullptr) == PPSCHED_OK);
     const Timeline own_timeline(timeline);
     CHECK(own_timeline.schedule().get() == schedule && own_timeline.get() == timeline);
+    const Schedule shared(ppsched_schedule_retain(own_schedule.get())); /* what is read alone can be held, too */
+    CHECK(shared.get() == schedule);
 }
 
 CASE(test_builder)
@@ -109,7 +111,7 @@ CASE(test_findings)
     const std::vector<ppsched::Finding> findings = builder.finish().check();
     CHECK(findings.size() >= 3);
     CHECK(std::any_of(findings.begin(), findings.end(), [](const ppsched::Finding &finding) {
-        return finding.kind == PPSCHED_FINDING_MISPLACED && finding.device == 1 && finding.other_device == 0 &&
+        return finding.kind == PPSCHED_FINDING_KIND_MISPLACED && finding.device == 1 && finding.other_device == 0 &&
                ppsched::finding_text(finding).find("0B0") != std::string::npos;
     }));
 }
@@ -135,7 +137,7 @@ CASE(test_generate_with)
 CASE(test_lowering)
 {
     Config config(4, 4, 8);
-    config.set_values(PPSCHED_FORWARD_TIMES, 2);
+    config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, 2);
     const Schedule schedule = Schedule::generate(config, "1f1b");
     ppsched::LowerOptions options;
     options.lowering = PPSCHED_LOWERING_BY_TIME;

@@ -20,11 +20,14 @@ CASE(test_strategies)
         CHECK(ppsched::strategy_find(std::string(strategy.name)).name == strategy.name);
         for (const std::string_view alias : strategy.aliases)
             CHECK(ppsched::strategy_find(std::string(alias)).name == strategy.name);
+        CHECK(strategy.searches || (!strategy.searches_long && strategy.most_memory == 0));
+        CHECK(strategy.takes_group_size == std::any_of(strategy.options.begin(), strategy.options.end(),
+                                                       [](const auto &option) { return option.name == "group_size"; }));
         for (const ppsched::Option &option : strategy.options)
             CHECK(!option.name.empty() && !option.text.empty() && option.choices.empty() == (option.minimum < option.maximum));
     }
     const ppsched::Strategy found = ppsched::strategy_find("auto");
-    CHECK(found.searches && found.options.size() >= 2);
+    CHECK(found.searches && found.searches_long && found.options.size() >= 2);
     CHECK(std::any_of(found.options.begin(), found.options.end(), [](const auto &option) { return !option.choices.empty(); }));
     const auto error = thrown<ppsched::Error>([] { (void)ppsched::strategy_find("zb_h3"); });
     CHECK(error && error->status() == PPSCHED_ERROR_UNKNOWN_STRATEGY);
@@ -38,8 +41,8 @@ CASE(test_lower_bound)
     const ppsched::Bound makespan = ppsched::lower_bound(config, PPSCHED_OBJECTIVE_MAKESPAN);
     CHECK(span.value >= 24 && makespan.value >= span.value && span.least_limit > 0);
     CHECK(makespan.value <= Schedule::generate(config, "1f1b").evaluate(config).metrics().makespan);
-    config.set_values(PPSCHED_BACKWARD_TIMES, 1);
-    config.set_values(PPSCHED_BACKWARD_INPUT_TIMES, 2);
+    config.set_values(PPSCHED_QUANTITY_BACKWARD_TIMES, 1);
+    config.set_values(PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 2);
     CHECK(status_of([&] { (void)ppsched::lower_bound(config); }) == PPSCHED_ERROR_RANGE);
 }
 

@@ -48,8 +48,8 @@ CASE(test_timeline_outlives_what_it_is_of)
 CASE(test_evaluate)
 {
     Config config(2, 2, 4);
-    config.set_values(PPSCHED_FORWARD_TIMES, {1, 2});
-    config.set_values(PPSCHED_MEM_LIMIT, {1, 9});
+    config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, {1, 2});
+    config.set_values(PPSCHED_QUANTITY_MEM_LIMIT, {1, 9});
     const Schedule schedule = Schedule::generate(config, "1f1b");
     const Timeline timeline = schedule.evaluate(config);
     const ppsched::Metrics metrics = timeline.metrics();
@@ -70,9 +70,11 @@ CASE(test_evaluate)
     }
     CHECK(tight);
 
-    const Timeline earliest = schedule.evaluate(config, PPSCHED_EVALUATE_EARLIEST_ONLY);
+    const Timeline earliest = schedule.evaluate(config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY);
     CHECK(earliest.metrics().makespan == metrics.makespan && earliest.latest_starts(0).empty());
-    CHECK(status_of([&] { (void)earliest.idle(0); }) == PPSCHED_ERROR_ARGUMENT);
+    const auto left_out = thrown<ppsched::Error>([&] { (void)earliest.idle(0); });
+    CHECK(left_out && left_out->status() == PPSCHED_ERROR_ARGUMENT);
+    CHECK(left_out && std::string(left_out->what()).find("EARLIEST_ONLY") != std::string::npos);
     CHECK(status_of([&] { (void)earliest.idle(2); }) == PPSCHED_ERROR_RANGE);
     CHECK(status_of([&] { (void)timeline.device_metrics(2); }) == PPSCHED_ERROR_RANGE);
 }
@@ -80,7 +82,7 @@ CASE(test_evaluate)
 CASE(test_memory_curve)
 {
     Config config(2, 2, 4);
-    config.set_values(PPSCHED_MEM_STATIC, 10);
+    config.set_values(PPSCHED_QUANTITY_MEM_STATIC, 10);
     const Timeline timeline = Schedule::generate(config, "1f1b").evaluate(config);
     const std::vector<ppsched::MemoryPoint> curve = timeline.memory(0);
     CHECK(curve.size() == 9 && curve[0].time == 0 && curve[0].memory == 10 && curve.back().memory == 10);
@@ -94,7 +96,7 @@ CASE(test_memory_curve)
 CASE(test_explain)
 {
     Config config(2, 2, 4);
-    config.set_values(PPSCHED_FORWARD_TIMES, {1, 2});
+    config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, {1, 2});
     const Schedule schedule = Schedule::generate(config, "1f1b");
     const Timeline timeline = schedule.evaluate(config);
     const std::vector<ppsched::CriticalOp> path = timeline.critical_path();
@@ -110,7 +112,7 @@ CASE(test_explain)
     CHECK(forward.size() == 2 && forward[1].more == 4);
     CHECK(status_of([&] { (void)timeline.sensitivities(PPSCHED_OBJECTIVE_SPAN, 99); }) == PPSCHED_ERROR_ARGUMENT);
 
-    const Timeline earliest = schedule.evaluate(config, PPSCHED_EVALUATE_EARLIEST_ONLY);
+    const Timeline earliest = schedule.evaluate(config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY);
     CHECK(earliest.critical_path().size() == path.size());
     CHECK(status_of([&] { (void)earliest.slack_by_stage(); }) == PPSCHED_ERROR_ARGUMENT);
     const Timeline sending = lowered(schedule, PPSCHED_LOWERING_PYTORCH).evaluate_transfers(config);
@@ -121,9 +123,9 @@ CASE(test_update)
 {
     Config config(2, 2, 4);
     const Schedule schedule = Schedule::generate(config, "1f1b");
-    Timeline timeline = schedule.evaluate(config, PPSCHED_EVALUATE_REUSABLE);
+    Timeline timeline = schedule.evaluate(config, PPSCHED_EVALUATE_FLAG_REUSABLE);
     const double before = timeline.metrics().makespan;
-    config.set_values(PPSCHED_FORWARD_TIMES, 3);
+    config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, 3);
     timeline.update(config);
     CHECK(timeline.metrics().makespan > before);
     CHECK(timeline.metrics().makespan == schedule.evaluate(config).metrics().makespan);
@@ -135,15 +137,15 @@ CASE(test_update)
 CASE(test_evaluate_transfers)
 {
     Config config(4, 8, 8);
-    config.set_values(PPSCHED_P2P_TIMES, 0.125);
+    config.set_values(PPSCHED_QUANTITY_P2P_TIMES, 0.125);
     const Schedule schedule = Schedule::generate(config, "interleaved_1f1b");
     const Schedule sending = lowered(schedule, PPSCHED_LOWERING_PYTORCH);
     CHECK(sending.evaluate_transfers(config).metrics().makespan == schedule.evaluate(config).metrics().makespan);
 
-    config.set_values(PPSCHED_P2P_BANDWIDTH, 10);
-    config.set_values(PPSCHED_ACTIVATION_BYTES, 2);
+    config.set_values(PPSCHED_QUANTITY_P2P_BANDWIDTH, 10);
+    config.set_values(PPSCHED_QUANTITY_ACTIVATION_BYTES, 2);
     ppsched::ChannelModel model;
-    model.order = PPSCHED_CHANNEL_GROUP;
+    model.order = PPSCHED_CHANNEL_ORDER_GROUP;
     model.rendezvous = 1;
     const Timeline free = sending.evaluate_transfers(config), grouped = sending.evaluate_transfers(config, model);
     CHECK(grouped.metrics().makespan > free.metrics().makespan && grouped.latest_starts(0).empty());

@@ -16,9 +16,7 @@ using Bound = Sized<ppsched_bound>;
 /* What no schedule can do better, for the config's placement. */
 inline Bound lower_bound(const Config &config, ppsched_objective objective = PPSCHED_OBJECTIVE_SPAN)
 {
-    Bound bound;
-    detail::call(ppsched_lower_bound, static_cast<ppsched_bound *>(&bound), config.get(), static_cast<int32_t>(objective));
-    return bound;
+    return detail::record_of<Bound>(ppsched_config_find_bound, config.get(), static_cast<int32_t>(objective));
 }
 
 } // namespace ppsched

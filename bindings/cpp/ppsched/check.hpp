@@ -17,7 +17,7 @@ using Finding = ppsched_finding;
 /* A finding in words. */
 inline std::string finding_text(const Finding &finding)
 {
-    return detail::text_of(ppsched_finding_text, finding);
+    return detail::text_of(ppsched_finding_write_text, &finding);
 }
 
 namespace detail {
@@ -25,14 +25,9 @@ namespace detail {
 inline std::vector<Finding> findings(const ppsched_schedule *schedule)
 {
     std::vector<Finding> findings;
-    ppsched_error record;
-    for (size_t count = 0;; findings.resize(count)) {
-        const ppsched_status status = ppsched_check(schedule, findings.data(), findings.size(), &count, &record);
-        if (status != PPSCHED_ERROR_INVALID_SCHEDULE)
-            check(status, record);
-        if (count == findings.size())
-            return findings;
-    }
+    ppsched_error error;
+    report(findings, error, ppsched_schedule_check, schedule);
+    return findings;
 }
 
 } // namespace detail

@@ -11,7 +11,6 @@
 
 #include <ppsched/config.h>
 #include <ppsched/environment.h>
-#include <ppsched/plan.h>
 
 #include <ppsched/detail.hpp>
 #include <ppsched/sized.hpp>
@@ -155,7 +154,7 @@ struct Teller {
     Config copy_of(const Config &config)
     {
         Config copy(make<ppsched_config>(ppsched_config_copy, config.get()));
-        check(ppsched_config_set_progress(copy.get(), tell, this));
+        call(ppsched_config_set_progress, copy.get(), tell, this);
         return copy;
     }
 };

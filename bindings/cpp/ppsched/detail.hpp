@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ppsched/status.h>
 
@@ -15,12 +16,6 @@
 namespace ppsched::detail {
 
 /* Throws what a status says. */
-inline void check(ppsched_status status)
-{
-    if (status != PPSCHED_OK)
-        throw Error(status, ppsched_status_text(status));
-}
-
 inline void check(ppsched_status status, const ppsched_error &record)
 {
     switch (status) {
@@ -55,6 +50,49 @@ Handle *make(Function function, Arguments... arguments)
     Handle *out = nullptr;
     call(function, &out, arguments...);
     return out;
+}
+
+/* Calls a function that fills a record, its first argument. */
+template <typename Record, typename Function, typename... Arguments>
+Record record_of(Function function, Arguments... arguments)
+{
+    Record out{};
+    call(function, &out, arguments...);
+    return out;
+}
+
+/* Calls a function that fills a buffer, its first three arguments: to ask for the room that it needs, and for the items. */
+template <typename Items, typename Function, typename... Arguments>
+Items items_of(Function function, Arguments... arguments)
+{
+    Items items;
+    size_t needed = 0;
+    call(function, static_cast<typename Items::pointer>(nullptr), size_t{0}, &needed, arguments...);
+    items.resize(needed);
+    call(function, items.data(), items.size(), &needed, arguments...);
+    return items;
+}
+
+/* The same for a text, without its NUL. */
+template <typename Function, typename... Arguments>
+std::string text_of(Function function, Arguments... arguments)
+{
+    std::string text = items_of<std::string>(function, arguments...);
+    text.pop_back();
+    return text;
+}
+
+/* The same for a report, which comes with INVALID_SCHEDULE and that error; returns the status. */
+template <typename Record, typename Function, typename... Arguments>
+ppsched_status report(std::vector<Record> &found, ppsched_error &error, Function function, Arguments... arguments)
+{
+    for (size_t count = 0;; found.resize(count)) {
+        const ppsched_status status = function(found.data(), found.size(), &count, arguments..., &error);
+        if (status != PPSCHED_ERROR_INVALID_SCHEDULE)
+            check(status, error);
+        if (count == found.size())
+            return status;
+    }
 }
 
 /* Frees a handle. */
@@ -106,18 +144,6 @@ inline const char *c_text(const char *what, const std::string &text)
 inline std::string_view view_text(const char *text) noexcept
 {
     return text != nullptr ? std::string_view(text) : std::string_view();
-}
-
-/* What a function writes to a buffer about a record. */
-template <typename Record>
-std::string text_of(ppsched_status (*function)(const Record *, char *, size_t, size_t *), const Record &record)
-{
-    size_t size = 0;
-    check(function(&record, nullptr, 0, &size));
-    std::string text(size + 1, '\0');
-    check(function(&record, text.data(), text.size(), nullptr));
-    text.pop_back();
-    return text;
 }
 
 } // namespace ppsched::detail

@@ -34,8 +34,8 @@ inline void export_to(const ppsched_schedule *schedule, const ppsched_timeline *
         return own.raised.run([&] { return own.writer(std::string_view(data, size)); }) ? 0 : 1;
     };
     ppsched_error record;
-    const ppsched_status status = ppsched_export(schedule, timeline, static_cast<int32_t>(format), &options, write, &writing,
-                                                 &record);
+    const ppsched_status status = ppsched_schedule_export(schedule, timeline, static_cast<int32_t>(format), &options, write,
+                                                          &writing, &record);
     writing.raised.rethrow();
     check(status, record);
 }

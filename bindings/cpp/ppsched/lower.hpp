@@ -41,36 +41,22 @@ namespace detail {
 inline Proof prove(const ppsched_schedule *schedule, const ChannelModel &model)
 {
     Proof proof{false, {}, {}};
-    ppsched_error record;
-    for (size_t count = 0;; proof.circle.resize(count)) {
-        const ppsched_status status = ppsched_schedule_prove(schedule, &model, proof.circle.data(), proof.circle.size(), &count,
-                                                             &record);
-        if (status != PPSCHED_ERROR_INVALID_SCHEDULE)
-            check(status, record);
-        if (count != proof.circle.size())
-            continue;
-        proof.safe = status == PPSCHED_OK;
-        proof.text = proof.safe ? "" : record.message;
-        return proof;
-    }
+    ppsched_error error;
+    proof.safe = report(proof.circle, error, ppsched_schedule_prove, schedule, &model) == PPSCHED_OK;
+    if (!proof.safe)
+        proof.text = error.message;
+    return proof;
 }
 
 inline std::vector<Edge> edges(const ppsched_schedule *schedule)
 {
-    std::vector<Edge> edges;
-    size_t count = 0;
-    call(ppsched_schedule_edges, schedule, edges.data(), edges.size(), &count);
-    edges.resize(count);
-    call(ppsched_schedule_edges, schedule, edges.data(), edges.size(), &count);
-    return edges;
+    return items_of<std::vector<Edge>>(ppsched_schedule_get_edges, schedule);
 }
 
-inline Buffers buffers(const ppsched_schedule *schedule, uint32_t device, size_t op_count)
+inline Buffers buffers(const ppsched_schedule *schedule, uint32_t device)
 {
-    /* One more, as the library turns NULL down for an empty queue, too. */
-    Buffers buffers{0, std::vector<OpBuffer>(op_count + 1)};
-    call(ppsched_schedule_buffers, schedule, device, buffers.ops.data(), op_count, &buffers.slots);
-    buffers.ops.pop_back();
+    Buffers buffers{0, {}};
+    buffers.ops = items_of<std::vector<OpBuffer>>(ppsched_schedule_get_buffers, &buffers.slots, schedule, device);
     return buffers;
 }
 

@@ -24,14 +24,14 @@ inline Op make_op(uint32_t stage, ppsched_kind kind, uint32_t microbatch = PPSCH
     op.microbatch = microbatch;
     op.stage = static_cast<uint16_t>(stage);
     op.kind = static_cast<uint8_t>(kind);
-    op.flags = overlapped ? uint8_t{PPSCHED_OP_OVERLAPPED} : uint8_t{0};
+    op.flags = overlapped ? uint8_t{PPSCHED_OP_FLAG_OVERLAPPED} : uint8_t{0};
     return op;
 }
 
 /* An op as a token, such as "3F0". */
 inline std::string op_token(const Op &op)
 {
-    return detail::text_of(ppsched_op_token, op);
+    return detail::text_of(ppsched_op_write_token, &op);
 }
 
 } // namespace ppsched

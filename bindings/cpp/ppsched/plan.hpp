@@ -38,7 +38,7 @@ struct LeastLimit {
     size_t candidate;
 };
 
-/* The candidates for a problem, numbered from 0; once it has run, by rank. Moved, not copied. */
+/* The candidates for a problem, numbered from 0; once it has run each has a rank, too. Moved, not copied. */
 class Plan {
 public:
     /* Lists them. Takes the config's progress callback over, for `run`. */
@@ -56,15 +56,17 @@ public:
     /* Evaluates all that are not yet, and ranks them. It may be called again where it has thrown. */
     void run();
 
+    /* The candidate of a rank, 0 being the best; nothing past the last, and until the plan has run. */
+    std::optional<size_t> candidate_at_rank(size_t rank) const noexcept
+    {
+        const size_t candidate = ppsched_plan_candidate_at_rank(get(), rank);
+        return candidate == SIZE_MAX ? std::nullopt : std::optional<size_t>(candidate);
+    }
+
     /* What a candidate is, and once it is evaluated what it costs; texts are borrowed from the plan. */
     Candidate candidate(size_t candidate) const &
     {
-        Candidate out;
-        if (candidate >= size())
-            throw Error(PPSCHED_ERROR_ARGUMENT,
-                        "there is no candidate " + std::to_string(candidate) + " of " + std::to_string(size()));
-        detail::check(ppsched_plan_candidate(get(), candidate, &out));
-        return out;
+        return detail::record_of<Candidate>(ppsched_plan_get_candidate, get(), candidate);
     }
 
     Candidate candidate(size_t candidate) const && = delete;
@@ -72,7 +74,7 @@ public:
     /* A candidate's own problem, with the progress callback of the plan's. */
     Config config(size_t candidate) const
     {
-        Config config(detail::make<ppsched_config>(ppsched_plan_config, get(), candidate));
+        Config config(detail::make<ppsched_config>(ppsched_plan_create_config, get(), candidate));
         if (teller_)
             config.set_progress(teller_->progress);
         return config;
@@ -81,14 +83,14 @@ public:
     /* Makes a candidate's schedule again, timed as the plan did; it is in Timeline::schedule. Tells no progress. */
     Timeline timeline(size_t candidate) const
     {
-        return Timeline(detail::make<ppsched_timeline>(ppsched_plan_timeline, get(), candidate));
+        return Timeline(detail::make<ppsched_timeline>(ppsched_plan_create_timeline, get(), candidate));
     }
 
     /* Under which memory limit a candidate fits, where none does. */
     LeastLimit least_limit() const
     {
         LeastLimit least{};
-        detail::call(ppsched_plan_least_limit, &least.limit, &least.candidate, get());
+        detail::call(ppsched_plan_find_least_limit, &least.limit, &least.candidate, get());
         return least;
     }
 

@@ -49,7 +49,7 @@ public:
     }
 
     /* Owns one reference to a schedule of the C API from now on. */
-    explicit Schedule(ppsched_schedule *taken) noexcept : handle_(taken) {}
+    explicit Schedule(const ppsched_schedule *taken) noexcept : handle_(taken) {}
 
     Schedule(const Schedule &other) noexcept : handle_(ppsched_schedule_retain(other.handle_)) {}
     Schedule(Schedule &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
@@ -106,7 +106,7 @@ public:
 
     /* What this lowered schedule needs of its runtime. */
     [[nodiscard]] std::vector<Edge> edges() const { return detail::edges(get()); }
-    [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device, queue(device).size()); }
+    [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device); }
 
     /* Times the schedule; `flags` as in enum ppsched_evaluate_flag. */
     [[nodiscard]] Timeline evaluate(const Config &config, uint32_t flags = 0) const;
@@ -129,7 +129,7 @@ public:
     /* The arguments with which a runtime runs the schedule, in one line. */
     std::string launch(ppsched_runtime runtime, const LaunchOptions &options = {}) const
     {
-        return detail::launch(get(), runtime, options);
+        return detail::text_of(ppsched_schedule_write_launch_arguments, get(), static_cast<int32_t>(runtime), &options);
     }
 
 private:
@@ -161,7 +161,7 @@ private:
         return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_lower, get(), config, &options));
     }
 
-    ppsched_schedule *handle_;
+    const ppsched_schedule *handle_;
 };
 
 inline Schedule Schedule::generate(const Config &config, const std::string &strategy)

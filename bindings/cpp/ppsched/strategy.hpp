@@ -29,7 +29,8 @@ struct Strategy {
     std::vector<std::string_view> aliases;
     ppsched_placement placement;
     uint32_t chunks, weight_versions;
-    bool splits_backward, flushes, searches;
+    bool splits_backward, flushes, searches, searches_long, takes_group_size;
+    uint64_t most_memory; /* bytes that a search holds at once; 0 where no bound is known, and for a fixed rule */
     std::vector<Option> options;
 };
 
@@ -37,8 +38,7 @@ namespace detail {
 
 inline Option describe_option(uint32_t strategy, uint32_t number)
 {
-    Sized<ppsched_option_info> info;
-    check(ppsched_strategy_option(strategy, number, &info));
+    const auto info = record_of<Sized<ppsched_option_info>>(ppsched_strategy_get_option, strategy, number);
     return {view_text(info.name), view_text(info.default_text),
             view_text(info.text), info.minimum,
             info.maximum,         {info.choices, info.choices + info.choice_count}};
@@ -46,8 +46,7 @@ inline Option describe_option(uint32_t strategy, uint32_t number)
 
 inline Strategy describe_strategy(uint32_t number)
 {
-    Sized<ppsched_strategy_info> info;
-    check(ppsched_strategy_describe(number, &info));
+    const auto info = record_of<Sized<ppsched_strategy_info>>(ppsched_strategy_get_info, number);
     Strategy strategy{view_text(info.name),
                       view_text(info.summary),
                       view_text(info.source),
@@ -58,6 +57,9 @@ inline Strategy describe_strategy(uint32_t number)
                       info.splits_backward != 0,
                       info.flushes != 0,
                       info.searches != 0,
+                      info.searches_long != 0,
+                      info.takes_group_size != 0,
+                      info.most_memory,
                       {}};
     for (uint32_t i = 0; i < info.option_count; i++)
         strategy.options.push_back(describe_option(number, i));
@@ -78,9 +80,7 @@ inline std::vector<Strategy> strategies()
 /* The strategy with that name or alias; throws with the nearest name where there is none. */
 inline Strategy strategy_find(const std::string &name)
 {
-    uint32_t number = 0;
-    detail::call(ppsched_strategy_find, detail::c_text("the strategy", name), &number);
-    return detail::describe_strategy(number);
+    return detail::describe_strategy(detail::record_of<uint32_t>(ppsched_strategy_find, detail::c_text("the strategy", name)));
 }
 
 /* Throws, as Schedule::generate would, where the strategy cannot serve the problem; builds nothing. */
