@@ -37,7 +37,7 @@ static ppsched_status describe(ppsched_config *config, double *shown, ppsched_er
         status = ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &limit, 1, error);
     if (status == PPSCHED_OK)
         status = ppsched_config_set_option(config, "effort", "3", error);
-    return status == PPSCHED_OK ? ppsched_config_set_progress(config, show, shown) : status;
+    return status == PPSCHED_OK ? ppsched_config_set_progress(config, show, shown, NULL) : status;
 }
 
 int main(void)
@@ -52,12 +52,12 @@ int main(void)
 
     if (ppsched_config_create(&config, 4, 8, 12, NULL, &error) != PPSCHED_OK ||
         describe(config, &shown, &error) != PPSCHED_OK ||
-        ppsched_lower_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error) != PPSCHED_OK ||
+        ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error) != PPSCHED_OK ||
         ppsched_schedule_generate(&schedule, config, "auto", &error) != PPSCHED_OK ||
-        ppsched_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK)
+        ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK)
         return fail(&error);
 
-    ppsched_timeline_metrics(timeline, &metrics);
+    ppsched_timeline_get_metrics(&metrics, timeline, NULL);
     printf("span %g, at least %g: %.1f %% above; peak memory %g of 5, at least %g\n", metrics.span, bound.value,
            100 * (metrics.span / bound.value - 1), metrics.peak_memory, bound.least_limit);
 

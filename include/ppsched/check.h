@@ -45,7 +45,7 @@ PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t c
                                                   size_t *count, const ppsched_schedule *schedule,
                                                   ppsched_error *error);
 
-/* A finding in words, one line. Sizes and errors as in ppsched_op_token: ARGUMENT also where one of its ops is unknown. */
+/* A finding in words, one line. Sizes and errors as in ppsched_op_write_token: ARGUMENT also where one of its ops is unknown. */
 PPSCHED_API ppsched_status ppsched_finding_write_text(char *out, size_t capacity, size_t *needed,
                                                       const ppsched_finding *finding,
                                                       ppsched_error *error);

@@ -107,17 +107,17 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  * its value is there and its own turn has come. Only then does the op that needs it start. Spans of sends and receives are from
  * the transfer's start (a receive's: not before its turn) until they are done.
  * `model` NULL is PPSCHED_CHANNEL_ORDER_NONE, buffered: transfers wait for nothing but their links. With infinite bandwidths the
- * times are then those of ppsched_evaluate, to the last bit. There are no latest starts, as which transfer goes first depends
+ * times are then those of ppsched_schedule_evaluate, to the last bit. There are no latest starts, as which transfer goes first depends
  * on times. `flags`: enum ppsched_evaluate_flag; EARLIEST_ONLY is of no effect, REUSABLE an ARGUMENT error.
- * Errors: as ppsched_evaluate, and those of ppsched_schedule_prove: INVALID_SCHEDULE where it hangs. */
+ * Errors: as ppsched_schedule_evaluate, and those of ppsched_schedule_prove: INVALID_SCHEDULE where it hangs. */
 PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
     ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
     const ppsched_channel_model *model, uint32_t flags, ppsched_error *error);
 
-/* Times the schedule of a timeline anew, as ppsched_evaluate would with this config and the timeline's flags: for a launcher
+/* Times the schedule of a timeline anew, as ppsched_schedule_evaluate would with this config and the timeline's flags: for a launcher
  * that plans each step with the costs it has just measured. Allocates nothing. What was borrowed from the timeline is invalid
  * afterwards; on an error all is as before.
- * Errors: ARGUMENT where the timeline was made without REUSABLE; MISMATCH, RANGE as ppsched_evaluate. */
+ * Errors: ARGUMENT where the timeline was made without REUSABLE; MISMATCH, RANGE as ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline,
                                                    const ppsched_config *config,
                                                    ppsched_error *error);

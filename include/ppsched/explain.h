@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why an evaluated schedule takes as long as it does: its critical path, the slack of devices and stages, and what slower and
- * faster stages would do. All calls read a timeline of ppsched_evaluate and are as thread-safe as that. */
+ * faster stages would do. All calls read a timeline of ppsched_schedule_evaluate and are as thread-safe as that. */
 #ifndef PPSCHED_EXPLAIN_H
 #define PPSCHED_EXPLAIN_H
 
@@ -49,7 +49,7 @@ typedef struct ppsched_sensitivity {
  * lowest.
  * `*count` (may be NULL) gets the number of ops. With `path` NULL and `capacity` 0 it only asks; BUFFER where they do not fit
  * (then no op is written). Timelines with EARLIEST_ONLY serve as well. Time and memory are linear in the ops of the schedule.
- * Errors: ARGUMENT, also for timelines of ppsched_evaluate_transfers; BUFFER; NO_MEMORY. */
+ * Errors: ARGUMENT, also for timelines of ppsched_schedule_evaluate_transfers; BUFFER; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_op *out,
                                                               size_t capacity, size_t *needed,
                                                               const ppsched_timeline *timeline,
@@ -58,7 +58,7 @@ PPSCHED_API ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_o
 /* The least slack (latest start less start) of the F, B, I and W of each device and of each stage: how much later all of it
  * may come without a longer makespan, infinite for a device that has none of them. Either list may be NULL with 0; what is
  * asked for must have room for all devices, or all stages.
- * Errors: ARGUMENT, also with EARLIEST_ONLY and for timelines of ppsched_evaluate_transfers; BUFFER. Nothing is written on
+ * Errors: ARGUMENT, also with EARLIEST_ONLY and for timelines of ppsched_schedule_evaluate_transfers; BUFFER. Nothing is written on
  * failure. */
 PPSCHED_API ppsched_status ppsched_timeline_get_device_slack(double *out, size_t capacity,
                                                              size_t *needed,
@@ -80,7 +80,7 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  * the sum of both, and none where the config gave its duration (PPSCHED_QUANTITY_OVERLAPPED_TIMES).
  * `out` has room for `capacity` records, at least the stages. Timelines with EARLIEST_ONLY serve as well. Memory is linear in
  * the ops; so is time, and besides it is linear in the stages times the ops that some longest way goes through.
- * Errors: ARGUMENT, also for timelines of ppsched_evaluate_transfers; BUFFER; NO_MEMORY. Nothing is written on failure. */
+ * Errors: ARGUMENT, also for timelines of ppsched_schedule_evaluate_transfers; BUFFER; NO_MEMORY. Nothing is written on failure. */
 PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out,
                                                               size_t capacity, size_t *needed,
                                                               const ppsched_timeline *timeline,

@@ -81,7 +81,7 @@ typedef struct ppsched_candidate {
     double peak_memory; /* of `peak_device` */
     double excess;      /* the most that a device lacks under its limit; 0 where none does */
     double bound; /* of `step_time`: what none of this placement within its limit can do better
-                                 * (ppsched_lower_bound), nor without a flush where the strategy has none; a candidate that is
+                                 * (ppsched_config_find_bound), nor without a flush where the strategy has none; a candidate that is
                                  * over its limit may be below it */
     double bytes; /* that go from device to device in an iteration */
     uint64_t messages;

@@ -81,7 +81,7 @@ PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out,
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
 
-/* Appends `count` ops to a device's queue. Their order is not checked here (ppsched_check does), their values are.
+/* Appends `count` ops to a device's queue. Their order is not checked here (ppsched_schedule_check does), their values are.
  * Errors: ARGUMENT (unknown kind or flag), RANGE (no such device, stage or microbatch), NO_MEMORY. Nothing is appended
  * on failure. */
 PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device,
@@ -98,7 +98,7 @@ PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *
                                                                uint32_t versions,
                                                                ppsched_error *error);
 
-/* Makes the schedule and empties the builder. It need not be valid: ppsched_check tells, evaluation refuses.
+/* Makes the schedule and empties the builder. It need not be valid: ppsched_schedule_check tells, evaluation refuses.
  * Errors: INVALID_SCHEDULE where a queue ends in the middle of an overlapped pair, NO_MEMORY; the builder keeps its ops. */
 PPSCHED_API ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder,
                                                   ppsched_error *error);
@@ -108,7 +108,7 @@ typedef ppsched_status (*ppsched_generate_function)(void *user, const ppsched_co
                                                     ppsched_builder *builder);
 
 /* Builds a schedule with the caller's generator, and checks it. `name` may be NULL.
- * Errors: CALLBACK where the generator failed, INVALID_SCHEDULE with what ppsched_check found first. */
+ * Errors: CALLBACK where the generator failed, INVALID_SCHEDULE with what ppsched_schedule_check found first. */
 PPSCHED_API ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out,
                                                           const ppsched_config *config,
                                                           const char *name,

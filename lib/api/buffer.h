@@ -22,7 +22,7 @@ static inline ppsched_status ppi_check_room(const void *out, size_t capacity, si
 {
     if (out == NULL || count <= capacity)
         return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_BUFFER, "the buffer has room for %zu %s, and %zu are needed", capacity, items, count);
+    return ppi_fail(error, PPSCHED_ERROR_BUFFER, "the buffer has room for %zu of %zu %s", capacity, count, items);
 }
 
 /* The same for a text of `length` bytes and its NUL. Where it has no room, what is there becomes the empty text. */

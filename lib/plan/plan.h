@@ -44,7 +44,7 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error);
 
-/* Its schedule, timed for `config`; flags as for ppsched_evaluate. */
+/* Its schedule, timed for `config`; flags as for ppsched_schedule_evaluate. */
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                       const ppsched_config *config, uint32_t flags, ppsched_error *error);
 

@@ -165,7 +165,7 @@ static double measure_evaluate(const ppsched_schedule *schedule, const ppsched_c
 {
     ppsched_error error;
     double start = now();
-    if (ppsched_evaluate(out, schedule, config, flags, &error) != PPSCHED_OK)
+    if (ppsched_schedule_evaluate(out, schedule, config, flags, &error) != PPSCHED_OK)
         die("evaluate", error.message);
     return now() - start;
 }
@@ -174,7 +174,7 @@ static double measure_export(const ppsched_schedule *schedule, const ppsched_tim
 {
     size_t bytes = 0;
     double start = now();
-    ppsched_export(schedule, timeline, format, NULL, count_bytes, &bytes, NULL);
+    ppsched_schedule_export(schedule, timeline, format, NULL, count_bytes, &bytes, NULL);
     return now() - start;
 }
 
@@ -188,7 +188,7 @@ static double measure_memory(const ppsched_timeline *timeline)
         die("memory", "out of memory");
     double start = now();
     for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++)
-        ppsched_timeline_memory(timeline, d, points, room, NULL);
+        ppsched_timeline_get_memory(points, room, NULL, timeline, d, NULL);
     double taken = now() - start;
     free(points);
     return taken;
@@ -231,7 +231,7 @@ static void measure_once(enum pages pages, const ppsched_config *config, const c
     keep_least(&least->floor, measure_floor(schedule));
     measure_timelines(pages, schedule, config, least);
     start = now();
-    if (ppsched_check(schedule, NULL, 0, NULL, &error) != PPSCHED_OK)
+    if (ppsched_schedule_check(NULL, 0, NULL, schedule, &error) != PPSCHED_OK)
         die(strategy, error.message);
     keep_least(&least->check, now() - start);
     *ops = ppsched_schedule_op_count(schedule);
@@ -248,7 +248,7 @@ static double measure_bytes(uint32_t devices, uint32_t chunks, uint32_t microbat
     size_t before = meter.used;
     meter.peak = before;
     ppsched_schedule_generate(&schedule, config, strategy, NULL);
-    ppsched_evaluate(&timeline, schedule, config, flags, NULL);
+    ppsched_schedule_evaluate(&timeline, schedule, config, flags, NULL);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
@@ -323,7 +323,7 @@ int main(int argc, char **argv)
     }
     for (uint32_t s = 0; s < ppsched_strategy_count(); s++) {
         ppsched_strategy_info info = {.size = sizeof info};
-        ppsched_strategy_describe(s, &info);
+        ppsched_strategy_get_info(&info, s, NULL);
         if (!info.searches)
             measure(info.name, 8, info.chunks != 0 ? info.chunks : 2, 1000000, info.splits_backward ? 3 : 2);
     }

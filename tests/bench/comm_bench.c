@@ -47,13 +47,13 @@ static void measure(const ppsched_schedule *schedule, const ppsched_config *conf
         double t0 = now();
         need(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), name, &error);
         double t1 = now();
-        ppsched_status status = ppsched_schedule_prove(lowered, &proved, NULL, 0, NULL, &error);
+        ppsched_status status = ppsched_schedule_prove(NULL, 0, NULL, lowered, &proved, &error);
         if (status != PPSCHED_ERROR_INVALID_SCHEDULE || lowering != PPSCHED_LOWERING_BY_TIME)
             need(status, name, &error);
         double t2 = now();
-        need(ppsched_evaluate_transfers(&timed, lowered, config, NULL, 0, &error), name, &error);
+        need(ppsched_schedule_evaluate_transfers(&timed, lowered, config, NULL, 0, &error), name, &error);
         double t3 = now();
-        need(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), name, &error);
+        need(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), name, &error);
         double t4 = now();
         keep_least(&lower, t1 - t0);
         keep_least(&prove, t2 - t1);

@@ -45,7 +45,7 @@ static void add(struct sum *sums, const ppsched_plan *plan, size_t index, double
 {
     ppsched_candidate candidate = {.size = sizeof candidate};
     size_t i = 0;
-    ppsched_plan_candidate(plan, index, &candidate);
+    ppsched_plan_get_candidate(&candidate, plan, index, NULL);
     while (sums[i].strategy != NULL && strcmp(sums[i].strategy, candidate.strategy) != 0)
         i++;
     sums[i].strategy = candidate.strategy;

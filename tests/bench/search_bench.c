@@ -67,8 +67,8 @@ static ppsched_metrics metrics_of(const ppsched_schedule *schedule, const ppsche
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
     ppsched_metrics metrics = {.size = sizeof metrics};
-    require(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error);
-    ppsched_timeline_metrics(timeline, &metrics);
+    require(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error);
+    ppsched_timeline_get_metrics(&metrics, timeline, NULL);
     ppsched_timeline_destroy(timeline);
     return metrics;
 }
@@ -80,7 +80,7 @@ static double bound_of(const ppsched_schedule *schedule, const ppsched_config *c
     ppsched_bound bound = {.size = sizeof bound};
     require(ppsched_config_copy(&placed, config, &error), &error);
     require(ppsched_config_set_placement(placed, ppsched_schedule_placement(schedule), NULL, 0, &error), &error);
-    require(ppsched_lower_bound(&bound, placed, PPSCHED_OBJECTIVE_SPAN, &error), &error);
+    require(ppsched_config_find_bound(&bound, placed, PPSCHED_OBJECTIVE_SPAN, &error), &error);
     ppsched_config_destroy(placed);
     return bound.value;
 }

@@ -68,10 +68,10 @@ static void note_run(uint64_t *hash, const ppsched_config *config)
     for (uint32_t s = 0; s < ppsched_config_stages(config); s++)
         for (uint32_t m = 0; m < ppsched_config_microbatches(config); m++)
             note_u32(hash, ppsched_schedule_device_of(schedule, s, m));
-    if (note_answer(hash, ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error) ==
-        PPSCHED_OK) {
+    if (note_answer(hash, ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error),
+                    &error) == PPSCHED_OK) {
         ppsched_metrics metrics = {.size = sizeof metrics};
-        EXPECT(ppsched_timeline_metrics(timeline, &metrics) == PPSCHED_OK);
+        EXPECT(ppsched_timeline_get_metrics(&metrics, timeline, NULL) == PPSCHED_OK);
         note(hash, &metrics, sizeof metrics);
     }
     ppsched_timeline_destroy(timeline);
@@ -253,9 +253,9 @@ static void ask(struct state *state, uint64_t before)
     int32_t quantity = (int32_t)take_integer(bytes);
     size_t count = 1;
     if (is_small(state->config))
-        (void)accepted(ppsched_lower_bound(&bound, state->config, (int32_t)take_below(bytes, 4), &error), &error);
+        (void)accepted(ppsched_config_find_bound(&bound, state->config, (int32_t)take_below(bytes, 4), &error), &error);
     error = fresh_error();
-    if (accepted(ppsched_strategy_find(take_text(bytes, name, sizeof name), &found, &error), &error))
+    if (accepted(ppsched_strategy_find(&found, take_text(bytes, name, sizeof name), &error), &error))
         EXPECT(found < ppsched_strategy_count());
     bool is_known = quantity >= 1 && quantity <= PPSCHED_QUANTITY_GRADIENT_BYTES;
     EXPECT((ppsched_quantity_name(quantity) != NULL) == is_known);

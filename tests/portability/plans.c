@@ -11,7 +11,7 @@ static void fold_bound(uint64_t *digest, const ppsched_config *config, int32_t o
 {
     ppsched_bound bound = {.size = sizeof bound};
     ppsched_error error;
-    if (fold_outcome(digest, ppsched_lower_bound(&bound, config, objective, &error), &error)) {
+    if (fold_outcome(digest, ppsched_config_find_bound(&bound, config, objective, &error), &error)) {
         fold_integer(digest, bound.device);
         fold_numbers(digest, (double[]){bound.value, bound.work, bound.fill_drain, bound.memory, bound.least_limit}, 5);
     }
@@ -75,7 +75,7 @@ static void fold_candidate(uint64_t *digest, const ppsched_plan *plan, size_t nu
     ppsched_candidate c = {.size = sizeof c};
     const uint32_t *counts[] = {&c.chunks,    &c.stages, &c.microbatches, &c.group_size,
                                 &c.evaluated, &c.fits,   &c.limit_device, &c.peak_device};
-    fold_integer(digest, (uint64_t)ppsched_plan_candidate(plan, number, &c));
+    fold_integer(digest, (uint64_t)ppsched_plan_get_candidate(&c, plan, number, NULL));
     fold_integer(digest, (uint64_t)c.status);
     fold_text_or_none(digest, c.strategy);
     fold_text_or_none(digest, c.reason);
@@ -102,9 +102,9 @@ static void fold_plan(uint64_t *digest, const ppsched_config *config, const ppsc
     fold_integer(digest, ppsched_plan_count(plan));
     for (size_t i = 0; i < ppsched_plan_count(plan); i++)
         fold_candidate(digest, plan, i);
-    if (fold_outcome(digest, ppsched_plan_timeline(&best, plan, 0, &error), &error))
+    if (fold_outcome(digest, ppsched_plan_create_timeline(&best, plan, 0, &error), &error))
         fold_timeline(digest, digest, best);
-    if (fold_outcome(digest, ppsched_plan_least_limit(&limit, &candidate, plan, &error), &error)) {
+    if (fold_outcome(digest, ppsched_plan_find_least_limit(&limit, &candidate, plan, &error), &error)) {
         fold_number(digest, limit);
         fold_integer(digest, candidate);
     }

@@ -104,7 +104,7 @@ static void set_options(ppsched_config *config, uint32_t strategy, uint32_t coun
     ppsched_error error;
     for (uint32_t o = 0; o < count; o++) {
         ppsched_option_info option = {.size = sizeof option};
-        expect_ok(ppsched_strategy_option(strategy, o, &option), NULL);
+        expect_ok(ppsched_strategy_get_option(&option, strategy, o, NULL), NULL);
         const char *value = option.choice_count > 0              ? option.choices[(uint32_t)turn % option.choice_count]
                             : strcmp(option.name, "effort") == 0 ? "1"
                                                                  : numbers[turn % 5];
@@ -115,7 +115,7 @@ static void set_options(ppsched_config *config, uint32_t strategy, uint32_t coun
 ppsched_config *problem_of(uint32_t strategy, int number)
 {
     ppsched_strategy_info info = {.size = sizeof info};
-    expect_ok(ppsched_strategy_describe(strategy, &info), NULL);
+    expect_ok(ppsched_strategy_get_info(&info, strategy, NULL), NULL);
     const struct size *list = info.searches ? search_sizes : sizes;
     int count = (int)(info.searches ? sizeof search_sizes / sizeof sizes[0] : sizeof sizes / sizeof sizes[0]);
     if (number >= count * COSTS_COUNT)

@@ -27,7 +27,7 @@ static ppsched_bound bound_of(const ppsched_config *config, int by_span)
     ppsched_bound bound = {.size = sizeof bound};
     ppsched_error error;
     int32_t objective = by_span ? PPSCHED_OBJECTIVE_SPAN : PPSCHED_OBJECTIVE_MAKESPAN;
-    expect_ok(ppsched_lower_bound(&bound, config, objective, &error), &error);
+    expect_ok(ppsched_config_find_bound(&bound, config, objective, &error), &error);
     return bound;
 }
 
@@ -154,7 +154,7 @@ static int expect_no_shorter_strategy(const ppsched_config *config, const ppsche
         ppsched_strategy_info info = {.size = sizeof info};
         ppsched_schedule *other = NULL;
         int fits = 0;
-        assert_int_equal(ppsched_strategy_describe(i, &info), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
         if (!info.flushes || strcmp(info.name, "auto") == 0 ||
             ppsched_schedule_generate(&other, plain, info.name, &error) != PPSCHED_OK)
             continue;

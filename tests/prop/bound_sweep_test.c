@@ -252,7 +252,7 @@ static ppsched_bound bound_of(const ppsched_config *config, int by_span)
     ppsched_bound bound = {.size = sizeof bound};
     ppsched_error error;
     int32_t objective = by_span ? PPSCHED_OBJECTIVE_SPAN : PPSCHED_OBJECTIVE_MAKESPAN;
-    expect_ok(ppsched_lower_bound(&bound, config, objective, &error), &error);
+    expect_ok(ppsched_config_find_bound(&bound, config, objective, &error), &error);
     return bound;
 }
 
@@ -415,7 +415,7 @@ static void test_strategies_are_never_below(void **state)
         ppsched_config *config = draw_problem(&seed, 1 + trial % 2);
         for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
             ppsched_strategy_info info = {.size = sizeof info};
-            assert_int_equal(ppsched_strategy_describe(i, &info), PPSCHED_OK);
+            assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
             if (info.flushes && (!info.searches || trial % 8 < 2))
                 expect_strategy_no_better(config, info.name, trial, &served);
         }

@@ -58,7 +58,7 @@ static ppsched_schedule *random_schedule(uint64_t *state, ppsched_config **confi
     ppsched_schedule *schedule = NULL;
     ppsched_error error;
     do /* searches are too slow for so many trials */
-        assert_int_equal(ppsched_strategy_describe(random_below(state, ppsched_strategy_count()), &info), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_get_info(&info, random_below(state, ppsched_strategy_count()), NULL), PPSCHED_OK);
     while (info.searches);
     uint32_t devices = 1 + random_below(state, 5), chunks = info.chunks != 0 ? info.chunks : 1 + random_below(state, 3);
     *config = make_config(devices, devices * chunks, 1 + random_below(state, 7));
@@ -267,8 +267,8 @@ static int agree(const ppsched_schedule *schedule, const ppsched_config *config,
     ppsched_error error;
     brute_load(&brute, schedule);
     int valid = brute_complete(&brute, schedule) && brute_run(&brute, schedule, costs);
-    ppsched_status checked = ppsched_check(schedule, NULL, 0, &findings, &error);
-    ppsched_status evaluated = ppsched_evaluate(&timeline, schedule, config, 0, &error);
+    ppsched_status checked = ppsched_schedule_check(NULL, 0, &findings, schedule, &error);
+    ppsched_status evaluated = ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error);
     assert_int_equal(checked, valid ? PPSCHED_OK : PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_int_equal(evaluated, checked);
     assert_int_equal(findings == 0, valid);

@@ -31,8 +31,8 @@ static int serves(const char *strategy, const struct size *size, ppsched_error *
     ppsched_timeline *timeline = NULL;
     ppsched_status status = ppsched_schedule_generate(&schedule, config, strategy, error);
     if (status == PPSCHED_OK) {
-        expect_ok(ppsched_check(schedule, NULL, 0, NULL, error), error);
-        expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error), error);
+        expect_ok(ppsched_schedule_check(NULL, 0, NULL, schedule, error), error);
+        expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error), error);
     } else {
         assert_int_equal(status, PPSCHED_ERROR_REFUSED);
         assert_null(schedule);
@@ -168,7 +168,7 @@ static void test_every_size(void **state)
     (void)state;
     for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
         ppsched_strategy_info info = {.size = sizeof info};
-        assert_int_equal(ppsched_strategy_describe(i, &info), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
         struct tally swept = info.searches ? sweep_search(&info) : sweep(&info);
         struct tally sampled = info.searches ? swept : sample(&info, &seed);
         printf("# %-26s swept: %6ld served, %6ld refused; sampled to D = 256: %2ld served, %2ld refused\n", info.name,

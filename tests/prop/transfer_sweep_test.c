@@ -211,7 +211,7 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
     for (uint32_t d = 0; d < ppsched_schedule_devices(ppsched_timeline_schedule(timeline)); d++) {
         ppsched_idle idle = {.size = sizeof idle};
         double whole = device_metrics_of(timeline, d).idle, makespan = metrics_of(timeline).makespan;
-        assert_int_equal(ppsched_timeline_idle(timeline, d, &idle), PPSCHED_OK);
+        assert_int_equal(ppsched_timeline_get_idle(&idle, timeline, d, NULL), PPSCHED_OK);
         const double parts[] = {idle.fill,     idle.drain, idle.neighbour,   idle.imbalance,
                                 idle.transfer, idle.link,  idle.head_of_line};
         double sum = 0;
@@ -260,7 +260,7 @@ static void test_asynchronous_without_bandwidth_is_the_plain_evaluation(void **s
         int32_t lowering = 1 + (int32_t)random_below(&seed, 3);
         ppsched_schedule *lowered = lower(schedule, config, lowering, lowering == PPSCHED_LOWERING_PYTORCH && trial % 4 == 0);
         ppsched_timeline *plain = make_timeline(lowered, config);
-        expect_ok(ppsched_evaluate_transfers(&timed, lowered, config, NULL, 0, &error), &error);
+        expect_ok(ppsched_schedule_evaluate_transfers(&timed, lowered, config, NULL, 0, &error), &error);
         for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++) {
             size_t count = 0;
             const ppsched_span *a = ppsched_timeline_spans(plain, d, &count), *b = ppsched_timeline_spans(timed, d, &count);
@@ -270,8 +270,8 @@ static void test_asynchronous_without_bandwidth_is_the_plain_evaluation(void **s
                 if (!is_comm(&ops[i]) && memcmp(&a[i], &b[i], sizeof *a) != 0)
                     fail_msg("%s, trial %d: device %u, op %zu: %.17g, but %.17g", strategy, trial, d, i, a[i].start,
                              b[i].start);
-            assert_int_equal(ppsched_timeline_idle(plain, d, &ours), PPSCHED_OK);
-            assert_int_equal(ppsched_timeline_idle(timed, d, &theirs), PPSCHED_OK);
+            assert_int_equal(ppsched_timeline_get_idle(&ours, plain, d, NULL), PPSCHED_OK);
+            assert_int_equal(ppsched_timeline_get_idle(&theirs, timed, d, NULL), PPSCHED_OK);
             assert_memory_equal(&ours, &theirs, sizeof ours);
         }
         ppsched_metrics ours = metrics_of(plain), theirs = metrics_of(timed);
@@ -292,8 +292,8 @@ static void check_model(const ppsched_schedule *lowered, const ppsched_config *c
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
     bool ends = run_plainly(&run, lowered, config, model);
-    ppsched_status status = ppsched_evaluate_transfers(&timeline, lowered, config, model, 0, &error);
-    assert_int_equal(ppsched_schedule_prove(lowered, model, NULL, 0, NULL, NULL), status);
+    ppsched_status status = ppsched_schedule_evaluate_transfers(&timeline, lowered, config, model, 0, &error);
+    assert_int_equal(ppsched_schedule_prove(NULL, 0, NULL, lowered, model, NULL), status);
     assert_int_equal(status, ends ? PPSCHED_OK : PPSCHED_ERROR_INVALID_SCHEDULE);
     *hung += !ends;
     if (!ends) {
@@ -322,7 +322,7 @@ static void test_every_model_equals_a_plain_run(void **state)
         ppsched_schedule *schedule = make_schedule(config, strategy);
         expect_ok(ppsched_config_set_placement(config, ppsched_schedule_placement(schedule), NULL, 0, NULL), NULL);
         ppsched_schedule *lowered = lower(schedule, config, 1 + (int32_t)random_below(&seed, 3), 0);
-        ppsched_schedule *other = trial % 2 == 0 ? shuffled(lowered, config, &seed) : ppsched_schedule_retain(lowered);
+        const ppsched_schedule *other = trial % 2 == 0 ? shuffled(lowered, config, &seed) : ppsched_schedule_retain(lowered);
         for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_NONE; order++)
             for (uint32_t bits = 0; bits < 8; bits++, runs++) {
                 ppsched_channel_model model = {.size = sizeof model,

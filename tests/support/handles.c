@@ -44,7 +44,8 @@ static void make_timelines(struct handles *handles)
     ppsched_error error;
     handles->timeline = make_timeline(handles->schedule, handles->config);
     handles->piped = make_timeline(handles->pipeline, handles->plain);
-    expect_ok(ppsched_evaluate_transfers(&handles->crossing, handles->lowered, handles->config, NULL, 0, &error), &error);
+    expect_ok(ppsched_schedule_evaluate_transfers(&handles->crossing, handles->lowered, handles->config, NULL, 0, &error),
+              &error);
 }
 
 static void make_builder(struct handles *handles)
@@ -174,7 +175,7 @@ void print_timeline(FILE *file, const ppsched_timeline *timeline)
         const double *latest = ppsched_timeline_latest_starts(timeline, d, NULL);
         for (size_t i = 0; i < count; i++)
             fprintf(file, "%a %a %a\n", spans[i].start, spans[i].end, latest != NULL ? latest[i] : -1);
-        if (ppsched_timeline_idle(timeline, d, &idle) == PPSCHED_OK)
+        if (ppsched_timeline_get_idle(&idle, timeline, d, NULL) == PPSCHED_OK)
             fprintf(file, "idle %a %a %a %a %a\n", idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer);
         fprintf(file, "busy %a peak %a at %a\n", device.busy, device.peak_memory, device.peak_time);
     }
@@ -184,7 +185,7 @@ void print_plan(FILE *file, const ppsched_plan *plan, int with_figures)
 {
     for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate own = {.size = sizeof own};
-        assert_int_equal(ppsched_plan_candidate(plan, i, &own), PPSCHED_OK);
+        assert_int_equal(ppsched_plan_get_candidate(&own, plan, i, NULL), PPSCHED_OK);
         fprintf(file, "candidate %s %u %u %u %d %a\n", own.strategy, own.stages, own.microbatches, own.group_size,
                 own.placement, own.memory_limit);
         if (with_figures)

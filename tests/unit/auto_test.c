@@ -70,11 +70,11 @@ static void test_choices(void **state)
     ppsched_option_info option = {.size = sizeof option};
     uint32_t strategy = 0;
     (void)state;
-    assert_int_equal(ppsched_strategy_find("auto", &strategy, NULL), PPSCHED_OK);
-    assert_int_equal(ppsched_strategy_option(strategy, 0, &option), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_find(&strategy, "auto", NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_get_option(&option, strategy, 0, NULL), PPSCHED_OK);
     assert_int_equal(option.choice_count, 5);
     assert_string_equal(option.choices[3], "v");
-    assert_int_equal(ppsched_strategy_option(strategy, 2, &option), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_get_option(&option, strategy, 2, NULL), PPSCHED_OK);
     assert_int_equal(option.choice_count, 0);
 }
 

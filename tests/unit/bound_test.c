@@ -9,7 +9,7 @@ static ppsched_bound bound_of(const ppsched_config *config, int32_t objective)
 {
     ppsched_bound bound = {.size = sizeof bound};
     ppsched_error error;
-    expect_ok(ppsched_lower_bound(&bound, config, objective, &error), &error);
+    expect_ok(ppsched_config_find_bound(&bound, config, objective, &error), &error);
     return bound;
 }
 
@@ -36,25 +36,25 @@ static void test_bad_arguments(void **state)
     ppsched_error error;
     (void)state;
     for (int32_t objective = -1; objective <= 3; objective += objective == 0 ? 3 : 1) {
-        assert_int_equal(ppsched_lower_bound(&bound, config, objective, &error), PPSCHED_ERROR_ARGUMENT);
+        assert_int_equal(ppsched_config_find_bound(&bound, config, objective, &error), PPSCHED_ERROR_ARGUMENT);
         assert_non_null(strstr(error.message, "there is no objective"));
     }
-    assert_int_equal(ppsched_lower_bound(NULL, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_lower_bound(&bound, NULL, PPSCHED_OBJECTIVE_SPAN, NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_config_find_bound(NULL, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_config_find_bound(&bound, NULL, PPSCHED_OBJECTIVE_SPAN, NULL), PPSCHED_ERROR_ARGUMENT);
     set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 3);
-    assert_int_equal(ppsched_lower_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_RANGE);
     set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1.7e308);
-    assert_int_equal(ppsched_lower_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_RANGE);
     assert_non_null(strstr(error.message, "too large"));
     bound.size = 0;
     set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 3);
-    assert_int_equal(ppsched_lower_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_STRUCT_SIZE);
+    assert_int_equal(ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_STRUCT_SIZE);
     assert_string_equal(error.message, "ppsched_bound: size is 0; set it to sizeof(ppsched_bound)");
     assert_true(bound.value == -7);
     ppsched_config_destroy(config);
     bound.size = sizeof bound;
     config = make_config(2, 3, 2);
-    assert_int_equal(ppsched_lower_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_REFUSED);
+    assert_int_equal(ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_REFUSED);
     ppsched_config_destroy(config);
 }
 

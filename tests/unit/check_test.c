@@ -42,18 +42,18 @@ static void expect_finding(const char *const *rows, uint32_t iterations, size_t 
     ppsched_error error;
     expect_ok(ppsched_config_set_iterations(config, iterations, &error), &error);
     ppsched_schedule *schedule = build(config, rows);
-    ppsched_status status = ppsched_check(schedule, findings, 8, &count, &error);
+    ppsched_status status = ppsched_schedule_check(findings, 8, &count, schedule, &error);
     assert_int_equal(status, wanted == NULL ? PPSCHED_OK : PPSCHED_ERROR_INVALID_SCHEDULE);
     if (count != wanted_count)
         fail_msg("%zu findings, first: %s", count, error.message);
     if (wanted != NULL) {
-        assert_int_equal(ppsched_finding_text(&findings[0], text, sizeof text, NULL), PPSCHED_OK);
+        assert_int_equal(ppsched_finding_write_text(text, sizeof text, NULL, &findings[0], NULL), PPSCHED_OK);
         assert_string_equal(text, wanted);
         assert_int_equal(findings[0].kind, kind);
         assert_int_equal(strncmp(error.message, wanted, strlen(wanted)), 0);
         assert_int_equal(error.device, findings[0].device);
         ppsched_timeline *timeline = NULL;
-        assert_int_equal(ppsched_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+        assert_int_equal(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
         assert_null(timeline);
         assert_int_equal(strncmp(error.message, wanted, strlen(wanted)), 0);
     }
@@ -161,7 +161,7 @@ static void test_pairs_are_checked(void **state)
     assert_int_equal(ppsched_builder_finish(&schedule, builder, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
     expect_ok(append(builder, 0, "0B0 0B1", &error), &error); /* the builder goes on where it was */
     expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
-    expect_ok(ppsched_check(schedule, NULL, 0, NULL, &error), &error);
+    expect_ok(ppsched_schedule_check(NULL, 0, NULL, schedule, &error), &error);
     char *text = queue_text(schedule, 0);
     assert_string_equal(text, "0F0 (0F1;0B0)OVERLAP_F_B 0B1");
     free(text);
@@ -199,13 +199,13 @@ static void test_findings_of_unknown_ops_have_no_words(void **state)
     char text[100];
     size_t needed = 0;
     (void)state;
-    assert_int_equal(ppsched_finding_text(&finding, text, sizeof text, &needed), PPSCHED_OK);
+    assert_int_equal(ppsched_finding_write_text(text, sizeof text, &needed, &finding, NULL), PPSCHED_OK);
     assert_string_equal(text, "device 0: 0F0 is missing");
     finding.other.kind = 77;
-    assert_int_equal(ppsched_finding_text(&finding, text, sizeof text, &needed), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_finding_write_text(text, sizeof text, &needed, &finding, NULL), PPSCHED_ERROR_ARGUMENT);
     finding.other.kind = 0;
     finding.op.kind = 77;
-    assert_int_equal(ppsched_finding_text(&finding, text, sizeof text, &needed), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_finding_write_text(text, sizeof text, &needed, &finding, NULL), PPSCHED_ERROR_ARGUMENT);
 }
 
 static void test_generator_callback(void **state)

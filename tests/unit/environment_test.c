@@ -77,7 +77,7 @@ static void test_a_line_a_call(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
     expect_ok(ppsched_schedule_generate(&schedule, config, "auto", &error), &error);
     expect_line(&log, "generated auto: 2 devices, 2 stages, 4 microbatches, 1 iterations");
-    expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
+    expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
     expect_line(&log, "evaluated auto: makespan 13, span 12, peak memory 3 on device 0");
     expect_ok(ppsched_timeline_update(timeline, config, &error), &error);
     expect_line(&log, "evaluated auto: makespan 13, span 12, peak memory 3 on device 0");
@@ -86,7 +86,7 @@ static void test_a_line_a_call(void **state)
     expect_line(&log, "lowered auto: 2 devices, 2 stages, 4 microbatches, 1 iterations");
     ppsched_schedule_release(schedule);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2.5);
-    expect_ok(ppsched_evaluate_transfers(&timeline, other, config, NULL, 0, &error), &error);
+    expect_ok(ppsched_schedule_evaluate_transfers(&timeline, other, config, NULL, 0, &error), &error);
     assert_int_equal(log.lines, 2);
     assert_int_equal(log.warnings, 1);
     assert_string_equal(log.line, "auto: device 0 needs 3 memory, over its limit 2.5");
@@ -96,7 +96,7 @@ static void test_a_line_a_call(void **state)
     expect_ok(ppsched_plan_create(&plan, config, &wanted, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     expect_line(&log, "ran a plan of 2 candidates, 1 of which fit");
-    expect_ok(ppsched_plan_timeline(&timeline, plan, 0, &error), &error);
+    expect_ok(ppsched_plan_create_timeline(&timeline, plan, 0, &error), &error);
     assert_int_equal(log.lines, 1);
     assert_non_null(strstr(log.line, "evaluated zb_auto: "));
     log = (struct log){0};

@@ -36,7 +36,7 @@ static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_
 static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t index)
 {
     ppsched_candidate candidate = {.size = sizeof candidate};
-    assert_int_equal(ppsched_plan_candidate(plan, index, &candidate), PPSCHED_OK);
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, index, NULL), PPSCHED_OK);
     return candidate;
 }
 
@@ -178,10 +178,10 @@ static void test_ranking_and_figures(void **state)
         assert_true(own.evaluated);
         if (own.status != PPSCHED_OK) {
             assert_non_null(own.reason);
-            assert_int_equal(ppsched_plan_timeline(&timeline, plan, i, &error), PPSCHED_ERROR_REFUSED);
+            assert_int_equal(ppsched_plan_create_timeline(&timeline, plan, i, &error), PPSCHED_ERROR_REFUSED);
             continue;
         }
-        expect_ok(ppsched_plan_config(&problem, plan, i, &error), &error);
+        expect_ok(ppsched_plan_create_config(&problem, plan, i, &error), &error);
         ppsched_schedule *schedule = make_schedule(problem, own.strategy);
         timeline = make_timeline(schedule, problem);
         ppsched_metrics metrics = metrics_of(timeline);
@@ -365,7 +365,7 @@ static void test_when_nothing_fits(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5);
     ppsched_plan *plan = make_plan(config, NULL);
     assert_false(candidate_of(plan, 0).fits);
-    expect_ok(ppsched_plan_least_limit(&limit, &index, plan, &error), &error);
+    expect_ok(ppsched_plan_find_least_limit(&limit, &index, plan, &error), &error);
     assert_true(limit == 1); /* one microbatch after the other */
     ppsched_plan_destroy(plan);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
@@ -396,7 +396,7 @@ static void test_least_limit_between(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 5.7142857142857144);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
     ppsched_plan *plan = make_plan(config, NULL);
-    expect_ok(ppsched_plan_least_limit(&limit, NULL, plan, &error), &error);
+    expect_ok(ppsched_plan_find_least_limit(&limit, NULL, plan, &error), &error);
     ppsched_plan_destroy(plan);
     assert_true(limit < 9.7);
     for (int i = 0; i < 2; i++) { /* it does, and a little less does not */
@@ -423,7 +423,7 @@ static void test_progress(void **state)
     double last = 0;
     const ppsched_plan_options none = {.size = sizeof none, .placements = 1 << PPSCHED_PLACEMENT_DEFAULT};
     (void)state;
-    expect_ok(ppsched_config_set_progress(config, stop_at_half, &last), NULL);
+    expect_ok(ppsched_config_set_progress(config, stop_at_half, &last, NULL), NULL);
     expect_ok(ppsched_plan_create(&plan, config, NULL, NULL), NULL);
     assert_int_equal(ppsched_plan_run(plan, NULL), PPSCHED_ERROR_CANCELLED);
     assert_true(last >= 0.5 && last < 0.6);
@@ -477,11 +477,11 @@ static void test_bad_input(void **state)
     }
     assert_int_equal(ppsched_plan_create(&plan, NULL, NULL, &error), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_plan_create(&plan, config, &(ppsched_plan_options){.size = 3}, &error), PPSCHED_ERROR_STRUCT_SIZE);
-    assert_int_equal(ppsched_plan_candidate(NULL, 0, &candidate), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, NULL, 0, NULL), PPSCHED_ERROR_ARGUMENT);
     plan = make_plan(config, NULL);
-    assert_int_equal(ppsched_plan_candidate(plan, ppsched_plan_count(plan), &candidate), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, ppsched_plan_count(plan), NULL), PPSCHED_ERROR_ARGUMENT);
     candidate.size = 0;
-    assert_int_equal(ppsched_plan_candidate(plan, 0, &candidate), PPSCHED_ERROR_STRUCT_SIZE);
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, 0, NULL), PPSCHED_ERROR_STRUCT_SIZE);
     assert_int_equal(ppsched_plan_evaluate(plan, 100000, &error), PPSCHED_ERROR_ARGUMENT);
     ppsched_plan_destroy(plan);
     ppsched_plan_destroy(NULL);

@@ -9,7 +9,7 @@
 static ppsched_strategy_info info_of(uint32_t strategy)
 {
     ppsched_strategy_info info = {.size = sizeof info};
-    assert_int_equal(ppsched_strategy_describe(strategy, &info), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_get_info(&info, strategy, NULL), PPSCHED_OK);
     return info;
 }
 
@@ -21,22 +21,22 @@ static void test_descriptors_are_complete(void **state)
         uint32_t found = 0;
         assert_true(strlen(info.summary) > 10 && strchr(info.summary, '\n') == NULL);
         assert_true(strlen(info.source) > 3);
-        assert_int_equal(ppsched_strategy_find(info.name, &found, NULL), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_find(&found, info.name, NULL), PPSCHED_OK);
         assert_int_equal(found, i);
         for (uint32_t a = 0; a < info.alias_count; a++) {
-            assert_int_equal(ppsched_strategy_find(info.aliases[a], &found, NULL), PPSCHED_OK);
+            assert_int_equal(ppsched_strategy_find(&found, info.aliases[a], NULL), PPSCHED_OK);
             assert_int_equal(found, i);
         }
         for (uint32_t o = 0; o < info.option_count; o++) {
             ppsched_option_info option = {.size = sizeof option};
-            assert_int_equal(ppsched_strategy_option(i, o, &option), PPSCHED_OK);
+            assert_int_equal(ppsched_strategy_get_option(&option, i, o, NULL), PPSCHED_OK);
             assert_true(option.minimum <= option.maximum);
             assert_true(strlen(option.name) > 0 && strlen(option.text) > 10 && strlen(option.default_text) > 0);
         }
-        assert_int_equal(ppsched_strategy_option(i, info.option_count, &(ppsched_option_info){.size = 8}),
+        assert_int_equal(ppsched_strategy_get_option(&(ppsched_option_info){.size = 8}, i, info.option_count, NULL),
                          PPSCHED_ERROR_ARGUMENT);
     }
-    assert_int_equal(ppsched_strategy_describe(ppsched_strategy_count(), &(ppsched_strategy_info){.size = 8}),
+    assert_int_equal(ppsched_strategy_get_info(&(ppsched_strategy_info){.size = 8}, ppsched_strategy_count(), NULL),
                      PPSCHED_ERROR_ARGUMENT);
 }
 
@@ -45,25 +45,25 @@ static void test_names(void **state)
     ppsched_error error;
     uint32_t found = 0;
     (void)state;
-    assert_int_equal(ppsched_strategy_find("INTERLEAVED-1F1B", &found, &error), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_find(&found, "INTERLEAVED-1F1B", &error), PPSCHED_OK);
     assert_string_equal(info_of(found).name, "interleaved_1f1b");
-    assert_int_equal(ppsched_strategy_find("gpip", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, "gpip", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_string_equal(error.message, "there is no strategy \"gpip\"; did you mean gpipe?");
-    assert_int_equal(ppsched_strategy_find("a\nb", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, "a\nb", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_non_null(strstr(error.message, "\"a?b\"; did you mean"));
     char longest[2000];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = '\0';
-    assert_int_equal(ppsched_strategy_find(longest, &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, longest, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_non_null(strstr(error.message, "xxx...\"; did you mean"));
-    assert_int_equal(ppsched_strategy_find("a\xFF\xC3\xA4\xC3", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, "a\xFF\xC3\xA4\xC3", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_non_null(strstr(error.message, "\"a?\xC3\xA4?\"; did you mean"));
     memset(longest, 'x', 63);
     memcpy(longest + 63, "\xC3\xA4\xC3\xA4", 5); /* a character of two bytes is not cut in two */
-    assert_int_equal(ppsched_strategy_find(longest, &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, longest, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_non_null(strstr(error.message, "x\xC3\xA4...\"; did you mean"));
-    assert_int_equal(ppsched_strategy_find("", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
-    assert_int_equal(ppsched_strategy_find(NULL, &found, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_strategy_find(&found, "", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, NULL, &error), PPSCHED_ERROR_ARGUMENT);
 }
 
 static void expect_status(const ppsched_config *config, const char *strategy, ppsched_status wanted, const char *part)

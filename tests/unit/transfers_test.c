@@ -11,14 +11,14 @@ static ppsched_timeline *timed(const ppsched_schedule *lowered, const ppsched_co
     ppsched_channel_model model = {.size = sizeof model, .order = order, .rendezvous = rendezvous, .blocking = blocking};
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
-    expect_ok(ppsched_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), &error);
+    expect_ok(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), &error);
     return timeline;
 }
 
 static ppsched_idle idle_of(const ppsched_timeline *timeline, uint32_t device)
 {
     ppsched_idle idle = {.size = sizeof idle};
-    assert_int_equal(ppsched_timeline_idle(timeline, device, &idle), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_idle(&idle, timeline, device, NULL), PPSCHED_OK);
     return idle;
 }
 
@@ -137,25 +137,28 @@ static void test_bad_input(void **state)
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &value, 1, &error), &error);
     assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, &value, 1, &error),
                      PPSCHED_ERROR_RANGE);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &model, 0, &error),
+                     PPSCHED_ERROR_ARGUMENT);
     model.order = 0;
     model.blocking = 2;
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), PPSCHED_ERROR_RANGE);
     model.size = 3;
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), PPSCHED_ERROR_STRUCT_SIZE);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, NULL, 2, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_evaluate_transfers(NULL, lowered, config, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, NULL, config, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, NULL, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, schedule, config, NULL, 0, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &model, 0, &error),
+                     PPSCHED_ERROR_STRUCT_SIZE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 2, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(NULL, lowered, config, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, NULL, config, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, NULL, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, schedule, config, NULL, 0, &error),
+                     PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_non_null(strstr(error.message, "receive"));
     value = 5e-324;
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &value, 1, &error), &error);
     set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 1e300);
-    assert_int_equal(ppsched_evaluate(&timeline, lowered, config, 0, &error), PPSCHED_ERROR_RANGE);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_schedule_evaluate(&timeline, lowered, config, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), PPSCHED_ERROR_RANGE);
     ppsched_config *other = make_config(3, 3, 2);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, other, NULL, 0, &error), PPSCHED_ERROR_MISMATCH);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, other, NULL, 0, &error), PPSCHED_ERROR_MISMATCH);
     assert_null(timeline);
     ppsched_config_destroy(other);
     ppsched_schedule_release(lowered);

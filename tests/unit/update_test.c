@@ -65,16 +65,16 @@ static void expect_same_device(const ppsched_timeline *a, const ppsched_timeline
     const ppsched_span *spans = ppsched_timeline_spans(a, device, &count);
     expect_same_bits(spans, ppsched_timeline_spans(b, device, NULL), count * sizeof *spans);
     assert_memory_equal(&metrics, &other_metrics, sizeof metrics);
-    assert_int_equal(ppsched_timeline_memory(a, device, points[0], 512, &count), PPSCHED_OK);
-    assert_int_equal(ppsched_timeline_memory(b, device, points[1], 512, &other_count), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_memory(points[0], 512, &count, a, device, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_memory(points[1], 512, &other_count, b, device, NULL), PPSCHED_OK);
     assert_int_equal(count, other_count);
     assert_memory_equal(points[0], points[1], count * sizeof points[0][0]);
     if (earliest_only)
         return;
     const double *latest = ppsched_timeline_latest_starts(a, device, &count);
     expect_same_bits(latest, ppsched_timeline_latest_starts(b, device, NULL), count * sizeof *latest);
-    assert_int_equal(ppsched_timeline_idle(a, device, &idle), PPSCHED_OK);
-    assert_int_equal(ppsched_timeline_idle(b, device, &other_idle), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_idle(&idle, a, device, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_idle(&other_idle, b, device, NULL), PPSCHED_OK);
     assert_memory_equal(&idle, &other_idle, sizeof idle);
 }
 
@@ -103,14 +103,15 @@ static void test_as_a_fresh_evaluation(void **state)
         if (schedule == NULL)
             continue;
         set_random_costs(config, &random, 0);
-        expect_ok(ppsched_evaluate(&timeline, schedule, config, flags | PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
+        expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, flags | PPSCHED_EVALUATE_FLAG_REUSABLE, &error),
+                  &error);
         for (int update = 0; update < 3; update++, updates++) {
             ppsched_timeline *fresh = NULL;
             set_random_costs(config, &random, update > 0);
             allocator.until_failure = 0;
             expect_ok(ppsched_timeline_update(timeline, config, &error), &error);
             allocator.until_failure = -1;
-            expect_ok(ppsched_evaluate(&fresh, schedule, config, flags, &error), &error);
+            expect_ok(ppsched_schedule_evaluate(&fresh, schedule, config, flags, &error), &error);
             expect_same(timeline, fresh, earliest_only);
             ppsched_timeline_destroy(fresh);
         }
@@ -131,7 +132,7 @@ static void test_errors_leave_it_as_it_was(void **state)
     ppsched_error error;
     (void)state;
     set_number(huge, PPSCHED_QUANTITY_FORWARD_TIMES, 1e308);
-    expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
+    expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
     assert_int_equal(ppsched_timeline_update(timeline, huge, &error), PPSCHED_ERROR_RANGE);
     expect_same(timeline, fresh, 0);
     assert_int_equal(ppsched_timeline_update(timeline, other, &error), PPSCHED_ERROR_MISMATCH);
@@ -159,8 +160,9 @@ static void test_not_with_transfers(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, NULL, PPSCHED_EVALUATE_FLAG_REUSABLE, &error),
-                     PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(
+        ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, PPSCHED_EVALUATE_FLAG_REUSABLE, &error),
+        PPSCHED_ERROR_ARGUMENT);
     assert_null(timeline);
     ppsched_schedule_release(lowered);
     ppsched_schedule_release(schedule);
