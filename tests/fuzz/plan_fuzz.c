@@ -117,6 +117,20 @@ static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t index)
     return candidate;
 }
 
+static ppsched_candidate ranked(const ppsched_plan *plan, size_t rank)
+{
+    ppsched_candidate candidate = candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
+    EXPECT(candidate.rank == rank);
+    return candidate;
+}
+
+/* No candidate has a rank before the plan has run. */
+static void expect_unranked(const ppsched_plan *plan)
+{
+    for (size_t i = 0; i < ppsched_plan_count(plan); i++)
+        EXPECT(candidate_of(plan, i).rank == PPSCHED_NONE && ppsched_plan_candidate_at_rank(plan, i) == SIZE_MAX);
+}
+
 static int group_of(const ppsched_candidate *candidate)
 {
     return candidate->fits ? 0 : candidate->status == PPSCHED_OK ? 1 : 2;
@@ -126,7 +140,7 @@ static void expect_ranked(const ppsched_plan *plan)
 {
     ppsched_candidate before = {0};
     for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
-        ppsched_candidate candidate = candidate_of(plan, i);
+        ppsched_candidate candidate = ranked(plan, i);
         int group = group_of(&candidate);
         EXPECT(candidate.evaluated == 1 && (candidate.reason != NULL) == (candidate.status == PPSCHED_ERROR_REFUSED));
         EXPECT(candidate.status == PPSCHED_OK || (candidate.status == PPSCHED_ERROR_REFUSED && candidate.reason[0] != '\0'));
@@ -139,6 +153,7 @@ static void expect_ranked(const ppsched_plan *plan)
         }
         before = candidate;
     }
+    EXPECT(ppsched_plan_candidate_at_rank(plan, ppsched_plan_count(plan)) == SIZE_MAX);
 }
 
 static void launch(const ppsched_schedule *schedule)
@@ -231,6 +246,8 @@ static ppsched_status run(ppsched_plan *plan, struct meter *meter, struct listen
     EXPECT((status == PPSCHED_ERROR_NO_MEMORY) == meter->has_failed);
     EXPECT((status == PPSCHED_ERROR_CANCELLED) == (listener->stop > 0 && listener->calls >= listener->stop));
     meter->has_failed = false;
+    if (status != PPSCHED_OK)
+        expect_unranked(plan);
     if (status == PPSCHED_ERROR_NO_MEMORY || status == PPSCHED_ERROR_CANCELLED) {
         *listener = (struct listener){.best = INFINITY};
         error = fresh_error();
@@ -258,7 +275,7 @@ static void run_plans(ppsched_plan *plan, ppsched_plan *again, struct meter *met
     EXPECT(same_candidates(plan, again));
     expect_ranked(plan);
     if (ppsched_plan_count(plan) > 0) {
-        expect_remade(plan, 0);
+        expect_remade(plan, ppsched_plan_candidate_at_rank(plan, 0));
         expect_remade(plan, take_u8(bytes) % ppsched_plan_count(plan));
     }
     if (take_u8(bytes) % 8 == 7)

@@ -89,6 +89,13 @@ static void fold_candidate(uint64_t *digest, const ppsched_plan *plan, size_t nu
                  11);
 }
 
+static uint32_t rank_of(const ppsched_plan *plan, size_t number)
+{
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    ppsched_plan_get_candidate(&candidate, plan, number, NULL);
+    return candidate.rank;
+}
+
 static void fold_plan(uint64_t *digest, const ppsched_config *config, const ppsched_plan_options *options)
 {
     ppsched_plan *plan = NULL;
@@ -101,12 +108,13 @@ static void fold_plan(uint64_t *digest, const ppsched_config *config, const ppsc
     fold_outcome(digest, ppsched_plan_run(plan, &error), &error);
     fold_integer(digest, ppsched_plan_count(plan));
     for (size_t i = 0; i < ppsched_plan_count(plan); i++)
-        fold_candidate(digest, plan, i);
-    if (fold_outcome(digest, ppsched_plan_create_timeline(&best, plan, 0, &error), &error))
+        fold_candidate(digest, plan, ppsched_plan_candidate_at_rank(plan, i));
+    if (fold_outcome(digest, ppsched_plan_create_timeline(&best, plan, ppsched_plan_candidate_at_rank(plan, 0), &error),
+                     &error))
         fold_timeline(digest, digest, best);
     if (fold_outcome(digest, ppsched_plan_find_least_limit(&limit, &candidate, plan, &error), &error)) {
         fold_number(digest, limit);
-        fold_integer(digest, candidate);
+        fold_integer(digest, rank_of(plan, candidate));
     }
     ppsched_timeline_destroy(best);
     ppsched_plan_destroy(plan);

@@ -96,7 +96,7 @@ static void test_a_line_a_call(void **state)
     expect_ok(ppsched_plan_create(&plan, config, &wanted, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     expect_line(&log, "ran a plan of 2 candidates, 1 of which fit");
-    expect_ok(ppsched_plan_create_timeline(&timeline, plan, 0, &error), &error);
+    expect_ok(ppsched_plan_create_timeline(&timeline, plan, ppsched_plan_candidate_at_rank(plan, 0), &error), &error);
     assert_int_equal(log.lines, 1);
     assert_non_null(strstr(log.line, "evaluated zb_auto: "));
     log = (struct log){0};

@@ -33,10 +33,18 @@ static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_
     return plan;
 }
 
-static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t index)
+static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t number)
 {
     ppsched_candidate candidate = {.size = sizeof candidate};
-    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, index, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, number, NULL), PPSCHED_OK);
+    return candidate;
+}
+
+/* The candidate of a rank. */
+static ppsched_candidate ranked(const ppsched_plan *plan, size_t rank)
+{
+    ppsched_candidate candidate = candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
+    assert_int_equal(candidate.rank, rank);
     return candidate;
 }
 
@@ -171,17 +179,18 @@ static void test_ranking_and_figures(void **state)
     size_t count = ppsched_plan_count(plan), fitting = 0;
     assert_true(count > 30);
     for (size_t i = 0; i < count; i++) {
-        ppsched_candidate own = candidate_of(plan, i);
+        ppsched_candidate own = ranked(plan, i);
         ppsched_config *problem = NULL;
         ppsched_timeline *timeline = NULL;
         ppsched_error error;
         assert_true(own.evaluated);
         if (own.status != PPSCHED_OK) {
             assert_non_null(own.reason);
-            assert_int_equal(ppsched_plan_create_timeline(&timeline, plan, i, &error), PPSCHED_ERROR_REFUSED);
+            assert_int_equal(ppsched_plan_create_timeline(&timeline, plan, ppsched_plan_candidate_at_rank(plan, i), &error),
+                             PPSCHED_ERROR_REFUSED);
             continue;
         }
-        expect_ok(ppsched_plan_create_config(&problem, plan, i, &error), &error);
+        expect_ok(ppsched_plan_create_config(&problem, plan, ppsched_plan_candidate_at_rank(plan, i), &error), &error);
         ppsched_schedule *schedule = make_schedule(problem, own.strategy);
         timeline = make_timeline(schedule, problem);
         ppsched_metrics metrics = metrics_of(timeline);
@@ -192,7 +201,7 @@ static void test_ranking_and_figures(void **state)
         assert_true(own.messages == (own.placement == PPSCHED_PLACEMENT_V ? 6u : own.stages - 1u) * 2u * 8u &&
                     own.bytes == 3.0 * (double)own.messages);
         if (i > 0 && own.fits) {
-            ppsched_candidate better = candidate_of(plan, i - 1);
+            ppsched_candidate better = ranked(plan, i - 1);
             assert_true(better.step_time < own.step_time * (1 + 1e-9));
             if (better.step_time == own.step_time)
                 assert_true(better.peak_memory <= own.peak_memory);
@@ -208,6 +217,60 @@ static void test_ranking_and_figures(void **state)
     ppsched_config_destroy(config);
 }
 
+static void expect_no_ranks(const ppsched_plan *plan)
+{
+    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+        assert_int_equal(candidate_of(plan, i).rank, PPSCHED_NONE);
+        assert_true(ppsched_plan_candidate_at_rank(plan, i) == SIZE_MAX);
+    }
+}
+
+static int32_t stop_at_the_end(void *user, double share, double best)
+{
+    (void)best;
+    return *(int *)user != 0 && share == 1;
+}
+
+/* What was numbered before the plan runs has that number afterwards, and a rank besides. */
+static void test_candidates_keep_their_numbers(void **state)
+{
+    ppsched_config *config = make_config(4, 8, 8);
+    ppsched_plan *plan = NULL;
+    ppsched_candidate before[100];
+    ppsched_error error;
+    int stops = 1, moved = 0;
+    (void)state;
+    expect_ok(ppsched_config_set_progress(config, stop_at_the_end, &stops, &error), &error);
+    expect_ok(ppsched_plan_create(&plan, config, NULL, &error), &error);
+    size_t count = ppsched_plan_count(plan);
+    assert_true(count > 10 && count <= 100);
+    for (size_t i = 0; i < count; i++)
+        before[i] = candidate_of(plan, i);
+    expect_no_ranks(plan);
+    assert_int_equal(ppsched_plan_run(plan, &error), PPSCHED_ERROR_CANCELLED);
+    expect_no_ranks(plan);
+    stops = 0;
+    for (int run = 0; run < 2; run++) {
+        expect_ok(ppsched_plan_run(plan, &error), &error);
+        for (size_t i = 0; i < count; i++) {
+            ppsched_candidate candidate = candidate_of(plan, i);
+            assert_true(candidate.strategy == before[i].strategy && candidate.stages == before[i].stages);
+            assert_true(candidate.group_size == before[i].group_size && candidate.placement == before[i].placement);
+            assert_int_equal(ppsched_plan_candidate_at_rank(plan, candidate.rank), i);
+            moved += candidate.rank != i;
+        }
+    }
+    assert_true(moved > 0);
+    assert_true(ppsched_plan_candidate_at_rank(plan, count) == SIZE_MAX);
+    assert_true(ppsched_plan_candidate_at_rank(plan, SIZE_MAX) == SIZE_MAX);
+    assert_true(ppsched_plan_candidate_at_rank(NULL, 0) == SIZE_MAX);
+    stops = 1; /* the ranks that there are stay */
+    assert_int_equal(ppsched_plan_run(plan, &error), PPSCHED_ERROR_CANCELLED);
+    assert_int_equal(ranked(plan, 0).rank, 0);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
 /* Steps that share one fill and drain may be shorter than any that flushes; each has the bound of its own kind. */
 static void test_bounds_without_a_flush(void **state)
 {
@@ -218,7 +281,7 @@ static void test_bounds_without_a_flush(void **state)
     (void)state;
     expect_ok(ppsched_config_set_iterations(config, 6, &error), &error);
     ppsched_plan *plan = make_plan(config, &options);
-    ppsched_candidate best = candidate_of(plan, 0), other = candidate_of(plan, 1);
+    ppsched_candidate best = ranked(plan, 0), other = ranked(plan, 1);
     assert_string_equal(best.strategy, "1f1b_no_flush");
     assert_true(best.bound == (3 + 6 * 12) / 6.0 && best.step_time >= best.bound && best.step_time < other.bound);
     assert_true(other.bound == 3 + 12 && other.step_time == (3 + 4) * 3);
@@ -240,7 +303,7 @@ static void test_maps(void **state)
     plan = make_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2);
     for (size_t i = 0; i < 2; i++) {
-        ppsched_candidate candidate = candidate_of(plan, i);
+        ppsched_candidate candidate = ranked(plan, i);
         assert_string_equal(candidate.strategy, "auto");
         assert_true(candidate.fits && candidate.placement == PPSCHED_PLACEMENT_MAP && candidate.stages == 5);
     }
@@ -248,8 +311,8 @@ static void test_maps(void **state)
     options = (ppsched_plan_options){.size = sizeof options, .strategies = strategies, .strategy_count = 2};
     plan = make_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2);
-    assert_string_equal(candidate_of(plan, 0).strategy, "auto");
-    assert_string_equal(candidate_of(plan, 1).reason, "1f1b: needs linear placement, not map");
+    assert_string_equal(ranked(plan, 0).strategy, "auto");
+    assert_string_equal(ranked(plan, 1).reason, "1f1b: needs linear placement, not map");
     ppsched_plan_destroy(plan);
     options.placements = 1u << PPSCHED_PLACEMENT_LINEAR;
     plan = make_plan(config, &options);
@@ -280,10 +343,10 @@ static void test_equal_excess(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.3);
     ppsched_plan *plan = make_plan(config, &options);
     for (size_t i = 0; i + 1 < ppsched_plan_count(plan); i++) {
-        ppsched_candidate a = candidate_of(plan, i), b = candidate_of(plan, i + 1);
+        ppsched_candidate a = ranked(plan, i), b = ranked(plan, i + 1);
         assert_true(a.excess < b.excess - 1e-9 || (a.excess < b.excess + 1e-9 && a.step_time <= b.step_time));
     }
-    assert_string_equal(candidate_of(plan, 0).strategy, "interleaved_zb");
+    assert_string_equal(ranked(plan, 0).strategy, "interleaved_zb");
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(config);
 }
@@ -303,7 +366,7 @@ static void test_bounds_that_are_reached(void **state)
             set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward / 10.0);
             ppsched_plan *plan = make_plan(config, &options);
             for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
-                ppsched_candidate candidate = candidate_of(plan, i);
+                ppsched_candidate candidate = ranked(plan, i);
                 assert_true(candidate.bound <= candidate.step_time);
                 reached += candidate.bound == candidate.step_time;
             }
@@ -335,7 +398,7 @@ static void test_what_varies(void **state)
     ppsched_plan *plan = make_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2 * 2 * 2 * 3 + 2 * 3);
     for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
-        ppsched_candidate own = candidate_of(plan, i);
+        ppsched_candidate own = ranked(plan, i);
         assert_true(own.memory_limit == 4 || own.memory_limit == 6 || own.memory_limit == 8);
         assert_true(own.status != PPSCHED_OK || own.step_time == own.span);
         assert_true(own.microbatches == 8 || own.microbatches == 16);
@@ -345,7 +408,7 @@ static void test_what_varies(void **state)
     plan = make_plan(config, &options);
     int has_auto = 0, has_search = 0;
     for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
-        ppsched_candidate own = candidate_of(plan, i);
+        ppsched_candidate own = ranked(plan, i);
         assert_int_equal(own.placement, PPSCHED_PLACEMENT_V);
         has_auto |= strcmp(own.strategy, "auto") == 0;
         has_search |= strcmp(own.strategy, "v_search") == 0;
@@ -364,17 +427,17 @@ static void test_when_nothing_fits(void **state)
     (void)state;
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5);
     ppsched_plan *plan = make_plan(config, NULL);
-    assert_false(candidate_of(plan, 0).fits);
+    assert_false(ranked(plan, 0).fits);
     expect_ok(ppsched_plan_find_least_limit(&limit, &index, plan, &error), &error);
     assert_true(limit == 1); /* one microbatch after the other */
     ppsched_plan_destroy(plan);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
     plan = make_plan(config, NULL);
-    assert_true(candidate_of(plan, 0).fits);
+    assert_true(ranked(plan, 0).fits);
     ppsched_plan_destroy(plan);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit * 0.999);
     plan = make_plan(config, NULL);
-    assert_false(candidate_of(plan, 0).fits);
+    assert_false(ranked(plan, 0).fits);
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(config);
 }
@@ -402,7 +465,7 @@ static void test_least_limit_between(void **state)
     for (int i = 0; i < 2; i++) { /* it does, and a little less does not */
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, i == 0 ? limit : limit * 0.999);
         plan = make_plan(config, NULL);
-        assert_int_equal(candidate_of(plan, 0).fits, i == 0);
+        assert_int_equal(ranked(plan, 0).fits, i == 0);
         ppsched_plan_destroy(plan);
     }
     ppsched_config_destroy(config);
@@ -496,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_backwards_of_ends),
         cmocka_unit_test(test_other_numbers_of_microbatches),
         cmocka_unit_test(test_ranking_and_figures),
+        cmocka_unit_test(test_candidates_keep_their_numbers),
         cmocka_unit_test(test_bounds_without_a_flush),
         cmocka_unit_test(test_maps),
         cmocka_unit_test(test_equal_excess),

@@ -297,6 +297,7 @@ static void read_plan(struct found *found, void *user, size_t number)
         ppsched_timeline *timeline = NULL;
         add_status(found, ppsched_plan_get_candidate(&candidate, plan, i, NULL), PPSCHED_OK);
         add_bytes(found, (const char *)&candidate.step_time, sizeof candidate.step_time);
+        add_bytes(found, (const char *)&candidate.rank, sizeof candidate.rank);
         add_status(found, ppsched_plan_create_timeline(&timeline, plan, i, NULL), candidate.status);
         if (timeline != NULL)
             add_export(found, ppsched_timeline_schedule(timeline), timeline, PPSCHED_FORMAT_JSON);
