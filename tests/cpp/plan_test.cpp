@@ -20,9 +20,10 @@ CASE(test_plan)
     Plan plan(config);
     CHECK(plan.size() > 30 && !plan.candidate(0).evaluated);
     plan.run();
-    const size_t number = best_of(plan);
+    const size_t number = plan.candidate_at_rank(0).value();
     const ppsched::Candidate best = plan.candidate(number);
-    CHECK(best.fits && best.step_time == best.makespan && best.bound <= best.step_time && best.peak_memory <= 5);
+    CHECK(best.rank == 0 && best.fits && best.step_time == best.makespan && best.bound <= best.step_time &&
+          best.peak_memory <= 5);
     const Config problem = plan.config(number);
     CHECK(problem.stages() == best.stages && problem.microbatches() == best.microbatches && !problem.progress());
     CHECK(Schedule::generate(problem, best.strategy).evaluate(problem).metrics().makespan == best.makespan);
