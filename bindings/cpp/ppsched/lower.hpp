@@ -53,10 +53,10 @@ inline std::vector<Edge> edges(const ppsched_schedule *schedule)
     return items_of<std::vector<Edge>>(ppsched_schedule_get_edges, schedule);
 }
 
-inline Buffers buffers(const ppsched_schedule *schedule, uint32_t device)
+inline Buffers buffers(const ppsched_schedule *schedule, uint32_t device, size_t op_count)
 {
-    Buffers buffers{0, {}};
-    buffers.ops = items_of<std::vector<OpBuffer>>(ppsched_schedule_get_buffers, &buffers.slots, schedule, device);
+    Buffers buffers{0, std::vector<OpBuffer>(op_count)};
+    call(ppsched_schedule_get_buffers, buffers.ops.data(), op_count, nullptr, &buffers.slots, schedule, device);
     return buffers;
 }
 

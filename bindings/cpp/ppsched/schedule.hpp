@@ -106,7 +106,7 @@ public:
 
     /* What this lowered schedule needs of its runtime. */
     [[nodiscard]] std::vector<Edge> edges() const { return detail::edges(get()); }
-    [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device); }
+    [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device, queue(device).size()); }
 
     /* Times the schedule; `flags` as in enum ppsched_evaluate_flag. */
     [[nodiscard]] Timeline evaluate(const Config &config, uint32_t flags = 0) const;
