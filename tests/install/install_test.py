@@ -66,7 +66,8 @@ class InstallTest(unittest.TestCase):
 
     def test_headers_are_complete(self):
         installed = {path.name for path in (self.prefix / "include" / "ppsched").iterdir()}
-        self.assertEqual(installed, {path.name for path in ROOT.glob("include/ppsched/*.h")} | {"ppsched.hpp"})
+        wanted = [*ROOT.glob("include/ppsched/*.h"), *ROOT.glob("bindings/cpp/ppsched/*.hpp")]
+        self.assertEqual(installed, {path.name for path in wanted})
 
     def test_python_modules_are_complete(self):
         package = next(self.prefix.rglob("ppsched/cli.py")).parent

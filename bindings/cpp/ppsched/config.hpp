@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Config, the problem. */
+#ifndef PPSCHED_CONFIG_HPP
+#define PPSCHED_CONFIG_HPP
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <ppsched/config.h>
+#include <ppsched/environment.h>
+
+#include <ppsched/detail.hpp>
+#include <ppsched/sized.hpp>
+#include <ppsched/view.hpp>
+
+namespace ppsched {
+
+using Environment = Sized<ppsched_environment>;
+using ModelEnd = ppsched_model_end;
+
+/* Called by a search now and then: the share of its work that is done, 0 to 1, and the objective of the best schedule so far
+ * (infinite: none yet). Returns whether to go on. It must not change the config. */
+using Progress = std::function<bool(double share, double best)>;
+
+/* Sizes, placement, costs, options of the strategy. A copy is one of its own, with the same progress callback. */
+class Config {
+public:
+    /* The environment's functions must not throw, and outlive all that is made from the config. */
+    Config(int64_t devices, int64_t stages, int64_t microbatches, const ppsched_environment *environment = nullptr)
+        : handle_(detail::make<ppsched_config>(ppsched_config_create, devices, stages, microbatches, environment))
+    {
+    }
+
+    /* Owns a config of the C API from now on. */
+    explicit Config(ppsched_config *taken) noexcept : handle_(taken) {}
+
+    Config(const Config &other)
+        : handle_(detail::make<ppsched_config>(ppsched_config_copy, other.get())), progress_(other.progress_)
+    {
+    }
+
+    Config(Config &&other) noexcept : handle_(std::move(other.handle_)), progress_(std::move(other.progress_)) {}
+
+    Config &operator=(Config other) noexcept
+    {
+        handle_.swap(other.handle_);
+        progress_.swap(other.progress_);
+        return *this;
+    }
+
+    /* For calls of the C API, which know nothing of the progress callback. */
+    ppsched_config *get() noexcept { return handle_.get(); }
+    const ppsched_config *get() const noexcept { return handle_.get(); }
+
+    uint32_t devices() const noexcept { return ppsched_config_devices(get()); }
+    uint32_t stages() const noexcept { return ppsched_config_stages(get()); }
+    uint32_t microbatches() const noexcept { return ppsched_config_microbatches(get()); }
+    uint32_t iterations() const noexcept { return ppsched_config_iterations(get()); }
+    ppsched_placement placement() const noexcept { return static_cast<ppsched_placement>(ppsched_config_placement(get())); }
+    const Progress &progress() const noexcept { return progress_; }
+
+    void set_iterations(int64_t iterations) { detail::call(ppsched_config_set_iterations, get(), iterations); }
+    void set_weight_versions(int64_t versions) { detail::call(ppsched_config_set_weight_versions, get(), versions); }
+    void set_placement(ppsched_placement placement) { place(placement, {}); }
+
+    /* The caller's own placement: a device for each stage. */
+    void set_placement(View<uint32_t> map) { place(PPSCHED_PLACEMENT_MAP, map); }
+    void set_placement(std::initializer_list<uint32_t> map) { place(PPSCHED_PLACEMENT_MAP, map); }
+
+    /* A list of numbers, or one number for all; an empty list goes back to the default. */
+    void set_values(ppsched_quantity quantity, View<double> values)
+    {
+        detail::call(ppsched_config_set_values, get(), static_cast<int32_t>(quantity), values.data(), values.size());
+    }
+
+    void set_values(ppsched_quantity quantity, std::initializer_list<double> values)
+    {
+        set_values(quantity, View<double>(values));
+    }
+
+    void set_values(ppsched_quantity quantity, double value) { set_values(quantity, View<double>(&value, 1)); }
+
+    /* The list as it was set, valid until it is set again; empty where the default holds. */
+    View<double> values(ppsched_quantity quantity) const &
+    {
+        size_t count = 0;
+        const double *values = ppsched_config_values(get(), static_cast<int32_t>(quantity), &count);
+        return {values, count};
+    }
+
+    View<double> values(ppsched_quantity quantity) const && = delete;
+
+    /* Options of the strategy; they are checked when it is asked for a schedule. */
+    void set_option(const std::string &name, const std::string &value)
+    {
+        set_option_text(name, detail::c_text("the option's value", value));
+    }
+
+    void set_option(const std::string &name, int64_t value) { set_option_text(name, std::to_string(value).c_str()); }
+    void clear_option(const std::string &name) { set_option_text(name, nullptr); }
+
+    /* What searches call, in the thread that generates; an empty function: nothing. */
+    void set_progress(Progress progress) noexcept { progress_.swap(progress); }
+
+    /* The same model in another number of stages: costs are summed or divided, but for what the ends have of their own. */
+    [[nodiscard]] Config with_stages(int64_t stages, const ModelEnd &embedding = {}, const ModelEnd &head = {}) const
+    {
+        return {detail::make<ppsched_config>(ppsched_config_with_stages, get(), stages, &embedding, &head), progress_};
+    }
+
+    /* The same batch in another number of microbatches. */
+    [[nodiscard]] Config with_microbatches(int64_t microbatches) const
+    {
+        return {detail::make<ppsched_config>(ppsched_config_with_microbatches, get(), microbatches), progress_};
+    }
+
+    /* Throws where the lists of numbers contradict each other. */
+    void validate() const { detail::call(ppsched_config_validate, get()); }
+
+private:
+    Config(ppsched_config *taken, const Progress &progress) : handle_(taken), progress_(progress) {}
+
+    void place(ppsched_placement placement, View<uint32_t> map)
+    {
+        detail::call(ppsched_config_set_placement, get(), static_cast<int32_t>(placement), map.data(), map.size());
+    }
+
+    void set_option_text(const std::string &name, const char *value)
+    {
+        detail::call(ppsched_config_set_option, get(), detail::c_text("the option's name", name), value);
+    }
+
+    std::unique_ptr<ppsched_config, detail::Destroy<ppsched_config_destroy>> handle_;
+    Progress progress_; /* set by each call that generates, in a copy of its own of the C config: threads may share this one */
+};
+
+namespace detail {
+
+/* What the C API gives back to a progress callback. It stays where it is while calls tell it. */
+struct Teller {
+    Progress progress;
+    Raised *raised; /* of the call under way; none: nothing is told */
+
+    static int32_t tell(void *user, double share, double best) noexcept
+    {
+        const Teller &own = *static_cast<Teller *>(user);
+        return own.raised == nullptr || own.raised->run([&] { return own.progress(share, best); }) ? 0 : 1;
+    }
+
+    /* A config that tells this one. */
+    Config copy_of(const Config &config)
+    {
+        Config copy(make<ppsched_config>(ppsched_config_copy, config.get()));
+        call(ppsched_config_set_progress, copy.get(), tell, this);
+        return copy;
+    }
+};
+
+} // namespace detail
+
+} // namespace ppsched
+
+#endif

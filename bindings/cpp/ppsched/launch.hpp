@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How training runtimes run a schedule. */
+#ifndef PPSCHED_LAUNCH_HPP
+#define PPSCHED_LAUNCH_HPP
+
+#include <ppsched/launch.h>
+
+#include <ppsched/sized.hpp>
+
+namespace ppsched {
+
+using LaunchOptions = Sized<ppsched_launch_options>;
+
+} // namespace ppsched
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sends and receives: lowered schedules, and what they need of their runtime. */
+#ifndef PPSCHED_LOWER_HPP
+#define PPSCHED_LOWER_HPP
+
+#include <string>
+#include <vector>
+
+#include <ppsched/channel.h>
+#include <ppsched/lower.h>
+#include <ppsched/traffic.h>
+
+#include <ppsched/detail.hpp>
+#include <ppsched/sized.hpp>
+
+namespace ppsched {
+
+using ChannelModel = Sized<ppsched_channel_model>;
+using LowerOptions = Sized<ppsched_lower_options>;
+using Edge = ppsched_edge;
+using OpBuffer = ppsched_op_buffer;
+using Wait = ppsched_wait;
+
+/* What Schedule::prove found. */
+struct Proof {
+    bool safe;
+    std::vector<Wait> circle; /* empty where it is safe, or a send or receive lacks its other end */
+    std::string text;         /* why it is not safe, in words */
+
+    explicit operator bool() const noexcept { return safe; }
+};
+
+/* What Schedule::buffers found: how many receive buffers a device needs, and what each op of its queue holds. */
+struct Buffers {
+    uint32_t slots;
+    std::vector<OpBuffer> ops;
+};
+
+namespace detail {
+
+inline Proof prove(const ppsched_schedule *schedule, const ChannelModel &model)
+{
+    Proof proof{false, {}, {}};
+    ppsched_error error;
+    proof.safe = report(proof.circle, error, ppsched_schedule_prove, schedule, &model) == PPSCHED_OK;
+    if (!proof.safe)
+        proof.text = error.message;
+    return proof;
+}
+
+inline std::vector<Edge> edges(const ppsched_schedule *schedule)
+{
+    return items_of<std::vector<Edge>>(ppsched_schedule_get_edges, schedule);
+}
+
+inline Buffers buffers(const ppsched_schedule *schedule, uint32_t device, size_t op_count)
+{
+    Buffers buffers{0, std::vector<OpBuffer>(op_count)};
+    call(ppsched_schedule_get_buffers, buffers.ops.data(), op_count, nullptr, &buffers.slots, schedule, device);
+    return buffers;
+}
+
+} // namespace detail
+
+} // namespace ppsched
+
+#endif

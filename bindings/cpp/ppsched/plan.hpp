@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plan, the candidates for a problem. */
+#ifndef PPSCHED_PLAN_HPP
+#define PPSCHED_PLAN_HPP
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ppsched/plan.h>
+
+#include <ppsched/config.hpp>
+#include <ppsched/detail.hpp>
+#include <ppsched/lower.hpp>
+#include <ppsched/sized.hpp>
+#include <ppsched/timeline.hpp>
+
+namespace ppsched {
+
+using Candidate = Sized<ppsched_candidate>;
+
+/* What may vary; see ppsched_plan_options. Empty lists, and what is left as it is here, are the defaults. */
+struct PlanOptions {
+    ppsched_objective objective = PPSCHED_OBJECTIVE_MAKESPAN;
+    std::vector<std::string> strategies;
+    std::vector<uint32_t> chunks, group_sizes, microbatches;
+    std::vector<double> memory_limits;
+    uint32_t placements = 0, effort = 0;
+    ppsched_lowering lowering = PPSCHED_LOWERING_NONE;
+    std::optional<ChannelModel> channel; /* without one transfers wait for nothing but their links */
+    ModelEnd embedding{}, head{};
+};
+
+/* What Plan::least_limit found: the least memory limit, one for all devices, and the candidate that it is enough for. */
+struct LeastLimit {
+    double limit;
+    size_t candidate;
+};
+
+/* The candidates for a problem, numbered from 0; once it has run each has a rank, too. Moved, not copied. */
+class Plan {
+public:
+    /* Lists them. Takes the config's progress callback over, for `run`. */
+    explicit Plan(const Config &config, const PlanOptions &options = {})
+        : teller_(config.progress() ? new detail::Teller{config.progress(), nullptr} : nullptr), handle_(list(config, options))
+    {
+    }
+
+    const ppsched_plan *get() const noexcept { return handle_.get(); }
+    size_t size() const noexcept { return ppsched_plan_count(get()); }
+
+    /* Evaluates one candidate, without telling its progress; several threads may, each another one. A refusal is kept. */
+    void evaluate(size_t candidate) { detail::call(ppsched_plan_evaluate, handle_.get(), candidate); }
+
+    /* Evaluates all that are not yet, and ranks them. It may be called again where it has thrown. */
+    void run();
+
+    /* The candidate of a rank, 0 being the best; nothing past the last, and until the plan has run. */
+    std::optional<size_t> candidate_at_rank(size_t rank) const noexcept
+    {
+        const size_t candidate = ppsched_plan_candidate_at_rank(get(), rank);
+        return candidate == SIZE_MAX ? std::nullopt : std::optional<size_t>(candidate);
+    }
+
+    /* What a candidate is, and once it is evaluated what it costs; texts are borrowed from the plan. */
+    Candidate candidate(size_t candidate) const &
+    {
+        return detail::record_of<Candidate>(ppsched_plan_get_candidate, get(), candidate);
+    }
+
+    Candidate candidate(size_t candidate) const && = delete;
+
+    /* A candidate's own problem, with the progress callback of the plan's. */
+    Config config(size_t candidate) const
+    {
+        Config config(detail::make<ppsched_config>(ppsched_plan_create_config, get(), candidate));
+        if (teller_)
+            config.set_progress(teller_->progress);
+        return config;
+    }
+
+    /* Makes a candidate's schedule again, timed as the plan did; it is in Timeline::schedule. Tells no progress. */
+    Timeline timeline(size_t candidate) const
+    {
+        return Timeline(detail::make<ppsched_timeline>(ppsched_plan_create_timeline, get(), candidate));
+    }
+
+    /* Under which memory limit a candidate fits, where none does. */
+    LeastLimit least_limit() const
+    {
+        LeastLimit least{};
+        detail::call(ppsched_plan_find_least_limit, &least.limit, &least.candidate, get());
+        return least;
+    }
+
+private:
+    ppsched_plan *list(const Config &config, const PlanOptions &options) const;
+
+    std::unique_ptr<detail::Teller> teller_; /* outlives the C plan; its place stays when this one is moved */
+    std::unique_ptr<ppsched_plan, detail::Destroy<ppsched_plan_destroy>> handle_;
+};
+
+inline void Plan::run()
+{
+    detail::Raised raised;
+    ppsched_error record;
+    if (teller_)
+        teller_->raised = &raised;
+    const ppsched_status status = ppsched_plan_run(handle_.get(), &record);
+    if (teller_)
+        teller_->raised = nullptr;
+    raised.rethrow();
+    detail::check(status, record);
+}
+
+inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options) const
+{
+    Sized<ppsched_plan_options> own;
+    std::vector<const char *> names;
+    for (const std::string &name : options.strategies)
+        names.push_back(detail::c_text("the strategy", name));
+    const auto give = [](const auto &values, auto &list, uint32_t &count) {
+        list = values.empty() ? nullptr : values.data();
+        count = static_cast<uint32_t>(values.size());
+    };
+    give(names, own.strategies, own.strategy_count);
+    give(options.chunks, own.chunks, own.chunk_count);
+    give(options.group_sizes, own.group_sizes, own.group_size_count);
+    give(options.microbatches, own.microbatches, own.microbatch_count);
+    give(options.memory_limits, own.memory_limits, own.memory_limit_count);
+    own.objective = options.objective;
+    own.placements = options.placements;
+    own.effort = options.effort;
+    own.lowering = options.lowering;
+    own.channel = options.channel ? &*options.channel : nullptr;
+    own.embedding = &options.embedding;
+    own.head = &options.head;
+
+    const ppsched_plan_options *given = &own;
+    if (!teller_)
+        return detail::make<ppsched_plan>(ppsched_plan_create, config.get(), given);
+    const Config told = teller_->copy_of(config);
+    return detail::make<ppsched_plan>(ppsched_plan_create, told.get(), given);
+}
+
+} // namespace ppsched
+
+#endif

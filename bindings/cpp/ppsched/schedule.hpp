@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Schedule: from strategies, generators and texts. */
+#ifndef PPSCHED_SCHEDULE_HPP
+#define PPSCHED_SCHEDULE_HPP
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ppsched/evaluate.h>
+#include <ppsched/import.h>
+#include <ppsched/schedule.h>
+#include <ppsched/strategy.h>
+
+#include <ppsched/check.hpp>
+#include <ppsched/config.hpp>
+#include <ppsched/detail.hpp>
+#include <ppsched/export.hpp>
+#include <ppsched/launch.hpp>
+#include <ppsched/lower.hpp>
+#include <ppsched/op.hpp>
+#include <ppsched/view.hpp>
+
+namespace ppsched {
+
+class Builder;
+class Timeline;
+
+/* Appends the ops of a schedule to the builder, which ends with the call. */
+using Generator = std::function<void(const Config &config, Builder &builder)>;
+
+/* For each device the queue of its ops. Immutable; copies share it. */
+class Schedule {
+public:
+    /* Builds a strategy's schedule; searches call the config's progress callback. */
+    static Schedule generate(const Config &config, const std::string &strategy);
+
+    /* Builds a schedule with the caller's generator, and checks it. */
+    static Schedule generate_with(const Config &config, const std::string &name, const Generator &generator);
+
+    /* Reads what export_to_string, or PyTorch, wrote: CSV or JSON. It is not checked here. */
+    static Schedule from_text(std::string_view text, ppsched_format format, const ppsched_environment *environment = nullptr)
+    {
+        return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_import, static_cast<int32_t>(format),
+                                                       text.data() != nullptr ? text.data() : "", text.size(), environment));
+    }
+
+    /* Owns one reference to a schedule of the C API from now on. */
+    explicit Schedule(const ppsched_schedule *taken) noexcept : handle_(taken) {}
+
+    Schedule(const Schedule &other) noexcept : handle_(ppsched_schedule_retain(other.handle_)) {}
+    Schedule(Schedule &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    ~Schedule() { ppsched_schedule_release(handle_); }
+
+    Schedule &operator=(Schedule other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+
+    const ppsched_schedule *get() const noexcept { return handle_; }
+
+    std::string name() const { return std::string(detail::view_text(ppsched_schedule_name(handle_))); }
+    uint32_t devices() const noexcept { return ppsched_schedule_devices(handle_); }
+    uint32_t stages() const noexcept { return ppsched_schedule_stages(handle_); }
+    uint32_t microbatches() const noexcept { return ppsched_schedule_microbatches(handle_); }
+    uint32_t iterations() const noexcept { return ppsched_schedule_iterations(handle_); }
+    bool flushes() const noexcept { return ppsched_schedule_flushes(handle_) != 0; }
+    uint32_t weight_versions() const noexcept { return ppsched_schedule_weight_versions(handle_); }
+    uint64_t op_count() const noexcept { return ppsched_schedule_op_count(handle_); }
+
+    ppsched_placement placement() const noexcept { return static_cast<ppsched_placement>(ppsched_schedule_placement(handle_)); }
+
+    /* Device that runs a stage for a microbatch; nothing out of range. */
+    std::optional<uint32_t> device_of(uint32_t stage, uint32_t microbatch = 0) const noexcept
+    {
+        const uint32_t device = ppsched_schedule_device_of(handle_, stage, microbatch);
+        return device == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(device);
+    }
+
+    /* One device's ops in the order in which they run: the library's memory, valid as long as a copy of the schedule. */
+    View<Op> queue(uint32_t device) const &
+    {
+        size_t count = 0;
+        const Op *ops = ppsched_queue_ops(ppsched_schedule_queue(handle_, known(device)), &count);
+        return {ops, count};
+    }
+
+    View<Op> queue(uint32_t device) const && = delete;
+
+    /* A lowered schedule; this one stays. Only PPSCHED_LOWERING_BY_TIME needs the config. */
+    [[nodiscard]] Schedule lower(const LowerOptions &options) const { return lower_with(options, nullptr); }
+    [[nodiscard]] Schedule lower(const LowerOptions &options, const Config &config) const
+    {
+        return lower_with(options, config.get());
+    }
+
+    /* What is wrong with the schedule; empty where it is complete and can be run. */
+    [[nodiscard]] std::vector<Finding> check() const { return detail::findings(get()); }
+
+    /* Whether this lowered schedule always comes to its end in the channel model. */
+    [[nodiscard]] Proof prove(const ChannelModel &model) const { return detail::prove(get(), model); }
+
+    /* What this lowered schedule needs of its runtime. */
+    [[nodiscard]] std::vector<Edge> edges() const { return detail::edges(get()); }
+    [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device, queue(device).size()); }
+
+    /* Times the schedule; `flags` as in enum ppsched_evaluate_flag. */
+    [[nodiscard]] Timeline evaluate(const Config &config, uint32_t flags = 0) const;
+
+    /* Times this lowered schedule with its transfers; without a model they wait for nothing but their links. */
+    [[nodiscard]] Timeline evaluate_transfers(const Config &config) const;
+    [[nodiscard]] Timeline evaluate_transfers(const Config &config, const ChannelModel &model) const;
+
+    /* The schedule without times, part by part or at once. Writer: WRITER where it says to stop. */
+    void export_to(const Writer &writer, ppsched_format format, const ExportOptions &options = {}) const
+    {
+        detail::export_to(get(), nullptr, writer, format, options);
+    }
+
+    std::string export_to_string(ppsched_format format, const ExportOptions &options = {}) const
+    {
+        return detail::export_to_string(get(), nullptr, format, options);
+    }
+
+    /* The arguments with which a runtime runs the schedule, in one line. */
+    std::string launch(ppsched_runtime runtime, const LaunchOptions &options = {}) const
+    {
+        return detail::text_of(ppsched_schedule_write_launch_arguments, get(), static_cast<int32_t>(runtime), &options);
+    }
+
+private:
+    friend class Timeline;
+
+    uint32_t known(uint32_t device) const
+    {
+        if (device >= devices())
+            throw Error(PPSCHED_ERROR_RANGE,
+                        "there is no device " + std::to_string(device) + "; there are " + std::to_string(devices()));
+        return device;
+    }
+
+    /* Calls a function that makes a schedule through its first argument and runs callbacks, which may throw. */
+    template <typename Function, typename... Arguments>
+    static Schedule make_under(const detail::Raised &raised, Function function, Arguments... arguments)
+    {
+        ppsched_schedule *out = nullptr;
+        ppsched_error record;
+        const ppsched_status status = function(&out, arguments..., &record);
+        Schedule made(out);
+        raised.rethrow();
+        detail::check(status, record);
+        return made;
+    }
+
+    Schedule lower_with(const LowerOptions &options, const ppsched_config *config) const
+    {
+        return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_lower, get(), config, &options));
+    }
+
+    const ppsched_schedule *handle_;
+};
+
+inline Schedule Schedule::generate(const Config &config, const std::string &strategy)
+{
+    const char *name = detail::c_text("the strategy", strategy);
+    if (!config.progress())
+        return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_generate, config.get(), name));
+
+    detail::Raised raised;
+    detail::Teller teller{config.progress(), &raised};
+    const Config told = teller.copy_of(config);
+    return make_under(raised, ppsched_schedule_generate, told.get(), name);
+}
+
+} // namespace ppsched
+
+/* The classes that a schedule's members take or make; they need it whole. */
+#include <ppsched/builder.hpp>
+#include <ppsched/timeline.hpp>
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The built-in strategies. */
+#ifndef PPSCHED_STRATEGY_HPP
+#define PPSCHED_STRATEGY_HPP
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ppsched/strategy.h>
+
+#include <ppsched/config.hpp>
+#include <ppsched/detail.hpp>
+#include <ppsched/sized.hpp>
+
+namespace ppsched {
+
+/* An option of a strategy: one of its choices, or where it has none an integer from minimum to maximum. All texts here are the
+ * library's static storage. */
+struct Option {
+    std::string_view name, default_text, text;
+    int64_t minimum, maximum;
+    std::vector<std::string_view> choices;
+};
+
+/* What a strategy is; see ppsched_strategy_info. */
+struct Strategy {
+    std::string_view name, summary, source;
+    std::vector<std::string_view> aliases;
+    ppsched_placement placement;
+    uint32_t chunks, weight_versions;
+    bool splits_backward, flushes, searches, searches_long, takes_group_size;
+    uint64_t most_memory; /* bytes that a search holds at once; 0 where no bound is known, and for a fixed rule */
+    std::vector<Option> options;
+};
+
+namespace detail {
+
+inline Option describe_option(uint32_t strategy, uint32_t number)
+{
+    const auto info = record_of<Sized<ppsched_option_info>>(ppsched_strategy_get_option, strategy, number);
+    return {view_text(info.name), view_text(info.default_text),
+            view_text(info.text), info.minimum,
+            info.maximum,         {info.choices, info.choices + info.choice_count}};
+}
+
+inline Strategy describe_strategy(uint32_t number)
+{
+    const auto info = record_of<Sized<ppsched_strategy_info>>(ppsched_strategy_get_info, number);
+    Strategy strategy{view_text(info.name),
+                      view_text(info.summary),
+                      view_text(info.source),
+                      {info.aliases, info.aliases + info.alias_count},
+                      static_cast<ppsched_placement>(info.placement),
+                      info.chunks,
+                      info.weight_versions,
+                      info.splits_backward != 0,
+                      info.flushes != 0,
+                      info.searches != 0,
+                      info.searches_long != 0,
+                      info.takes_group_size != 0,
+                      info.most_memory,
+                      {}};
+    for (uint32_t i = 0; i < info.option_count; i++)
+        strategy.options.push_back(describe_option(number, i));
+    return strategy;
+}
+
+} // namespace detail
+
+/* All built-in strategies. */
+inline std::vector<Strategy> strategies()
+{
+    std::vector<Strategy> all;
+    for (uint32_t i = 0; i < ppsched_strategy_count(); i++)
+        all.push_back(detail::describe_strategy(i));
+    return all;
+}
+
+/* The strategy with that name or alias; throws with the nearest name where there is none. */
+inline Strategy strategy_find(const std::string &name)
+{
+    return detail::describe_strategy(detail::record_of<uint32_t>(ppsched_strategy_find, detail::c_text("the strategy", name)));
+}
+
+/* Throws, as Schedule::generate would, where the strategy cannot serve the problem; builds nothing. */
+inline void strategy_fits(const std::string &name, const Config &config)
+{
+    detail::call(ppsched_strategy_fits, detail::c_text("the strategy", name), config.get());
+}
+
+} // namespace ppsched
+
+#endif

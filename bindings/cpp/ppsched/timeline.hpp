@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timeline: when each op runs, what that costs, and why. */
+#ifndef PPSCHED_TIMELINE_HPP
+#define PPSCHED_TIMELINE_HPP
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ppsched/evaluate.h>
+#include <ppsched/explain.h>
+
+#include <ppsched/detail.hpp>
+#include <ppsched/export.hpp>
+#include <ppsched/schedule.hpp>
+#include <ppsched/sized.hpp>
+#include <ppsched/view.hpp>
+
+namespace ppsched {
+
+using DeviceMetrics = Sized<ppsched_device_metrics>;
+using Idle = Sized<ppsched_idle>;
+using Metrics = Sized<ppsched_metrics>;
+using CriticalOp = ppsched_critical_op;
+using MemoryPoint = ppsched_memory_point;
+using Sensitivity = ppsched_sensitivity;
+using Span = ppsched_span;
+
+/* A schedule with times. Immutable but for update; moved, not copied. */
+class Timeline {
+public:
+    /* Owns a timeline of the C API from now on. */
+    explicit Timeline(ppsched_timeline *taken) noexcept
+        : handle_(taken), schedule_(ppsched_schedule_retain(ppsched_timeline_schedule(taken)))
+    {
+    }
+
+    const ppsched_timeline *get() const noexcept { return handle_.get(); }
+    const Schedule &schedule() const &noexcept { return schedule_; }
+    Schedule schedule() const &&noexcept { return schedule_; }
+
+    /* Start and end of each op of a device's queue. */
+    View<Span> spans(uint32_t device) const &
+    {
+        size_t count = 0;
+        const Span *spans = ppsched_timeline_spans(get(), schedule_.known(device), &count);
+        return {spans, count};
+    }
+
+    /* Latest start of each op that leaves the makespan as it is; empty with EARLIEST_ONLY, and with transfers. */
+    View<double> latest_starts(uint32_t device) const &
+    {
+        size_t count = 0;
+        const double *starts = ppsched_timeline_latest_starts(get(), schedule_.known(device), &count);
+        return {starts, count};
+    }
+
+    /* Times it anew with another config's costs, and allocates nothing. For a timeline made with PPSCHED_EVALUATE_FLAG_REUSABLE;
+     * views of it are invalid afterwards. */
+    void update(const Config &config) { detail::call(ppsched_timeline_update, handle_.get(), config.get()); }
+
+    View<Span> spans(uint32_t device) const && = delete;
+    View<double> latest_starts(uint32_t device) const && = delete;
+
+    Metrics metrics() const { return detail::record_of<Metrics>(ppsched_timeline_get_metrics, get()); }
+
+    DeviceMetrics device_metrics(uint32_t device) const
+    {
+        return detail::record_of<DeviceMetrics>(ppsched_timeline_get_device_metrics, get(), schedule_.known(device));
+    }
+
+    /* Why a device is idle. Not with EARLIEST_ONLY. */
+    Idle idle(uint32_t device) const
+    {
+        return detail::record_of<Idle>(ppsched_timeline_get_idle, get(), schedule_.known(device));
+    }
+
+    /* Memory of a device over time: its static memory at 0, then a point for each change. */
+    std::vector<MemoryPoint> memory(uint32_t device) const
+    {
+        return detail::items_of<std::vector<MemoryPoint>>(ppsched_timeline_get_memory, get(), schedule_.known(device));
+    }
+
+    /* The ops in a row that make the makespan as long as it is. Not with transfers. */
+    std::vector<CriticalOp> critical_path() const
+    {
+        return detail::items_of<std::vector<CriticalOp>>(ppsched_timeline_get_critical_path, get());
+    }
+
+    /* The least slack of the ops of each device, and of each stage. Not with EARLIEST_ONLY, nor with transfers. */
+    std::vector<double> slack_by_device() const
+    {
+        return detail::items_of<std::vector<double>>(ppsched_timeline_get_device_slack, get());
+    }
+
+    std::vector<double> slack_by_stage() const
+    {
+        return detail::items_of<std::vector<double>>(ppsched_timeline_get_stage_slack, get());
+    }
+
+    /* For each stage what the objective gains and loses where its ops of a kind (0: of all kinds) take longer or less. */
+    std::vector<Sensitivity> sensitivities(ppsched_objective objective = PPSCHED_OBJECTIVE_MAKESPAN, int32_t kind = 0) const
+    {
+        return detail::items_of<std::vector<Sensitivity>>(ppsched_timeline_get_sensitivities, get(),
+                                                          static_cast<int32_t>(objective), kind);
+    }
+
+    /* The schedule with its times. */
+    void export_to(const Writer &writer, ppsched_format format, const ExportOptions &options = {}) const
+    {
+        detail::export_to(schedule_.get(), get(), writer, format, options);
+    }
+
+    std::string export_to_string(ppsched_format format, const ExportOptions &options = {}) const
+    {
+        return detail::export_to_string(schedule_.get(), get(), format, options);
+    }
+
+private:
+    std::unique_ptr<ppsched_timeline, detail::Destroy<ppsched_timeline_destroy>> handle_;
+    Schedule schedule_;
+};
+
+inline Timeline Schedule::evaluate(const Config &config, uint32_t flags) const
+{
+    return Timeline(detail::make<ppsched_timeline>(ppsched_schedule_evaluate, get(), config.get(), flags));
+}
+
+inline Timeline Schedule::evaluate_transfers(const Config &config) const
+{
+    return Timeline(detail::make<ppsched_timeline>(ppsched_schedule_evaluate_transfers, get(), config.get(), nullptr, 0u));
+}
+
+inline Timeline Schedule::evaluate_transfers(const Config &config, const ChannelModel &model) const
+{
+    return Timeline(detail::make<ppsched_timeline>(ppsched_schedule_evaluate_transfers, get(), config.get(), &model, 0u));
+}
+
+} // namespace ppsched
+
+#endif

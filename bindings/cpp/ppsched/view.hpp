@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A row of values that others own. */
+#ifndef PPSCHED_VIEW_HPP
+#define PPSCHED_VIEW_HPP
+
+#include <stddef.h>
+
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+namespace ppsched {
+
+/* A row of values that others own: a queue's ops, a list of numbers, or an argument. Two words; copy it. */
+template <typename Value>
+class View {
+public:
+    using value_type = Value;
+    using const_iterator = const Value *;
+    using iterator = const_iterator;
+
+    constexpr View() noexcept = default;
+    constexpr View(const Value *data, size_t size) noexcept : data_(data), size_(size) {}
+
+    /* Of a vector, an array, or what else has its values in a row. */
+    template <typename Row, typename Pointer = decltype(std::data(std::declval<const Row &>())),
+              typename = std::enable_if_t<std::is_same_v<std::add_const_t<std::remove_pointer_t<Pointer>>, const Value>>>
+    constexpr View(const Row &row) noexcept : data_(std::data(row)), size_(std::size(row))
+    {
+    }
+
+    constexpr const Value *data() const noexcept { return data_; }
+    constexpr size_t size() const noexcept { return size_; }
+    constexpr bool empty() const noexcept { return size_ == 0; }
+    constexpr const Value *begin() const noexcept { return data_; }
+    constexpr const Value *end() const noexcept { return data_ + size_; }
+    constexpr const Value &operator[](size_t i) const noexcept { return data_[i]; } /* i < size() */
+
+private:
+    const Value *data_ = nullptr;
+    size_t size_ = 0;
+};
+
+} // namespace ppsched
+
+#endif

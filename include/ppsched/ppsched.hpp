@@ -1,1 +1,0 @@
-../../bindings/cpp/ppsched.hpp
