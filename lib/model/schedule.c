@@ -17,3 +17,11 @@ void ppi_schedule_release(ppsched_schedule *schedule)
     ppi_release(&host, schedule->queues);
     ppi_release(&host, schedule);
 }
+
+bool ppi_has_comm_ops(const ppsched_schedule *schedule)
+{
+    for (uint64_t i = 0; i < schedule->op_count; i++)
+        if (ppi_is_comm(&schedule->ops[i]))
+            return true;
+    return false;
+}
