@@ -89,7 +89,7 @@ static ppsched_status read_options(struct ppi_task *task, const struct ppi_strat
     return PPSCHED_OK;
 }
 
-/* The caller's choice of a placement, if he made one, must be the strategy's. */
+/* The caller's choice of a placement, if there is one, must be the strategy's. */
 static ppsched_status check_placement(const struct ppi_strategy *strategy, int32_t placement, const ppsched_config *config,
                                       ppsched_error *error)
 {
