@@ -60,10 +60,10 @@ static void write_sizes(struct ppi_writer *writer, const struct ppi_order_1f1b *
 static void write_table(struct ppi_writer *writer, const struct ppi_order_1f1b *order)
 {
     ppi_write_text(writer, ",\n \"schedule_table\": [");
-    for (uint64_t k = 0; k < ppi_visits_of(order); k++) {
-        struct ppi_visit visit = ppi_table_entry(order, k);
-        write_integer(writer, k > 0 ? ", [" : "[", visit.microbatch);
-        write_integer(writer, ", ", visit.chunk);
+    struct ppi_table table = ppi_table_start(order->chunks, order->microbatches, order->group_size);
+    for (uint64_t k = 0; k < ppi_visits_of(order); k++, ppi_table_advance(&table)) {
+        write_integer(writer, k > 0 ? ", [" : "[", table.microbatch);
+        write_integer(writer, ", ", table.chunk);
         ppi_write(writer, "]", 1);
     }
     ppi_write(writer, "]", 1);

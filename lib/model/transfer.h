@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes from one device to another: an activation to the next stage, a gradient to the stage before; and where in a schedule
- * its ops are.
+/* What goes from one device to another: an activation to the next stage, a gradient to the stage before. And where its ops are
+ * in a schedule.
  *
  * What stage s takes for microbatch m has the number 2 (s M + m), with M over all iterations, and 1 more where it is a
  * gradient. Between stages of one device it has a number too, but is no transfer. */
