@@ -21,18 +21,6 @@ struct trace {
     struct ppi_transfers transfers; /* empty without comm ops */
 };
 
-static void write_integer(struct ppi_writer *writer, const char *before, uint64_t value)
-{
-    ppi_write_text(writer, before);
-    ppi_write_integer(writer, (int64_t)value);
-}
-
-static void write_time(struct ppi_writer *writer, const char *before, double time)
-{
-    ppi_write_text(writer, before);
-    ppi_write_json_number(writer, time);
-}
-
 /* Devices come first, then for each its lanes of sends and of receives. */
 static uint64_t lane_track(const struct trace *trace, uint32_t device, bool send, uint32_t lane)
 {
@@ -43,13 +31,13 @@ static uint64_t lane_track(const struct trace *trace, uint32_t device, bool send
 static void write_track(const struct trace *trace, uint64_t track, uint32_t device, const char *what, uint32_t lane,
                         uint64_t sort_index)
 {
-    write_integer(trace->writer, ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
-    write_integer(trace->writer, ", \"args\": {\"name\": \"device ", device);
+    ppi_write_field(trace->writer, ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
+    ppi_write_field(trace->writer, ", \"args\": {\"name\": \"device ", device);
     ppi_write_text(trace->writer, what);
     if (lane > 0)
-        write_integer(trace->writer, " ", lane + 1);
-    write_integer(trace->writer, "\"}},\n{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
-    write_integer(trace->writer, ", \"args\": {\"sort_index\": ", sort_index);
+        ppi_write_field(trace->writer, " ", lane + 1);
+    ppi_write_field(trace->writer, "\"}},\n{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
+    ppi_write_field(trace->writer, ", \"args\": {\"sort_index\": ", sort_index);
     ppi_write_text(trace->writer, "}}");
 }
 
@@ -86,9 +74,9 @@ static void write_unit(const struct trace *trace, uint64_t track, const ppsched_
     ppi_write_text(writer, ",\n{\"name\": \"");
     ppi_write(writer, token, ppi_unit_token(token, unit));
     ppi_write_text(writer, ppi_is_compute(unit->kind) ? "\", \"cat\": \"compute\"" : "\", \"cat\": \"communication\"");
-    write_integer(writer, ", \"ph\": \"X\", \"pid\": 0, \"tid\": ", track);
-    write_time(writer, ", \"ts\": ", start);
-    write_time(writer, ", \"dur\": ", span->end * trace->scale - start);
+    ppi_write_field(writer, ", \"ph\": \"X\", \"pid\": 0, \"tid\": ", track);
+    ppi_write_figure(writer, ", \"ts\": ", start);
+    ppi_write_figure(writer, ", \"dur\": ", span->end * trace->scale - start);
     ppi_write_text(writer, ", \"args\": {");
     write_details(writer, unit);
     ppi_write_text(writer, "}}");
@@ -100,9 +88,9 @@ static void write_arrow_end(const struct trace *trace, uint64_t track, const pps
     ppi_write_text(trace->writer, ppi_goes_back(op->kind) ? ",\n{\"name\": \"gradient\"" : ",\n{\"name\": \"activation\"");
     ppi_write_text(trace->writer, ", \"cat\": \"transfer\", \"ph\": ");
     ppi_write_text(trace->writer, ppi_is_send(op->kind) ? "\"s\"" : "\"f\", \"bp\": \"e\"");
-    write_integer(trace->writer, ", \"id\": ", number);
-    write_integer(trace->writer, ", \"pid\": 0, \"tid\": ", track);
-    write_time(trace->writer, ", \"ts\": ", time * trace->scale);
+    ppi_write_field(trace->writer, ", \"id\": ", number);
+    ppi_write_field(trace->writer, ", \"pid\": 0, \"tid\": ", track);
+    ppi_write_figure(trace->writer, ", \"ts\": ", time * trace->scale);
     ppi_write_text(trace->writer, "}");
 }
 

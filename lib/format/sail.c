@@ -121,12 +121,6 @@ static void write_integer(struct ppi_writer *writer, const char *name, uint32_t 
         ppi_write_integer(writer, value);
 }
 
-static void write_time(struct ppi_writer *writer, const char *name, double time)
-{
-    ppi_write_text(writer, name);
-    ppi_write_json_number(writer, time);
-}
-
 /* What all nodes have. */
 static void write_start(struct ppi_writer *writer, uint32_t device, uint32_t devices, const ppsched_op *op,
                         const ppsched_span *span)
@@ -138,8 +132,8 @@ static void write_start(struct ppi_writer *writer, uint32_t device, uint32_t dev
     write_integer(writer, ", \"chunk\": ", op->stage / devices);
     write_integer(writer, ", \"seq_split_idx\": ", op->slice);
     write_integer(writer, ", \"layer_group_idx\": ", op->stage);
-    write_time(writer, ", \"start_time\": ", span->start);
-    write_time(writer, ", \"completion_time\": ", span->end);
+    ppi_write_figure(writer, ", \"start_time\": ", span->start);
+    ppi_write_figure(writer, ", \"completion_time\": ", span->end);
 }
 
 static void write_compute(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_op *op)

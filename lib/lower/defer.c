@@ -87,9 +87,7 @@ ppsched_status ppi_defer_receives(ppsched_builder *out, const ppsched_schedule *
     const struct ppi_host *host = &schedule->host;
     struct deferral deferral = {.schedule = schedule, .out = out};
     ppsched_status status = PPSCHED_OK;
-    size_t most = 0;
-    for (uint32_t d = 0; d < schedule->shape.devices; d++)
-        most = schedule->queues[d].count > most ? schedule->queues[d].count : most;
+    size_t most = ppi_longest_queue(schedule);
     deferral.held = ppi_allocate_zeroed(host, ppi_transfer_numbers(schedule), sizeof *deferral.held);
     deferral.received = ppi_allocate(host, most, sizeof *deferral.received);
     deferral.next = ppi_allocate(host, most, sizeof *deferral.next);

@@ -51,6 +51,9 @@ static inline size_t ppi_cell_of(const ppsched_schedule *schedule, const ppsched
     return (size_t)op->stage * ppi_total_microbatches(&schedule->shape) + op->microbatch;
 }
 
+/* Most ops of a device. */
+size_t ppi_longest_queue(const ppsched_schedule *schedule);
+
 /* Whether some op sends or receives. */
 bool ppi_has_comm_ops(const ppsched_schedule *schedule);
 

@@ -11,7 +11,7 @@
 #include "search/bound.h"
 
 /* Whether the ends fit their stages, which candidates with the stages that there are would not tell. */
-static ppsched_status check_ends(const ppsched_config *config, const ppsched_plan_options *options, ppsched_error *error)
+static ppsched_status fit_ends(const ppsched_config *config, const ppsched_plan_options *options, ppsched_error *error)
 {
     ppsched_config *same = NULL;
     if (options->embedding == NULL && options->head == NULL)
@@ -35,7 +35,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
         plan->embedding = *options->embedding;
     if (options->head != NULL)
         plan->head = *options->head;
-    ppsched_status status = check_ends(config, options, error);
+    ppsched_status status = fit_ends(config, options, error);
     if (status == PPSCHED_OK)
         status = ppi_config_copy(&plan->config, config, error);
     return status == PPSCHED_OK ? ppi_list_candidates(plan, options, error) : status;
