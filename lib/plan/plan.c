@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/recycler.h"
+#include "base/sort.h"
 #include "eval/timeline.h"
 #include "plan/restage.h"
 #include "search/bound.h"
@@ -98,26 +99,31 @@ static bool ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a
     return rounded(a->metrics.peak_memory) < rounded(b->metrics.peak_memory);
 }
 
-/* A merge sort, so that equal ones stay in order. */
+static bool goes_before(const void *plan, uint32_t a, uint32_t b)
+{
+    const struct ppi_candidate *candidates = ((const ppsched_plan *)plan)->candidates;
+    return ranks_before(plan, &candidates[a], &candidates[b]);
+}
+
+/* Equal ones stay in order. */
 static ppsched_status rank(ppsched_plan *plan, ppsched_error *error)
 {
-    struct ppi_candidate *in = plan->candidates, *out = ppi_allocate(&plan->host, plan->count, sizeof *out);
-    if (out == NULL)
+    struct ppi_candidate *ranked = ppi_allocate(&plan->host, plan->count, sizeof *ranked);
+    uint32_t *numbers = ppi_allocate(&plan->host, plan->count, 2 * sizeof *numbers);
+    if (ranked == NULL || numbers == NULL) {
+        ppi_release(&plan->host, numbers);
+        ppi_release(&plan->host, ranked);
         return ppi_fail_memory(error, "the ranking");
-    for (size_t width = 1; width < plan->count; width *= 2) {
-        for (size_t from = 0; from < plan->count; from += 2 * width) {
-            size_t middle = from + width < plan->count ? from + width : plan->count;
-            size_t to = middle + width < plan->count ? middle + width : plan->count;
-            for (size_t a = from, b = middle, k = from; k < to; k++)
-                out[k] = a == middle || (b < to && ranks_before(plan, &in[b], &in[a])) ? in[b++] : in[a++];
-        }
-        struct ppi_candidate *other = in;
-        in = out;
-        out = other;
     }
-    plan->candidates = in;
+    for (size_t i = 0; i < plan->count; i++)
+        numbers[i] = (uint32_t)i;
+    const uint32_t *sorted = ppi_sort(numbers, numbers + plan->count, plan->count, goes_before, plan);
+    for (size_t i = 0; i < plan->count; i++)
+        ranked[i] = plan->candidates[sorted[i]];
+    ppi_release(&plan->host, numbers);
+    ppi_release(&plan->host, plan->candidates);
+    plan->candidates = ranked;
     plan->capacity = plan->count;
-    ppi_release(&plan->host, out);
     return PPSCHED_OK;
 }
 
