@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check/check.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -54,14 +53,6 @@ ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *
     return status;
 }
 
-static void print(char *text, size_t capacity, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    ppi_format(text, capacity, format, arguments);
-    va_end(arguments);
-}
-
 static void token_of(char token[PPI_TOKEN_SIZE], const ppsched_op *op)
 {
     token[0] = '\0';
@@ -76,25 +67,26 @@ void ppi_finding_text(const ppsched_finding *f, char *text, size_t capacity)
     token_of(other, &f->other);
     switch (f->kind) {
     case PPSCHED_FINDING_KIND_MISSING:
-        print(text, capacity, "device %u: %s is missing", f->device, op);
+        ppi_print(text, capacity, "device %u: %s is missing", f->device, op);
         return;
     case PPSCHED_FINDING_KIND_DUPLICATE:
-        print(text, capacity, "device %u, position %u: %s repeats %s of position %u", f->device, f->position, op, other,
-              f->other_position);
+        ppi_print(text, capacity, "device %u, position %u: %s repeats %s of position %u", f->device, f->position, op, other,
+                  f->other_position);
         return;
     case PPSCHED_FINDING_KIND_MISPLACED:
-        print(text, capacity, "device %u, position %u: %s belongs to device %u", f->device, f->position, op, f->other_device);
+        ppi_print(text, capacity, "device %u, position %u: %s belongs to device %u", f->device, f->position, op,
+                  f->other_device);
         return;
     case PPSCHED_FINDING_KIND_CYCLE:
-        print(text, capacity, "deadlock: device %u waits at position %u (%s) for %s, which is at position %u of device %u",
-              f->device, f->position, op, other, f->other_position, f->other_device);
+        ppi_print(text, capacity, "deadlock: device %u waits at position %u (%s) for %s, which is at position %u of device %u",
+                  f->device, f->position, op, other, f->other_position, f->other_device);
         return;
     case PPSCHED_FINDING_KIND_BLOCKED:
-        print(text, capacity, "device %u waits at position %u (%s) for %s, which device %u never runs", f->device, f->position,
-              op, other, f->other_device);
+        ppi_print(text, capacity, "device %u waits at position %u (%s) for %s, which device %u never runs", f->device,
+                  f->position, op, other, f->other_device);
         return;
     default:
-        print(text, capacity, "unknown finding %d", f->kind);
+        ppi_print(text, capacity, "unknown finding %d", f->kind);
         return;
     }
 }

@@ -64,7 +64,7 @@ static void index_op(struct ppi_op_index *index, const ppsched_schedule *schedul
                      uint32_t position, struct ppi_findings *findings)
 {
     const ppsched_op *op = &queue->ops[position];
-    size_t cell = (size_t)op->stage * ppi_total_microbatches(&schedule->shape) + op->microbatch;
+    size_t cell = ppi_cell_of(schedule, op);
     uint32_t *slots = slots_for(index, op->kind), home = ppi_schedule_device_of(schedule, op);
     if (home != queue->device) {
         ppsched_finding finding = finding_at(PPSCHED_FINDING_KIND_MISPLACED, queue, position);

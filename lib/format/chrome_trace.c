@@ -3,7 +3,7 @@
  * device. Sends and receives have tracks of their own beside their device's, with an arrow (a flow) from each SEND to its RECV.
  * Format: "Trace Event Format" (Google, 2016). */
 #include "format/formats.h"
-#include "format/crossings.h"
+#include "model/transfer.h"
 
 /* Sends (or receives) of a device that are under way at once have a track each, up to so many. */
 enum { MOST_LANES = 16 };
@@ -18,20 +18,8 @@ struct trace {
     const ppsched_schedule *schedule;
     const ppsched_timeline *timeline;
     double scale;
-    struct ppi_crossings transfers; /* empty without comm ops */
+    struct ppi_transfers transfers; /* empty without comm ops */
 };
-
-static void write_integer(struct ppi_writer *writer, const char *before, uint64_t value)
-{
-    ppi_write_text(writer, before);
-    ppi_write_integer(writer, (int64_t)value);
-}
-
-static void write_time(struct ppi_writer *writer, const char *before, double time)
-{
-    ppi_write_text(writer, before);
-    ppi_write_json_number(writer, time);
-}
 
 /* Devices come first, then for each its lanes of sends and of receives. */
 static uint64_t lane_track(const struct trace *trace, uint32_t device, bool send, uint32_t lane)
@@ -43,19 +31,19 @@ static uint64_t lane_track(const struct trace *trace, uint32_t device, bool send
 static void write_track(const struct trace *trace, uint64_t track, uint32_t device, const char *what, uint32_t lane,
                         uint64_t sort_index)
 {
-    write_integer(trace->writer, ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
-    write_integer(trace->writer, ", \"args\": {\"name\": \"device ", device);
+    ppi_write_field(trace->writer, ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
+    ppi_write_field(trace->writer, ", \"args\": {\"name\": \"device ", device);
     ppi_write_text(trace->writer, what);
     if (lane > 0)
-        write_integer(trace->writer, " ", lane + 1);
-    write_integer(trace->writer, "\"}},\n{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
-    write_integer(trace->writer, ", \"args\": {\"sort_index\": ", sort_index);
+        ppi_write_field(trace->writer, " ", lane + 1);
+    ppi_write_field(trace->writer, "\"}},\n{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
+    ppi_write_field(trace->writer, ", \"args\": {\"sort_index\": ", sort_index);
     ppi_write_text(trace->writer, "}}");
 }
 
 static void write_devices(const struct trace *trace)
 {
-    uint64_t step = trace->transfers.all != NULL ? 1 + 2 * MOST_LANES : 1;
+    uint64_t step = trace->transfers.ops != NULL ? 1 + 2 * MOST_LANES : 1;
     ppi_write_text(trace->writer, "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 0, \"args\": {\"name\": ");
     ppi_write_json_string(trace->writer, trace->schedule->name);
     ppi_write_text(trace->writer, "}}");
@@ -86,35 +74,33 @@ static void write_unit(const struct trace *trace, uint64_t track, const ppsched_
     ppi_write_text(writer, ",\n{\"name\": \"");
     ppi_write(writer, token, ppi_unit_token(token, unit));
     ppi_write_text(writer, ppi_is_compute(unit->kind) ? "\", \"cat\": \"compute\"" : "\", \"cat\": \"communication\"");
-    write_integer(writer, ", \"ph\": \"X\", \"pid\": 0, \"tid\": ", track);
-    write_time(writer, ", \"ts\": ", start);
-    write_time(writer, ", \"dur\": ", span->end * trace->scale - start);
+    ppi_write_field(writer, ", \"ph\": \"X\", \"pid\": 0, \"tid\": ", track);
+    ppi_write_figure(writer, ", \"ts\": ", start);
+    ppi_write_figure(writer, ", \"dur\": ", span->end * trace->scale - start);
     ppi_write_text(writer, ", \"args\": {");
     write_details(writer, unit);
     ppi_write_text(writer, "}}");
 }
 
 /* An end of an arrow, in the event before it. */
-static void write_arrow_end(const struct trace *trace, uint64_t track, const ppsched_op *op, size_t number, double time)
+static void write_arrow_end(const struct trace *trace, uint64_t track, const ppsched_op *op, uint32_t number, double time)
 {
-    bool gradient = op->kind == PPSCHED_KIND_SEND_B || op->kind == PPSCHED_KIND_RECV_B;
-    ppi_write_text(trace->writer, gradient ? ",\n{\"name\": \"gradient\"" : ",\n{\"name\": \"activation\"");
+    ppi_write_text(trace->writer, ppi_goes_back(op->kind) ? ",\n{\"name\": \"gradient\"" : ",\n{\"name\": \"activation\"");
     ppi_write_text(trace->writer, ", \"cat\": \"transfer\", \"ph\": ");
     ppi_write_text(trace->writer, ppi_is_send(op->kind) ? "\"s\"" : "\"f\", \"bp\": \"e\"");
-    write_integer(trace->writer, ", \"id\": ", number);
-    write_integer(trace->writer, ", \"pid\": 0, \"tid\": ", track);
-    write_time(trace->writer, ", \"ts\": ", time * trace->scale);
+    ppi_write_field(trace->writer, ", \"id\": ", number);
+    ppi_write_field(trace->writer, ", \"pid\": 0, \"tid\": ", track);
+    ppi_write_figure(trace->writer, ", \"ts\": ", time * trace->scale);
     ppi_write_text(trace->writer, "}");
 }
 
 /* Where a receive is drawn: from when it stands ready and its data is sent, until that is there. */
-static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, ppsched_span span,
-                              const struct ppi_crossing *transfer)
+static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, ppsched_span span, ppsched_span sending)
 {
     const struct ppi_lane *lane = ppi_lane_of(&trace->timeline->costs, trace->schedule, op);
     double delay = op->kind == PPSCHED_KIND_RECV_F ? lane->forward_delay : lane->backward_delay;
-    double there = span.start < span.end ? span.end : transfer->sending.end + delay;
-    double start = span.start > transfer->sending.start ? span.start : transfer->sending.start;
+    double there = span.start < span.end ? span.end : sending.end + delay;
+    double start = span.start > sending.start ? span.start : sending.start;
     return (ppsched_span){start, there > start ? there : start};
 }
 
@@ -135,11 +121,11 @@ static uint32_t take_lane(struct lanes *lanes, ppsched_span *span)
 static void write_comm(const struct trace *trace, uint32_t device, const ppsched_op *op, ppsched_span span, struct lanes *lanes)
 {
     bool send = ppi_is_send(op->kind);
-    size_t number = ppi_crossing_of(&trace->transfers, op);
-    const struct ppi_crossing *transfer = number != SIZE_MAX ? &trace->transfers.all[number] : NULL;
-    bool paired = transfer != NULL && transfer->state == (PPI_CROSSING_SENT | PPI_CROSSING_RECEIVED);
+    uint32_t number = send ? ppi_output_of(trace->schedule, op) : ppi_input_of(trace->schedule, op);
+    const struct ppi_transfer_ops *ops = number != PPSCHED_NONE ? &trace->transfers.ops[number] : NULL;
+    bool paired = ops != NULL && ppi_is_paired(ops);
     if (paired && !send)
-        span = receiving(trace, op, span, transfer);
+        span = receiving(trace, op, span, trace->timeline->spans[ops->send]);
     double arrow = span.start;
     uint32_t lane = take_lane(lanes, &span);
     uint64_t track = lane_track(trace, device, send, lane);
@@ -170,7 +156,7 @@ static void write_device(const struct trace *trace, uint32_t device)
     const ppsched_span *spans = ppi_spans_of(trace->timeline, queue);
     struct lanes sends = {.used = 0}, receives = {.used = 0};
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
-        if (ppi_is_send(queue->ops[i].kind) || ppi_is_receive(queue->ops[i].kind))
+        if (ppi_is_comm(&queue->ops[i]))
             write_comm(trace, device, &queue->ops[i], spans[i], ppi_is_send(queue->ops[i].kind) ? &sends : &receives);
         else
             write_unit(trace, device, &queue->ops[i], &spans[i]);
@@ -184,8 +170,8 @@ static void write_device(const struct trace *trace, uint32_t device)
 static void write_trace(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                         const ppsched_export_options *options)
 {
-    struct trace trace = {writer, schedule, timeline, options->time_scale != 0 ? options->time_scale : 1, {.all = NULL}};
-    if (ppi_has_comm_ops(schedule) && ppi_crossings_make(&trace.transfers, schedule, timeline, NULL) != PPSCHED_OK) {
+    struct trace trace = {writer, schedule, timeline, options->time_scale != 0 ? options->time_scale : 1, {.ops = NULL}};
+    if (ppi_has_comm_ops(schedule) && ppi_transfers_find(&trace.transfers, schedule, NULL) != PPSCHED_OK) {
         writer->lacks = "the transfers";
         return;
     }
@@ -194,7 +180,7 @@ static void write_trace(struct ppi_writer *writer, const ppsched_schedule *sched
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         write_device(&trace, d);
     ppi_write_text(writer, "\n]}\n");
-    ppi_crossings_clear(&trace.transfers);
+    ppi_transfers_clear(&trace.transfers);
 }
 
 const struct ppi_format ppi_chrome_trace_format = {.name = "chrome trace", .needs_timeline = true, .write = write_trace};

@@ -6,7 +6,7 @@
  * 2m+2D-1-r, receives in the same step and sends in the next; microbatch m is in buffer m mod max(2, min(D-r, M)). */
 #include "base/error.h"
 #include "format/formats.h"
-#include "format/order_1f1b.h"
+#include "order/order_1f1b.h"
 
 static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *error)
 {

@@ -3,12 +3,6 @@
 #include "format/formats.h"
 #include "format/json_reader.h"
 
-static void write_field(struct ppi_writer *writer, const char *name, uint32_t value)
-{
-    ppi_write_text(writer, name);
-    ppi_write_integer(writer, value);
-}
-
 static void write_tokens(struct ppi_writer *writer, const ppsched_queue *queue)
 {
     char token[PPI_UNIT_TOKEN_SIZE];
@@ -37,7 +31,7 @@ static void write_queues(struct ppi_writer *writer, const ppsched_schedule *sche
     ppi_write_text(writer, ",\n \"queues\": [");
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         const ppsched_queue *queue = &schedule->queues[d];
-        write_field(writer, d > 0 ? ",\n  {\"device\": " : "\n  {\"device\": ", d);
+        ppi_write_field(writer, d > 0 ? ",\n  {\"device\": " : "\n  {\"device\": ", d);
         write_tokens(writer, queue);
         if (timeline != NULL) {
             write_times(writer, queue, ppi_spans_of(timeline, queue), false);
@@ -46,12 +40,6 @@ static void write_queues(struct ppi_writer *writer, const ppsched_schedule *sche
         ppi_write(writer, "}", 1);
     }
     ppi_write(writer, "]", 1);
-}
-
-static void write_figure(struct ppi_writer *writer, const char *name, double value)
-{
-    ppi_write_text(writer, name);
-    ppi_write_json_number(writer, value);
 }
 
 /* A figure of each device, at an offset of records of a size. */
@@ -93,11 +81,11 @@ static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeli
 static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *timeline)
 {
     const ppsched_metrics *metrics = &timeline->metrics;
-    write_figure(writer, ",\n \"metrics\": {\"makespan\": ", metrics->makespan);
-    write_figure(writer, ", \"span\": ", metrics->span);
-    write_figure(writer, ",\n  \"bubble\": {\"of_total\": ", metrics->bubble_of_total);
-    write_figure(writer, ", \"of_ideal\": ", metrics->bubble_of_ideal);
-    write_figure(writer, ", \"of_span\": ", metrics->bubble_of_span);
+    ppi_write_figure(writer, ",\n \"metrics\": {\"makespan\": ", metrics->makespan);
+    ppi_write_figure(writer, ", \"span\": ", metrics->span);
+    ppi_write_figure(writer, ",\n  \"bubble\": {\"of_total\": ", metrics->bubble_of_total);
+    ppi_write_figure(writer, ", \"of_ideal\": ", metrics->bubble_of_ideal);
+    ppi_write_figure(writer, ", \"of_span\": ", metrics->bubble_of_span);
     write_device_figure(writer, timeline, "},\n  \"busy\": [", offsetof(ppsched_device_metrics, busy));
     write_device_figure(writer, timeline, ",\n  \"idle\": [", offsetof(ppsched_device_metrics, idle));
     write_device_figure(writer, timeline, ",\n  \"peak_memory\": [", offsetof(ppsched_device_metrics, peak_memory));
@@ -110,11 +98,11 @@ static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *tim
 static void write_properties(struct ppi_writer *writer, const ppsched_schedule *schedule)
 {
     ppi_write_text(writer, schedule->flushes ? ",\n \"flushes\": true" : ",\n \"flushes\": false");
-    write_field(writer, ", \"weight_versions\": ", schedule->weight_versions);
+    ppi_write_field(writer, ", \"weight_versions\": ", schedule->weight_versions);
     if (schedule->placement.kind != PPSCHED_PLACEMENT_MAP)
         return;
     for (uint32_t s = 0; s < schedule->shape.stages; s++)
-        write_field(writer, s > 0 ? ", " : ", \"stage_devices\": [", schedule->placement.device_of[s]);
+        ppi_write_field(writer, s > 0 ? ", " : ", \"stage_devices\": [", schedule->placement.device_of[s]);
     ppi_write(writer, "]", 1);
 }
 
@@ -126,10 +114,10 @@ static void write_json(struct ppi_writer *writer, const ppsched_schedule *schedu
     ppi_write_json_string(writer, schedule->name);
     ppi_write_text(writer, ", \"placement\": ");
     ppi_write_json_string(writer, ppi_placement_name(schedule->placement.kind));
-    write_field(writer, ",\n \"devices\": ", schedule->shape.devices);
-    write_field(writer, ", \"stages\": ", schedule->shape.stages);
-    write_field(writer, ", \"microbatches\": ", schedule->shape.microbatches);
-    write_field(writer, ", \"iterations\": ", schedule->shape.iterations);
+    ppi_write_field(writer, ",\n \"devices\": ", schedule->shape.devices);
+    ppi_write_field(writer, ", \"stages\": ", schedule->shape.stages);
+    ppi_write_field(writer, ", \"microbatches\": ", schedule->shape.microbatches);
+    ppi_write_field(writer, ", \"iterations\": ", schedule->shape.iterations);
     write_queues(writer, schedule, timeline);
     if (timeline != NULL)
         write_metrics(writer, timeline);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON (RFC 8259), read from front to back: the caller says what he expects next. Nothing recurses. */
+/* JSON (RFC 8259), read from front to back: the caller says what comes next. Nothing recurses. */
 #ifndef PPSCHED_FORMAT_JSON_SCAN_H
 #define PPSCHED_FORMAT_JSON_SCAN_H
 

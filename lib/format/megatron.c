@@ -38,32 +38,26 @@ static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *erro
     return ppi_megatron_fits(schedule, &order, error);
 }
 
-static void write_integer(struct ppi_writer *writer, const char *before, uint64_t value)
-{
-    ppi_write_text(writer, before);
-    ppi_write_integer(writer, (int64_t)value);
-}
-
 static void write_sizes(struct ppi_writer *writer, const struct ppi_order_1f1b *order)
 {
-    write_integer(writer, ",\n \"arguments\": [\"--pipeline-model-parallel-size\", \"", order->devices);
+    ppi_write_field(writer, ",\n \"arguments\": [\"--pipeline-model-parallel-size\", \"", order->devices);
     if (order->chunks > 1) {
-        write_integer(writer, "\", \"--num-virtual-stages-per-pipeline-rank\", \"", order->chunks);
-        write_integer(writer, "\", \"--microbatch-group-size-per-virtual-pipeline-stage\", \"", order->group_size);
+        ppi_write_field(writer, "\", \"--num-virtual-stages-per-pipeline-rank\", \"", order->chunks);
+        ppi_write_field(writer, "\", \"--microbatch-group-size-per-virtual-pipeline-stage\", \"", order->group_size);
     }
-    write_integer(writer, "\"],\n \"pipeline_model_parallel_size\": ", order->devices);
-    write_integer(writer, ", \"num_model_chunks\": ", order->chunks);
-    write_integer(writer, ", \"num_microbatches\": ", order->microbatches);
-    write_integer(writer, ", \"microbatch_group_size_per_vp_stage\": ", order->group_size);
+    ppi_write_field(writer, "\"],\n \"pipeline_model_parallel_size\": ", order->devices);
+    ppi_write_field(writer, ", \"num_model_chunks\": ", order->chunks);
+    ppi_write_field(writer, ", \"num_microbatches\": ", order->microbatches);
+    ppi_write_field(writer, ", \"microbatch_group_size_per_vp_stage\": ", order->group_size);
 }
 
 static void write_table(struct ppi_writer *writer, const struct ppi_order_1f1b *order)
 {
     ppi_write_text(writer, ",\n \"schedule_table\": [");
-    for (uint64_t k = 0; k < ppi_visits_of(order); k++) {
-        struct ppi_visit visit = ppi_table_entry(order, k);
-        write_integer(writer, k > 0 ? ", [" : "[", visit.microbatch);
-        write_integer(writer, ", ", visit.chunk);
+    struct ppi_table table = ppi_table_start(order->chunks, order->microbatches, order->group_size);
+    for (uint64_t k = 0; k < ppi_visits_of(order); k++, ppi_table_advance(&table)) {
+        ppi_write_field(writer, k > 0 ? ", [" : "[", table.microbatch);
+        ppi_write_field(writer, ", ", table.chunk);
         ppi_write(writer, "]", 1);
     }
     ppi_write(writer, "]", 1);
@@ -73,7 +67,7 @@ static void write_warmups(struct ppi_writer *writer, const struct ppi_order_1f1b
 {
     ppi_write_text(writer, ",\n \"num_warmup_microbatches\": ");
     for (uint32_t d = 0; d < order->devices; d++)
-        write_integer(writer, d > 0 ? ", " : "[", ppi_warmup_of(order, d));
+        ppi_write_field(writer, d > 0 ? ", " : "[", ppi_warmup_of(order, d));
     ppi_write(writer, "]", 1);
 }
 

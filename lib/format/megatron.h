@@ -3,7 +3,7 @@
 #ifndef PPSCHED_FORMAT_MEGATRON_H
 #define PPSCHED_FORMAT_MEGATRON_H
 
-#include "format/order_1f1b.h"
+#include "order/order_1f1b.h"
 
 /* OK where the schedule is that order and Megatron-LM takes its sizes, else REFUSED. */
 ppsched_status ppi_megatron_fits(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order, ppsched_error *error);

@@ -4,7 +4,7 @@
  * a node without length, when what it moves is made. */
 #include "base/error.h"
 #include "format/formats.h"
-#include "format/crossings.h"
+#include "model/transfer.h"
 
 /* The runtime's name of a kind, or NULL. */
 static const char *type_of(uint8_t kind)
@@ -27,52 +27,41 @@ struct peers {
     uint32_t source, target;
 };
 
-static uint32_t other_device(const ppsched_schedule *schedule, const ppsched_op *op, int32_t step)
-{
-    int64_t stage = (int64_t)op->stage + step;
-    if (stage < 0 || stage >= schedule->shape.stages)
-        return PPSCHED_NONE;
-    uint32_t device = schedule->placement.device_of[stage];
-    return device != schedule->placement.device_of[op->stage] ? device : PPSCHED_NONE;
-}
-
 static struct peers peers_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    if (op->kind == PPSCHED_KIND_W)
-        return (struct peers){PPSCHED_NONE, PPSCHED_NONE};
-    bool back = op->kind != PPSCHED_KIND_F && op->kind != PPSCHED_KIND_SEND_F && op->kind != PPSCHED_KIND_RECV_F;
-    uint32_t before = other_device(schedule, op, -1), after = other_device(schedule, op, 1);
-    return back ? (struct peers){after, before} : (struct peers){before, after};
+    struct ppi_transfer transfer;
+    uint32_t source = ppi_transfer_in(schedule, op, &transfer) ? transfer.from : PPSCHED_NONE;
+    return (struct peers){source, ppi_transfer_out(schedule, op, &transfer) ? transfer.to : PPSCHED_NONE};
 }
 
 /* The schedule's transfers, and whether its ops must send and receive. */
 struct check {
     const ppsched_schedule *schedule;
-    struct ppi_crossings transfers;
+    struct ppi_transfers transfers;
     bool lowered;
 };
 
 static const char *fault_of_comm(const struct check *check, uint32_t device, const ppsched_op *op)
 {
-    struct peers peers = peers_of(check->schedule, op);
-    size_t number = ppi_crossing_of(&check->transfers, op);
+    bool send = ppi_is_send(op->kind);
+    struct ppi_transfer transfer;
     if (check->schedule->placement.device_of[op->stage] != device)
         return "is on a device that does not hold its stage";
-    if ((ppi_is_send(op->kind) ? peers.target : peers.source) == PPSCHED_NONE)
+    if (!(send ? ppi_transfer_out(check->schedule, op, &transfer) : ppi_transfer_in(check->schedule, op, &transfer)))
         return "does not cross devices";
-    return check->transfers.all[number].state != (PPI_CROSSING_SENT | PPI_CROSSING_RECEIVED) ? "is not one SEND with one RECV"
-                                                                                             : NULL;
+    return ppi_is_paired(&check->transfers.ops[transfer.number]) ? NULL : "is not one SEND with one RECV";
 }
 
 static const char *fault_of_compute(const struct check *check, const ppsched_op *op)
 {
-    size_t number = op->kind == PPSCHED_KIND_W ? SIZE_MAX : ppi_crossing_in(&check->transfers, op);
-    if (number == SIZE_MAX)
+    uint32_t input = ppi_input_of(check->schedule, op);
+    if (input == PPSCHED_NONE)
         return NULL;
-    const struct ppi_crossing *transfer = &check->transfers.all[number];
-    if (transfer->maker != 0 && transfer->maker != op->kind)
+    const struct ppi_transfer_ops *ops = &check->transfers.ops[input];
+    if (ops->producer < PPI_REPEATED && check->schedule->ops[ops->producer].kind != op->kind)
         return "follows the other kind of backward, which the runtime does not connect";
-    return check->lowered && transfer->state == 0 && peers_of(check->schedule, op).source != PPSCHED_NONE
+    bool is_moved = ops->send != PPSCHED_NONE || ops->receive != PPSCHED_NONE;
+    return check->lowered && !is_moved && peers_of(check->schedule, op).source != PPSCHED_NONE
                ? "has no SEND and RECV, others have"
                : NULL;
 }
@@ -116,10 +105,10 @@ static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *erro
     if (placement == PPSCHED_PLACEMENT_MAP || placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's runtime has linear, loop and v placement, not %s",
                         placement == PPSCHED_PLACEMENT_MAP ? "a map" : "bidirectional");
-    ppsched_status status = ppi_crossings_make(&check.transfers, schedule, NULL, error);
+    ppsched_status status = ppi_transfers_find(&check.transfers, schedule, error);
     if (status == PPSCHED_OK)
         status = check_ops(&check, error);
-    ppi_crossings_clear(&check.transfers);
+    ppi_transfers_clear(&check.transfers);
     return status;
 }
 
@@ -130,12 +119,6 @@ static void write_integer(struct ppi_writer *writer, const char *name, uint32_t 
         ppi_write_text(writer, "null");
     else
         ppi_write_integer(writer, value);
-}
-
-static void write_time(struct ppi_writer *writer, const char *name, double time)
-{
-    ppi_write_text(writer, name);
-    ppi_write_json_number(writer, time);
 }
 
 /* What all nodes have. */
@@ -149,8 +132,8 @@ static void write_start(struct ppi_writer *writer, uint32_t device, uint32_t dev
     write_integer(writer, ", \"chunk\": ", op->stage / devices);
     write_integer(writer, ", \"seq_split_idx\": ", op->slice);
     write_integer(writer, ", \"layer_group_idx\": ", op->stage);
-    write_time(writer, ", \"start_time\": ", span->start);
-    write_time(writer, ", \"completion_time\": ", span->end);
+    ppi_write_figure(writer, ", \"start_time\": ", span->start);
+    ppi_write_figure(writer, ", \"completion_time\": ", span->end);
 }
 
 static void write_compute(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_op *op)
@@ -163,7 +146,7 @@ static void write_compute(struct ppi_writer *writer, const ppsched_schedule *sch
 
 /* What comes from the rank before, round the ring, goes to NEXT and comes from PREV; with two ranks all of it does. */
 static void write_comm(struct ppi_writer *writer, const ppsched_schedule *schedule, uint32_t device, const ppsched_op *op,
-                       size_t number)
+                       uint32_t number)
 {
     bool send = ppi_is_send(op->kind);
     struct peers peers = peers_of(schedule, op);
@@ -172,10 +155,10 @@ static void write_comm(struct ppi_writer *writer, const ppsched_schedule *schedu
     ppi_write_text(writer, ", \"recv_peer_stage\": null, \"send_peer_stage\": null, \"comm_direction\": ");
     ppi_write_text(writer, send == upwards ? "\"NEXT\"" : "\"PREV\"");
     write_integer(writer, ", \"comm_peer_stage\": ", peer);
-    write_integer(writer, ", \"comm_pair_id\": ", (uint32_t)number);
+    write_integer(writer, ", \"comm_pair_id\": ", number);
 }
 
-static void write_rank(struct ppi_writer *writer, const ppsched_timeline *timeline, const struct ppi_crossings *transfers,
+static void write_rank(struct ppi_writer *writer, const ppsched_timeline *timeline, const struct ppi_transfers *transfers,
                        uint32_t device)
 {
     const ppsched_schedule *schedule = timeline->schedule;
@@ -188,8 +171,8 @@ static void write_rank(struct ppi_writer *writer, const ppsched_timeline *timeli
             write_start(writer, device, schedule->shape.devices, op, &spans[i]);
             write_compute(writer, schedule, op);
         } else {
-            size_t number = ppi_crossing_of(transfers, op);
-            double made = transfers->all[number].made;
+            uint32_t number = ppi_is_send(op->kind) ? ppi_output_of(schedule, op) : ppi_input_of(schedule, op);
+            double made = timeline->spans[transfers->ops[number].producer].end;
             write_start(writer, device, schedule->shape.devices, op, &(ppsched_span){made, made});
             write_comm(writer, schedule, device, op, number);
         }
@@ -200,9 +183,9 @@ static void write_rank(struct ppi_writer *writer, const ppsched_timeline *timeli
 static void write_sail(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                        const ppsched_export_options *options)
 {
-    struct ppi_crossings transfers = {.all = NULL};
+    struct ppi_transfers transfers = {.ops = NULL};
     (void)options;
-    if (ppi_has_comm_ops(schedule) && ppi_crossings_make(&transfers, schedule, timeline, NULL) != PPSCHED_OK) {
+    if (ppi_has_comm_ops(schedule) && ppi_transfers_find(&transfers, schedule, NULL) != PPSCHED_OK) {
         writer->lacks = "the transfers";
         return;
     }
@@ -212,7 +195,7 @@ static void write_sail(struct ppi_writer *writer, const ppsched_schedule *schedu
         ppi_write(writer, "]", 1);
     }
     ppi_write_text(writer, "]\n");
-    ppi_crossings_clear(&transfers);
+    ppi_transfers_clear(&transfers);
 }
 
 const struct ppi_format ppi_sail_format = {.name = "sail", .needs_timeline = true, .fits = fits, .write = write_sail};

@@ -99,3 +99,15 @@ void ppi_write_json_number(struct ppi_writer *writer, double value)
     else
         ppi_write_text(writer, "null");
 }
+
+void ppi_write_field(struct ppi_writer *writer, const char *before, int64_t value)
+{
+    ppi_write_text(writer, before);
+    ppi_write_integer(writer, value);
+}
+
+void ppi_write_figure(struct ppi_writer *writer, const char *before, double value)
+{
+    ppi_write_text(writer, before);
+    ppi_write_json_number(writer, value);
+}

@@ -37,4 +37,8 @@ void ppi_write_json_string(struct ppi_writer *writer, const char *text);
 /* A JSON number; null for what JSON has no number for. */
 void ppi_write_json_number(struct ppi_writer *writer, double value);
 
+/* A text, the name of a field as a rule, and behind it an integer, or a JSON number. */
+void ppi_write_field(struct ppi_writer *writer, const char *before, int64_t value);
+void ppi_write_figure(struct ppi_writer *writer, const char *before, double value);
+
 #endif

@@ -5,7 +5,7 @@
 
 #include <ppsched/launch.h>
 
-#include "format/order_1f1b.h"
+#include "order/order_1f1b.h"
 #include "launch/line.h"
 #include "launch/torch_class.h"
 

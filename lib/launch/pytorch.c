@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "format/formats.h"
 #include "launch/launch.h"
-#include "lower/wiring.h"
+#include "lower/channels.h"
 
 /* Where the caller names none. */
 static const char csv_file[] = "schedule.csv";
@@ -25,11 +25,11 @@ static ppsched_status check_rows(const ppsched_schedule *schedule, ppsched_error
 static ppsched_status check_transfers(const ppsched_schedule *schedule, ppsched_error *error)
 {
     static const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_NONE};
-    struct ppi_wiring wiring;
+    struct ppi_channels channels;
     ppsched_error reason;
-    ppsched_status status = ppi_wiring_make(&wiring, schedule, &model, &reason);
+    ppsched_status status = ppi_channels_make(&channels, schedule, &model, &reason);
     if (status == PPSCHED_OK)
-        ppi_wiring_clear(&wiring);
+        ppi_channels_clear(&channels);
     else if (status == PPSCHED_ERROR_NO_MEMORY)
         ppi_fail_memory(error, "the transfers");
     else

@@ -6,46 +6,26 @@
 #include "base/error.h"
 #include "format/formats.h"
 #include "launch/launch.h"
+#include "order/held.h"
+#include "strategy/descriptors.h"
 
 struct ppi_sail_kind {
-    const char *strategy; /* name of the schedule; NULL: it goes by the order */
-    uint32_t chunks;
-    int32_t placement;
-    uint32_t (*holds)(uint32_t devices); /* stage passes from F to W that it may hold on a device; NULL: the flags limit that */
+    const struct ppi_strategy *strategy; /* that makes schedules of that kind; NULL: it goes by the order */
+    uint32_t part;                       /* its V schedule has one part-th of 1F1B's memory; 0: the flags limit that */
     const char *flags;
     const char *number; /* flag with a number, or NULL */
 };
 
-static uint32_t holds_zb(uint32_t devices)
-{
-    return 2 * devices;
-}
-
-static uint32_t holds_half(uint32_t devices)
-{
-    return 2 * ((devices + 2) / 2);
-}
-
-static uint32_t holds_min(uint32_t devices)
-{
-    return 2 * ((devices + 4) / 3);
-}
-
-#define ZERO_BUBBLE 1, PPSCHED_PLACEMENT_LINEAR, NULL, "--enable-zero-bubble", "--zero-bubble-max-pending-backward"
+#define ZERO_BUBBLE 0, "--enable-zero-bubble", "--zero-bubble-max-pending-backward"
 #define V_SCHEDULE "--zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup "
 
 static const struct ppi_sail_kind kind_1f1b = {.flags = "--enable-zb-runtime"};
 static const struct ppi_sail_kind kind_interleaved = {.flags = "--enable-zb-runtime", .number = "--interleave-group-size"};
 
 static const struct ppi_sail_kind kinds[] = {
-    {"zb_h1", ZERO_BUBBLE},
-    {"zb_h2", ZERO_BUBBLE},
-    {"zb_auto", ZERO_BUBBLE},
-    {"zbv", 2, PPSCHED_PLACEMENT_V, holds_zb, V_SCHEDULE "zb"},
-    {"zbv_auto", 2, PPSCHED_PLACEMENT_V, holds_zb, V_SCHEDULE "zb"},
-    {"v_half", 2, PPSCHED_PLACEMENT_V, holds_half, V_SCHEDULE "half"},
-    {"v_min", 2, PPSCHED_PLACEMENT_V, holds_min, V_SCHEDULE "min"},
-    {"v_1f1b", 2, PPSCHED_PLACEMENT_V, NULL, "--enable-1f1b-v"},
+    {&ppi_zb_h1, ZERO_BUBBLE},         {&ppi_zb_h2, ZERO_BUBBLE},           {&ppi_zb_auto, ZERO_BUBBLE},
+    {&ppi_zbv, 1, V_SCHEDULE "zb"},    {&ppi_zbv_auto, 1, V_SCHEDULE "zb"}, {&ppi_v_half, 2, V_SCHEDULE "half"},
+    {&ppi_v_min, 3, V_SCHEDULE "min"}, {&ppi_v_1f1b, 0, "--enable-1f1b-v"},
 };
 
 /* Most stage passes between their F and their backward on a device; with `weights`, and their weight gradient. */
@@ -64,27 +44,33 @@ static uint32_t most_held(const ppsched_schedule *schedule, bool weights)
     return most;
 }
 
-/* 1F1B, or interleaved in groups that the runtime takes: it cuts them down to D. */
-static const struct ppi_sail_kind *kind_of_order(struct ppi_launch *launch)
+/* 1F1B, or interleaved in groups that the runtime takes: it cuts them down to D. `*out` is NULL where it is neither. */
+static ppsched_status kind_of_order(const struct ppi_sail_kind **out, struct ppi_launch *launch, ppsched_error *error)
 {
+    ppsched_error reason;
     launch->order = ppi_order_of(launch->schedule);
-    if (ppi_has_order(launch->schedule, &launch->order, "sail-sg", NULL) != PPSCHED_OK)
-        return NULL;
-    if (launch->order.chunks == 1)
-        return &kind_1f1b;
-    return launch->order.group_size <= launch->order.devices ? &kind_interleaved : NULL;
+    ppsched_status status = ppi_has_order(launch->schedule, &launch->order, "sail-sg", &reason);
+    *out = NULL;
+    if (status == PPSCHED_ERROR_NO_MEMORY)
+        return ppi_fail_memory(error, "the kind of order");
+    if (status == PPSCHED_OK && launch->order.chunks == 1)
+        *out = &kind_1f1b;
+    else if (status == PPSCHED_OK && launch->order.group_size <= launch->order.devices)
+        *out = &kind_interleaved;
+    return PPSCHED_OK;
 }
 
-static bool is_of_kind(const ppsched_schedule *schedule, const struct ppi_sail_kind *kind)
+static bool is_of_kind(const ppsched_schedule *schedule, const struct ppi_strategy *strategy)
 {
-    return strcmp(kind->strategy, schedule->name) == 0 && schedule->shape.stages == kind->chunks * schedule->shape.devices &&
-           ppi_is_placed(schedule, kind->placement) && ppi_only_computes(schedule);
+    return strcmp(strategy->name, schedule->name) == 0 &&
+           schedule->shape.stages == strategy->chunks * schedule->shape.devices &&
+           ppi_is_placed(schedule, strategy->placement) && ppi_only_computes(schedule);
 }
 
 static const struct ppi_sail_kind *kind_of_name(const ppsched_schedule *schedule)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (is_of_kind(schedule, &kinds[i]))
+        if (is_of_kind(schedule, kinds[i].strategy))
             return &kinds[i];
     return NULL;
 }
@@ -100,11 +86,11 @@ static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, 
 
 static ppsched_status check_memory(const ppsched_schedule *schedule, const struct ppi_sail_kind *kind, ppsched_error *error)
 {
-    uint32_t passes = kind->chunks * schedule->shape.microbatches;
     ppsched_error why;
-    if (kind->holds == NULL)
+    if (kind->part == 0)
         return PPSCHED_OK;
-    uint32_t theirs = kind->holds(schedule->shape.devices), ours = most_held(schedule, true);
+    uint32_t passes = kind->strategy->chunks * schedule->shape.microbatches;
+    uint32_t theirs = ppi_v_held(schedule->shape.devices, kind->part), ours = most_held(schedule, true);
     theirs = theirs < passes ? theirs : passes;
     if (ours >= theirs)
         return PPSCHED_OK;
@@ -119,7 +105,10 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     const ppsched_schedule *schedule = launch->schedule;
     if (schedule->shape.devices == 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's runtime has no pipeline on one device");
-    const struct ppi_sail_kind *kind = kind_of_order(launch);
+    const struct ppi_sail_kind *kind = NULL;
+    ppsched_status status = kind_of_order(&kind, launch, error);
+    if (status != PPSCHED_OK)
+        return status;
     if (kind == NULL)
         kind = kind_of_name(schedule);
     launch->kind = kind;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "launch/launch.h"
+#include "order/compare.h"
 #include "strategy/descriptors.h"
 
 static const struct ppi_torch_class table[] = {
@@ -31,29 +32,13 @@ static bool takes(const struct ppi_torch_class *class, const ppsched_schedule *s
     return ppi_is_placed(schedule, class->strategy->placement) && ppi_serves(task);
 }
 
-static bool same_op(const ppsched_op *a, const ppsched_op *b)
-{
-    return a->kind == b->kind && a->stage == b->stage && a->microbatch == b->microbatch && a->slice == b->slice &&
-           a->flags == b->flags;
-}
-
-static bool same_queue(const ppsched_queue *queue, const ppsched_op *ops, const struct ppi_pen *pen)
-{
-    if (queue->count != (size_t)(pen->next - ops))
-        return false;
-    for (size_t i = 0; i < queue->count; i++)
-        if (!same_op(&queue->ops[i], &ops[i]))
-            return false;
-    return true;
-}
-
 static bool makes(const struct ppi_strategy *strategy, const struct ppi_task *task, const ppsched_schedule *schedule,
                   ppsched_op *ops, size_t room)
 {
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         struct ppi_pen pen = {.next = ops, .end = ops + room};
         strategy->order(task, d, &pen);
-        if (!same_queue(&schedule->queues[d], ops, &pen))
+        if (ppi_first_difference(&schedule->queues[d], ops, (size_t)(pen.next - ops)) != PPSCHED_NONE)
             return false;
     }
     return true;

@@ -1,61 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far the devices and their comm ops are in a run under a channel model: what the proof and the evaluation with transfers
- * share. Ops are numbered as in the wiring. */
+/* What the comm ops of a lowered schedule wait for under a channel model: the queue of its device that each is in, the channel
+ * that each transfer goes through. Ops are numbered over all devices, as in the schedule. */
 #ifndef PPSCHED_LOWER_CHANNELS_H
 #define PPSCHED_LOWER_CHANNELS_H
 
-#include "lower/wiring.h"
+#include <ppsched/channel.h>
 
-struct ppi_channels {
-    struct ppi_wiring wiring;
-    const ppsched_schedule *schedule;
-    ppsched_channel_model model; /* one queue a device where it blocks */
-    bool *done;                  /* comm ops */
-    uint32_t *position;          /* of each device: ops before it are issued or have run */
-    uint32_t *head;              /* of each queue: the first place that is not done */
-    uint32_t *received;          /* of each channel */
-    uint32_t *news;              /* comm ops to look at, the oldest first */
-    uint32_t news_first, news_count;
+#include "model/transfer.h"
+
+/* An op. */
+struct ppi_comm {
+    uint32_t device;
+    uint32_t transfer; /* number of what a comm op moves, or a compute op waits for; PPSCHED_NONE */
+    uint32_t queue;    /* of a comm op */
+    uint32_t place;    /* of a comm op in its queue */
+    uint32_t batch;    /* place of the first op of its batch; its own where nothing is batched */
 };
 
-/* Nothing has run. INVALID_SCHEDULE where comm ops do not fit each other. */
+/* A transfer, by number. */
+struct ppi_route {
+    uint32_t channel; /* what carries it */
+    uint32_t place;   /* how many that carries before */
+    uint32_t edge;    /* number of the directed pair of devices */
+};
+
+struct ppi_channels {
+    const ppsched_schedule *schedule;
+    struct ppi_transfers transfers;
+    struct ppi_comm *comms; /* by op */
+    struct ppi_route *routes;
+    uint32_t queue_count, channel_count, edge_count;
+    uint32_t *queue_first;   /* where each queue begins in `queued`, and at last its end */
+    uint32_t *queued;        /* comm ops by queue, in order */
+    uint32_t *channel_first; /* likewise the transfers of each channel, in the order of their sends */
+    uint32_t *carried;
+};
+
+/* INVALID_SCHEDULE where a send or a receive has no partner, stands twice, or is of no use where it is. */
 ppsched_status ppi_channels_make(struct ppi_channels *out, const ppsched_schedule *schedule, const ppsched_channel_model *model,
                                  ppsched_error *error);
 void ppi_channels_clear(struct ppi_channels *channels);
 
-/* A comm op is to be looked at. */
-void ppi_channels_tell(struct ppi_channels *channels, uint32_t i);
-
-/* The next one to look at; false where there is none. */
-bool ppi_channels_next(struct ppi_channels *channels, uint32_t *i);
-
-/* A comm op is done; what may have its turn now is told. */
-void ppi_channels_finish(struct ppi_channels *channels, uint32_t i);
-
-/* A message has been received; the receive of the next one is told. */
-void ppi_channels_take(struct ppi_channels *channels, uint32_t send);
-
-/* Whether all comm ops are done. */
-bool ppi_channels_all_done(const struct ppi_channels *channels);
-
-static inline bool ppi_channels_issued(const struct ppi_channels *channels, uint32_t i)
+/* The ops of what a comm op moves, or a compute op waits for. */
+static inline const struct ppi_transfer_ops *ppi_moved_by(const struct ppi_channels *channels, uint32_t i)
 {
-    uint32_t device = channels->wiring.wires[i].device;
-    return i < channels->schedule->queues[device].first + channels->position[device];
+    return &channels->transfers.ops[channels->comms[i].transfer];
 }
 
-/* Whether it is a comm op's turn: it is issued, and all in its queue before its batch are done. */
-static inline bool ppi_channels_turn(const struct ppi_channels *channels, uint32_t i)
+/* The receive for which a compute op waits; PPSCHED_NONE where there is none. */
+static inline uint32_t ppi_awaited_by(const struct ppi_channels *channels, uint32_t i)
 {
-    const struct ppi_wire *wire = &channels->wiring.wires[i];
-    return ppi_channels_issued(channels, i) && wire->batch <= channels->head[wire->queue];
-}
-
-/* Whether all its channel's messages before a send have been received. */
-static inline bool ppi_channels_oldest(const struct ppi_channels *channels, uint32_t send)
-{
-    const struct ppi_wire *wire = &channels->wiring.wires[send];
-    return channels->received[wire->channel] == wire->number;
+    return channels->comms[i].transfer != PPSCHED_NONE ? ppi_moved_by(channels, i)->receive : PPSCHED_NONE;
 }
 
 #endif

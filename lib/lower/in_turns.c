@@ -4,8 +4,8 @@
  * history, in which a send and its receive stand together: even where both block nothing waits in a circle. */
 #include "base/error.h"
 #include "base/heap.h"
+#include "lower/inputs.h"
 #include "lower/passes.h"
-#include "lower/transfer.h"
 
 /* The devices that may have a turn in a round, the lowest on top. */
 struct round {
@@ -16,7 +16,7 @@ struct round {
 struct turns {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
-    uint8_t *there;         /* inputs, by stage pass */
+    bool *there;            /* inputs, by number */
     size_t *position;       /* of each device */
     uint32_t iteration_end; /* first microbatch behind the next flush */
     struct round now, next; /* so that no round costs more than the turns in it */
@@ -34,7 +34,7 @@ static ppsched_status put_transfer(struct turns *turns, const ppsched_op *op, pp
 {
     struct ppi_transfer transfer;
     ppi_note_output(turns->schedule, turns->there, op);
-    if (!ppi_transfer_of(turns->schedule, op, &transfer))
+    if (!ppi_transfer_out(turns->schedule, op, &transfer))
         return PPSCHED_OK;
     invite(transfer.to > transfer.from ? &turns->now : &turns->next, transfer.to);
     ppsched_status status = ppi_builder_append(turns->out, transfer.from, &transfer.send, 1, error);
@@ -111,7 +111,7 @@ static ppsched_status make_room(struct turns *turns, ppsched_error *error)
 {
     const struct ppi_host *host = &turns->schedule->host;
     uint32_t devices = turns->schedule->shape.devices;
-    turns->there = ppi_allocate_zeroed(host, ppi_cell_count(turns->schedule), 1);
+    turns->there = ppi_allocate_zeroed(host, ppi_transfer_numbers(turns->schedule), sizeof *turns->there);
     turns->position = ppi_allocate_zeroed(host, devices, sizeof *turns->position);
     turns->now.has = ppi_allocate_zeroed(host, devices, sizeof *turns->now.has);
     turns->next.has = ppi_allocate_zeroed(host, devices, sizeof *turns->next.has);

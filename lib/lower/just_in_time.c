@@ -4,8 +4,8 @@
  * to where its device waits. So there is one common history in which each send meets its receive, and no channel, however it
  * orders or blocks, can make the devices wait in a circle. */
 #include "base/error.h"
+#include "lower/inputs.h"
 #include "lower/passes.h"
-#include "lower/transfer.h"
 
 /* What a device waits for. */
 enum wait { RUNS, SENDS, RECEIVES, ENDED /* or at a flush */ };
@@ -21,17 +21,16 @@ struct device {
 struct history {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
-    uint8_t *there; /* inputs, by stage pass */
+    bool *there; /* inputs, by number */
     struct device *devices;
     uint32_t *ready, ready_count; /* stack of devices that can go on */
     uint32_t mark;
     uint32_t iteration_end; /* first microbatch behind the next flush */
 };
 
-static bool is_same(const struct ppi_transfer *a, const struct ppi_transfer *b)
+static bool meets(const struct device *from, const struct device *to)
 {
-    return a->from == b->from && a->to == b->to && a->send.kind == b->send.kind && a->send.stage == b->send.stage &&
-           a->send.microbatch == b->send.microbatch;
+    return from->wait == SENDS && to->wait == RECEIVES && from->transfer.number == to->transfer.number;
 }
 
 /* A send meets its receive; both devices may go on. */
@@ -39,16 +38,14 @@ static ppsched_status meet(struct history *history, const struct ppi_transfer *t
 {
     struct device *from = &history->devices[transfer->from], *to = &history->devices[transfer->to];
     const struct ppi_transfer met = *transfer;
-    history->there[ppi_cell_of(history->schedule, &met.receive)] |= met.receive.kind == PPSCHED_KIND_RECV_F
-                                                                        ? PPI_FORWARD_THERE
-                                                                        : PPI_BACKWARD_THERE;
+    history->there[met.number] = true;
     ppsched_status status = ppi_builder_append(history->out, met.from, &met.send, 1, error);
     if (status == PPSCHED_OK)
         status = ppi_builder_append(history->out, met.to, &met.receive, 1, error);
     from->wait = RUNS;
     from->sent++;
     history->ready[history->ready_count++] = met.from;
-    if (to->wait == RECEIVES && is_same(&to->transfer, &met)) {
+    if (to->wait == RECEIVES && to->transfer.number == met.number) {
         to->wait = RUNS;
         history->ready[history->ready_count++] = met.to;
     }
@@ -62,7 +59,7 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
     const ppsched_op *ops = history->schedule->queues[d].ops;
     size_t length = device->position >= 2 && ppi_unit_length(&ops[device->position - 2]) == 2 ? 2 : 1;
     for (; device->position > 0 && device->sent < length; device->sent++)
-        if (ppi_transfer_of(history->schedule, &ops[device->position - length + device->sent], out))
+        if (ppi_transfer_out(history->schedule, &ops[device->position - length + device->sent], out))
             return true;
     return false;
 }
@@ -71,12 +68,10 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
 static bool next_receive(const struct history *history, uint32_t d, struct ppi_transfer *out)
 {
     const ppsched_op *unit = &history->schedule->queues[d].ops[history->devices[d].position];
-    for (size_t i = 0; i < ppi_unit_length(unit); i++) {
-        uint8_t needed = ppi_input_of(history->schedule, &unit[i]);
-        if (needed != 0 && (history->there[ppi_cell_of(history->schedule, &unit[i])] & needed) == 0 &&
-            ppi_transfer_to(history->schedule, &unit[i], out))
+    for (size_t i = 0; i < ppi_unit_length(unit); i++)
+        if (!ppi_input_is_there(history->schedule, history->there, &unit[i]) &&
+            ppi_transfer_in(history->schedule, &unit[i], out))
             return true;
-    }
     return false;
 }
 
@@ -87,21 +82,17 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
     struct device *device = &history->devices[d];
     for (;;) {
         if (next_send(history, d, &device->transfer)) {
-            const struct device *peer = &history->devices[device->transfer.to];
             device->wait = SENDS;
-            return peer->wait == RECEIVES && is_same(&peer->transfer, &device->transfer)
-                       ? meet(history, &device->transfer, error)
-                       : PPSCHED_OK;
+            return meets(device, &history->devices[device->transfer.to]) ? meet(history, &device->transfer, error) : PPSCHED_OK;
         }
         if (device->position == queue->count || ppi_waits_for_flush(&queue->ops[device->position], history->iteration_end)) {
             device->wait = ENDED;
             return PPSCHED_OK;
         }
         if (next_receive(history, d, &device->transfer)) {
-            const struct device *peer = &history->devices[device->transfer.from];
             device->wait = RECEIVES;
-            return peer->wait == SENDS && is_same(&peer->transfer, &device->transfer) ? meet(history, &device->transfer, error)
-                                                                                      : PPSCHED_OK;
+            return meets(&history->devices[device->transfer.from], device) ? meet(history, &device->transfer, error)
+                                                                           : PPSCHED_OK;
         }
         const ppsched_op *unit = &queue->ops[device->position];
         size_t length = ppi_unit_length(unit);
@@ -111,7 +102,7 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
         if (status != PPSCHED_OK)
             return status;
         for (size_t i = 0; i < length; i++)
-            if (!ppi_transfer_of(history->schedule, &unit[i], &device->transfer))
+            if (!ppi_transfer_out(history->schedule, &unit[i], &device->transfer))
                 ppi_note_output(history->schedule, history->there, &unit[i]);
         device->position += length;
         device->sent = 0;
@@ -184,7 +175,7 @@ ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedu
 {
     const struct ppi_host *host = &schedule->host;
     struct history history = {.schedule = schedule, .out = out};
-    history.there = ppi_allocate_zeroed(host, ppi_cell_count(schedule), 1);
+    history.there = ppi_allocate_zeroed(host, ppi_transfer_numbers(schedule), sizeof *history.there);
     history.devices = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *history.devices);
     history.ready = ppi_allocate(host, schedule->shape.devices, 2 * sizeof *history.ready);
     ppsched_status status = PPSCHED_OK;

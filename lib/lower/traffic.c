@@ -5,7 +5,7 @@
 
 static const ppsched_schedule *schedule_of(const struct ppi_traffic *traffic)
 {
-    return traffic->wiring.schedule;
+    return traffic->channels.schedule;
 }
 
 static const ppsched_op *op_at(const struct ppi_traffic *traffic, uint32_t i)
@@ -13,55 +13,40 @@ static const ppsched_op *op_at(const struct ppi_traffic *traffic, uint32_t i)
     return &schedule_of(traffic)->ops[i];
 }
 
-static const struct ppi_wire *wire_at(const struct ppi_traffic *traffic, uint32_t i)
+static uint32_t device_of(const struct ppi_traffic *traffic, uint32_t i)
 {
-    return &traffic->wiring.wires[i];
+    return traffic->channels.comms[i].device;
 }
 
-/* The receive that a compute op waits for, or PPI_NO_OP. */
-static uint32_t input_of(const struct ppi_traffic *traffic, uint32_t i)
+static const struct ppi_transfer_ops *first_of(const struct ppi_traffic *traffic, uint32_t channel)
 {
-    return ppi_is_comm(op_at(traffic, i)) ? PPI_NO_OP : wire_at(traffic, i)->partner;
-}
-
-static void find_consumers(struct ppi_traffic *traffic)
-{
-    const struct ppi_wiring *wiring = &traffic->wiring;
-    for (uint32_t i = 0; i < wiring->count; i++)
-        traffic->consumer[i] = PPI_NO_OP;
-    for (uint32_t i = 0; i < wiring->count; i++)
-        if (input_of(traffic, i) != PPI_NO_OP)
-            traffic->consumer[input_of(traffic, i)] = i;
+    const struct ppi_channels *channels = &traffic->channels;
+    return &channels->transfers.ops[channels->carried[channels->channel_first[channel]]];
 }
 
 /* Channels are numbered device by device. */
 static void find_channels(struct ppi_traffic *traffic)
 {
-    const struct ppi_wiring *wiring = &traffic->wiring;
     uint32_t device = 0, devices = schedule_of(traffic)->shape.devices;
-    for (uint32_t c = 0; c < wiring->channel_count; c++) {
-        uint32_t from = wire_at(traffic, wiring->carried[wiring->channel_first[c]])->device;
-        while (device <= from)
+    for (uint32_t c = 0; c < traffic->channels.channel_count; c++)
+        while (device <= device_of(traffic, first_of(traffic, c)->send))
             traffic->first_channel[device++] = c;
-    }
     while (device <= devices)
-        traffic->first_channel[device++] = wiring->channel_count;
+        traffic->first_channel[device++] = traffic->channels.channel_count;
 }
 
 ppsched_status ppi_traffic_make(struct ppi_traffic *out, const ppsched_schedule *schedule, ppsched_error *error)
 {
     const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR};
     struct ppi_traffic traffic = {0};
-    ppsched_status status = ppi_wiring_make(&traffic.wiring, schedule, &model, error);
+    ppsched_status status = ppi_channels_make(&traffic.channels, schedule, &model, error);
     if (status != PPSCHED_OK)
         return status;
-    traffic.consumer = ppi_allocate(&schedule->host, traffic.wiring.count, sizeof *traffic.consumer);
     traffic.first_channel = ppi_allocate(&schedule->host, (size_t)schedule->shape.devices + 1, sizeof *traffic.first_channel);
-    if (traffic.consumer == NULL || traffic.first_channel == NULL) {
+    if (traffic.first_channel == NULL) {
         ppi_traffic_clear(&traffic);
         return ppi_fail_memory(error, "the traffic");
     }
-    find_consumers(&traffic);
     find_channels(&traffic);
     *out = traffic;
     return PPSCHED_OK;
@@ -69,10 +54,8 @@ ppsched_status ppi_traffic_make(struct ppi_traffic *out, const ppsched_schedule 
 
 void ppi_traffic_clear(struct ppi_traffic *traffic)
 {
-    const struct ppi_host host = traffic->wiring.host;
-    ppi_release(&host, traffic->first_channel);
-    ppi_release(&host, traffic->consumer);
-    ppi_wiring_clear(&traffic->wiring);
+    ppi_release(&schedule_of(traffic)->host, traffic->first_channel);
+    ppi_channels_clear(&traffic->channels);
 }
 
 /* --- edges --- */
@@ -86,14 +69,21 @@ struct receiver {
     uint32_t count;
 };
 
-static uint32_t sender_of(const struct ppi_traffic *traffic, uint32_t receive)
+/* The device that sends what an op takes. */
+static uint32_t sender_of(const struct ppi_traffic *traffic, uint32_t i)
 {
-    return wire_at(traffic, wire_at(traffic, receive)->partner)->device;
+    return device_of(traffic, ppi_moved_by(&traffic->channels, i)->send);
+}
+
+/* Whether it is a compute op that takes a transfer. */
+static bool takes(const struct ppi_traffic *traffic, uint32_t i)
+{
+    return traffic->channels.comms[i].transfer != PPSCHED_NONE && !ppi_is_comm(op_at(traffic, i));
 }
 
 static void note_receive(struct receiver *receiver, uint32_t i)
 {
-    uint32_t from = sender_of(receiver->traffic, i), to = wire_at(receiver->traffic, i)->device;
+    uint32_t from = sender_of(receiver->traffic, i), to = device_of(receiver->traffic, i);
     if (receiver->edge[from] == PPSCHED_NONE) {
         receiver->edge[from] = receiver->count++;
         receiver->flight[from] = 0;
@@ -112,8 +102,8 @@ static void go_through(struct receiver *receiver, uint32_t device)
     for (uint32_t i = first; i < end; i++) {
         if (ppi_is_receive(op_at(receiver->traffic, i)->kind))
             note_receive(receiver, i);
-        else if (input_of(receiver->traffic, i) != PPI_NO_OP)
-            receiver->flight[sender_of(receiver->traffic, input_of(receiver->traffic, i))]--;
+        else if (takes(receiver->traffic, i))
+            receiver->flight[sender_of(receiver->traffic, i)]--;
     }
     for (uint32_t i = first; i < end; i++) /* for the next device */
         if (ppi_is_receive(op_at(receiver->traffic, i)->kind))
@@ -123,12 +113,12 @@ static void go_through(struct receiver *receiver, uint32_t device)
 /* A channel of the model of pairs is an edge. */
 size_t ppi_edge_count(const struct ppi_traffic *traffic)
 {
-    return traffic->wiring.channel_count;
+    return traffic->channels.channel_count;
 }
 
 ppsched_status ppi_list_edges(ppsched_edge *out, const struct ppi_traffic *traffic, ppsched_error *error)
 {
-    const struct ppi_host *host = &traffic->wiring.host;
+    const struct ppi_host *host = &schedule_of(traffic)->host;
     uint32_t devices = schedule_of(traffic)->shape.devices;
     struct receiver receiver = {.traffic = traffic, .edges = out};
     receiver.edge = ppi_allocate(host, devices, 2 * sizeof *receiver.edge);
@@ -147,19 +137,18 @@ ppsched_status ppi_list_edges(ppsched_edge *out, const struct ppi_traffic *traff
 
 static uint32_t position_of(const struct ppi_traffic *traffic, uint32_t i)
 {
-    return (uint32_t)(i - schedule_of(traffic)->queues[wire_at(traffic, i)->device].first);
+    return (uint32_t)(i - schedule_of(traffic)->queues[device_of(traffic, i)].first);
 }
 
-/* The sends from one device to another, in order; how many, and in `*out` the first. */
-static uint32_t sends_between(const struct ppi_traffic *traffic, uint32_t from, uint32_t to, const uint32_t **out)
+/* The transfers from one device to another, in order; how many, and in `*out` the first. */
+static uint32_t transfers_between(const struct ppi_traffic *traffic, uint32_t from, uint32_t to, const uint32_t **out)
 {
-    const struct ppi_wiring *wiring = &traffic->wiring;
+    const struct ppi_channels *channels = &traffic->channels;
     for (uint32_t c = traffic->first_channel[from]; c < traffic->first_channel[from + 1]; c++) {
-        const uint32_t *sends = wiring->carried + wiring->channel_first[c];
-        if (wire_at(traffic, wire_at(traffic, sends[0])->partner)->device != to)
+        if (device_of(traffic, first_of(traffic, c)->receive) != to)
             continue;
-        *out = sends;
-        return wiring->channel_first[c + 1] - wiring->channel_first[c];
+        *out = channels->carried + channels->channel_first[c];
+        return channels->channel_first[c + 1] - channels->channel_first[c];
     }
     return 0;
 }
@@ -167,21 +156,18 @@ static uint32_t sends_between(const struct ppi_traffic *traffic, uint32_t from, 
 /* The other device has used a value when it sends something back behind the consumer, and that is received here. */
 static uint32_t release_of(const struct ppi_traffic *traffic, uint32_t send)
 {
-    uint32_t receive = wire_at(traffic, send)->partner, consumer = traffic->consumer[receive];
-    const uint32_t *sends = NULL;
-    uint32_t count = sends_between(traffic, wire_at(traffic, receive)->device, wire_at(traffic, send)->device, &sends);
-    uint32_t from = 0, to = count, first = PPSCHED_NONE;
-    if (consumer == PPI_NO_OP)
-        return PPSCHED_NONE;
-    while (from < to) { /* the first send behind the consumer */
+    const struct ppi_transfer_ops *all = traffic->channels.transfers.ops, *ops = ppi_moved_by(&traffic->channels, send);
+    const uint32_t *back = NULL;
+    uint32_t count = transfers_between(traffic, device_of(traffic, ops->receive), device_of(traffic, send), &back);
+    uint32_t from = 0, to = count;
+    while (from < to) { /* the first send behind the consumer; none where there is no consumer */
         uint32_t middle = from + (to - from) / 2;
-        if (sends[middle] > consumer)
+        if (all[back[middle]].send > ops->consumer)
             to = middle;
         else
             from = middle + 1;
     }
-    if (from < count)
-        first = traffic->consumer[wire_at(traffic, sends[from])->partner];
+    uint32_t first = from < count ? all[back[from]].consumer : PPSCHED_NONE;
     return first != PPSCHED_NONE && first > send ? position_of(traffic, first) : PPSCHED_NONE;
 }
 
@@ -193,7 +179,7 @@ uint32_t ppi_slot_count(const struct ppi_traffic *traffic, uint32_t device)
     for (uint32_t i = first; i < end; i++) {
         if (ppi_is_receive(op_at(traffic, i)->kind))
             flight++;
-        else if (input_of(traffic, i) != PPI_NO_OP)
+        else if (takes(traffic, i))
             flight--;
         most = flight > most ? flight : most;
     }
@@ -204,22 +190,23 @@ ppsched_status ppi_list_buffers(ppsched_op_buffer *out, const struct ppi_traffic
                                 ppsched_error *error)
 {
     const ppsched_queue *queue = &schedule_of(traffic)->queues[device];
-    uint32_t *spare = ppi_allocate(&traffic->wiring.host, slots, sizeof *spare), spare_count = 0, used = 0;
+    const struct ppi_host *host = &schedule_of(traffic)->host;
+    uint32_t *spare = ppi_allocate(host, slots, sizeof *spare), spare_count = 0, used = 0;
     if (spare == NULL)
         return ppi_fail_memory(error, "the traffic");
     for (size_t k = 0; k < queue->count; k++) {
-        uint32_t i = (uint32_t)(queue->first + k), input = input_of(traffic, i);
+        uint32_t i = (uint32_t)(queue->first + k);
         out[k] = (ppsched_op_buffer){PPSCHED_NONE, PPSCHED_NONE};
         if (ppi_is_send(queue->ops[k].kind))
             out[k].until = release_of(traffic, i);
         if (ppi_is_receive(queue->ops[k].kind)) {
+            uint32_t consumer = ppi_moved_by(&traffic->channels, i)->consumer;
             out[k].slot = spare_count > 0 ? spare[--spare_count] : used++;
-            if (traffic->consumer[i] != PPI_NO_OP)
-                out[k].until = position_of(traffic, traffic->consumer[i]);
+            out[k].until = consumer != PPSCHED_NONE ? position_of(traffic, consumer) : PPSCHED_NONE;
         }
-        if (input != PPI_NO_OP)
-            spare[spare_count++] = out[position_of(traffic, input)].slot;
+        if (takes(traffic, i))
+            spare[spare_count++] = out[position_of(traffic, ppi_awaited_by(&traffic->channels, i))].slot;
     }
-    ppi_release(&traffic->wiring.host, spare);
+    ppi_release(host, spare);
     return PPSCHED_OK;
 }

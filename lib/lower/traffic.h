@@ -5,12 +5,11 @@
 
 #include <ppsched/traffic.h>
 
-#include "lower/wiring.h"
+#include "lower/channels.h"
 
-/* How the ops hang together, and the consumer of each receive. */
+/* The transfers, with a channel an edge. */
 struct ppi_traffic {
-    struct ppi_wiring wiring;
-    uint32_t *consumer;      /* by op */
+    struct ppi_channels channels;
     uint32_t *first_channel; /* of each device, and at last their number */
 };
 

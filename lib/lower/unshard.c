@@ -143,10 +143,7 @@ ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedul
     const struct ppi_host *host = &schedule->host;
     struct sharding sharding = {.schedule = schedule, .out = out, .most = most};
     ppsched_status status = PPSCHED_OK;
-    size_t longest = 0;
-    for (uint32_t d = 0; d < schedule->shape.devices; d++)
-        longest = schedule->queues[d].count > longest ? schedule->queues[d].count : longest;
-    sharding.device.next_use = ppi_allocate(host, longest, sizeof *sharding.device.next_use);
+    sharding.device.next_use = ppi_allocate(host, ppi_longest_queue(schedule), sizeof *sharding.device.next_use);
     sharding.device.stages = ppi_allocate(host, schedule->shape.stages, sizeof *sharding.device.stages);
     sharding.device.use = ppi_allocate(host, schedule->shape.stages, sizeof *sharding.device.use);
     sharding.last = ppi_allocate(host, schedule->shape.stages, sizeof *sharding.last);

@@ -37,10 +37,10 @@ ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, c
                                      ppsched_error *error);
 ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error);
 
-/* Whether the caller's choice of a placement, if he made one, agrees with a strategy's. */
+/* Whether the caller's choice of a placement, if there is one, agrees with a strategy's. */
 bool ppi_config_allows(const ppsched_config *config, int32_t wanted);
 
-/* The table of a placement; DEFAULT stands for the caller's choice, and for loop where he made none. */
+/* The table of a placement; DEFAULT stands for the caller's choice, and for loop where there is none. */
 ppsched_status ppi_config_place(struct ppi_placement *out, const ppsched_config *config, int32_t wanted, ppsched_error *error);
 
 #endif

@@ -118,23 +118,35 @@ double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward)
     return value_or(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, backward ? stage - 1 : stage, 0);
 }
 
-struct ppi_passage ppi_passage_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from, uint32_t to)
+struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
+                                              uint32_t to)
 {
     const struct ppi_values *latency = list_of(config, PPSCHED_QUANTITY_P2P_TIMES),
                             *bandwidth = list_of(config, PPSCHED_QUANTITY_P2P_BANDWIDTH);
     size_t pair = (size_t)from * config->shape.devices + to;
     if (from == to)
-        return (struct ppi_passage){0, 0};
-    return (struct ppi_passage){
+        return (struct ppi_transfer_cost){0, 0};
+    return (struct ppi_transfer_cost){
         .latency = latency != NULL ? ppi_value_at(latency, pair) : 0,
         .occupancy = bandwidth != NULL ? ppi_bytes_of(config, stage, backward) / ppi_value_at(bandwidth, pair) : 0};
+}
+
+void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t stage, uint32_t versions)
+{
+    const struct ppi_values *fixed = &config->values[PPSCHED_QUANTITY_MEM_STATIC],
+                            *weights = &config->values[PPSCHED_QUANTITY_MEM_WEIGHTS];
+    versions = config->weight_versions != 0 ? config->weight_versions : versions;
+    if (fixed->values != NULL)
+        *sum += ppi_value_at(fixed, stage);
+    if (weights->values != NULL)
+        *sum += versions * ppi_value_at(weights, stage);
 }
 
 /* When nothing else is on the way. */
 static double delay_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from, uint32_t to)
 {
-    struct ppi_passage passage = ppi_passage_of(config, stage, backward, from, to);
-    return passage.occupancy + passage.latency;
+    struct ppi_transfer_cost cost = ppi_transfer_cost_of(config, stage, backward, from, to);
+    return cost.occupancy + cost.latency;
 }
 
 static ppsched_status fill_lane(struct ppi_lane *lane, const ppsched_config *config, const uint32_t *device, uint32_t stage,

@@ -15,7 +15,7 @@ struct ppi_lane {
     uint32_t device;
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
-    double forward_delay;             /* of a passage from the device of the stage before */
+    double forward_delay;             /* of a transfer from the device of the stage before */
     double backward_delay;            /* from the device of the next stage */
 };
 
@@ -26,8 +26,8 @@ struct ppi_costs {
     struct ppi_lane *lanes; /* copies x stages, as ppi_placement */
 };
 
-/* What goes from one device to another: `latency` until it is there, behind the time for which it takes the link. */
-struct ppi_passage {
+/* A transfer takes its edge for `occupancy`, and is there `latency` later. */
+struct ppi_transfer_cost {
     double latency, occupancy;
 };
 
@@ -35,7 +35,11 @@ struct ppi_passage {
 double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward);
 
 /* Of that, between two devices. */
-struct ppi_passage ppi_passage_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from, uint32_t to);
+struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
+                                              uint32_t to);
+
+/* Adds a stage's static memory: its own, and all versions of its weights, `versions` where the config does not say how many. */
+void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t stage, uint32_t versions);
 
 /* Durations and memory of a stage; RANGE where the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error);

@@ -36,6 +36,23 @@ static inline bool ppi_is_receive(uint8_t kind)
     return kind == PPSCHED_KIND_RECV_F || kind == PPSCHED_KIND_RECV_B;
 }
 
+static inline bool ppi_is_comm(const ppsched_op *op)
+{
+    return ppi_is_send(op->kind) || ppi_is_receive(op->kind);
+}
+
+/* What has to do with a gradient for the stage before: B, I, their sends and receives. */
+static inline bool ppi_goes_back(uint8_t kind)
+{
+    return ppi_is_backward(kind) || kind == PPSCHED_KIND_SEND_B || kind == PPSCHED_KIND_RECV_B;
+}
+
+static inline bool ppi_is_same_op(const ppsched_op *a, const ppsched_op *b)
+{
+    return a->kind == b->kind && a->stage == b->stage && a->microbatch == b->microbatch && a->slice == b->slice &&
+           a->flags == b->flags;
+}
+
 bool ppi_kind_known(int32_t kind);
 bool ppi_kind_has_microbatch(int32_t kind);
 const char *ppi_kind_token(int32_t kind);

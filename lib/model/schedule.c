@@ -17,3 +17,19 @@ void ppi_schedule_release(const ppsched_schedule *schedule)
     ppi_release(&host, schedule->queues);
     ppi_release(&host, schedule->self);
 }
+
+size_t ppi_longest_queue(const ppsched_schedule *schedule)
+{
+    size_t longest = 0;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        longest = schedule->queues[d].count > longest ? schedule->queues[d].count : longest;
+    return longest;
+}
+
+bool ppi_has_comm_ops(const ppsched_schedule *schedule)
+{
+    for (uint64_t i = 0; i < schedule->op_count; i++)
+        if (ppi_is_comm(&schedule->ops[i]))
+            return true;
+    return false;
+}

@@ -46,4 +46,16 @@ static inline size_t ppi_cell_count(const ppsched_schedule *schedule)
     return (size_t)schedule->shape.stages * ppi_total_microbatches(&schedule->shape);
 }
 
+/* An op's stage pass among them, stage by stage. */
+static inline size_t ppi_cell_of(const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return (size_t)op->stage * ppi_total_microbatches(&schedule->shape) + op->microbatch;
+}
+
+/* Most ops of a device. */
+size_t ppi_longest_queue(const ppsched_schedule *schedule);
+
+/* Whether some op sends or receives. */
+bool ppi_has_comm_ops(const ppsched_schedule *schedule);
+
 #endif

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "eval/timeline.h"
 #include "lower/lower.h"
-#include "lower/transfers.h"
+#include "lower/evaluate_transfers.h"
 #include "plan/plan.h"
 #include "plan/restage.h"
 #include "search/bound.h"

@@ -6,12 +6,13 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/recycler.h"
+#include "base/sort.h"
 #include "eval/timeline.h"
 #include "plan/restage.h"
 #include "search/bound.h"
 
 /* Whether the ends fit their stages, which candidates with the stages that there are would not tell. */
-static ppsched_status check_ends(const ppsched_config *config, const ppsched_plan_options *options, ppsched_error *error)
+static ppsched_status fit_ends(const ppsched_config *config, const ppsched_plan_options *options, ppsched_error *error)
 {
     ppsched_config *same = NULL;
     if (options->embedding == NULL && options->head == NULL)
@@ -35,7 +36,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
         plan->embedding = *options->embedding;
     if (options->head != NULL)
         plan->head = *options->head;
-    ppsched_status status = check_ends(config, options, error);
+    ppsched_status status = fit_ends(config, options, error);
     if (status == PPSCHED_OK)
         status = ppi_config_copy(&plan->config, config, error);
     return status == PPSCHED_OK ? ppi_list_candidates(plan, options, error) : status;
@@ -99,42 +100,31 @@ static bool ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a
     return rounded(a->metrics.peak_memory) < rounded(b->metrics.peak_memory);
 }
 
-/* A merge sort, so that equal ones stay in order. Returns the sorted list, which is one of the two. */
-static uint32_t *sort(const ppsched_plan *plan, uint32_t *in, uint32_t *out)
+static bool goes_before(const void *plan, uint32_t a, uint32_t b)
 {
-    for (size_t width = 1; width < plan->count; width *= 2) {
-        for (size_t from = 0; from < plan->count; from += 2 * width) {
-            size_t middle = from + width < plan->count ? from + width : plan->count;
-            size_t to = middle + width < plan->count ? middle + width : plan->count;
-            for (size_t a = from, b = middle, k = from; k < to; k++)
-                if (a == middle || (b < to && ranks_before(plan, &plan->candidates[in[b]], &plan->candidates[in[a]])))
-                    out[k] = in[b++];
-                else
-                    out[k] = in[a++];
-        }
-        uint32_t *other = in;
-        in = out;
-        out = other;
-    }
-    return in;
+    const struct ppi_candidate *candidates = ((const ppsched_plan *)plan)->candidates;
+    return ranks_before(plan, &candidates[a], &candidates[b]);
 }
 
+/* Equal ones stay in order. */
 static ppsched_status rank(ppsched_plan *plan, ppsched_error *error)
 {
-    uint32_t *numbers = ppi_allocate(&plan->host, plan->count, sizeof *numbers);
-    uint32_t *scratch = ppi_allocate(&plan->host, plan->count, sizeof *scratch);
-    if (numbers == NULL || scratch == NULL) {
+    uint32_t *numbers = ppi_allocate(&plan->host, plan->count, 2 * sizeof *numbers);
+    uint32_t *order = ppi_allocate(&plan->host, plan->count, sizeof *order);
+    if (numbers == NULL || order == NULL) {
         ppi_release(&plan->host, numbers);
-        ppi_release(&plan->host, scratch);
+        ppi_release(&plan->host, order);
         return ppi_fail_memory(error, "the ranking");
     }
     for (size_t i = 0; i < plan->count; i++)
         numbers[i] = (uint32_t)i;
-    uint32_t *order = sort(plan, numbers, scratch);
-    for (size_t i = 0; i < plan->count; i++)
+    const uint32_t *sorted = ppi_sort(numbers, numbers + plan->count, plan->count, goes_before, plan);
+    for (size_t i = 0; i < plan->count; i++) {
+        order[i] = sorted[i];
         plan->candidates[order[i]].rank = (uint32_t)i;
+    }
+    ppi_release(&plan->host, numbers);
     ppi_release(&plan->host, plan->order);
-    ppi_release(&plan->host, order == numbers ? scratch : numbers);
     plan->order = order;
     return PPSCHED_OK;
 }

@@ -6,15 +6,6 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-static double static_memory(const ppsched_config *config, uint32_t stage)
-{
-    const struct ppi_values *fixed = &config->values[PPSCHED_QUANTITY_MEM_STATIC],
-                            *weights = &config->values[PPSCHED_QUANTITY_MEM_WEIGHTS];
-    double versions = config->weight_versions != 0 ? config->weight_versions : 1;
-    return (fixed->values != NULL ? ppi_value_at(fixed, stage) : 0) +
-           (weights->values != NULL ? versions * ppi_value_at(weights, stage) : 0);
-}
-
 static struct ppi_stage read_stage(const struct ppi_lane *lane)
 {
     struct ppi_stage stage = {
@@ -55,7 +46,7 @@ static void sum_devices(struct ppi_problem *problem, const ppsched_config *confi
         struct ppi_device *device = &problem->device[stage->device];
         device->work += problem->microbatches * (stage->duration[PPSCHED_KIND_F] + stage->input + stage->weight);
         device->least += stage->memory[PPSCHED_KIND_F];
-        device->fixed += static_memory(config, s);
+        ppi_add_static_memory(&device->fixed, config, s, 1);
     }
     for (uint32_t d = 0; d < problem->devices; d++) {
         struct ppi_device *device = &problem->device[d];

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the house: who may include whom, where exported functions are defined, how long files and functions are."""
+"""The rules of the house: who may include and call whom, where exported functions are defined, how long files and functions
+are."""
 import pathlib
 import re
 import unittest
@@ -8,18 +9,19 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIB = ROOT / "lib"
 
-# Each layer may include itself, those in its list, and the public headers.
+# Each layer may include and call itself and those in its list; include the public headers too.
 LAYERS = {
     "base": [],
     "model": ["base"],
+    "order": ["model", "base"],
     "check": ["model", "base"],
     "eval": ["model", "base"],
     "search": ["eval", "model", "base"],
-    "strategy": ["search", "eval", "model", "base"],
+    "strategy": ["search", "eval", "order", "model", "base"],
     "lower": ["eval", "model", "base"],
     "plan": ["lower", "strategy", "search", "eval", "model", "base"],
-    "format": ["eval", "model", "base"],
-    "launch": ["format", "lower", "strategy", "model", "base"],
+    "format": ["eval", "order", "model", "base"],
+    "launch": ["format", "lower", "strategy", "order", "model", "base"],
     "api": ["launch", "format", "plan", "lower", "strategy", "search", "eval", "check", "model", "base"],
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
@@ -36,6 +38,40 @@ LONGEST_CPP_HEADER = 300
 
 def sources():
     return sorted(LIB.rglob("*.[ch]"))
+
+
+def code_of(text):
+    """Without comments and texts."""
+    return re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', " ", text, flags=re.S)
+
+
+def includes_that_go_up(files):
+    """Of {"layer/file": text}: what includes a layer that it may not."""
+    return [f"{name} includes {layer}" for name, text in files.items()
+            for layer in re.findall(r'^#include "(\w+)/', text, flags=re.M)
+            if layer not in (own := name.split("/")[0], *LAYERS[own])]
+
+
+def uses_that_go_up(files, exported):
+    """Of {"layer/file": text}: what uses a function or table of a layer that it may not, or an exported function outside api."""
+    codes = {name: code_of(text) for name, text in files.items()}
+    layer_of = {}
+    for name, code in codes.items():
+        for found in re.findall(r"^[\w *]*?\b(ppi_\w+)(?:\([^;{}]*\)\n\{|(?:\[\w*\])? = )", code, flags=re.M):
+            layer_of[found] = name.split("/")[0]
+    for name, code in codes.items():
+        own = name.split("/")[0]
+        for used in sorted(set(re.findall(r"\bpp(?:i|sched)_\w+", code))):
+            if layer_of.get(used, own) not in (own, *LAYERS[own]) or (used in exported and own != "api"):
+                yield f"{name} uses {used}"
+
+
+def lib_files():
+    return {str(path.relative_to(LIB)): path.read_text(encoding="utf-8") for path in sources()}
+
+
+def exported_functions():
+    return set(re.findall(r"^ {4}(\w+);", (LIB / "api" / "ppsched.map").read_text(encoding="utf-8"), flags=re.M))
 
 
 def cpp_headers():
@@ -63,10 +99,24 @@ def function_lengths(text):
 class HouseTest(unittest.TestCase):
     def test_layers(self):
         self.assertEqual({path.name for path in LIB.iterdir() if path.is_dir()}, set(LAYERS))
-        for path in sources():
-            layer = path.relative_to(LIB).parts[0]
-            for include in re.findall(r'#include "(\w+)/', path.read_text(encoding="utf-8")):
-                self.assertIn(include, [layer, *LAYERS[layer]], path)
+        self.assertEqual(includes_that_go_up(lib_files()), [])
+        self.assertEqual(list(uses_that_go_up(lib_files(), exported_functions())), [])
+
+    def test_what_breaks_the_layers_is_seen(self):
+        planted = {
+            "model/shape.c": ('#include "check/check.h"\n', None),
+            "base/heap.c": ("void plant(void)\n{\n    ppi_op_token(0, 0);\n}\n", "ppi_op_token"),
+            "model/op.h": ("static inline void plant(void)\n{\n    ppi_put_1f1b(0, 0, 0, false, 0);\n}\n", "ppi_put_1f1b"),
+            "format/csv.c": ("const void *plant = &ppi_gpipe;\n", "ppi_gpipe"),
+            "lower/by_time.c": ("void plant(void)\n{\n    ppsched_schedule_retain(0);\n}\n", "ppsched_schedule_retain"),
+        }
+        files = lib_files()
+        for name, (text, _) in planted.items():
+            files[name] += text
+        files["base/error.c"] += '/* ppi_gpipe */ const char *harmless = "ppi_gpipe ppsched_check";\n'
+        self.assertEqual(includes_that_go_up(files), ["model/shape.c includes check"])
+        self.assertEqual(list(uses_that_go_up(files, exported_functions())),
+                         [f"{name} uses {used}" for name, (_, used) in sorted(planted.items()) if used is not None])
 
     def test_exported_functions_are_defined_in_api_and_nowhere_else(self):
         for path in sources():
@@ -131,8 +181,7 @@ class HouseTest(unittest.TestCase):
 
     def test_cpp_headers_have_every_function(self):
         text = "".join(path.read_text(encoding="utf-8") for path in cpp_headers())
-        exported = re.findall(r"^ {4}(\w+);", (LIB / "api" / "ppsched.map").read_text(encoding="utf-8"), flags=re.M)
-        self.assertEqual(set(exported) - set(re.findall(r"\bppsched_\w+", text)), NOT_WRAPPED)
+        self.assertEqual(exported_functions() - set(re.findall(r"\bppsched_\w+", text)), NOT_WRAPPED)
 
     def test_cpp_headers_are_short_and_in_one(self):
         everything = ROOT / "bindings" / "cpp" / "ppsched" / "ppsched.hpp"

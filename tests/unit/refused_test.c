@@ -174,7 +174,7 @@ static void append(ppsched_builder *builder, uint32_t device, const char *tokens
 }
 
 /* Sends and receives that do not match cannot be proved safe. */
-static void test_wires(void **state)
+static void test_sends_and_receives_that_do_not_match(void **state)
 {
     static const struct {
         const char *first, *second, *words;
@@ -292,9 +292,13 @@ static void test_plans(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),  cmocka_unit_test(test_lowering),
-                                       cmocka_unit_test(test_wires),   cmocka_unit_test(test_sums),
-                                       cmocka_unit_test(test_stages),  cmocka_unit_test(test_plans),
-                                       cmocka_unit_test(test_reading), cmocka_unit_test(test_kinds_without_a_part)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_lowering),
+                                       cmocka_unit_test(test_sends_and_receives_that_do_not_match),
+                                       cmocka_unit_test(test_sums),
+                                       cmocka_unit_test(test_stages),
+                                       cmocka_unit_test(test_plans),
+                                       cmocka_unit_test(test_reading),
+                                       cmocka_unit_test(test_kinds_without_a_part)};
     return cmocka_run_group_tests_name("refused", tests, NULL, NULL);
 }

@@ -104,7 +104,7 @@ def _details(made, candidate):
 
 
 def _why_none(made):
-    """One line for people: who comes closest, what he lacks, and what would do."""
+    """One line for people: which comes closest, what it lacks, and what would do."""
     closest = next((candidate for candidate in made if candidate.excess), None)
     words = NOTHING
     if closest is not None:

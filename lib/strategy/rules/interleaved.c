@@ -1,127 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interleaved schedules: V chunks a device on the loop placement, walked by Megatron-LM's schedule table.
- *
- * The table goes over groups of g microbatches (the last may be short), inside a group chunk by chunk, inside a chunk
- * microbatch by microbatch. Forwards walk it as it stands, backwards with chunk c replaced by V-1-c. */
+/* Interleaved schedules: V chunks a device on the loop placement, along Megatron-LM's schedule table. */
+#include "order/order_1f1b.h"
 #include "strategy/descriptors.h"
 
-/* A position in the table. */
-struct walk {
-    uint32_t group_size, run, chunks;
-    uint32_t group_first, group_end; /* microbatches of the present group */
-    uint32_t chunk, microbatch;
-};
-
-static void enter_group(struct walk *walk, uint32_t first)
+static struct ppi_order_1f1b order_of(const struct ppi_task *task, int64_t group_size, bool overlapped)
 {
-    walk->group_first = first;
-    walk->group_end = walk->run - first > walk->group_size ? first + walk->group_size : walk->run;
-    walk->chunk = 0;
-    walk->microbatch = first;
-}
-
-static struct walk start_walk(const struct ppi_task *task, int64_t group_size)
-{
-    struct walk walk = {.group_size = (uint32_t)group_size, .run = task->run, .chunks = task->chunks};
-    enter_group(&walk, 0);
-    return walk;
-}
-
-static void advance(struct walk *walk)
-{
-    if (++walk->microbatch < walk->group_end)
-        return;
-    walk->microbatch = walk->group_first;
-    if (++walk->chunk == walk->chunks)
-        enter_group(walk, walk->group_end);
-}
-
-/* One run of a device: where its forwards and its backwards are in the table. */
-struct hand {
-    struct ppi_pen *pen;
-    uint32_t device, devices;
-    struct walk forwards, backwards;
-    uint64_t passes; /* forwards in all, and backwards */
-};
-
-static struct hand start_hand(const struct ppi_task *task, uint32_t device, int64_t group_size, struct ppi_pen *pen)
-{
-    struct walk walk = start_walk(task, group_size);
-    return (struct hand){pen, device, task->shape.devices, walk, walk, (uint64_t)task->chunks * task->run};
-}
-
-/* (V-1)g forwards and `slope` more for each device behind this one; at most all of them. */
-static uint64_t warmup_of(const struct hand *hand, uint64_t slope, uint64_t more)
-{
-    const struct walk *walk = &hand->forwards;
-    uint64_t warmup = (uint64_t)(walk->chunks - 1) * walk->group_size + slope * (hand->devices - 1 - hand->device) + more;
-    return warmup < hand->passes ? warmup : hand->passes;
-}
-
-static void put_forward(struct hand *hand)
-{
-    const struct walk *walk = &hand->forwards;
-    ppi_put(hand->pen, PPSCHED_KIND_F, walk->chunk * hand->devices + hand->device, walk->microbatch);
-    advance(&hand->forwards);
-}
-
-static void put_backward(struct hand *hand, uint8_t kind)
-{
-    const struct walk *walk = &hand->backwards;
-    ppi_put(hand->pen, kind, (walk->chunks - 1 - walk->chunk) * hand->devices + hand->device, walk->microbatch);
-    advance(&hand->backwards);
-}
-
-static void put_pair(struct hand *hand)
-{
-    const struct walk *f = &hand->forwards, *b = &hand->backwards;
-    ppi_put_pair(hand->pen, f->chunk * hand->devices + hand->device, f->microbatch,
-                 (b->chunks - 1 - b->chunk) * hand->devices + hand->device, b->microbatch);
-    advance(&hand->forwards);
-    advance(&hand->backwards);
+    return (struct ppi_order_1f1b){task->shape.devices, task->chunks, task->run, (uint32_t)group_size, overlapped};
 }
 
 static void order_1f1b(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
-    struct hand hand = start_hand(task, device, task->option[0], pen);
-    uint64_t warmup = warmup_of(&hand, 2, 0);
-    for (uint64_t k = 0; k < warmup; k++)
-        put_forward(&hand);
-    for (uint64_t k = warmup; k < hand.passes; k++) {
-        put_forward(&hand);
-        put_backward(&hand, PPSCHED_KIND_B);
-    }
-    for (uint64_t k = 0; k < warmup; k++)
-        put_backward(&hand, PPSCHED_KIND_B);
+    struct ppi_order_1f1b order = order_of(task, task->option[0], false);
+    ppi_put_interleaved_1f1b(&order, device, ppi_sloped_warmup(&order, device, 2), pen);
 }
 
 /* Groups of D; one warm-up forward more, so that the two of a pair do not depend on each other. */
 static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
-    struct hand hand = start_hand(task, device, task->shape.devices, pen);
-    uint64_t warmup = warmup_of(&hand, 2, 1);
-    for (uint64_t k = 0; k < warmup; k++)
-        put_forward(&hand);
-    for (uint64_t k = warmup; k < hand.passes; k++)
-        put_pair(&hand);
-    for (uint64_t k = 0; k < warmup; k++)
-        put_backward(&hand, PPSCHED_KIND_B);
+    struct ppi_order_1f1b order = order_of(task, task->shape.devices, true);
+    ppi_put_interleaved_1f1b(&order, device, ppi_sloped_warmup(&order, device, 2), pen);
 }
 
 /* Half the slope of the warm-up, as I alone is what the device before waits for; W lags I by the device's rank. */
 static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
-    struct hand hand = start_hand(task, device, task->option[0], pen);
+    struct ppi_order_1f1b order = order_of(task, task->option[0], false);
+    struct ppi_hand hand = ppi_hand_start(&order, device, pen);
     struct ppi_weight_queue weights = ppi_weight_queue_start(pen);
-    uint64_t forwards = warmup_of(&hand, 1, 0);
+    uint64_t forwards = ppi_sloped_warmup(&order, device, 1), passes = ppi_visits_of(&order);
     for (uint64_t k = 0; k < forwards; k++)
-        put_forward(&hand);
-    for (uint64_t j = 0; j < hand.passes; j++) {
-        if (forwards < hand.passes) {
-            put_forward(&hand);
+        ppi_hand_put_forward(&hand);
+    for (uint64_t j = 0; j < passes; j++) {
+        if (forwards < passes) {
+            ppi_hand_put_forward(&hand);
             forwards++;
         }
-        put_backward(&hand, PPSCHED_KIND_I);
+        ppi_hand_put_backward(&hand, PPSCHED_KIND_I);
         if (j >= device)
             ppi_put_oldest_weight(pen, &weights);
     }

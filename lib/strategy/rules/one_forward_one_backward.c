@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 1F1B on one stage a device, and its variants: they differ in the number of warm-up forwards, in whether iterations flush, and
- * in whether a forward and a backward run as one.
- *
- * A device runs w warm-up forwards, then forward and backward in turn while forwards remain, then the other backwards. */
+ * in whether a forward and a backward run as one. */
+#include "order/order_1f1b.h"
 #include "strategy/descriptors.h"
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
@@ -10,38 +9,20 @@ static uint32_t at_most(uint32_t value, uint32_t limit)
     return value < limit ? value : limit;
 }
 
-static void put_run(const struct ppi_task *task, uint32_t device, uint32_t warmup, struct ppi_pen *pen)
-{
-    for (uint32_t m = 0; m < warmup; m++)
-        ppi_put(pen, PPSCHED_KIND_F, device, m);
-    for (uint32_t m = warmup; m < task->run; m++) {
-        ppi_put(pen, PPSCHED_KIND_F, device, m);
-        ppi_put(pen, PPSCHED_KIND_B, device, m - warmup);
-    }
-    for (uint32_t m = task->run - warmup; m < task->run; m++)
-        ppi_put(pen, PPSCHED_KIND_B, device, m);
-}
-
 static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
-    put_run(task, device, at_most(task->shape.devices - 1 - device, task->shape.microbatches), pen);
+    ppi_put_1f1b(device, task->run, at_most(task->shape.devices - 1 - device, task->shape.microbatches), false, pen);
 }
 
 static void order_eager(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
-    put_run(task, device, at_most(2 * (task->shape.devices - 1 - device), task->shape.microbatches), pen);
+    ppi_put_1f1b(device, task->run, at_most(2 * (task->shape.devices - 1 - device), task->shape.microbatches), false, pen);
 }
 
 /* One warm-up forward more on each side, so that the forward and the backward of a pair do not depend on each other. */
 static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
-    uint32_t warmup = 2 * (task->shape.devices - 1 - device) + 1;
-    for (uint32_t m = 0; m < warmup; m++)
-        ppi_put(pen, PPSCHED_KIND_F, device, m);
-    for (uint32_t m = warmup; m < task->run; m++)
-        ppi_put_pair(pen, device, m, device, m - warmup);
-    for (uint32_t m = task->run - warmup; m < task->run; m++)
-        ppi_put(pen, PPSCHED_KIND_B, device, m);
+    ppi_put_1f1b(device, task->run, 2 * (task->shape.devices - 1 - device) + 1, true, pen);
 }
 
 static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *error)

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run in the order of time. Events are: a device has computed, a send's bytes have left, a value is there. What follows at
  * the same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they can. */
-#include "lower/transfers.h"
+#include "lower/evaluate_transfers.h"
 
 #include "base/error.h"
 #include "base/heap.h"
 #include "eval/idle.h"
 #include "eval/sums.h"
-#include "lower/channels.h"
+#include "lower/comm_run.h"
 #include "lower/proof.h"
-#include "lower/transfer.h"
 
 enum { COMPUTED, LEFT, THERE };
 
-/* The way of a value, from its producer to its receiver. */
-struct passage {
-    double made, asked, started, there;
+/* How far a transfer is. */
+struct state {
+    double asked, started, there;
     bool has_started, is_there;
 };
 
@@ -27,7 +26,7 @@ struct machine {
 };
 
 struct run {
-    struct ppi_channels channels;
+    struct ppi_comm_run comms;
     const ppsched_schedule *schedule;
     const ppsched_config *config;
     ppsched_timeline *timeline;
@@ -35,22 +34,15 @@ struct run {
     double now;
     struct machine *machines;
     uint32_t *ready, ready_count; /* stack of devices that may go on */
-    struct passage *passages;     /* of each transfer, channel by channel */
-    double *link_free;            /* when each link is */
-    double *made;                 /* ends of F and of B or I, by stage pass */
+    struct state *states;         /* of the transfers, by number */
+    double *edge_free;            /* when each edge is */
     size_t passes_done, flushed;
     uint32_t iteration_end; /* first microbatch that may not start yet */
 };
 
-static const struct ppi_wire *wire_of(const struct run *run, uint32_t i)
+static const struct ppi_comm *comm_of(const struct run *run, uint32_t i)
 {
-    return &run->channels.wiring.wires[i];
-}
-
-static struct passage *passage_of(struct run *run, uint32_t send)
-{
-    const struct ppi_wire *wire = wire_of(run, send);
-    return &run->passages[run->channels.wiring.channel_first[wire->channel] + wire->number];
+    return &run->comms.channels.comms[i];
 }
 
 static void make_ready(struct run *run, uint32_t device)
@@ -67,67 +59,71 @@ static void make_ready(struct run *run, uint32_t device)
 static void finish(struct run *run, uint32_t i)
 {
     run->timeline->spans[i].end = run->now;
-    ppi_channels_finish(&run->channels, i);
-    make_ready(run, wire_of(run, i)->device);
+    ppi_comm_finish(&run->comms, i);
+    make_ready(run, comm_of(run, i)->device);
 }
 
-/* Whether all its channel's messages before a send have started. */
-static bool may_overtake_none(struct run *run, uint32_t send)
+/* Whether the one before a transfer in its channel, and so all of them, have started. */
+static bool may_overtake_none(const struct run *run, uint32_t transfer)
 {
-    return wire_of(run, send)->number == 0 || passage_of(run, send)[-1].has_started;
+    const struct ppi_channels *channels = &run->comms.channels;
+    const struct ppi_route *route = &channels->routes[transfer];
+    return route->place == 0 ||
+           run->states[channels->carried[channels->channel_first[route->channel] + route->place - 1]].has_started;
 }
 
-/* A transfer asks for its link. */
-static void start(struct run *run, uint32_t send)
+/* A transfer asks for its edge. */
+static void start(struct run *run, uint32_t transfer)
 {
-    const struct ppi_wire *wire = wire_of(run, send);
-    const ppsched_op *op = &run->schedule->ops[send];
-    struct passage *passage = passage_of(run, send);
-    double *link = &run->link_free[wire->link];
-    bool backward = op->kind == PPSCHED_KIND_SEND_B;
-    uint32_t to = wire_of(run, wire->partner)->device;
-    uint32_t next = run->channels.wiring.channel_first[wire->channel] + wire->number + 1;
-    struct ppi_passage cost = ppi_passage_of(run->config, op->stage, backward, wire->device, to);
-    passage->has_started = true;
-    passage->made = run->made[2 * ppi_cell_of(run->schedule, op) + backward];
-    passage->asked = run->now;
-    passage->started = run->now < *link ? *link : run->now;
-    run->timeline->spans[send].start = passage->started;
-    *link = passage->started + cost.occupancy;
-    passage->there = *link + cost.latency;
-    ppi_heap_put(&run->heap, *link, LEFT, send);
-    ppi_heap_put(&run->heap, passage->there, THERE, send);
-    if (next < run->channels.wiring.channel_first[wire->channel + 1])
-        ppi_channels_tell(&run->channels, run->channels.wiring.carried[next]);
+    const struct ppi_channels *channels = &run->comms.channels;
+    const struct ppi_route *route = &channels->routes[transfer];
+    const struct ppi_transfer_ops *ops = &channels->transfers.ops[transfer];
+    const ppsched_op *op = &run->schedule->ops[ops->send];
+    struct state *state = &run->states[transfer];
+    double *edge = &run->edge_free[route->edge];
+    uint32_t next = channels->channel_first[route->channel] + route->place + 1;
+    struct ppi_transfer_cost cost = ppi_transfer_cost_of(run->config, op->stage, ppi_goes_back(op->kind),
+                                                         comm_of(run, ops->send)->device, comm_of(run, ops->receive)->device);
+    state->has_started = true;
+    state->asked = run->now;
+    state->started = run->now < *edge ? *edge : run->now;
+    run->timeline->spans[ops->send].start = state->started;
+    *edge = state->started + cost.occupancy;
+    state->there = *edge + cost.latency;
+    ppi_heap_put(&run->heap, *edge, LEFT, transfer);
+    ppi_heap_put(&run->heap, state->there, THERE, transfer);
+    if (next < channels->channel_first[route->channel + 1])
+        ppi_comm_tell(&run->comms, channels->transfers.ops[channels->carried[next]].send);
 }
 
-/* A receive takes its value, if that is there and all before it have been taken. */
-static void receive_if_there(struct run *run, uint32_t send, uint32_t receive)
+/* A receive takes its transfer, if that is there and all before it have been taken. */
+static void receive_if_there(struct run *run, uint32_t transfer)
 {
-    const struct passage *passage = passage_of(run, send);
+    const struct state *state = &run->states[transfer];
+    uint32_t receive = run->comms.channels.transfers.ops[transfer].receive;
     ppsched_span *span = &run->timeline->spans[receive];
-    if (!passage->is_there || !ppi_channels_turn(&run->channels, receive) || !ppi_channels_oldest(&run->channels, send))
+    if (!state->is_there || !ppi_comm_turn(&run->comms, receive) || !ppi_comm_oldest(&run->comms, transfer))
         return;
-    span->start = span->start > passage->started ? span->start : passage->started;
+    span->start = span->start > state->started ? span->start : state->started;
     finish(run, receive);
-    ppi_channels_take(&run->channels, send);
+    ppi_comm_take(&run->comms, transfer);
 }
 
 /* Looks whether a comm op can start, or be done, now. */
 static void look_at(struct run *run, uint32_t i)
 {
-    struct ppi_channels *channels = &run->channels;
-    bool is_send = ppi_is_send(run->schedule->ops[i].kind);
-    uint32_t send = is_send ? i : wire_of(run, i)->partner, receive = is_send ? wire_of(run, i)->partner : i;
-    if (channels->done[i] || !ppi_channels_turn(channels, i))
+    struct ppi_comm_run *comms = &run->comms;
+    const struct ppi_transfer_ops *ops = ppi_moved_by(&comms->channels, i);
+    uint32_t transfer = comm_of(run, i)->transfer;
+    if (comms->done[i] || !ppi_comm_turn(comms, i))
         return;
-    if (!is_send && run->timeline->spans[i].start < 0)
+    if (i == ops->receive && run->timeline->spans[i].start < 0)
         run->timeline->spans[i].start = run->now; /* its turn has come */
-    bool is_met = channels->model.rendezvous == 0 || ppi_channels_turn(channels, receive);
-    if (!passage_of(run, send)->has_started && ppi_channels_turn(channels, send) && is_met && may_overtake_none(run, send))
-        start(run, send);
-    if (!is_send)
-        receive_if_there(run, send, receive);
+    bool is_met = comms->model.rendezvous == 0 || ppi_comm_turn(comms, ops->receive);
+    if (!run->states[transfer].has_started && ppi_comm_turn(comms, ops->send) && is_met && may_overtake_none(run, transfer))
+        start(run, transfer);
+    if (i == ops->receive)
+        receive_if_there(run, transfer);
 }
 
 /* --- devices --- */
@@ -137,12 +133,13 @@ static void split_wait(struct run *run, uint32_t device, uint32_t i)
 {
     ppsched_idle *idle = &run->timeline->idle[device];
     bool is_send = ppi_is_send(run->schedule->ops[i].kind), has_computed = run->machines[device].has_computed;
-    const struct passage *passage = passage_of(run, is_send ? i : wire_of(run, i)->partner);
+    const struct state *state = &run->states[comm_of(run, i)->transfer];
     double *from = &run->machines[device].clock, now = run->now;
-    ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(from, is_send ? passage->asked : passage->made, now));
-    idle->head_of_line += ppi_part_of_wait(from, passage->asked, now);
-    idle->link += ppi_part_of_wait(from, passage->started, now);
-    idle->transfer += ppi_part_of_wait(from, is_send ? now : passage->there, now);
+    double made = run->timeline->spans[ppi_moved_by(&run->comms.channels, i)->producer].end;
+    ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(from, is_send ? state->asked : made, now));
+    idle->head_of_line += ppi_part_of_wait(from, state->asked, now);
+    idle->link += ppi_part_of_wait(from, state->started, now);
+    idle->transfer += ppi_part_of_wait(from, is_send ? now : state->there, now);
     idle->head_of_line += ppi_part_of_wait(from, now, now);
 }
 
@@ -150,41 +147,41 @@ static void split_wait(struct run *run, uint32_t device, uint32_t i)
 static bool is_blocked(const struct run *run, uint32_t device)
 {
     const ppsched_queue *queue = &run->schedule->queues[device];
-    uint32_t position = run->channels.position[device];
-    if (run->channels.model.blocking == 0 || position == 0 || !ppi_is_comm(&queue->ops[position - 1]))
+    uint32_t position = run->comms.position[device];
+    if (run->comms.model.blocking == 0 || position == 0 || !ppi_is_comm(&queue->ops[position - 1]))
         return false;
-    if (run->channels.model.batched != 0 && position < queue->count && ppi_is_comm(&queue->ops[position]))
+    if (run->comms.model.batched != 0 && position < queue->count && ppi_is_comm(&queue->ops[position]))
         return false; /* the batch goes on */
-    const struct ppi_wire *last = wire_of(run, (uint32_t)queue->first + position - 1);
-    return run->channels.head[last->queue] <= last->place;
+    const struct ppi_comm *last = comm_of(run, (uint32_t)queue->first + position - 1);
+    return run->comms.head[last->queue] <= last->place;
 }
 
 /* A device goes on behind the comm ops that have blocked it: its wait is that for the one which was done last. */
 static void leave_block(struct run *run, uint32_t device)
 {
     const ppsched_queue *queue = &run->schedule->queues[device];
-    uint32_t i = (uint32_t)queue->first + run->channels.position[device];
+    uint32_t i = (uint32_t)queue->first + run->comms.position[device];
     if (!run->machines[device].is_blocked)
         return;
     run->machines[device].is_blocked = false;
-    for (uint32_t k = i, batch = wire_of(run, i - 1)->batch; k-- > queue->first && ppi_is_comm(&run->schedule->ops[k]);)
-        if (wire_of(run, k)->batch == batch && run->timeline->spans[k].end >= run->now) {
+    for (uint32_t k = i, batch = comm_of(run, i - 1)->batch; k-- > queue->first && ppi_is_comm(&run->schedule->ops[k]);)
+        if (comm_of(run, k)->batch == batch && run->timeline->spans[k].end >= run->now) {
             split_wait(run, device, k);
             return;
         }
 }
 
-/* The receive of a unit that was done last, or is not done; PPI_NO_OP where it needs none. */
+/* The receive of a unit that was done last, or is not done; PPSCHED_NONE where it needs none. */
 static uint32_t last_receive(const struct run *run, uint32_t i)
 {
-    uint32_t last = PPI_NO_OP;
+    uint32_t last = PPSCHED_NONE;
     for (uint32_t k = i; k < i + ppi_unit_length(&run->schedule->ops[i]); k++) {
-        uint32_t receive = wire_of(run, k)->partner;
-        if (receive == PPI_NO_OP)
+        uint32_t receive = ppi_awaited_by(&run->comms.channels, k);
+        if (receive == PPSCHED_NONE)
             continue;
-        if (!run->channels.done[receive])
+        if (!run->comms.done[receive])
             return receive;
-        if (last == PPI_NO_OP || run->timeline->spans[receive].end > run->timeline->spans[last].end)
+        if (last == PPSCHED_NONE || run->timeline->spans[receive].end > run->timeline->spans[last].end)
             last = receive;
     }
     return last;
@@ -211,13 +208,11 @@ static void compute(struct run *run, uint32_t device, uint32_t i)
         const struct ppi_lane *lane = ppi_lane_of(&run->timeline->costs, run->schedule, &unit[k]);
         ppi_sum_memory(&machine->sums, lane->memory[unit[k].kind], &unit[k]);
         run->timeline->spans[i + k] = (ppsched_span){run->now, end};
-        if (unit[k].kind != PPSCHED_KIND_W)
-            run->made[2 * ppi_cell_of(run->schedule, &unit[k]) + ppi_is_backward(unit[k].kind)] = end;
         run->passes_done += unit[k].kind == PPSCHED_KIND_B || unit[k].kind == PPSCHED_KIND_W;
     }
     machine->clock = end;
     machine->computes = machine->has_computed = true;
-    run->channels.position[device] += (uint32_t)ppi_unit_length(unit);
+    run->comms.position[device] += (uint32_t)ppi_unit_length(unit);
     ppi_heap_put(&run->heap, end, COMPUTED, device);
 }
 
@@ -225,7 +220,7 @@ static void compute(struct run *run, uint32_t device, uint32_t i)
 static bool step(struct run *run, uint32_t device)
 {
     const ppsched_queue *queue = &run->schedule->queues[device];
-    uint32_t i = (uint32_t)queue->first + run->channels.position[device];
+    uint32_t i = (uint32_t)queue->first + run->comms.position[device];
     if (run->machines[device].computes)
         return false;
     if (is_blocked(run, device)) {
@@ -233,21 +228,21 @@ static bool step(struct run *run, uint32_t device)
         return false;
     }
     leave_block(run, device);
-    if (run->channels.position[device] == queue->count)
+    if (run->comms.position[device] == queue->count)
         return false;
     const ppsched_op *op = &run->schedule->ops[i];
     if (ppi_kind_has_microbatch(op->kind) && op->microbatch >= run->iteration_end)
         return false;
     if (ppi_is_compute(op->kind)) {
         uint32_t receive = last_receive(run, i);
-        if (receive != PPI_NO_OP && !run->channels.done[receive])
+        if (receive != PPSCHED_NONE && !run->comms.done[receive])
             return false;
-        if (receive != PPI_NO_OP)
+        if (receive != PPSCHED_NONE)
             split_wait(run, device, receive);
         compute(run, device, i);
         return false;
     }
-    run->channels.position[device]++;
+    run->comms.position[device]++;
     run->timeline->spans[i] = ppi_is_comm(op) ? (ppsched_span){-1, -1} : (ppsched_span){run->now, run->now};
     if (ppi_is_comm(op))
         look_at(run, i);
@@ -261,7 +256,7 @@ static void settle(struct run *run)
 {
     uint32_t i;
     for (;;) {
-        if (ppi_channels_next(&run->channels, &i)) {
+        if (ppi_comm_next(&run->comms, &i)) {
             look_at(run, i);
         } else if (run->ready_count > 0) {
             uint32_t device = run->ready[--run->ready_count];
@@ -301,11 +296,11 @@ static void happen(struct run *run, const struct ppi_event *event)
         flush_if_done(run);
         return;
     case LEFT:
-        finish(run, event->index);
+        finish(run, run->comms.channels.transfers.ops[event->index].send);
         return;
     default:
-        passage_of(run, event->index)->is_there = true;
-        receive_if_there(run, event->index, wire_of(run, event->index)->partner);
+        run->states[event->index].is_there = true;
+        receive_if_there(run, event->index);
         return;
     }
 }
@@ -322,24 +317,23 @@ static bool run_all(struct run *run)
         settle(run);
     }
     for (uint32_t d = 0; d < run->schedule->shape.devices; d++)
-        if (run->channels.position[d] != run->schedule->queues[d].count)
+        if (run->comms.position[d] != run->schedule->queues[d].count)
             return false;
-    return ppi_channels_all_done(&run->channels);
+    return ppi_comm_all_done(&run->comms);
 }
 
 static ppsched_status make_room(struct run *run, ppsched_error *error)
 {
     const struct ppi_host *host = &run->schedule->host;
-    const struct ppi_wiring *wiring = &run->channels.wiring;
-    size_t devices = run->schedule->shape.devices, transfers = wiring->channel_first[wiring->channel_count];
+    const struct ppi_channels *channels = &run->comms.channels;
+    size_t devices = run->schedule->shape.devices, transfers = channels->channel_first[channels->channel_count];
     run->heap.events = ppi_allocate(host, devices + 2 * transfers, sizeof *run->heap.events);
     run->machines = ppi_allocate_zeroed(host, devices, sizeof *run->machines);
     run->ready = ppi_allocate(host, devices, sizeof *run->ready);
-    run->passages = ppi_allocate_zeroed(host, transfers, sizeof *run->passages);
-    run->link_free = ppi_allocate_zeroed(host, (size_t)wiring->link_count + 1, sizeof *run->link_free);
-    run->made = ppi_allocate_zeroed(host, ppi_cell_count(run->schedule), 2 * sizeof *run->made);
-    if (run->heap.events == NULL || run->machines == NULL || run->ready == NULL || run->passages == NULL ||
-        run->link_free == NULL || run->made == NULL)
+    run->states = ppi_allocate_zeroed(host, ppi_transfer_numbers(run->schedule), sizeof *run->states);
+    run->edge_free = ppi_allocate_zeroed(host, (size_t)channels->edge_count + 1, sizeof *run->edge_free);
+    if (run->heap.events == NULL || run->machines == NULL || run->ready == NULL || run->states == NULL ||
+        run->edge_free == NULL)
         return ppi_fail_memory(error, "the transfers");
     return PPSCHED_OK;
 }
@@ -347,13 +341,12 @@ static ppsched_status make_room(struct run *run, ppsched_error *error)
 static void clear(struct run *run)
 {
     const struct ppi_host *host = &run->schedule->host;
-    ppi_release(host, run->made);
-    ppi_release(host, run->link_free);
-    ppi_release(host, run->passages);
+    ppi_release(host, run->edge_free);
+    ppi_release(host, run->states);
     ppi_release(host, run->ready);
     ppi_release(host, run->machines);
     ppi_release(host, run->heap.events);
-    ppi_channels_clear(&run->channels);
+    ppi_comm_run_clear(&run->comms);
 }
 
 /* Fills the spans, what ops add up to, and why devices are idle. */
@@ -363,7 +356,7 @@ static ppsched_status time_transfers(ppsched_timeline *timeline, const ppsched_c
     const ppsched_schedule *schedule = timeline->schedule;
     struct run run = {.schedule = schedule, .config = config, .timeline = timeline};
     run.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
-    ppsched_status status = ppi_channels_make(&run.channels, schedule, model, error);
+    ppsched_status status = ppi_comm_run_make(&run.comms, schedule, model, error);
     if (status != PPSCHED_OK)
         return status;
     status = make_room(&run, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluation of a lowered schedule with its transfers: see ppsched_schedule_evaluate_transfers. */
-#ifndef PPSCHED_LOWER_TRANSFERS_H
-#define PPSCHED_LOWER_TRANSFERS_H
+/* Evaluation of a lowered schedule with its transfers: see ppsched_evaluate_transfers. */
+#ifndef PPSCHED_LOWER_EVALUATE_TRANSFERS_H
+#define PPSCHED_LOWER_EVALUATE_TRANSFERS_H
 
 #include <ppsched/channel.h>
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "order/order_1f1b.h"
+
+#include "base/error.h"
+#include "order/compare.h"
+
+/* Forwards of the first device's first chunk before those of its second. */
+static uint32_t leading_run(const ppsched_schedule *schedule)
+{
+    const ppsched_queue *queue = &schedule->queues[0];
+    uint32_t run = 0;
+    for (size_t i = 0; i < queue->count; i++) {
+        if (queue->ops[i].kind != PPSCHED_KIND_F)
+            continue;
+        if (queue->ops[i].stage != 0 || run == schedule->shape.microbatches)
+            break;
+        run++;
+    }
+    return run > 0 ? run : 1;
+}
+
+struct ppi_order_1f1b ppi_order_of(const ppsched_schedule *schedule)
+{
+    const struct ppi_shape *shape = &schedule->shape;
+    uint32_t chunks = shape->stages / shape->devices;
+    chunks = chunks > 0 ? chunks : 1;
+    return (struct ppi_order_1f1b){shape->devices, chunks, shape->microbatches,
+                                   chunks == 1 ? shape->devices : leading_run(schedule), false};
+}
+
+static ppsched_status refuse_op(const ppsched_queue *queue, size_t i, const ppsched_op *wanted, const char *runtime,
+                                ppsched_error *error)
+{
+    char has[PPI_UNIT_TOKEN_SIZE] = "nothing", wants[PPI_TOKEN_SIZE] = "nothing";
+    const ppsched_op *op = i < queue->count ? &queue->ops[i] : wanted;
+    if (i < queue->count)
+        ppi_unit_token(has, op);
+    if (wanted != NULL)
+        ppi_op_token(wants, wanted);
+    struct ppi_place place = {queue->device, op->stage, op->microbatch, (uint32_t)i};
+    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
+                       "%s runs 1F1B orders: device %u has %s at position %zu, where %s would run %s", runtime, queue->device,
+                       has, i, runtime, wants);
+}
+
+/* `ops` has room for a device's ops. */
+static ppsched_status queue_has_order(const ppsched_queue *queue, const struct ppi_order_1f1b *order, ppsched_op *ops,
+                                      const char *runtime, ppsched_error *error)
+{
+    size_t count = (size_t)(2 * ppi_visits_of(order));
+    struct ppi_pen pen = {.next = ops, .end = ops + count};
+    uint64_t warmup = ppi_warmup_of(order, queue->device);
+    if (order->chunks == 1)
+        ppi_put_1f1b(queue->device, order->microbatches, (uint32_t)warmup, order->overlapped, &pen);
+    else
+        ppi_put_interleaved_1f1b(order, queue->device, warmup, &pen);
+    uint32_t i = ppi_first_difference(queue, ops, count);
+    return i == PPSCHED_NONE ? PPSCHED_OK : refuse_op(queue, i, i < count ? &ops[i] : NULL, runtime, error);
+}
+
+ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order, const char *runtime,
+                             ppsched_error *error)
+{
+    const struct ppi_shape *shape = &schedule->shape;
+    if (!schedule->flushes)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s flushes after every iteration, the schedule does not", runtime);
+    if (shape->iterations != 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime,
+                        shape->iterations);
+    if (shape->stages != order->devices * order->chunks)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s wants the same number of stages on each of %u devices, not %u in all",
+                        runtime, shape->devices, shape->stages);
+    ppsched_op *ops = ppi_allocate(&schedule->host, (size_t)ppi_visits_of(order), 2 * sizeof *ops);
+    if (ops == NULL)
+        return ppi_fail_memory(error, "the order of a runtime");
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t d = 0; d < shape->devices && status == PPSCHED_OK; d++)
+        status = queue_has_order(&schedule->queues[d], order, ops, runtime, error);
+    ppi_release(&schedule->host, ops);
+    return status;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 1F1B, on one stage a device or interleaved over V of them: the rules by which it is generated, and by which it is recognised
+ * for runtimes that have it built in.
+ *
+ * A device runs its warm-up forwards, then forward and backward in turn while forwards remain, then the other backwards.
+ * Overlapped, there is one warm-up forward more, and then a forward and a backward are one overlapped pair. */
+#ifndef PPSCHED_ORDER_ORDER_1F1B_H
+#define PPSCHED_ORDER_ORDER_1F1B_H
+
+#include "order/table.h"
+
+struct ppi_order_1f1b {
+    uint32_t devices, chunks, microbatches, group_size;
+    bool overlapped;
+};
+
+/* --- its rules --- */
+
+/* Forwards of a device, and backwards: the length of the table. */
+static inline uint64_t ppi_visits_of(const struct ppi_order_1f1b *order)
+{
+    return (uint64_t)order->microbatches * order->chunks;
+}
+
+/* Warm-up forwards: (V-1)g, and `slope` more for each device behind this one; at most all of them. */
+static inline uint64_t ppi_sloped_warmup(const struct ppi_order_1f1b *order, uint32_t device, uint32_t slope)
+{
+    uint64_t behind = order->devices - 1 - device, visits = ppi_visits_of(order);
+    uint64_t warmup = (uint64_t)(order->chunks - 1) * order->group_size + slope * behind + order->overlapped;
+    return warmup < visits ? warmup : visits;
+}
+
+/* Those of Megatron-LM. */
+static inline uint64_t ppi_warmup_of(const struct ppi_order_1f1b *order, uint32_t device)
+{
+    return ppi_sloped_warmup(order, device, order->chunks == 1 ? 1 : 2);
+}
+
+/* At the first place of the table. */
+static inline struct ppi_hand ppi_hand_start(const struct ppi_order_1f1b *order, uint32_t device, struct ppi_pen *pen)
+{
+    struct ppi_table table = ppi_table_start(order->chunks, order->microbatches, order->group_size);
+    return (struct ppi_hand){pen, device, order->devices, table, table};
+}
+
+/* Puts a device's ops of one run, with so many warm-up forwards. */
+static inline void ppi_put_interleaved_1f1b(const struct ppi_order_1f1b *order, uint32_t device, uint64_t warmup,
+                                            struct ppi_pen *pen)
+{
+    struct ppi_hand hand = ppi_hand_start(order, device, pen);
+    uint64_t pairs = ppi_visits_of(order) - warmup;
+    for (uint64_t k = 0; k < warmup; k++)
+        ppi_hand_put_forward(&hand);
+    for (uint64_t k = 0; k < pairs && order->overlapped; k++)
+        ppi_hand_put_pair(&hand);
+    for (uint64_t k = 0; k < pairs && !order->overlapped; k++) {
+        ppi_hand_put_forward(&hand);
+        ppi_hand_put_backward(&hand, PPSCHED_KIND_B);
+    }
+    for (uint64_t k = 0; k < warmup; k++)
+        ppi_hand_put_backward(&hand, PPSCHED_KIND_B);
+}
+
+/* The same with one chunk, which needs no table. */
+static inline void ppi_put_1f1b(uint32_t stage, uint32_t run, uint32_t warmup, bool overlapped, struct ppi_pen *pen)
+{
+    for (uint32_t m = 0; m < warmup; m++)
+        ppi_put(pen, PPSCHED_KIND_F, stage, m);
+    for (uint32_t m = warmup; m < run; m++) {
+        ppi_put_flagged(pen, PPSCHED_KIND_F, stage, m, overlapped ? PPSCHED_OP_FLAG_OVERLAPPED : 0);
+        ppi_put(pen, PPSCHED_KIND_B, stage, m - warmup);
+    }
+    for (uint32_t m = run - warmup; m < run; m++)
+        ppi_put(pen, PPSCHED_KIND_B, stage, m);
+}
+
+/* --- is a schedule one of them --- */
+
+/* The sizes of a schedule, with the group size that its first device's forwards show; one chunk: groups of D. No pairs. */
+struct ppi_order_1f1b ppi_order_of(const ppsched_schedule *schedule);
+
+/* OK where the schedule is that order with Megatron-LM's warm-up, in one iteration and nothing else; REFUSED with the first op
+ * that differs. `runtime` names who asks. Errors: NO_MEMORY. */
+ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order, const char *runtime,
+                             ppsched_error *error);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Megatron-LM's schedule table, along which interleaved orders go, on the loop placement.
+ *
+ * It goes over groups of g microbatches (the last may be short), inside a group chunk by chunk, inside a chunk microbatch by
+ * microbatch. Forwards go along it as it stands, backwards with chunk c replaced by V-1-c. */
+#ifndef PPSCHED_ORDER_TABLE_H
+#define PPSCHED_ORDER_TABLE_H
+
+#include "model/builder.h"
+
+/* A place in the table. */
+struct ppi_table {
+    uint32_t chunks, microbatches, group_size;
+    uint32_t group_first, group_end; /* microbatches of the present group */
+    uint32_t chunk, microbatch;
+};
+
+static inline void ppi_table_enter_group(struct ppi_table *table, uint32_t first)
+{
+    table->group_first = first;
+    table->group_end = table->microbatches - first > table->group_size ? first + table->group_size : table->microbatches;
+    table->chunk = 0;
+    table->microbatch = first;
+}
+
+static inline struct ppi_table ppi_table_start(uint32_t chunks, uint32_t microbatches, uint32_t group_size)
+{
+    struct ppi_table table = {.chunks = chunks, .microbatches = microbatches, .group_size = group_size};
+    ppi_table_enter_group(&table, 0);
+    return table;
+}
+
+static inline void ppi_table_advance(struct ppi_table *table)
+{
+    if (++table->microbatch < table->group_end)
+        return;
+    table->microbatch = table->group_first;
+    if (++table->chunk == table->chunks)
+        ppi_table_enter_group(table, table->group_end);
+}
+
+/* A device's hand, which puts its ops: where its forwards and its backwards are in the table. */
+struct ppi_hand {
+    struct ppi_pen *pen;
+    uint32_t device, devices;
+    struct ppi_table forwards, backwards;
+};
+
+static inline uint32_t ppi_hand_forward(const struct ppi_hand *hand)
+{
+    return hand->forwards.chunk * hand->devices + hand->device;
+}
+
+static inline uint32_t ppi_hand_backward(const struct ppi_hand *hand)
+{
+    return (hand->backwards.chunks - 1 - hand->backwards.chunk) * hand->devices + hand->device;
+}
+
+static inline void ppi_hand_put_forward(struct ppi_hand *hand)
+{
+    ppi_put(hand->pen, PPSCHED_KIND_F, ppi_hand_forward(hand), hand->forwards.microbatch);
+    ppi_table_advance(&hand->forwards);
+}
+
+/* A B or an I. */
+static inline void ppi_hand_put_backward(struct ppi_hand *hand, uint8_t kind)
+{
+    ppi_put(hand->pen, kind, ppi_hand_backward(hand), hand->backwards.microbatch);
+    ppi_table_advance(&hand->backwards);
+}
+
+/* A forward and a B, overlapped. */
+static inline void ppi_hand_put_pair(struct ppi_hand *hand)
+{
+    ppi_put_pair(hand->pen, ppi_hand_forward(hand), hand->forwards.microbatch, ppi_hand_backward(hand),
+                 hand->backwards.microbatch);
+    ppi_table_advance(&hand->forwards);
+    ppi_table_advance(&hand->backwards);
+}
+
+#endif
