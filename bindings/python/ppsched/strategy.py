@@ -5,8 +5,9 @@ from typing import List, NamedTuple
 
 from . import _abi
 from ._abi import Placement
-from ._library import call, check, encoded, lib
+from ._library import call, check, decoded, encoded, lib
 from .views import sized
+from .words import counted
 
 
 class Option(NamedTuple):
@@ -40,28 +41,33 @@ class Strategy(NamedTuple):
     source: str
     options: List[Option]
 
+    def __repr__(self) -> str:
+        chunks = counted(self.chunks, "stage") if self.chunks else "any number of stages"
+        options = f", options {', '.join(option.name for option in self.options)}" if self.options else ""
+        return f"<ppsched.Strategy {self.name}: {self.placement} placement, {chunks} a device{options}>"
 
-def _option(strategy, index):
+
+def _option(strategy: int, index: int) -> Option:
     info = sized(_abi.OptionInfo)
     check(lib.ppsched_strategy_option(strategy, index, ctypes.byref(info)))
-    return Option(info.name.decode(), info.default_text.decode(), info.minimum, info.maximum, info.text.decode(),
-                  [info.choices[i].decode() for i in range(info.choice_count)])
+    return Option(decoded(info.name), decoded(info.default_text), info.minimum, info.maximum, decoded(info.text),
+                  [decoded(info.choices[i]) for i in range(info.choice_count)])
 
 
-def _describe(index):
+def _describe(index: int) -> Strategy:
     info = sized(_abi.StrategyInfo)
     check(lib.ppsched_strategy_describe(index, ctypes.byref(info)))
     return Strategy(
-        name=info.name.decode(),
-        aliases=[info.aliases[i].decode() for i in range(info.alias_count)],
+        name=decoded(info.name),
+        aliases=[decoded(info.aliases[i]) for i in range(info.alias_count)],
         placement=Placement(info.placement).name.lower(),
         chunks=info.chunks,
         weight_versions=info.weight_versions,
         splits_backward=bool(info.splits_backward),
         flushes=bool(info.flushes),
         searches=bool(info.searches),
-        summary=info.summary.decode(),
-        source=info.source.decode(),
+        summary=decoded(info.summary),
+        source=decoded(info.source),
         options=[_option(index, i) for i in range(info.option_count)],
     )
 
