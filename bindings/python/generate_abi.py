@@ -15,23 +15,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 HEADERS = HERE.parent.parent / "include" / "ppsched"
 TARGET = HERE / "ppsched" / "_abi.py"
 
-# Python class of each enum, and the prefix that its members lose.
-ENUMS = {
-    "ppsched_status_value": ("Status", "PPSCHED_"),
-    "ppsched_log_level": ("LogLevel", "PPSCHED_LOG_"),
-    "ppsched_kind": ("Kind", "PPSCHED_KIND_"),
-    "ppsched_op_flag": ("OpFlag", "PPSCHED_OP_"),
-    "ppsched_placement": ("Placement", "PPSCHED_PLACEMENT_"),
-    "ppsched_quantity": ("Quantity", "PPSCHED_"),
-    "ppsched_finding_kind": ("FindingKind", "PPSCHED_FINDING_"),
-    "ppsched_evaluate_flag": ("EvaluateFlag", "PPSCHED_EVALUATE_"),
-    "ppsched_format": ("Format", "PPSCHED_FORMAT_"),
-    "ppsched_channel_order": ("ChannelOrder", "PPSCHED_CHANNEL_"),
-    "ppsched_lowering": ("Lowering", "PPSCHED_LOWERING_"),
-    "ppsched_runtime": ("Runtime", "PPSCHED_RUNTIME_"),
-    "ppsched_objective": ("Objective", "PPSCHED_OBJECTIVE_"),
-    "ppsched_reason": ("Reason", "PPSCHED_REASON_"),
-}
+# Enums whose Python class is not named like them, or whose members have another prefix than the enum's name.
+CLASSES = {"ppsched_status_value": "Status"}
+PREFIXES = {"ppsched_status_value": "PPSCHED_"}
 
 # The ctypes type of each number.
 SCALARS = {
@@ -75,7 +61,7 @@ def seen_type(kind):
         return "bytes" if array[1] == "c_char" else f"Array[{array[1]}]"
     if kind in SCALARS.values():
         return "float" if kind == "c_double" else "int"
-    if kind.startswith("CFUNCTYPE"):
+    if kind.endswith("Function"):  # a callback
         return "_FuncPointer"
     return {"c_char_p": "Optional[bytes]", "c_void_p": "Optional[int]"}.get(kind, kind)
 
@@ -88,7 +74,7 @@ class Abi:
         self.enums = re.findall(r"enum (\w+) \{(.*?)\};", text, flags=re.S)
         self.structs = dict(re.findall(r"typedef struct (\w+) \{(.*?)\} \1;", text, flags=re.S))
         self.opaque = set(re.findall(r"typedef struct (\w+) \1;", text))
-        self.callbacks = re.findall(r"typedef (\w+) \(\*(\w+)\)\((.*?)\);", text, flags=re.S)
+        self.callbacks = re.findall(r"typedef ([\w ]+\*?)\(\*(\w+)\)\((.*?)\);", text, flags=re.S)
         self.functions = re.findall(r"PPSCHED_API (.*?)(ppsched_\w+)\((.*?)\);", text, flags=re.S)
 
     def type_of(self, c_type):
@@ -119,10 +105,6 @@ class Abi:
 
     def field(self, text):
         """(name, type) of a struct's field."""
-        pointer = re.fullmatch(r"(.*?)\(\*(\w+)\)\((.*)\)", text, flags=re.S)
-        if pointer:
-            arguments = ", ".join([self.type_of(pointer[1])] + self.parameters(pointer[3]))
-            return pointer[2], f"CFUNCTYPE({arguments})"
         array = re.fullmatch(r"(\w+) (\w+)\[(\d+)\]", text)
         if array:
             element = "c_char" if array[1] == "char" else self.type_of(array[1])
@@ -145,9 +127,9 @@ class Abi:
 
 
 def write_enum(name, body):
-    python_name, prefix = ENUMS[name]
-    yield f"\n\nclass {python_name}(enum.IntEnum):"
-    for member, value in re.findall(r"(PPSCHED_\w+) = (\d+)", body):
+    prefix = PREFIXES.get(name, f"{name.upper()}_")
+    yield f"\n\nclass {CLASSES.get(name, class_name(name))}(enum.IntEnum):"
+    for member, value in re.findall(r"(PPSCHED_\w+)\s*=\s*(\d+)", body):
         yield f"    {member.removeprefix(prefix)} = {value}"
 
 
@@ -169,16 +151,17 @@ def generate():
     lines += [f"{name.removeprefix('PPSCHED_')} = {value}" for name, value in sorted(abi.defines.items())]
     for name, body in abi.enums:
         lines += write_enum(name, body)
+    lines.append("\n")
+    for result, name, parameters in abi.callbacks:
+        kinds = [abi.type_of(result)] + abi.parameters(parameters)
+        if "c_size_t" in kinds:  # what comes with a size has no NUL
+            kinds = ["c_void_p" if kind == "c_char_p" else kind for kind in kinds]
+        lines.append(f"{class_name(name)} = CFUNCTYPE({', '.join(kinds)})")
     for struct in abi.structs_in_order():
         lines += [f"\n\nclass {class_name(struct)}(Structure):"]
         lines += [f"    {name}: {seen_type(kind)}" for name, kind in abi.fields(struct) if not keyword.iskeyword(name)]
         lines += ["    _fields_ = [", *(f'        ("{name}", {kind}),' for name, kind in abi.fields(struct)), "    ]"]
-    lines.append("\n")
-    for result, name, parameters in abi.callbacks:
-        kinds = [abi.type_of(result)] + abi.parameters(parameters)
-        kinds = ["c_void_p" if kind == "c_char_p" else kind for kind in kinds]  # what comes with a size has no NUL
-        lines.append(f"{class_name(name)} = CFUNCTYPE({', '.join(kinds)})")
-    lines += ["", "# name: (result, arguments)", "FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {"]
+    lines += ["\n", "# name: (result, arguments)", "FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {"]
     for result, name, parameters in abi.functions:
         lines.append(f'    "{name}": ({abi.type_of(result)}, [{", ".join(abi.parameters(parameters))}]),')
     lines += ["}", "\n", "class Library(CDLL):", '    """The library, and what its functions return."""', ""]

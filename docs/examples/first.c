@@ -20,16 +20,16 @@ int main(void)
 
     /* The problem: 4 devices, 4 stages, 8 microbatches. */
     if (ppsched_config_create(&config, 4, 4, 8, NULL, &error) != PPSCHED_OK ||
-        ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, forward, 4, &error) != PPSCHED_OK)
+        ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 4, &error) != PPSCHED_OK)
         return fail(&error);
 
     /* A schedule, and when each of its ops runs. */
     if (ppsched_schedule_generate(&schedule, config, "1f1b", &error) != PPSCHED_OK ||
-        ppsched_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK)
+        ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK)
         return fail(&error);
 
     ppsched_metrics metrics = {.size = sizeof metrics};
-    ppsched_timeline_metrics(timeline, &metrics);
+    ppsched_timeline_get_metrics(&metrics, timeline, NULL);
     printf("makespan %.1f, bubble %.4f of total, peak memory %.0f on device %u\n", metrics.makespan, metrics.bubble_of_total,
            metrics.peak_memory, metrics.peak_device);
 
@@ -38,7 +38,7 @@ int main(void)
     const ppsched_span *spans = ppsched_timeline_spans(timeline, 3, NULL);
     for (size_t i = 0; i < count; i++) {
         char token[32];
-        ppsched_op_token(&ops[i], token, sizeof token, NULL);
+        ppsched_op_write_token(token, sizeof token, NULL, &ops[i], NULL);
         printf("%s from %.1f to %.1f\n", token, spans[i].start, spans[i].end);
     }
 

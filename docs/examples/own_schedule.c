@@ -37,8 +37,8 @@ int main(void)
     ppsched_timeline *timeline = NULL;
     if (ppsched_config_create(&config, 3, 3, 4, NULL, &error) != PPSCHED_OK ||
         ppsched_schedule_generate_with(&schedule, config, "reverse_gpipe", reverse_gpipe, NULL, &error) != PPSCHED_OK ||
-        ppsched_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK ||
-        ppsched_export(schedule, timeline, PPSCHED_FORMAT_TEXT, NULL, print, NULL, &error) != PPSCHED_OK) {
+        ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK ||
+        ppsched_schedule_export(schedule, timeline, PPSCHED_FORMAT_TEXT, NULL, print, NULL, &error) != PPSCHED_OK) {
         fprintf(stderr, "%s\n", error.message);
         return EXIT_FAILURE;
     }

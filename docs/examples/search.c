@@ -28,16 +28,16 @@ static ppsched_status describe(ppsched_config *config, double *shown, ppsched_er
     const double forward[] = {1, 1, 1, 1, 1, 1, 1, 1.75}, backward[] = {2, 2, 2, 2, 2, 2, 2, 3.5}, delay = 0.125, limit = 5;
     ppsched_status status = ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, error);
     if (status == PPSCHED_OK)
-        status = ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, forward, 8, error);
+        status = ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 8, error);
     if (status == PPSCHED_OK)
-        status = ppsched_config_set_values(config, PPSCHED_BACKWARD_TIMES, backward, 8, error);
+        status = ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward, 8, error);
     if (status == PPSCHED_OK)
-        status = ppsched_config_set_values(config, PPSCHED_P2P_TIMES, &delay, 1, error);
+        status = ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, &delay, 1, error);
     if (status == PPSCHED_OK)
-        status = ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, &limit, 1, error);
+        status = ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &limit, 1, error);
     if (status == PPSCHED_OK)
         status = ppsched_config_set_option(config, "effort", "3", error);
-    return status == PPSCHED_OK ? ppsched_config_set_progress(config, show, shown) : status;
+    return status == PPSCHED_OK ? ppsched_config_set_progress(config, show, shown, NULL) : status;
 }
 
 int main(void)
@@ -52,12 +52,12 @@ int main(void)
 
     if (ppsched_config_create(&config, 4, 8, 12, NULL, &error) != PPSCHED_OK ||
         describe(config, &shown, &error) != PPSCHED_OK ||
-        ppsched_lower_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error) != PPSCHED_OK ||
+        ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error) != PPSCHED_OK ||
         ppsched_schedule_generate(&schedule, config, "auto", &error) != PPSCHED_OK ||
-        ppsched_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK)
+        ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK)
         return fail(&error);
 
-    ppsched_timeline_metrics(timeline, &metrics);
+    ppsched_timeline_get_metrics(&metrics, timeline, NULL);
     printf("span %g, at least %g: %.1f %% above; peak memory %g of 5, at least %g\n", metrics.span, bound.value,
            100 * (metrics.span / bound.value - 1), metrics.peak_memory, bound.least_limit);
 

@@ -22,14 +22,18 @@ enum ppsched_objective {
 /* Bounds on the objective over one iteration. Sized: the caller sets `size`. Times in the caller's unit. */
 typedef struct ppsched_bound {
     uint32_t size;
-    uint32_t device;    /* the device that `value` comes from, the lowest of them */
-    double value;       /* the largest of the three */
-    double work;        /* a device must run all its ops; for the makespan also wait for its first input before */
-    double fill_drain;  /* from the first F of stage 0 to a device, through all its Fs and Is, and back to the last W of stage
+    uint32_t device; /* the device that `value` comes from, the lowest of them */
+    double value;    /* the largest of the three */
+    double
+        work; /* a device must run all its ops; for the makespan also wait for its first input before */
+    double
+        fill_drain; /* from the first F of stage 0 to a device, through all its Fs and Is, and back to the last W of stage
                             0, all of which the span of stage 0's device holds */
-    double memory;      /* activations are held for the least possible time, and must share the device's memory limit; 0
+    double
+        memory; /* activations are held for the least possible time, and must share the device's memory limit; 0
                             where there is none */
-    double least_limit; /* the least memory limit, one for all devices, under which there is a schedule at all */
+    double
+        least_limit; /* the least memory limit, one for all devices, under which there is a schedule at all */
 } ppsched_bound;
 
 /* Fills `out` for the config's placement (DEFAULT: loop) and `objective` (enum ppsched_objective). A full backward may take the
@@ -39,8 +43,9 @@ typedef struct ppsched_bound {
  * B), for uneven stages.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE where the config's lists contradict each other, REFUSED where the sizes do not suit the
  * placement, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t objective,
-                                               ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_find_bound(ppsched_bound *out,
+                                                     const ppsched_config *config,
+                                                     int32_t objective, ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -18,10 +18,10 @@ extern "C" {
 /* Which comm ops of a device wait for each other: those of one queue run in the order of the device's ops, each when all before
  * it are done. */
 enum ppsched_channel_order {
-    PPSCHED_CHANNEL_GROUP = 0,     /* one queue a device: one communicator for all */
-    PPSCHED_CHANNEL_DIRECTION = 1, /* one for activations, one for gradients */
-    PPSCHED_CHANNEL_PAIR = 2,      /* one for each directed pair of devices */
-    PPSCHED_CHANNEL_NONE = 3       /* none: each waits for itself alone, as with a tag of its own */
+    PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one queue a device: one communicator for all */
+    PPSCHED_CHANNEL_ORDER_DIRECTION = 1, /* one for activations, one for gradients */
+    PPSCHED_CHANNEL_ORDER_PAIR = 2,      /* one for each directed pair of devices */
+    PPSCHED_CHANNEL_ORDER_NONE = 3 /* none: each waits for itself alone, as with a tag of its own */
 };
 
 /* How a runtime sends. A device issues its comm ops as it comes to them and goes on; only a compute op waits, for the receive
@@ -29,10 +29,13 @@ enum ppsched_channel_order {
  * oldest, and if that is not the one it expects, it waits. Sized struct: set `size`, zero means the first choice. */
 typedef struct ppsched_channel_model {
     uint32_t size;
-    int32_t order;       /* enum ppsched_channel_order */
-    uint32_t rendezvous; /* 1: a send starts when its receive has its turn as well; 0: when its own turn comes (buffered) */
-    uint32_t batched;    /* 1: neighbouring comm ops of a device start together, and the queue goes on when all are done */
-    uint32_t blocking;   /* 1: a device does nothing else until its comm op, or batch of them, is done; it then has one queue,
+    int32_t order; /* enum ppsched_channel_order */
+    uint32_t
+        rendezvous; /* 1: a send starts when its receive has its turn as well; 0: when its own turn comes (buffered) */
+    uint32_t
+        batched; /* 1: neighbouring comm ops of a device start together, and the queue goes on when all are done */
+    uint32_t
+        blocking; /* 1: a device does nothing else until its comm op, or batch of them, is done; it then has one queue,
                             whatever `order` says */
 } ppsched_channel_model;
 
@@ -51,8 +54,10 @@ typedef struct ppsched_wait {
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also where a send has no receive, or an input is never received;
  * NO_MEMORY. But for INVALID_SCHEDULE nothing is written on failure. Source of the model: PyTorch's batched isend and irecv,
  * NCCL's order of point-to-point calls. */
-PPSCHED_API ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model,
-                                                  ppsched_wait *circle, size_t capacity, size_t *count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_prove(ppsched_wait *out, size_t capacity, size_t *count,
+                                                  const ppsched_schedule *schedule,
+                                                  const ppsched_channel_model *model,
+                                                  ppsched_error *error);
 
 #ifdef __cplusplus
 }

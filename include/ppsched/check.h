@@ -16,11 +16,13 @@ extern "C" {
 #endif
 
 enum ppsched_finding_kind {
-    PPSCHED_FINDING_MISSING = 1,   /* `op` is on no device; `device` is where it belongs */
-    PPSCHED_FINDING_DUPLICATE = 2, /* `op` stood before already, or repeats work that B, or I and W, did before */
-    PPSCHED_FINDING_MISPLACED = 3, /* `op` is on `device`, but belongs to `other_device` */
-    PPSCHED_FINDING_CYCLE = 4,     /* `op` waits for `other`, on the device of the next finding; the last waits for the first */
-    PPSCHED_FINDING_BLOCKED = 5    /* `op` waits for `other`, which is missing or misplaced */
+    PPSCHED_FINDING_KIND_MISSING = 1, /* `op` is on no device; `device` is where it belongs */
+    PPSCHED_FINDING_KIND_DUPLICATE =
+        2, /* `op` stood before already, or repeats work that B, or I and W, did before */
+    PPSCHED_FINDING_KIND_MISPLACED = 3, /* `op` is on `device`, but belongs to `other_device` */
+    PPSCHED_FINDING_KIND_CYCLE =
+        4, /* `op` waits for `other`, on the device of the next finding; the last waits for the first */
+    PPSCHED_FINDING_KIND_BLOCKED = 5 /* `op` waits for `other`, which is missing or misplaced */
 };
 
 /* One thing that is wrong. Plain data. */
@@ -39,11 +41,14 @@ typedef struct ppsched_finding {
  * `*count` (may be NULL) gets the number of all.
  * Returns OK for a valid schedule, INVALID_SCHEDULE with the first finding in `error`, or NO_MEMORY, and nothing is written.
  * Linear in the ops. */
-PPSCHED_API ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *findings, size_t capacity,
-                                         size_t *count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,
+                                                  size_t *count, const ppsched_schedule *schedule,
+                                                  ppsched_error *error);
 
-/* A finding in words, one line. Sizes and errors as in ppsched_op_token: ARGUMENT also where one of its ops is unknown. */
-PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity, size_t *needed);
+/* A finding in words, one line. Sizes and errors as in ppsched_op_write_token: ARGUMENT also where one of its ops is unknown. */
+PPSCHED_API ppsched_status ppsched_finding_write_text(char *out, size_t capacity, size_t *needed,
+                                                      const ppsched_finding *finding,
+                                                      ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -24,50 +24,67 @@ typedef struct ppsched_config ppsched_config;
 
 /* Which device holds which stages; D devices, S stages. */
 enum ppsched_placement {
-    PPSCHED_PLACEMENT_DEFAULT = 0,       /* what the strategy wants; for own schedules loop */
-    PPSCHED_PLACEMENT_LINEAR = 1,        /* S = D, stage s on device s */
-    PPSCHED_PLACEMENT_LOOP = 2,          /* stage s on device s mod D */
-    PPSCHED_PLACEMENT_V = 3,             /* 0..D-1, D-1..0, and so on back and forth */
-    PPSCHED_PLACEMENT_BIDIRECTIONAL = 4, /* S = D, two model copies: the second half of an iteration's microbatches runs
+    PPSCHED_PLACEMENT_DEFAULT = 0, /* what the strategy wants; for own schedules loop */
+    PPSCHED_PLACEMENT_LINEAR = 1,  /* S = D, stage s on device s */
+    PPSCHED_PLACEMENT_LOOP = 2,    /* stage s on device s mod D */
+    PPSCHED_PLACEMENT_V = 3,       /* 0..D-1, D-1..0, and so on back and forth */
+    PPSCHED_PLACEMENT_BIDIRECTIONAL =
+        4, /* S = D, two model copies: the second half of an iteration's microbatches runs
                                             stage s on device D-1-s (DualPipe) */
-    PPSCHED_PLACEMENT_MAP = 5            /* the caller's own list, a device for each stage */
+    PPSCHED_PLACEMENT_MAP = 5 /* the caller's own list, a device for each stage */
 };
 
 /* Lists of numbers that describe the problem. Each takes one value for all or the counts named here; D devices, S
  * stages. Times and memory are in units of the caller's choice. All must be finite, but for bandwidths. */
 enum ppsched_quantity {
-    PPSCHED_FORWARD_TIMES = 1,         /* duration of F: 1 or S values, >= 0. Default 1 */
-    PPSCHED_BACKWARD_TIMES = 2,        /* duration of B: 1 or S, >= 0. Default: I + W where both are given, else 2 */
-    PPSCHED_BACKWARD_INPUT_TIMES = 3,  /* duration of I: 1 or S, >= 0. Default: B - W where W is given, else share * B */
-    PPSCHED_BACKWARD_WEIGHT_TIMES = 4, /* duration of W: 1 or S, >= 0. Default: B - I */
-    PPSCHED_BACKWARD_INPUT_SHARE = 5,  /* share of B that is I where neither I nor W is given: 1 value in 0..1. Default 0.5 */
-    PPSCHED_OVERLAPPED_TIMES = 6,      /* duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward
+    PPSCHED_QUANTITY_FORWARD_TIMES = 1, /* duration of F: 1 or S values, >= 0. Default 1 */
+    PPSCHED_QUANTITY_BACKWARD_TIMES =
+        2, /* duration of B: 1 or S, >= 0. Default: I + W where both are given, else 2 */
+    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES =
+        3, /* duration of I: 1 or S, >= 0. Default: B - W where W is given, else share * B */
+    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 4, /* duration of W: 1 or S, >= 0. Default: B - I */
+    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE =
+        5, /* share of B that is I where neither I nor W is given: 1 value in 0..1. Default 0.5 */
+    PPSCHED_QUANTITY_OVERLAPPED_TIMES =
+        6, /* duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward
                                           stage, column: backward stage), >= 0. Default: the sum of both ops */
-    PPSCHED_P2P_TIMES = 7,             /* latency of what goes from one device to another: 1 or D*D values (row: from, column:
+    PPSCHED_QUANTITY_P2P_TIMES =
+        7, /* latency of what goes from one device to another: 1 or D*D values (row: from, column:
                                           to), >= 0. Default 0 */
-    PPSCHED_MEM_FORWARD = 8,           /* memory added when F of a stage pass starts: 1 or S, >= 0. Default 1, or what the
+    PPSCHED_QUANTITY_MEM_FORWARD =
+        8, /* memory added when F of a stage pass starts: 1 or S, >= 0. Default 1, or what the
                                           other two leave */
-    PPSCHED_MEM_BACKWARD_INPUT = 9,    /* added when I ends: 1 or S, <= 0. Default 0, or what the other two leave */
-    PPSCHED_MEM_BACKWARD_WEIGHT = 10,  /* added when W ends: 1 or S, <= 0; B does both. The three sum to 0. Default: what
+    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT =
+        9, /* added when I ends: 1 or S, <= 0. Default 0, or what the other two leave */
+    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT =
+        10, /* added when W ends: 1 or S, <= 0; B does both. The three sum to 0. Default: what
                                           the other two leave */
-    PPSCHED_MEM_STATIC = 11,           /* memory that a stage always takes (gradients, optimizer): 1 or S, >= 0. Default 0 */
-    PPSCHED_MEM_WEIGHTS = 12,          /* memory of one version of a stage's weights: 1 or S, >= 0. Default 0 */
-    PPSCHED_MEM_LIMIT = 13,            /* memory of a device: 1 or D, >= 0. Default: none */
-    PPSCHED_P2P_BANDWIDTH = 14,        /* bytes per unit of time from one device to another: 1 or D*D, > 0, may be infinite.
+    PPSCHED_QUANTITY_MEM_STATIC =
+        11, /* memory that a stage always takes (gradients, optimizer): 1 or S, >= 0. Default 0 */
+    PPSCHED_QUANTITY_MEM_WEIGHTS =
+        12, /* memory of one version of a stage's weights: 1 or S, >= 0. Default 0 */
+    PPSCHED_QUANTITY_MEM_LIMIT = 13, /* memory of a device: 1 or D, >= 0. Default: none */
+    PPSCHED_QUANTITY_P2P_BANDWIDTH =
+        14, /* bytes per unit of time from one device to another: 1 or D*D, > 0, may be infinite.
                                           Default: infinite */
-    PPSCHED_ACTIVATION_BYTES = 15,     /* size of what F of a stage hands on to the next one: 1 or S, >= 0. Default 0 */
-    PPSCHED_GRADIENT_BYTES = 16        /* size of what B or I of a stage hands back to the stage before: 1 or S, >= 0.
+    PPSCHED_QUANTITY_ACTIVATION_BYTES =
+        15, /* size of what F of a stage hands on to the next one: 1 or S, >= 0. Default 0 */
+    PPSCHED_QUANTITY_GRADIENT_BYTES =
+        16 /* size of what B or I of a stage hands back to the stage before: 1 or S, >= 0.
                                           Default: that of the activation which came from there */
 };
 
 /* Makes a problem of `devices` D, `stages` S (virtual stages of the whole model) and `microbatches` M per iteration.
  * `environment` may be NULL. `*out` is written on success only.
  * Errors: RANGE where a size is below 1 or too large, STRUCT_SIZE, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices, int64_t stages, int64_t microbatches,
-                                                 const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices,
+                                                 int64_t stages, int64_t microbatches,
+                                                 const ppsched_environment *environment,
+                                                 ppsched_error *error);
 
 /* A copy of its own, in the same environment; the caller destroys it. Errors: ARGUMENT, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_config_copy(ppsched_config **out, const ppsched_config *config, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_copy(ppsched_config **out, const ppsched_config *config,
+                                               ppsched_error *error);
 
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_config_destroy(ppsched_config *config);
@@ -79,26 +96,32 @@ PPSCHED_API uint32_t ppsched_config_microbatches(const ppsched_config *config);
 PPSCHED_API uint32_t ppsched_config_iterations(const ppsched_config *config);
 
 /* Training iterations in one schedule, 1 or more. Default 1. Errors: ARGUMENT, RANGE. */
-PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations,
+                                                         ppsched_error *error);
 
 /* Chooses a placement (enum ppsched_placement). `map` is read for PPSCHED_PLACEMENT_MAP only: `count` must be S, each
  * value a device below D. Errors: ARGUMENT, LENGTH, RANGE; REFUSED where S and D do not suit the placement. */
-PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, int32_t placement, const uint32_t *map,
-                                                        size_t count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, int32_t placement,
+                                                        const uint32_t *map, size_t count,
+                                                        ppsched_error *error);
 PPSCHED_API int32_t ppsched_config_placement(const ppsched_config *config);
 
 /* How many versions of the weights live at once: 1 to 1024, or 0 for what the strategy needs (the default). Errors: ARGUMENT,
  * RANGE. */
-PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config, int64_t versions, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config,
+                                                              int64_t versions,
+                                                              ppsched_error *error);
 
 /* Sets a list of numbers (enum ppsched_quantity); the values are copied. `count` 0 goes back to the default.
  * Errors: ARGUMENT, LENGTH, RANGE (`error->position` is the index of the value, `error->stage` or `device` what it is
  * for). On failure the list stays as it was. */
-PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity, const double *values,
-                                                     size_t count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity,
+                                                     const double *values, size_t count,
+                                                     ppsched_error *error);
 
 /* The list as it was set, borrowed until it is set again; NULL and `*count` 0 where the default holds. */
-PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity, size_t *count);
+PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity,
+                                                size_t *count);
 
 /* The quantity's name as the command line and the config files have it, such as "forward_times"; NULL past the last.
  * Static storage. Quantities are numbered from 1. */
@@ -106,21 +129,59 @@ PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 
 /* Sets one option of the strategy, as text; it is checked when a strategy is asked to serve the problem. NULL as `value`
  * takes the option back. A config holds up to 256. Errors: ARGUMENT, RANGE for one more, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name, const char *value,
-                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
+                                                     const char *value, ppsched_error *error);
 
 /* What a search tells while it runs: the share of its work that is done, 0 to 1, never less than before, and the objective of
  * the best schedule so far (infinite: none yet). Returns 0 to go on; anything else stops the search, which then fails with
  * CANCELLED and leaves nothing behind. It may read the config, and must not change it. */
-typedef int32_t (*ppsched_progress)(void *user, double share, double best);
+typedef int32_t (*ppsched_progress_function)(void *user, double share, double best);
 
 /* Sets what strategies that search call, in the thread that builds the schedule; NULL: nothing (the default). A copy of the
  * config has it too. Errors: ARGUMENT. */
-PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress progress, void *user);
+PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
+                                                       ppsched_progress_function progress,
+                                                       void *user, ppsched_error *error);
 
 /* Tells whether the lists agree with each other: B, I and W can be told from what is given, and memory sums to 0.
  * Building a schedule does not need it; evaluation does, and reports the same errors (RANGE). */
-PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
+                                                   ppsched_error *error);
+
+/* What is in the first (embedding) or the last stage beside layers like those of the others, in the config's units. It is part
+ * of that stage's costs, takes no more than they are, and is not divided when the stage is. Of its three backward times those
+ * that are 0 are what is left of backward = input + weight; where both of these are 0, backward is split as in the stage. Its
+ * memory of a stage pass sums to 0 as the stage's does. */
+typedef struct ppsched_model_end {
+    double forward_time;
+    double backward_time;
+    double backward_input_time;
+    double backward_weight_time;
+    double mem_forward;
+    double mem_backward_input;
+    double mem_backward_weight;
+    double mem_static;
+    double mem_weights;
+} ppsched_model_end;
+
+/* The same model in another number of stages, `stages`: where the config has more, each new stage is the sum of its old ones
+ * (costs by layer: a config with a stage a layer); where it has fewer, old ones are divided evenly, but for `embedding` and
+ * `head` (NULL: none), which stay in the first and the last. Bytes are those at the new borders. Lists that a device or a pair
+ * of devices has stay as they are, and so do sizes, placement (a map is refused) and options. `*out` is the caller's.
+ * Errors: ARGUMENT; RANGE (also where an end takes more than its stage); REFUSED where one number of stages is no multiple of
+ * the other, or overlapped_times are given by pairs of stages; NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_config_with_stages(ppsched_config **out,
+                                                      const ppsched_config *config, int64_t stages,
+                                                      const ppsched_model_end *embedding,
+                                                      const ppsched_model_end *head,
+                                                      ppsched_error *error);
+
+/* The same batch in another number of microbatches: times, bytes and memory of a stage pass change by their ratio; latency,
+ * static memory and weights stay. `*out` is the caller's. Errors: ARGUMENT, RANGE, NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_config_with_microbatches(ppsched_config **out,
+                                                            const ppsched_config *config,
+                                                            int64_t microbatches,
+                                                            ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why an evaluated schedule takes as long as it does: its critical path, the slack of devices and stages, and what slower and
- * faster stages would do. All calls read a timeline of ppsched_evaluate and are as thread-safe as that. */
+ * faster stages would do. All calls read a timeline of ppsched_schedule_evaluate and are as thread-safe as that. */
 #ifndef PPSCHED_EXPLAIN_H
 #define PPSCHED_EXPLAIN_H
 
@@ -49,17 +49,25 @@ typedef struct ppsched_sensitivity {
  * lowest.
  * `*count` (may be NULL) gets the number of ops. With `path` NULL and `capacity` 0 it only asks; BUFFER where they do not fit
  * (then no op is written). Timelines with EARLIEST_ONLY serve as well. Time and memory are linear in the ops of the schedule.
- * Errors: ARGUMENT, also for timelines of ppsched_evaluate_transfers; BUFFER; NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_timeline_critical_path(const ppsched_timeline *timeline, ppsched_critical_op *path,
-                                                          size_t capacity, size_t *count, ppsched_error *error);
+ * Errors: ARGUMENT, also for timelines of ppsched_schedule_evaluate_transfers; BUFFER; NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_op *out,
+                                                              size_t capacity, size_t *needed,
+                                                              const ppsched_timeline *timeline,
+                                                              ppsched_error *error);
 
 /* The least slack (latest start less start) of the F, B, I and W of each device and of each stage: how much later all of it
  * may come without a longer makespan, infinite for a device that has none of them. Either list may be NULL with 0; what is
  * asked for must have room for all devices, or all stages.
- * Errors: ARGUMENT, also with EARLIEST_ONLY and for timelines of ppsched_evaluate_transfers; BUFFER. Nothing is written on
+ * Errors: ARGUMENT, also with EARLIEST_ONLY and for timelines of ppsched_schedule_evaluate_transfers; BUFFER. Nothing is written on
  * failure. */
-PPSCHED_API ppsched_status ppsched_timeline_slack(const ppsched_timeline *timeline, double *by_device, size_t devices,
-                                                  double *by_stage, size_t stages, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_device_slack(double *out, size_t capacity,
+                                                             size_t *needed,
+                                                             const ppsched_timeline *timeline,
+                                                             ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t capacity,
+                                                            size_t *needed,
+                                                            const ppsched_timeline *timeline,
+                                                            ppsched_error *error);
 
 /* For each stage: what the objective (enum ppsched_objective) gains per unit of time when every op of that stage and `kind` (F,
  * B, I or W; 0: all four) takes a small amount longer, and what it loses per unit when they take a small amount less. These are
@@ -69,12 +77,15 @@ PPSCHED_API ppsched_status ppsched_timeline_slack(const ppsched_timeline *timeli
  * different order are rounded differently.
  * For the span both may be negative: a device that begins later and ends as before has a shorter one.
  * An op that takes 0 cannot take less, and counts for `more` alone. An overlapped pair counts each of its ops where it takes
- * the sum of both, and none where the config gave its duration (PPSCHED_OVERLAPPED_TIMES).
+ * the sum of both, and none where the config gave its duration (PPSCHED_QUANTITY_OVERLAPPED_TIMES).
  * `out` has room for `capacity` records, at least the stages. Timelines with EARLIEST_ONLY serve as well. Memory is linear in
  * the ops; so is time, and besides it is linear in the stages times the ops that some longest way goes through.
- * Errors: ARGUMENT, also for timelines of ppsched_evaluate_transfers; BUFFER; NO_MEMORY. Nothing is written on failure. */
-PPSCHED_API ppsched_status ppsched_timeline_sensitivities(const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                                                          ppsched_sensitivity *out, size_t capacity, ppsched_error *error);
+ * Errors: ARGUMENT, also for timelines of ppsched_schedule_evaluate_transfers; BUFFER; NO_MEMORY. Nothing is written on failure. */
+PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out,
+                                                              size_t capacity, size_t *needed,
+                                                              const ppsched_timeline *timeline,
+                                                              int32_t objective, int32_t kind,
+                                                              ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -16,14 +16,20 @@ extern "C" {
 #endif
 
 enum ppsched_format {
-    PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: a row a device, time to the right */
-    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: a row a device, a cell an op; compute_only where all are F, B, I and W,
+    PPSCHED_FORMAT_TEXT = 1, /* a grid for terminals: a row a device, time to the right */
+    PPSCHED_FORMAT_CSV =
+        2, /* PyTorch's CSV: a row a device, a cell an op; compute_only where all are F, B, I and W,
                                         else compute_comms */
-    PPSCHED_FORMAT_JSON = 3,         /* one object: sizes, queues with tokens, starts and ends, metrics, flags */
-    PPSCHED_FORMAT_CHROME_TRACE = 4, /* Trace Event JSON for Perfetto and chrome://tracing: tracks, arrows, memory counters */
-    PPSCHED_FORMAT_MEGATRON = 5,     /* Megatron-LM: an object with schedule table, warm-up counts and order lists of 1F1B */
-    PPSCHED_FORMAT_DEEPSPEED = 6,    /* DeepSpeed: the instruction lists of 1F1B with buffer ids, a line a rank */
-    PPSCHED_FORMAT_SAIL = 7          /* sail-sg's zero-bubble runtime: a list of scheduled nodes a rank, as JSON */
+    PPSCHED_FORMAT_JSON =
+        3, /* one object: sizes, queues with tokens, starts and ends, metrics, flags */
+    PPSCHED_FORMAT_CHROME_TRACE =
+        4, /* Trace Event JSON for Perfetto and chrome://tracing: tracks, arrows, memory counters */
+    PPSCHED_FORMAT_MEGATRON =
+        5, /* Megatron-LM: an object with schedule table, warm-up counts and order lists of 1F1B */
+    PPSCHED_FORMAT_DEEPSPEED =
+        6, /* DeepSpeed: the instruction lists of 1F1B with buffer ids, a line a rank */
+    PPSCHED_FORMAT_SAIL =
+        7 /* sail-sg's zero-bubble runtime: a list of scheduled nodes a rank, as JSON */
 };
 
 /* Sized struct: set `size`, zero means default. */
@@ -41,15 +47,18 @@ typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t s
  * MEGATRON and DEEPSPEED, and for JSON, which then has no times and no metrics. `options` may be NULL. The text is ASCII, or
  * UTF-8 where a name is. Errors: ARGUMENT, STRUCT_SIZE, RANGE, WRITER, NO_MEMORY; REFUSED where the format cannot hold the
  * schedule, or its runtime cannot run it. Nothing is written unless the arguments are good. */
-PPSCHED_API ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
-                                          const ppsched_export_options *options, ppsched_write_function write, void *user,
-                                          ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule,
+                                                   const ppsched_timeline *timeline, int32_t format,
+                                                   const ppsched_export_options *options,
+                                                   ppsched_write_function write, void *user,
+                                                   ppsched_error *error);
 
 /* The same into the caller's buffer, without a terminating NUL. `*needed` gets the size of the text; with `buffer` NULL and
  * `capacity` 0 it only asks. BUFFER where it does not fit; what `buffer` then holds is unspecified. */
-PPSCHED_API ppsched_status ppsched_export_to_buffer(const ppsched_schedule *schedule, const ppsched_timeline *timeline,
-                                                    int32_t format, const ppsched_export_options *options, char *buffer,
-                                                    size_t capacity, size_t *needed, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_export_to_buffer(
+    char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
+    const ppsched_timeline *timeline, int32_t format, const ppsched_export_options *options,
+    ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -17,16 +17,20 @@ extern "C" {
 enum ppsched_runtime {
     PPSCHED_RUNTIME_MEGATRON = 1,   /* Megatron-LM: flags of its launcher */
     PPSCHED_RUNTIME_TORCHTITAN = 2, /* torchtitan: flags of its launcher */
-    PPSCHED_RUNTIME_PYTORCH = 3,    /* torch.distributed.pipelining: settings of the script, NAME=VALUE */
-    PPSCHED_RUNTIME_DEEPSPEED = 4,  /* DeepSpeed: num_stages of PipelineModule, and a key of its configuration, NAME=VALUE */
-    PPSCHED_RUNTIME_SAIL = 5        /* sail-sg's zero-bubble fork of Megatron-LM: flags of its launcher */
+    PPSCHED_RUNTIME_PYTORCH =
+        3, /* torch.distributed.pipelining: settings of the script, NAME=VALUE */
+    PPSCHED_RUNTIME_DEEPSPEED =
+        4, /* DeepSpeed: num_stages of PipelineModule, and a key of its configuration, NAME=VALUE */
+    PPSCHED_RUNTIME_SAIL = 5 /* sail-sg's zero-bubble fork of Megatron-LM: flags of its launcher */
 };
 
 /* Sized struct: set `size`, zero means default. */
 typedef struct ppsched_launch_options {
     uint32_t size;
-    uint32_t exact;  /* 1: refuse too where the runtime would plan an order of its own of that kind (SAIL) */
-    const char *csv; /* file that TORCHTITAN and PYTORCH shall read the order from, as PPSCHED_FORMAT_CSV has it; NULL: none
+    uint32_t
+        exact; /* 1: refuse too where the runtime would plan an order of its own of that kind (SAIL) */
+    const char *
+        csv; /* file that TORCHTITAN and PYTORCH shall read the order from, as PPSCHED_FORMAT_CSV has it; NULL: none
                         where a schedule class of PyTorch makes this very order, else "schedule.csv" */
 } ppsched_launch_options;
 
@@ -44,9 +48,9 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
  * the runtimes that can; BUFFER where the line does not fit. `buffer` and `*needed` are written on success only, `*needed`
  * with BUFFER too.
  * Thread-safety: as the schedule. */
-PPSCHED_API ppsched_status ppsched_schedule_launch(const ppsched_schedule *schedule, int32_t runtime,
-                                                   const ppsched_launch_options *options, char *buffer, size_t capacity,
-                                                   size_t *needed, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
+    char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule, int32_t runtime,
+    const ppsched_launch_options *options, ppsched_error *error);
 
 #ifdef __cplusplus
 }

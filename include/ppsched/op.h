@@ -16,17 +16,18 @@ extern "C" {
 /* Kinds of operation, with PyTorch's letters. Beware of "B": here and in PyTorch it is the full backward; the
  * zero-bubble papers write B for the input gradient alone, which is I here. */
 enum ppsched_kind {
-    PPSCHED_KIND_F = 1,              /* forward */
-    PPSCHED_KIND_B = 2,              /* full backward: input and weight gradient */
-    PPSCHED_KIND_I = 3,              /* backward for the input gradient alone */
-    PPSCHED_KIND_W = 4,              /* backward for the weight gradient, after its I */
-    PPSCHED_KIND_SEND_F = 5,         /* send the activation to the next stage */
-    PPSCHED_KIND_RECV_F = 6,         /* receive the activation from the stage before */
-    PPSCHED_KIND_SEND_B = 7,         /* send the gradient to the stage before */
-    PPSCHED_KIND_RECV_B = 8,         /* receive the gradient from the next stage */
-    PPSCHED_KIND_UNSHARD = 9,        /* gather a stage's parameters; no microbatch */
-    PPSCHED_KIND_RESHARD = 10,       /* drop the gathered parameters; no microbatch */
-    PPSCHED_KIND_REDUCE_GRAD = 11,   /* reduce a stage's gradients over data-parallel ranks; no microbatch */
+    PPSCHED_KIND_F = 1,        /* forward */
+    PPSCHED_KIND_B = 2,        /* full backward: input and weight gradient */
+    PPSCHED_KIND_I = 3,        /* backward for the input gradient alone */
+    PPSCHED_KIND_W = 4,        /* backward for the weight gradient, after its I */
+    PPSCHED_KIND_SEND_F = 5,   /* send the activation to the next stage */
+    PPSCHED_KIND_RECV_F = 6,   /* receive the activation from the stage before */
+    PPSCHED_KIND_SEND_B = 7,   /* send the gradient to the stage before */
+    PPSCHED_KIND_RECV_B = 8,   /* receive the gradient from the next stage */
+    PPSCHED_KIND_UNSHARD = 9,  /* gather a stage's parameters; no microbatch */
+    PPSCHED_KIND_RESHARD = 10, /* drop the gathered parameters; no microbatch */
+    PPSCHED_KIND_REDUCE_GRAD =
+        11, /* reduce a stage's gradients over data-parallel ranks; no microbatch */
     PPSCHED_KIND_RECOMPUTE = 12,     /* run the forward again before a backward */
     PPSCHED_KIND_OFFLOAD = 13,       /* move an activation out of device memory */
     PPSCHED_KIND_RELOAD = 14,        /* bring it back */
@@ -35,17 +36,19 @@ enum ppsched_kind {
 
 /* Flags of an operation. */
 enum ppsched_op_flag {
-    PPSCHED_OP_OVERLAPPED = 1 /* runs as one unit with the next op of its queue: this is an F, the next a B or an I */
+    PPSCHED_OP_FLAG_OVERLAPPED =
+        1 /* runs as one unit with the next op of its queue: this is an F, the next a B or an I */
 };
 
 /* One operation. 12 bytes, no padding; arrays of it are the library's own memory. */
 typedef struct ppsched_op {
-    uint32_t microbatch; /* iteration * microbatches + index; PPSCHED_NONE where the kind has none */
-    uint16_t stage;      /* virtual stage, 0 holds the first layers */
-    uint16_t slice;      /* sequence slice of the microbatch, 0 where it is not sliced */
-    uint8_t kind;        /* enum ppsched_kind */
-    uint8_t flags;       /* enum ppsched_op_flag, or 0 */
-    uint16_t reserved;   /* 0 */
+    uint32_t
+        microbatch;    /* iteration * microbatches + index; PPSCHED_NONE where the kind has none */
+    uint16_t stage;    /* virtual stage, 0 holds the first layers */
+    uint16_t slice;    /* sequence slice of the microbatch, 0 where it is not sliced */
+    uint8_t kind;      /* enum ppsched_kind */
+    uint8_t flags;     /* enum ppsched_op_flag, or 0 */
+    uint16_t reserved; /* 0 */
 } ppsched_op;
 
 /* Start and end of an operation, in the caller's unit of time. */
@@ -63,7 +66,8 @@ PPSCHED_API const char *ppsched_kind_text(int32_t kind);
 /* Writes one op in PyTorch's form ("3F0", "3SEND_B2", "0UNSHARD") and a terminating NUL to `buffer`, which has room for
  * `capacity` bytes; `*needed` (may be NULL) gets the length without the NUL. With `buffer` NULL and `capacity` 0 it only
  * asks. Errors: ARGUMENT for a null or unknown op, BUFFER where it does not fit (then nothing is written). */
-PPSCHED_API ppsched_status ppsched_op_token(const ppsched_op *op, char *buffer, size_t capacity, size_t *needed);
+PPSCHED_API ppsched_status ppsched_op_write_token(char *out, size_t capacity, size_t *needed,
+                                                  const ppsched_op *op, ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -19,58 +19,32 @@
 extern "C" {
 #endif
 
-/* What is in the first (embedding) or the last stage beside layers like those of the others, in the config's units. It is part
- * of that stage's costs, takes no more than they are, and is not divided when the stage is. Of its three backward times those
- * that are 0 are what is left of backward = input + weight; where both of these are 0, backward is split as in the stage. Its
- * memory of a stage pass sums to 0 as the stage's does. */
-typedef struct ppsched_model_end {
-    double forward_time;
-    double backward_time;
-    double backward_input_time;
-    double backward_weight_time;
-    double mem_forward;
-    double mem_backward_input;
-    double mem_backward_weight;
-    double mem_static;
-    double mem_weights;
-} ppsched_model_end;
-
-/* The same model in another number of stages, `stages`: where the config has more, each new stage is the sum of its old ones
- * (costs by layer: a config with a stage a layer); where it has fewer, old ones are divided evenly, but for `embedding` and
- * `head` (NULL: none), which stay in the first and the last. Bytes are those at the new borders. Lists that a device or a pair
- * of devices has stay as they are, and so do sizes, placement (a map is refused) and options. `*out` is the caller's.
- * Errors: ARGUMENT; RANGE (also where an end takes more than its stage); REFUSED where one number of stages is no multiple of
- * the other, or overlapped_times are given by pairs of stages; NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_config_with_stages(ppsched_config **out, const ppsched_config *config, int64_t stages,
-                                                      const ppsched_model_end *embedding, const ppsched_model_end *head,
-                                                      ppsched_error *error);
-
-/* The same batch in another number of microbatches: times, bytes and memory of a stage pass change by their ratio; latency,
- * static memory and weights stay. `*out` is the caller's. Errors: ARGUMENT, RANGE, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_config_with_microbatches(ppsched_config **out, const ppsched_config *config,
-                                                            int64_t microbatches, ppsched_error *error);
-
 /* What may vary. Sized: set `size`, zero means the default. Lists are read during the call only. */
 typedef struct ppsched_plan_options {
     uint32_t size;
-    int32_t objective;             /* enum ppsched_objective: the time of a step. Default: makespan */
-    const char *const *strategies; /* names or aliases. Default: all whose iterations flush, but v_search and auto
+    int32_t objective; /* enum ppsched_objective: the time of a step. Default: makespan */
+    const char *const
+        *strategies; /* names or aliases. Default: all whose iterations flush, but v_search and auto
                                        only with an `effort` */
-    const uint32_t *chunks;        /* V, stages a device. Default: 1 to 4 */
-    const uint32_t *group_sizes;   /* g of the interleaved ones. Default: D, and what Megatron-LM takes: D <= g <= M, where M
+    const uint32_t *chunks; /* V, stages a device. Default: 1 to 4 */
+    const uint32_t *
+        group_sizes; /* g of the interleaved ones. Default: D, and what Megatron-LM takes: D <= g <= M, where M
                                        mod g is 0 or at least D */
-    const uint32_t *microbatches;  /* M at the same batch. Default: the config's */
-    const double *memory_limits;   /* each for all devices. Default: the config's */
-    uint32_t strategy_count;       /* of each list; 0 with NULL */
+    const uint32_t *microbatches; /* M at the same batch. Default: the config's */
+    const double *memory_limits;  /* each for all devices. Default: the config's */
+    uint32_t strategy_count;      /* of each list; 0 with NULL */
     uint32_t chunk_count;
     uint32_t group_size_count;
     uint32_t microbatch_count;
     uint32_t memory_limit_count;
-    uint32_t placements;                  /* those that the model allows, bits 1 << enum ppsched_placement. Default: all */
-    uint32_t effort;                      /* of auto, 1 to 12. Default: its own, where it is named */
-    int32_t lowering;                     /* enum ppsched_lowering; with one, candidates are timed with their transfers */
-    const ppsched_channel_model *channel; /* how transfers wait then. Default: for their links alone */
-    const ppsched_model_end *embedding;   /* see ppsched_config_with_stages. Default: nothing */
+    uint32_t
+        placements; /* those that the model allows, bits 1 << enum ppsched_placement. Default: all */
+    uint32_t effort; /* of auto, 1 to 12. Default: its own, where it is named */
+    int32_t
+        lowering; /* enum ppsched_lowering; with one, candidates are timed with their transfers */
+    const ppsched_channel_model
+        *channel; /* how transfers wait then. Default: for their links alone */
+    const ppsched_model_end *embedding; /* see ppsched_config_with_stages. Default: nothing */
     const ppsched_model_end *head;
 } ppsched_plan_options;
 
@@ -95,20 +69,21 @@ typedef struct ppsched_candidate {
     uint32_t fits;         /* 1: evaluated, and within its limit on every device */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;
-    uint32_t reserved;
-    double memory_limit; /* that of all devices; NaN where they differ, infinite where there is none */
-    double step_time;    /* makespan or span, by the objective, of one iteration */
-    double makespan;     /* of all iterations */
+    uint32_t rank; /* 0: the best; PPSCHED_NONE until the plan has run */
+    double
+        memory_limit; /* that of all devices; NaN where they differ, infinite where there is none */
+    double step_time; /* makespan or span, by the objective, of one iteration */
+    double makespan;  /* of all iterations */
     double span;
     double bubble_of_total;
     double bubble_of_ideal;
     double bubble_of_span;
     double peak_memory; /* of `peak_device` */
     double excess;      /* the most that a device lacks under its limit; 0 where none does */
-    double bound;       /* of `step_time`: what none of this placement within its limit can do better
-                                 * (ppsched_lower_bound), nor without a flush where the strategy has none; a candidate that is
+    double bound; /* of `step_time`: what none of this placement within its limit can do better
+                                 * (ppsched_config_find_bound), nor without a flush where the strategy has none; a candidate that is
                                  * over its limit may be below it */
-    double bytes;       /* that go from device to device in an iteration */
+    double bytes; /* that go from device to device in an iteration */
     uint64_t messages;
 } ppsched_candidate;
 
@@ -116,7 +91,8 @@ typedef struct ppsched_candidate {
  * or the strategies that are named, which refuse where they have a placement of their own; `chunks` do not go with it.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE, UNKNOWN_STRATEGY, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
-                                               const ppsched_plan_options *options, ppsched_error *error);
+                                               const ppsched_plan_options *options,
+                                               ppsched_error *error);
 
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_plan_destroy(ppsched_plan *plan);
@@ -126,7 +102,8 @@ PPSCHED_API size_t ppsched_plan_count(const ppsched_plan *plan);
 
 /* Generates, lowers and times one candidate; a refusal is kept with it, and is no error. Errors: ARGUMENT; RANGE, NO_MEMORY,
  * after which it may be tried again. */
-PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate,
+                                                 ppsched_error *error);
 
 /* Evaluates all that are not yet, and then numbers the candidates anew by rank: those that fit by step time, then peak memory;
  * then those over their limits, the one that lacks least first, equal ones likewise; then the refused; ties stay in order.
@@ -135,25 +112,34 @@ PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t cand
  * numbers stay as they are, what has been evaluated is kept, and the plan may be run again. */
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
 
+/* The candidate of a rank, from 0, the best. SIZE_MAX where there is none: past the last, and until the
+ * plan has run. */
+PPSCHED_API size_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, size_t rank);
+
 /* Fills `out`. Errors: ARGUMENT past the last, STRUCT_SIZE. */
-PPSCHED_API ppsched_status ppsched_plan_candidate(const ppsched_plan *plan, size_t candidate, ppsched_candidate *out);
+PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
+                                                      const ppsched_plan *plan, size_t candidate,
+                                                      ppsched_error *error);
 
 /* The candidate's own problem: stages, microbatches, limit and the strategy's options. `*out` is the caller's.
  * Errors: ARGUMENT, RANGE, REFUSED where its stages cannot be made of the config's, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_plan_config(ppsched_config **out, const ppsched_plan *plan, size_t candidate,
-                                               ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
+                                                      const ppsched_plan *plan, size_t candidate,
+                                                      ppsched_error *error);
 
 /* Makes the candidate's schedule again, and times it as the plan did, with all figures that there are: those of each device,
  * why it is idle, where its peak memory stands, and the schedule itself (ppsched_timeline_schedule). `*out` is the caller's.
  * Errors: as ppsched_plan_evaluate; REFUSED, or INVALID_SCHEDULE where its lowered order hangs in the channel model. */
-PPSCHED_API ppsched_status ppsched_plan_timeline(ppsched_timeline **out, const ppsched_plan *plan, size_t candidate,
-                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
+                                                        const ppsched_plan *plan, size_t candidate,
+                                                        ppsched_error *error);
 
 /* Where no candidate fits: the least memory limit, one for all devices, under which one does, and which (may be NULL).
  * Strategies that plan within a limit are tried with others. Errors: ARGUMENT; REFUSED where there is none at all; RANGE,
  * NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_plan_least_limit(double *out, size_t *candidate, const ppsched_plan *plan,
-                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, size_t *candidate,
+                                                         const ppsched_plan *plan,
+                                                         ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,14 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ppsched: pipeline-parallel schedules as data. This header includes all stable ones.
+/* ppsched: pipeline-parallel schedules as data. This header includes all others.
  *
- * Conventions. Every function is `ppsched_<object>_<verb>`. A call that can fail returns a ppsched_status; what it makes goes
- * out through its first argument, written on success only, and belongs to the caller. What is returned by pointer is borrowed
- * from the object it was asked of. The last argument is an optional record for the details of an error.
- * Structs that may grow are sized: their first field is `size`, which the caller sets to sizeof. Any size from that of the
- * struct's first release on is taken, to 4096. Fields that a caller of an older release does not have count as zero in what a
- * call reads, and are left out of what it fills. Bytes of a newer caller that the library does not know must be zero in what a
- * call reads, and become zero in what it fills. Anything else is STRUCT_SIZE, and nothing is touched.
- * Units: times and memory are doubles in units of the caller's choice. */
+ * Names. Every function is `ppsched_<object>_<verb...>`. A question that cannot fail, and is
+ * answered by the value that is returned, may be named by its answer: ppsched_config_stages,
+ * ppsched_schedule_op_count, ppsched_timeline_spans. An enumerator begins with its enum's name, but
+ * for those of ppsched_status_value. The type of a callback ends in `_function`.
+ *
+ * Arguments. What a call makes or fills goes out through its first argument, or first arguments,
+ * and is written on success only. Then comes the object that it acts on, then the rest. Every
+ * function that returns a ppsched_status takes `ppsched_error *error` last: a record for the
+ * details, or NULL. What does not change is const. Flags and choices are fixed-width integers.
+ *
+ * Ownership. What a call makes belongs to the caller, who destroys or releases it. What is returned
+ * by pointer is borrowed from the object that was asked; the length of a list that is borrowed so
+ * goes to `size_t *count`, the last argument, which may be NULL. Questions take NULL as the object,
+ * and answer 0 or NULL.
+ *
+ * Sized structs. A struct that may grow begins with `size`, which the caller sets to sizeof. Any
+ * size from that of the struct's first release on is taken, to 4096.
+ *   - Fields that a caller of an older release does not have count as zero in what a call reads,
+ *     and are left out of what it fills.
+ *   - Bytes of a newer caller that the library does not know must be zero in what a call reads, and
+ *     become zero in what it fills.
+ *   - Anything else is STRUCT_SIZE, and nothing is touched.
+ * Zero means the default in all that a call reads.
+ *
+ * Buffers. A call that fills a list or a text of the caller's takes three arguments first:
+ * `T *out, size_t capacity, size_t *needed`.
+ *   - `capacity` is the room at `out`, in items: records, or bytes of a text.
+ *   - `*needed` (NULL: not asked for) gets the least `capacity` that will do; for a text that is
+ *     its length and 1, as all texts end with a NUL.
+ *   - `out` NULL with `capacity` 0 asks for `*needed` alone, and that is OK.
+ *   - Where there is too little room, the status is BUFFER and `*needed` is written all the same; a
+ *     list stays as it was, and a text becomes the empty text, if there is room for that.
+ *   - With any other error neither is written.
+ * Two calls are reports, and differ: ppsched_schedule_check and ppsched_schedule_prove come with
+ * INVALID_SCHEDULE, give as many records as there is room for, and tell in `*count` how many there
+ * are.
+ *
+ * Units. Times and memory are doubles, in units of the caller's choice. */
 #ifndef PPSCHED_PPSCHED_H
 #define PPSCHED_PPSCHED_H
 

@@ -29,14 +29,15 @@ typedef struct ppsched_builder ppsched_builder;
 
 /* Builds a strategy's schedule for the problem. `*out` gets one reference, on success only.
  * Errors: UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE, REFUSED, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out, const ppsched_config *config, const char *strategy,
-                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out,
+                                                     const ppsched_config *config,
+                                                     const char *strategy, ppsched_error *error);
 
 /* One more reference. Returns its argument. */
-PPSCHED_API ppsched_schedule *ppsched_schedule_retain(ppsched_schedule *schedule);
+PPSCHED_API const ppsched_schedule *ppsched_schedule_retain(const ppsched_schedule *schedule);
 
 /* Gives a reference back; the last one frees. NULL is accepted. */
-PPSCHED_API void ppsched_schedule_release(ppsched_schedule *schedule);
+PPSCHED_API void ppsched_schedule_release(const ppsched_schedule *schedule);
 
 /* Name of the strategy, or the name that the builder was given. Borrowed. */
 PPSCHED_API const char *ppsched_schedule_name(const ppsched_schedule *schedule);
@@ -49,7 +50,8 @@ PPSCHED_API uint32_t ppsched_schedule_iterations(const ppsched_schedule *schedul
 
 /* The placement (never DEFAULT), and the device that runs a stage for a microbatch; PPSCHED_NONE out of range. */
 PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
-PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage, uint32_t microbatch);
+PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
+                                                uint32_t microbatch);
 
 /* 1 where an iteration starts only when the one before has ended everywhere, else 0. */
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
@@ -61,7 +63,8 @@ PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *sc
 PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule);
 
 /* One device's queue, or NULL where there is no such device. */
-PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule, uint32_t device);
+PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule,
+                                                        uint32_t device);
 
 /* The queue's ops, borrowed, and their number. An overlapped pair is two neighbouring ops. */
 PPSCHED_API const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count);
@@ -71,36 +74,46 @@ PPSCHED_API uint32_t ppsched_queue_device(const ppsched_queue *queue);
 
 /* Starts a schedule of the caller's own, with the config's sizes and placement; the config may be destroyed before it. The
  * caller destroys `*out`. Errors: ARGUMENT, NO_MEMORY; REFUSED where the config's stages do not suit its placement. */
-PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out, const ppsched_config *config, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out,
+                                                  const ppsched_config *config,
+                                                  ppsched_error *error);
 
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
 
-/* Appends `count` ops to a device's queue. Their order is not checked here (ppsched_check does), their values are.
+/* Appends `count` ops to a device's queue. Their order is not checked here (ppsched_schedule_check does), their values are.
  * Errors: ARGUMENT (unknown kind or flag), RANGE (no such device, stage or microbatch), NO_MEMORY. Nothing is appended
  * on failure. */
-PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device, const ppsched_op *ops,
-                                                  size_t count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device,
+                                                  const ppsched_op *ops, size_t count,
+                                                  ppsched_error *error);
 
 /* Name of the schedule (UTF-8, copied, default "custom"); whether iterations flush (default 1); versions of the weights that
  * live at once (1 to 1024, default 1). Errors: ARGUMENT, RANGE, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder, uint32_t versions,
+PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name,
+                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes,
+                                                       ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder,
+                                                               uint32_t versions,
                                                                ppsched_error *error);
 
-/* Makes the schedule and empties the builder. It need not be valid: ppsched_check tells, evaluation refuses.
+/* Makes the schedule and empties the builder. It need not be valid: ppsched_schedule_check tells, evaluation refuses.
  * Errors: INVALID_SCHEDULE where a queue ends in the middle of an overlapped pair, NO_MEMORY; the builder keeps its ops. */
-PPSCHED_API ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder,
+                                                  ppsched_error *error);
 
 /* A generator of the caller's own: appends ops to `builder`, returns PPSCHED_OK or what went wrong. */
-typedef ppsched_status (*ppsched_generate_function)(void *user, const ppsched_config *config, ppsched_builder *builder);
+typedef ppsched_status (*ppsched_generate_function)(void *user, const ppsched_config *config,
+                                                    ppsched_builder *builder);
 
 /* Builds a schedule with the caller's generator, and checks it. `name` may be NULL.
- * Errors: CALLBACK where the generator failed, INVALID_SCHEDULE with what ppsched_check found first. */
-PPSCHED_API ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out, const ppsched_config *config,
-                                                          const char *name, ppsched_generate_function generate, void *user,
-                                                          ppsched_error *error);
+ * Errors: CALLBACK where the generator failed, INVALID_SCHEDULE with what ppsched_schedule_check found first. */
+PPSCHED_API ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out,
+                                                          const ppsched_config *config,
+                                                          const char *name,
+                                                          ppsched_generate_function generate,
+                                                          void *user, ppsched_error *error);
 
 #ifdef __cplusplus
 }

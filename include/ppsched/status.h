@@ -16,22 +16,24 @@ typedef int32_t ppsched_status;
 
 enum ppsched_status_value {
     PPSCHED_OK = 0,
-    PPSCHED_ERROR_ARGUMENT = 1,         /* a null pointer, or a value that the call does not know */
-    PPSCHED_ERROR_NO_MEMORY = 2,        /* the allocator returned null */
-    PPSCHED_ERROR_RANGE = 3,            /* a number that is NaN, infinite, negative or beyond its bounds */
-    PPSCHED_ERROR_LENGTH = 4,           /* a list with a wrong number of values */
-    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is missing, or bytes newer than the library are not zero */
+    PPSCHED_ERROR_ARGUMENT = 1,  /* a null pointer, or a value that the call does not know */
+    PPSCHED_ERROR_NO_MEMORY = 2, /* the allocator returned null */
+    PPSCHED_ERROR_RANGE = 3,     /* a number that is NaN, infinite, negative or beyond its bounds */
+    PPSCHED_ERROR_LENGTH = 4,    /* a list with a wrong number of values */
+    PPSCHED_ERROR_STRUCT_SIZE =
+        5, /* `size` of a struct is missing, or bytes newer than the library are not zero */
     PPSCHED_ERROR_UNKNOWN_STRATEGY = 6, /* no strategy has that name */
     PPSCHED_ERROR_UNKNOWN_OPTION = 7,   /* the strategy has no such option */
     PPSCHED_ERROR_REFUSED = 8,          /* the strategy cannot serve this problem */
     PPSCHED_ERROR_INVALID_SCHEDULE = 9, /* incomplete, duplicated, misplaced or not executable */
     PPSCHED_ERROR_MISMATCH = 10,        /* schedule and config have different shapes */
-    PPSCHED_ERROR_BUFFER = 11,          /* the caller's buffer is too small; the needed size has been given */
-    PPSCHED_ERROR_WRITER = 12,          /* the caller's writer asked to stop */
-    PPSCHED_ERROR_CALLBACK = 13,        /* the caller's generator failed */
-    PPSCHED_ERROR_INTERNAL = 14,        /* a defect of the library */
-    PPSCHED_ERROR_CANCELLED = 15,       /* the caller's progress callback asked to stop */
-    PPSCHED_ERROR_SYNTAX = 16           /* a text that is not what its format says */
+    PPSCHED_ERROR_BUFFER =
+        11, /* the caller's buffer is too small; the needed size has been given */
+    PPSCHED_ERROR_WRITER = 12,    /* the caller's writer asked to stop */
+    PPSCHED_ERROR_CALLBACK = 13,  /* the caller's generator failed */
+    PPSCHED_ERROR_INTERNAL = 14,  /* a defect of the library */
+    PPSCHED_ERROR_CANCELLED = 15, /* the caller's progress callback asked to stop */
+    PPSCHED_ERROR_SYNTAX = 16     /* a text that is not what its format says */
 };
 
 /* Stands in a record's number that does not apply. */

@@ -20,13 +20,16 @@ typedef struct ppsched_edge {
     uint32_t from;
     uint32_t to;
     uint32_t messages;
-    uint32_t most_in_flight; /* receives of it, at most at once, that `to` has come to and whose consumers it has not run */
+    uint32_t
+        most_in_flight; /* receives of it, at most at once, that `to` has come to and whose consumers it has not run */
 } ppsched_edge;
 
 /* What a comm op of a device's queue holds. Positions are those of the queue; PPSCHED_NONE for ops of other kinds. */
 typedef struct ppsched_op_buffer {
-    uint32_t slot;  /* of a receive: number of its buffer on this device, which serves one receive after another; else NONE */
-    uint32_t until; /* the op behind which the buffer is free: of a receive its consumer; of a send the first compute op of this
+    uint32_t
+        slot; /* of a receive: number of its buffer on this device, which serves one receive after another; else NONE */
+    uint32_t
+        until; /* the op behind which the buffer is free: of a receive its consumer; of a send the first compute op of this
                        device that can only run when the other device has used the value, NONE where there is none before the
                        queue's end */
 } ppsched_op_buffer;
@@ -34,15 +37,18 @@ typedef struct ppsched_op_buffer {
 /* Lists the edges in the order of the receiving devices and of their first receives; up to `capacity` of them go to `edges`
  * (may be NULL), `*count` gets how many there are.
  * Errors: ARGUMENT; INVALID_SCHEDULE where sends and receives do not fit each other; NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_schedule_edges(const ppsched_schedule *schedule, ppsched_edge *edges, size_t capacity,
-                                                  size_t *count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_get_edges(ppsched_edge *out, size_t capacity,
+                                                      size_t *needed,
+                                                      const ppsched_schedule *schedule,
+                                                      ppsched_error *error);
 
 /* One record for each op of a device's queue; `capacity` must be at least their number. `*slots` gets how many receive buffers
  * the device needs: as many as it has receives in flight at once.
  * Errors: as above; RANGE for a device that is not there; BUFFER where `capacity` is too small. */
-PPSCHED_API ppsched_status ppsched_schedule_buffers(const ppsched_schedule *schedule, uint32_t device,
-                                                    ppsched_op_buffer *buffers, size_t capacity, uint32_t *slots,
-                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, size_t capacity,
+                                                        size_t *needed, uint32_t *slots,
+                                                        const ppsched_schedule *schedule,
+                                                        uint32_t device, ppsched_error *error);
 
 #ifdef __cplusplus
 }

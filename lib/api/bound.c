@@ -4,7 +4,8 @@
 #include "api/null.h"
 #include "base/sized.h"
 
-ppsched_status ppsched_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t objective, ppsched_error *error)
+ppsched_status ppsched_config_find_bound(ppsched_bound *out, const ppsched_config *config, int32_t objective,
+                                         ppsched_error *error)
 {
     ppsched_bound own;
     PPI_REQUIRE(out);
@@ -12,8 +13,7 @@ ppsched_status ppsched_lower_bound(ppsched_bound *out, const ppsched_config *con
     ppsched_status status = ppi_check_choice("objective", objective, PPSCHED_OBJECTIVE_SPAN, PPSCHED_OBJECTIVE_MAKESPAN, error);
     if (status == PPSCHED_OK)
         status = ppi_lower_bound(&own, config, PPSCHED_PLACEMENT_DEFAULT, 1, objective, error);
-    if (status == PPSCHED_OK && ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_bound, least_limit)) != PPSCHED_OK)
-        return ppi_fail(error, PPSCHED_ERROR_STRUCT_SIZE, "ppsched_bound: size is %u; set it to sizeof(ppsched_bound)",
-                        out->size);
-    return status;
+    if (status != PPSCHED_OK)
+        return status;
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_bound, least_limit), "ppsched_bound", error);
 }

@@ -1,23 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two-call way to give a text to the caller. */
+/* Filling a caller's buffer: `out`, `capacity` and `needed` as <ppsched/ppsched.h> tells. A call first requires that they go
+ * together, then finds out how many items there are and whether there is room, then does what may still fail and fills
+ * `out` unless that is NULL, and ends with ppi_tell_needed. */
 #ifndef PPSCHED_API_BUFFER_H
 #define PPSCHED_API_BUFFER_H
 
 #include <string.h>
 
-#include <ppsched/status.h>
+#include "api/null.h"
 
-/* Copies `text` with its NUL; `*needed` (may be NULL) gets the length. NULL with 0 only asks. */
-static inline ppsched_status ppi_give_text(const char *text, size_t length, char *buffer, size_t capacity, size_t *needed)
+/* Returns ARGUMENT from the calling function where there shall be room at NULL. */
+#define PPI_REQUIRE_BUFFER(out, capacity)                                                                                      \
+    do {                                                                                                                       \
+        if ((capacity) > 0)                                                                                                    \
+            PPI_REQUIRE(out);                                                                                                  \
+    } while (0)
+
+/* OK where `count` items have room, or are only asked for; else BUFFER. `items`: what they are. */
+static inline ppsched_status ppi_check_room(const void *out, size_t capacity, size_t count, const char *items,
+                                            ppsched_error *error)
 {
-    if (needed != NULL)
-        *needed = length;
-    if (buffer == NULL)
-        return capacity == 0 ? PPSCHED_OK : PPSCHED_ERROR_ARGUMENT;
-    if (length >= capacity)
-        return PPSCHED_ERROR_BUFFER;
-    memcpy(buffer, text, length + 1);
-    return PPSCHED_OK;
+    if (out == NULL || count <= capacity)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_BUFFER, "the buffer has room for %zu of %zu %s", capacity, count, items);
+}
+
+/* The same for a text of `length` bytes and its NUL. Where it has no room, what is there becomes the empty text. */
+static inline ppsched_status ppi_check_text_room(char *out, size_t capacity, size_t length, ppsched_error *error)
+{
+    ppsched_status status = ppi_check_room(out, capacity, length + 1, "bytes", error);
+    if (status != PPSCHED_OK && capacity > 0)
+        out[0] = '\0';
+    return status;
+}
+
+/* Tells how many items there are, where the call's status is OK or BUFFER; returns the status. */
+static inline ppsched_status ppi_tell_needed(size_t *needed, size_t count, ppsched_status status)
+{
+    if (needed != NULL && (status == PPSCHED_OK || status == PPSCHED_ERROR_BUFFER))
+        *needed = count;
+    return status;
+}
+
+/* All of it, for a text that is there. */
+static inline ppsched_status ppi_give_text(char *out, size_t capacity, size_t *needed, const char *text, size_t length,
+                                           ppsched_error *error)
+{
+    ppsched_status status = ppi_check_text_room(out, capacity, length, error);
+    if (status == PPSCHED_OK && out != NULL)
+        memcpy(out, text, length + 1);
+    return ppi_tell_needed(needed, length + 1, status);
 }
 
 #endif

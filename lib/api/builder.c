@@ -25,7 +25,7 @@ void ppsched_builder_destroy(ppsched_builder *builder)
 
 static bool leads_pair(const ppsched_op *op)
 {
-    return (op->flags & PPSCHED_OP_OVERLAPPED) != 0;
+    return (op->flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
 }
 
 /* The values of one op; `leader` is the op before it if that is overlapped with it, else NULL. */
@@ -38,7 +38,7 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
         return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
                            "device %u, position %zu: there is no kind %u; it must be 1 to %d", device, position,
                            (unsigned)op->kind, PPI_LAST_KIND);
-    if ((op->flags & ~PPSCHED_OP_OVERLAPPED) != 0 || op->slice != 0 || op->reserved != 0)
+    if ((op->flags & ~PPSCHED_OP_FLAG_OVERLAPPED) != 0 || op->slice != 0 || op->reserved != 0)
         return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
                            "device %u, position %zu: unknown flags, or slice or reserved is not 0", device, position);
     if (op->stage >= builder->shape.stages)
@@ -137,7 +137,7 @@ ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *b
     return status;
 }
 
-static ppsched_status check_custom(ppsched_schedule *schedule, ppsched_error *error)
+static ppsched_status check_custom(const ppsched_schedule *schedule, ppsched_error *error)
 {
     struct ppi_findings findings = {0};
     return ppi_check(schedule, &findings, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/channel.h"
 
-#include "api/null.h"
+#include "api/buffer.h"
 #include "base/sized.h"
 #include "lower/proof.h"
 
@@ -10,7 +10,7 @@ ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_
     ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_channel_model, batched), model,
                                            "ppsched_channel_model", error);
     if (status == PPSCHED_OK)
-        status = ppi_check_choice("channel order", own->order, PPSCHED_CHANNEL_GROUP, PPSCHED_CHANNEL_NONE, error);
+        status = ppi_check_choice("channel order", own->order, PPSCHED_CHANNEL_ORDER_GROUP, PPSCHED_CHANNEL_ORDER_NONE, error);
     if (status != PPSCHED_OK)
         return status;
     if (own->rendezvous > 1 || own->batched > 1 || own->blocking > 1)
@@ -18,19 +18,18 @@ ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_
     return PPSCHED_OK;
 }
 
-ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model,
-                                      ppsched_wait *circle, size_t capacity, size_t *count, ppsched_error *error)
+ppsched_status ppsched_schedule_prove(ppsched_wait *out, size_t capacity, size_t *count, const ppsched_schedule *schedule,
+                                      const ppsched_channel_model *model, ppsched_error *error)
 {
     ppsched_channel_model own;
     size_t length = 0;
+    PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(model);
-    if (capacity > 0)
-        PPI_REQUIRE(circle);
     ppsched_status status = ppi_take_channel_model(&own, model, error);
     if (status != PPSCHED_OK)
         return status;
-    status = ppi_prove(schedule, &own, circle, capacity, &length, error);
+    status = ppi_prove(schedule, &own, out, capacity, &length, error);
     if (count != NULL && status != PPSCHED_ERROR_NO_MEMORY)
         *count = length;
     return status;

@@ -2,12 +2,12 @@
 #include "check/check.h"
 
 #include "api/buffer.h"
-#include "api/null.h"
 
-ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *findings, size_t capacity, size_t *count,
-                             ppsched_error *error)
+ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity, size_t *count, const ppsched_schedule *schedule,
+                                      ppsched_error *error)
 {
-    struct ppi_findings found = {.out = findings, .capacity = findings != NULL ? capacity : 0};
+    struct ppi_findings found = {.out = out, .capacity = capacity};
+    PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
     ppsched_status status = ppi_check(schedule, &found, error);
     if (count != NULL && status != PPSCHED_ERROR_NO_MEMORY)
@@ -15,12 +15,17 @@ ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *
     return status;
 }
 
-ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity, size_t *needed)
+ppsched_status ppsched_finding_write_text(char *out, size_t capacity, size_t *needed, const ppsched_finding *finding,
+                                          ppsched_error *error)
 {
     char text[400];
-    if (finding == NULL || !ppi_kind_known(finding->op.kind) ||
-        (finding->other.kind != 0 && !ppi_kind_known(finding->other.kind)))
-        return PPSCHED_ERROR_ARGUMENT;
+    PPI_REQUIRE_BUFFER(out, capacity);
+    PPI_REQUIRE(finding);
+    ppsched_status status = ppi_check_choice("kind", finding->op.kind, 1, PPI_LAST_KIND, error);
+    if (status == PPSCHED_OK)
+        status = ppi_check_choice("kind", finding->other.kind, 0, PPI_LAST_KIND, error);
+    if (status != PPSCHED_OK)
+        return status;
     ppi_finding_text(finding, text, sizeof text);
-    return ppi_give_text(text, strlen(text), buffer, capacity, needed);
+    return ppi_give_text(out, capacity, needed, text, strlen(text), error);
 }

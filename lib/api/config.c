@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/config.h"
+
 #include "api/null.h"
 #include "model/costs.h"
+#include "plan/restage.h"
 
 enum { MOST_VERSIONS = 1024 };
 
@@ -112,10 +114,10 @@ ppsched_status ppsched_config_set_option(ppsched_config *config, const char *nam
     return ppi_config_set_option(config, name, value, error);
 }
 
-ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress progress, void *user)
+ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress_function progress, void *user,
+                                           ppsched_error *error)
 {
-    if (config == NULL)
-        return PPSCHED_ERROR_ARGUMENT;
+    PPI_REQUIRE(config);
     config->progress = progress;
     config->progress_user = user;
     return PPSCHED_OK;
@@ -129,4 +131,27 @@ ppsched_status ppsched_config_validate(const ppsched_config *config, ppsched_err
     for (uint32_t s = 0; s < config->shape.stages && status == PPSCHED_OK; s++)
         status = ppi_resolve_stage(config, s, &lane, error);
     return status;
+}
+
+ppsched_status ppsched_config_with_stages(ppsched_config **out, const ppsched_config *config, int64_t stages,
+                                          const ppsched_model_end *embedding, const ppsched_model_end *head,
+                                          ppsched_error *error)
+{
+    struct ppi_shape shape;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    const struct ppi_shape *old = &config->shape;
+    ppsched_status status = ppi_shape_make(&shape, old->devices, stages, old->microbatches, old->iterations, error);
+    return status == PPSCHED_OK ? ppi_restage(out, config, &shape, embedding, head, error) : status;
+}
+
+ppsched_status ppsched_config_with_microbatches(ppsched_config **out, const ppsched_config *config, int64_t microbatches,
+                                                ppsched_error *error)
+{
+    struct ppi_shape shape;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    const struct ppi_shape *old = &config->shape;
+    ppsched_status status = ppi_shape_make(&shape, old->devices, old->stages, microbatches, old->iterations, error);
+    return status == PPSCHED_OK ? ppi_restage(out, config, &shape, NULL, NULL, error) : status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/buffer.h"
 #include "api/channel.h"
 #include "api/log.h"
-#include "api/null.h"
 #include "base/sized.h"
 #include "check/check.h"
 #include "eval/timeline.h"
@@ -19,14 +19,14 @@ static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *e
 
 static ppsched_status check_flags(uint32_t flags, ppsched_error *error)
 {
-    const uint32_t known = PPSCHED_EVALUATE_EARLIEST_ONLY | PPSCHED_EVALUATE_REUSABLE;
+    const uint32_t known = PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY | PPSCHED_EVALUATE_FLAG_REUSABLE;
     if ((flags & ~known) == 0)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "flags is %u, with unknown bits; it must be 0 to %u", flags, known);
 }
 
-ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                                uint32_t flags, ppsched_error *error)
+ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                         uint32_t flags, ppsched_error *error)
 {
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
@@ -34,37 +34,31 @@ ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *
     ppsched_status status = check_flags(flags, error);
     if (status != PPSCHED_OK)
         return status;
-    /* Only the reference count is written to, which is atomic. */
-    ppsched_schedule *shared = ppsched_schedule_retain((ppsched_schedule *)(uintptr_t)schedule);
-    status = ppi_evaluate(out, shared, config, flags, error);
+    status = ppi_evaluate(out, schedule, config, flags, error);
     if (status == PPSCHED_ERROR_INVALID_SCHEDULE)
         status = explain(schedule, error);
-    ppsched_schedule_release(shared);
     if (status == PPSCHED_OK)
         ppi_log_timeline(*out);
     return status;
 }
 
-ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule,
-                                          const ppsched_config *config, const ppsched_channel_model *model, uint32_t flags,
-                                          ppsched_error *error)
+ppsched_status ppsched_schedule_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule,
+                                                   const ppsched_config *config, const ppsched_channel_model *model,
+                                                   uint32_t flags, ppsched_error *error)
 {
-    ppsched_channel_model own = {.order = PPSCHED_CHANNEL_NONE};
+    ppsched_channel_model own = {.order = PPSCHED_CHANNEL_ORDER_NONE};
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
     ppsched_status status = check_flags(flags, error);
-    if (status == PPSCHED_OK && (flags & PPSCHED_EVALUATE_REUSABLE) != 0)
+    if (status == PPSCHED_OK && (flags & PPSCHED_EVALUATE_FLAG_REUSABLE) != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a timeline with transfers cannot be reusable");
     if (status == PPSCHED_OK && model != NULL)
         status = ppi_take_channel_model(&own, model, error);
     if (status == PPSCHED_OK)
         status = ppi_check(schedule, &(struct ppi_findings){0}, error);
-    if (status != PPSCHED_OK)
-        return status;
-    ppsched_schedule *shared = ppsched_schedule_retain((ppsched_schedule *)(uintptr_t)schedule);
-    status = ppi_evaluate_transfers(out, shared, config, &own, error);
-    ppsched_schedule_release(shared);
+    if (status == PPSCHED_OK)
+        status = ppi_evaluate_transfers(out, schedule, config, &own, error);
     if (status == PPSCHED_OK)
         ppi_log_timeline(*out);
     return status;
@@ -75,7 +69,8 @@ ppsched_status ppsched_timeline_update(ppsched_timeline *timeline, const ppsched
     PPI_REQUIRE(timeline);
     PPI_REQUIRE(config);
     if (timeline->reuse == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the timeline is not reusable; evaluate with PPSCHED_EVALUATE_REUSABLE");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                        "the timeline is not reusable; evaluate with PPSCHED_EVALUATE_FLAG_REUSABLE");
     ppsched_status status = ppi_timeline_update(timeline, config, error);
     if (status == PPSCHED_OK)
         ppi_log_timeline(timeline);
@@ -114,47 +109,65 @@ const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline, u
     return queue != NULL ? timeline->latest + queue->first : NULL;
 }
 
-ppsched_status ppsched_timeline_metrics(const ppsched_timeline *timeline, ppsched_metrics *metrics)
+static ppsched_status check_device(const ppsched_timeline *timeline, uint32_t device, ppsched_error *error)
 {
-    if (timeline == NULL)
-        return PPSCHED_ERROR_ARGUMENT;
-    return ppi_give_sized(metrics, &timeline->metrics, sizeof timeline->metrics, PPI_SIZE_UP_TO(ppsched_metrics, peak_memory));
+    uint32_t devices = timeline->schedule->shape.devices;
+    if (device < devices)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no device %u; devices are 0 to %u", device, devices - 1);
 }
 
-ppsched_status ppsched_timeline_device_metrics(const ppsched_timeline *timeline, uint32_t device,
-                                               ppsched_device_metrics *metrics)
+ppsched_status ppsched_timeline_get_metrics(ppsched_metrics *out, const ppsched_timeline *timeline, ppsched_error *error)
 {
-    if (queue_of(timeline, device, NULL) == NULL)
-        return PPSCHED_ERROR_ARGUMENT;
-    return ppi_give_sized(metrics, &timeline->devices[device], sizeof timeline->devices[device],
-                          PPI_SIZE_UP_TO(ppsched_device_metrics, memory_limit));
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(timeline);
+    return ppi_give_sized(out, &timeline->metrics, sizeof timeline->metrics, PPI_SIZE_UP_TO(ppsched_metrics, peak_memory),
+                          "ppsched_metrics", error);
 }
 
-ppsched_status ppsched_timeline_idle(const ppsched_timeline *timeline, uint32_t device, ppsched_idle *idle)
+ppsched_status ppsched_timeline_get_device_metrics(ppsched_device_metrics *out, const ppsched_timeline *timeline,
+                                                   uint32_t device, ppsched_error *error)
 {
-    if (queue_of(timeline, device, NULL) == NULL || timeline->idle == NULL)
-        return PPSCHED_ERROR_ARGUMENT;
-    return ppi_give_sized(idle, &timeline->idle[device], sizeof timeline->idle[device],
-                          PPI_SIZE_UP_TO(ppsched_idle, head_of_line));
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(timeline);
+    ppsched_status status = check_device(timeline, device, error);
+    if (status != PPSCHED_OK)
+        return status;
+    return ppi_give_sized(out, &timeline->devices[device], sizeof timeline->devices[device],
+                          PPI_SIZE_UP_TO(ppsched_device_metrics, memory_limit), "ppsched_device_metrics", error);
 }
 
-ppsched_status ppsched_timeline_memory(const ppsched_timeline *timeline, uint32_t device, ppsched_memory_point *points,
-                                       size_t capacity, size_t *count)
+ppsched_status ppsched_timeline_get_idle(ppsched_idle *out, const ppsched_timeline *timeline, uint32_t device,
+                                         ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(timeline);
+    ppsched_status status = check_device(timeline, device, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (timeline->idle == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                        "why devices are idle was left out; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
+    return ppi_give_sized(out, &timeline->idle[device], sizeof timeline->idle[device],
+                          PPI_SIZE_UP_TO(ppsched_idle, head_of_line), "ppsched_idle", error);
+}
+
+ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity, size_t *needed,
+                                           const ppsched_timeline *timeline, uint32_t device, ppsched_error *error)
 {
     ppsched_memory_point point;
-    size_t needed = 0;
-    if (queue_of(timeline, device, NULL) == NULL || (points == NULL && capacity > 0))
-        return PPSCHED_ERROR_ARGUMENT;
+    size_t count = 0;
+    PPI_REQUIRE_BUFFER(out, capacity);
+    PPI_REQUIRE(timeline);
+    ppsched_status status = check_device(timeline, device, error);
+    if (status != PPSCHED_OK)
+        return status;
     struct ppi_memory_walk walk = ppi_memory_walk_start(timeline, device), again = walk;
     while (ppi_memory_walk_next(&walk, &point))
-        needed++;
-    if (count != NULL)
-        *count = needed;
-    if (points == NULL)
-        return PPSCHED_OK;
-    if (needed > capacity)
-        return PPSCHED_ERROR_BUFFER;
-    while (ppi_memory_walk_next(&again, points))
-        points++;
-    return PPSCHED_OK;
+        count++;
+    status = ppi_check_room(out, capacity, count, "points", error);
+    if (status == PPSCHED_OK && out != NULL)
+        while (ppi_memory_walk_next(&again, out))
+            out++;
+    return ppi_tell_needed(needed, count, status);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "eval/explain.h"
 
-#include "api/null.h"
+#include "api/buffer.h"
 
 /* Which transfer goes first depends on times, so there is more to a start than what the op waited for. */
 static ppsched_status refuse_transfers(const ppsched_timeline *timeline, ppsched_error *error)
@@ -12,48 +12,64 @@ static ppsched_status refuse_transfers(const ppsched_timeline *timeline, ppsched
                     "the timeline is one with transfers, which cannot be explained; one that was evaluated without them can");
 }
 
-ppsched_status ppsched_timeline_critical_path(const ppsched_timeline *timeline, ppsched_critical_op *path, size_t capacity,
-                                              size_t *count, ppsched_error *error)
+ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_op *out, size_t capacity, size_t *needed,
+                                                  const ppsched_timeline *timeline, ppsched_error *error)
 {
+    size_t count = 0;
+    PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(timeline);
-    if (capacity > 0)
-        PPI_REQUIRE(path);
     ppsched_status status = refuse_transfers(timeline, error);
-    return status == PPSCHED_OK ? ppi_critical_path(timeline, path, capacity, count, error) : status;
+    if (status == PPSCHED_OK)
+        status = ppi_critical_path(out, capacity, &count, timeline, error);
+    if (status == PPSCHED_OK)
+        status = ppi_check_room(out, capacity, count, "ops", error);
+    return ppi_tell_needed(needed, count, status);
 }
 
-/* Whether a list is NULL, which is fine with no room, or has room for all. */
-static ppsched_status check_room(const void *list, size_t room, uint32_t needed, const char *what, ppsched_error *error)
+static ppsched_status require_latest(const ppsched_timeline *timeline, ppsched_error *error)
 {
-    if (list == NULL && room > 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the list of %s is NULL and its length %zu", what, room);
-    if (list != NULL && room < needed)
-        return ppi_fail(error, PPSCHED_ERROR_BUFFER, "there are %u %s, and room for %zu", needed, what, room);
-    return PPSCHED_OK;
-}
-
-ppsched_status ppsched_timeline_slack(const ppsched_timeline *timeline, double *by_device, size_t devices, double *by_stage,
-                                      size_t stages, ppsched_error *error)
-{
-    PPI_REQUIRE(timeline);
     ppsched_status status = refuse_transfers(timeline, error);
     if (status == PPSCHED_OK && timeline->latest == NULL)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                          "the latest starts were left out; evaluate without PPSCHED_EVALUATE_EARLIEST_ONLY");
-    if (status == PPSCHED_OK)
-        status = check_room(by_device, devices, timeline->schedule->shape.devices, "devices", error);
-    if (status == PPSCHED_OK)
-        status = check_room(by_stage, stages, timeline->schedule->shape.stages, "stages", error);
-    if (status == PPSCHED_OK)
-        ppi_least_slack(timeline, by_device, by_stage);
+                          "the latest starts were left out; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
     return status;
 }
 
-ppsched_status ppsched_timeline_sensitivities(const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                                              ppsched_sensitivity *out, size_t capacity, ppsched_error *error)
+ppsched_status ppsched_timeline_get_device_slack(double *out, size_t capacity, size_t *needed, const ppsched_timeline *timeline,
+                                                 ppsched_error *error)
 {
+    PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(timeline);
-    PPI_REQUIRE(out);
+    ppsched_status status = require_latest(timeline, error);
+    uint32_t devices = timeline->schedule->shape.devices;
+    if (status == PPSCHED_OK)
+        status = ppi_check_room(out, capacity, devices, "devices", error);
+    if (status == PPSCHED_OK && out != NULL)
+        ppi_device_slack(out, timeline);
+    return ppi_tell_needed(needed, devices, status);
+}
+
+ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t capacity, size_t *needed, const ppsched_timeline *timeline,
+                                                ppsched_error *error)
+{
+    PPI_REQUIRE_BUFFER(out, capacity);
+    PPI_REQUIRE(timeline);
+    ppsched_status status = require_latest(timeline, error);
+    uint32_t stages = timeline->schedule->shape.stages;
+    if (status == PPSCHED_OK)
+        status = ppi_check_room(out, capacity, stages, "stages", error);
+    if (status == PPSCHED_OK && out != NULL)
+        ppi_stage_slack(out, timeline);
+    return ppi_tell_needed(needed, stages, status);
+}
+
+ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out, size_t capacity, size_t *needed,
+                                                  const ppsched_timeline *timeline, int32_t objective, int32_t kind,
+                                                  ppsched_error *error)
+{
+    PPI_REQUIRE_BUFFER(out, capacity);
+    PPI_REQUIRE(timeline);
+    uint32_t stages = timeline->schedule->shape.stages;
     ppsched_status status = ppi_check_choice("objective", objective, PPSCHED_OBJECTIVE_SPAN, PPSCHED_OBJECTIVE_MAKESPAN, error);
     if (status != PPSCHED_OK)
         return status;
@@ -62,6 +78,8 @@ ppsched_status ppsched_timeline_sensitivities(const ppsched_timeline *timeline, 
                         kind);
     status = refuse_transfers(timeline, error);
     if (status == PPSCHED_OK)
-        status = check_room(out, capacity, timeline->schedule->shape.stages, "stages", error);
-    return status == PPSCHED_OK ? ppi_sensitivities(timeline, objective, kind, out, error) : status;
+        status = ppi_check_room(out, capacity, stages, "stages", error);
+    if (status == PPSCHED_OK && out != NULL)
+        status = ppi_sensitivities(out, timeline, objective, kind, error);
+    return ppi_tell_needed(needed, stages, status);
 }

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api/null.h"
+#include "api/buffer.h"
 #include "base/checked.h"
 #include "base/sized.h"
 #include "format/formats.h"
@@ -23,9 +23,9 @@ static ppsched_status check_arguments(const ppsched_schedule *schedule, const pp
     return format->fits != NULL ? format->fits(schedule, error) : PPSCHED_OK;
 }
 
-ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
-                              const ppsched_export_options *options, ppsched_write_function write, void *user,
-                              ppsched_error *error)
+ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
+                                       const ppsched_export_options *options, ppsched_write_function write, void *user,
+                                       ppsched_error *error)
 {
     ppsched_export_options taken;
     PPI_REQUIRE(schedule);
@@ -50,36 +50,34 @@ ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_ti
     return status;
 }
 
-struct buffer {
+/* A text that is written to a caller's buffer as far as it goes, with room for a NUL. */
+struct target {
     char *text;
-    size_t capacity, needed;
+    size_t room, length;
     bool is_counted; /* false: there are more bytes than a size_t can tell */
 };
 
 static int32_t write_to_buffer(void *user, const char *data, size_t size)
 {
-    struct buffer *buffer = user;
-    if (buffer->needed <= buffer->capacity && size <= buffer->capacity - buffer->needed)
-        memcpy(buffer->text + buffer->needed, data, size);
-    buffer->is_counted = ppi_add_size(&buffer->needed, buffer->needed, size);
-    return !buffer->is_counted;
+    struct target *target = user;
+    if (target->length <= target->room && size <= target->room - target->length)
+        memcpy(target->text + target->length, data, size);
+    target->is_counted = ppi_add_size(&target->length, target->length, size) && target->length < SIZE_MAX;
+    return !target->is_counted;
 }
 
-ppsched_status ppsched_export_to_buffer(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
-                                        const ppsched_export_options *options, char *buffer, size_t capacity, size_t *needed,
-                                        ppsched_error *error)
+ppsched_status ppsched_schedule_export_to_buffer(char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
+                                                 const ppsched_timeline *timeline, int32_t format,
+                                                 const ppsched_export_options *options, ppsched_error *error)
 {
-    struct buffer target = {buffer, buffer != NULL ? capacity : 0, 0, true};
-    PPI_REQUIRE(needed);
-    if (capacity > 0)
-        PPI_REQUIRE(buffer);
-    ppsched_status status = ppsched_export(schedule, timeline, format, options, write_to_buffer, &target, error);
+    struct target target = {out, capacity > 0 ? capacity - 1 : 0, 0, true};
+    PPI_REQUIRE_BUFFER(out, capacity);
+    ppsched_status status = ppsched_schedule_export(schedule, timeline, format, options, write_to_buffer, &target, error);
     if (!target.is_counted)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the text has more than %zu bytes, which no buffer can hold", SIZE_MAX);
-    if (status != PPSCHED_OK)
-        return status;
-    *needed = target.needed;
-    if (buffer != NULL && target.needed > capacity)
-        return ppi_fail(error, PPSCHED_ERROR_BUFFER, "the text has %zu bytes, the buffer %zu", target.needed, capacity);
-    return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the text has %zu bytes or more, which no buffer can hold", SIZE_MAX);
+    if (status == PPSCHED_OK)
+        status = ppi_check_text_room(out, capacity, target.length, error);
+    if (status == PPSCHED_OK && out != NULL)
+        out[target.length] = '\0';
+    return ppi_tell_needed(needed, target.length + 1, status);
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch/launch.h"
 
-#include <string.h>
-
-#include "api/null.h"
+#include "api/buffer.h"
 #include "base/sized.h"
 #include "check/check.h"
 
@@ -27,31 +25,15 @@ static ppsched_status check_options(const ppsched_launch_options *options, ppsch
     return PPSCHED_OK;
 }
 
-/* `needed` and `buffer` as in ppsched_schedule_launch. */
-static ppsched_status give_line(const struct ppi_launch *launch, const struct ppi_runtime *runtime, char *buffer,
-                                size_t capacity, size_t *needed, ppsched_error *error)
-{
-    struct ppi_line measured = {NULL, 0}, line = {buffer, 0};
-    runtime->write(launch, &measured);
-    *needed = measured.length;
-    if (buffer == NULL)
-        return PPSCHED_OK;
-    if (measured.length >= capacity)
-        return ppi_fail(error, PPSCHED_ERROR_BUFFER, "the line has %zu bytes and a NUL, the buffer %zu", measured.length,
-                        capacity);
-    runtime->write(launch, &line);
-    return PPSCHED_OK;
-}
-
-ppsched_status ppsched_schedule_launch(const ppsched_schedule *schedule, int32_t runtime, const ppsched_launch_options *options,
-                                       char *buffer, size_t capacity, size_t *needed, ppsched_error *error)
+ppsched_status ppsched_schedule_write_launch_arguments(char *out, size_t capacity, size_t *needed,
+                                                       const ppsched_schedule *schedule, int32_t runtime,
+                                                       const ppsched_launch_options *options, ppsched_error *error)
 {
     ppsched_launch_options own;
     struct ppi_findings findings = {0};
+    struct ppi_line measured = {NULL, 0}, line = {out, 0};
+    PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
-    PPI_REQUIRE(needed);
-    if (capacity > 0)
-        PPI_REQUIRE(buffer);
     ppsched_status status = ppi_check_choice("runtime", runtime, PPSCHED_RUNTIME_MEGATRON, PPSCHED_RUNTIME_SAIL, error);
     if (status != PPSCHED_OK)
         return status;
@@ -62,9 +44,14 @@ ppsched_status ppsched_schedule_launch(const ppsched_schedule *schedule, int32_t
         status = check_options(&own, error);
     if (status == PPSCHED_OK)
         status = ppi_check(schedule, &findings, error);
+    struct ppi_launch launch = {.schedule = schedule, .csv = own.csv, .exact = own.exact != 0};
+    if (status == PPSCHED_OK)
+        status = ppi_launch_fits(&launch, row, error);
     if (status != PPSCHED_OK)
         return status;
-    struct ppi_launch launch = {.schedule = schedule, .csv = own.csv, .exact = own.exact != 0};
-    status = ppi_launch_fits(&launch, row, error);
-    return status == PPSCHED_OK ? give_line(&launch, row, buffer, capacity, needed, error) : status;
+    row->write(&launch, &measured);
+    status = ppi_check_text_room(out, capacity, measured.length, error);
+    if (status == PPSCHED_OK && out != NULL)
+        row->write(&launch, &line);
+    return ppi_tell_needed(needed, measured.length + 1, status);
 }

@@ -4,7 +4,7 @@
 void ppi_log_schedule(const ppsched_schedule *schedule, const char *done)
 {
     const struct ppi_shape *shape = &schedule->shape;
-    ppi_log(&schedule->host, PPSCHED_LOG_INFO, "%s %q: %u devices, %u stages, %u microbatches, %u iterations", done,
+    ppi_log(&schedule->host, PPSCHED_LOG_LEVEL_INFO, "%s %q: %u devices, %u stages, %u microbatches, %u iterations", done,
             schedule->name, shape->devices, shape->stages, shape->microbatches, shape->iterations);
 }
 
@@ -13,17 +13,17 @@ void ppi_log_timeline(const ppsched_timeline *timeline)
     const ppsched_metrics *metrics = &timeline->metrics;
     const char *name = timeline->schedule->name;
     uint32_t d = metrics->limit_device;
-    ppi_log(&timeline->host, PPSCHED_LOG_INFO, "evaluated %q: makespan %g, span %g, peak memory %g on device %u", name,
+    ppi_log(&timeline->host, PPSCHED_LOG_LEVEL_INFO, "evaluated %q: makespan %g, span %g, peak memory %g on device %u", name,
             metrics->makespan, metrics->span, metrics->peak_memory, metrics->peak_device);
     if (d != PPSCHED_NONE)
-        ppi_log(&timeline->host, PPSCHED_LOG_WARNING, "%q: device %u needs %g memory, over its limit %g", name, d,
+        ppi_log(&timeline->host, PPSCHED_LOG_LEVEL_WARNING, "%q: device %u needs %g memory, over its limit %g", name, d,
                 timeline->devices[d].peak_memory, timeline->devices[d].memory_limit);
 }
 
 void ppi_log_plan(const ppsched_plan *plan)
 {
     size_t fitting = 0;
-    while (fitting < plan->count && ppi_candidate_fits(&plan->candidates[fitting]))
+    while (fitting < plan->count && ppi_candidate_fits(&plan->candidates[ppi_candidate_at(plan, fitting)]))
         fitting++;
-    ppi_log(&plan->host, PPSCHED_LOG_INFO, "ran a plan of %zu candidates, %zu of which fit", plan->count, fitting);
+    ppi_log(&plan->host, PPSCHED_LOG_LEVEL_INFO, "ran a plan of %zu candidates, %zu of which fit", plan->count, fitting);
 }

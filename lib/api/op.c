@@ -12,10 +12,14 @@ const char *ppsched_kind_text(int32_t kind)
     return ppi_kind_text(kind);
 }
 
-ppsched_status ppsched_op_token(const ppsched_op *op, char *buffer, size_t capacity, size_t *needed)
+ppsched_status ppsched_op_write_token(char *out, size_t capacity, size_t *needed, const ppsched_op *op, ppsched_error *error)
 {
     char token[PPI_TOKEN_SIZE];
-    if (op == NULL || !ppi_kind_known(op->kind))
-        return PPSCHED_ERROR_ARGUMENT;
-    return ppi_give_text(token, ppi_op_token(token, op), buffer, capacity, needed);
+    PPI_REQUIRE_BUFFER(out, capacity);
+    PPI_REQUIRE(op);
+    ppsched_status status = ppi_check_choice("kind", op->kind, 1, PPI_LAST_KIND, error);
+    if (status != PPSCHED_OK)
+        return status;
+    size_t length = ppi_op_token(token, op);
+    return ppi_give_text(out, capacity, needed, token, length, error);
 }

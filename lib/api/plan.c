@@ -6,69 +6,6 @@
 #include "api/null.h"
 #include "base/checked.h"
 #include "base/sized.h"
-#include "plan/restage.h"
-
-/* --- other numbers of stages and microbatches --- */
-
-static ppsched_status check_end(const ppsched_model_end *end, const char *name, ppsched_error *error)
-{
-    const struct {
-        const char *name;
-        double value;
-        bool gives_back;
-    } costs[] = {{"forward_time", end->forward_time, false},
-                 {"backward_time", end->backward_time, false},
-                 {"backward_input_time", end->backward_input_time, false},
-                 {"backward_weight_time", end->backward_weight_time, false},
-                 {"mem_forward", end->mem_forward, false},
-                 {"mem_backward_input", end->mem_backward_input, true},
-                 {"mem_backward_weight", end->mem_backward_weight, true},
-                 {"mem_static", end->mem_static, false},
-                 {"mem_weights", end->mem_weights, false}};
-    for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++)
-        if (!ppi_is_finite(costs[i].value) || (costs[i].gives_back ? costs[i].value > 0 : costs[i].value < 0))
-            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: %s is %g; it must be finite and at %s 0", name, costs[i].name,
-                            costs[i].value, costs[i].gives_back ? "most" : "least");
-    double left = end->mem_forward + end->mem_backward_input + end->mem_backward_weight;
-    if ((left < 0 ? -left : left) > PPI_ROUNDING * end->mem_forward)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "%s: mem_forward (%g), mem_backward_input (%g) and mem_backward_weight (%g) must sum to 0", name,
-                        end->mem_forward, end->mem_backward_input, end->mem_backward_weight);
-    return PPSCHED_OK;
-}
-
-static ppsched_status check_ends(const ppsched_model_end *embedding, const ppsched_model_end *head, ppsched_error *error)
-{
-    ppsched_status status = embedding != NULL ? check_end(embedding, "embedding", error) : PPSCHED_OK;
-    return status == PPSCHED_OK && head != NULL ? check_end(head, "head", error) : status;
-}
-
-ppsched_status ppsched_config_with_stages(ppsched_config **out, const ppsched_config *config, int64_t stages,
-                                          const ppsched_model_end *embedding, const ppsched_model_end *head,
-                                          ppsched_error *error)
-{
-    struct ppi_shape shape;
-    PPI_REQUIRE(out);
-    PPI_REQUIRE(config);
-    const struct ppi_shape *old = &config->shape;
-    ppsched_status status = ppi_shape_make(&shape, old->devices, stages, old->microbatches, old->iterations, error);
-    if (status == PPSCHED_OK)
-        status = check_ends(embedding, head, error);
-    return status == PPSCHED_OK ? ppi_restage(out, config, &shape, embedding, head, error) : status;
-}
-
-ppsched_status ppsched_config_with_microbatches(ppsched_config **out, const ppsched_config *config, int64_t microbatches,
-                                                ppsched_error *error)
-{
-    struct ppi_shape shape;
-    PPI_REQUIRE(out);
-    PPI_REQUIRE(config);
-    const struct ppi_shape *old = &config->shape;
-    ppsched_status status = ppi_shape_make(&shape, old->devices, old->stages, microbatches, old->iterations, error);
-    return status == PPSCHED_OK ? ppi_restage(out, config, &shape, NULL, NULL, error) : status;
-}
-
-/* --- the plan --- */
 
 static ppsched_status check_counts(const ppsched_plan_options *options, ppsched_error *error)
 {
@@ -125,8 +62,7 @@ static ppsched_status check_options(const ppsched_plan_options *options, ppsched
                         options->placements, (2u << PPSCHED_PLACEMENT_MAP) - 1);
     if (options->effort > 12)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort is %u; it must be 0 to 12", options->effort);
-    status = check_ends(options->embedding, options->head, error);
-    return status == PPSCHED_OK ? check_lists(options, error) : status;
+    return check_lists(options, error);
 }
 
 ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
@@ -186,7 +122,7 @@ ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error)
 
 static double limit_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
-    const struct ppi_values *limit = &plan->config->values[PPSCHED_MEM_LIMIT];
+    const struct ppi_values *limit = &plan->config->values[PPSCHED_QUANTITY_MEM_LIMIT];
     if (candidate->memory_limit >= 0)
         return candidate->memory_limit;
     if (limit->values == NULL)
@@ -214,37 +150,52 @@ static ppsched_candidate identity_of(const ppsched_plan *plan, const struct ppi_
         .evaluated = candidate->evaluated,
         .limit_device = PPSCHED_NONE,
         .peak_device = PPSCHED_NONE,
+        .rank = candidate->rank,
         .memory_limit = limit_of(plan, candidate),
     };
 }
 
-ppsched_status ppsched_plan_candidate(const ppsched_plan *plan, size_t candidate, ppsched_candidate *out)
+static void fill_figures(ppsched_candidate *out, const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
-    if (plan == NULL || candidate >= plan->count)
-        return PPSCHED_ERROR_ARGUMENT;
-    const struct ppi_candidate *from = &plan->candidates[candidate];
-    const ppsched_metrics *metrics = &from->metrics;
-    ppsched_candidate own = identity_of(plan, from);
-    if (ppi_candidate_runs(from)) {
-        own.fits = ppi_candidate_fits(from);
-        own.limit_device = metrics->limit_device;
-        own.peak_device = metrics->peak_device;
-        own.step_time = ppi_candidate_step(plan, from);
-        own.makespan = metrics->makespan;
-        own.span = metrics->span;
-        own.bubble_of_total = metrics->bubble_of_total;
-        own.bubble_of_ideal = metrics->bubble_of_ideal;
-        own.bubble_of_span = metrics->bubble_of_span;
-        own.peak_memory = metrics->peak_memory;
-        own.excess = from->excess;
-        own.bound = from->bound;
-        own.bytes = from->bytes;
-        own.messages = from->messages;
-    }
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_candidate, messages));
+    const ppsched_metrics *metrics = &candidate->metrics;
+    out->fits = ppi_candidate_fits(candidate);
+    out->limit_device = metrics->limit_device;
+    out->peak_device = metrics->peak_device;
+    out->step_time = ppi_candidate_step(plan, candidate);
+    out->makespan = metrics->makespan;
+    out->span = metrics->span;
+    out->bubble_of_total = metrics->bubble_of_total;
+    out->bubble_of_ideal = metrics->bubble_of_ideal;
+    out->bubble_of_span = metrics->bubble_of_span;
+    out->peak_memory = metrics->peak_memory;
+    out->excess = candidate->excess;
+    out->bound = candidate->bound;
+    out->bytes = candidate->bytes;
+    out->messages = candidate->messages;
 }
 
-ppsched_status ppsched_plan_config(ppsched_config **out, const ppsched_plan *plan, size_t candidate, ppsched_error *error)
+size_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, size_t rank)
+{
+    return plan != NULL && plan->order != NULL && rank < plan->count ? plan->order[rank] : SIZE_MAX;
+}
+
+ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out, const ppsched_plan *plan, size_t candidate,
+                                          ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(plan);
+    ppsched_status status = check_candidate(plan, candidate, error);
+    if (status != PPSCHED_OK)
+        return status;
+    const struct ppi_candidate *from = &plan->candidates[candidate];
+    ppsched_candidate own = identity_of(plan, from);
+    if (ppi_candidate_runs(from))
+        fill_figures(&own, plan, from);
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_candidate, messages), "ppsched_candidate", error);
+}
+
+ppsched_status ppsched_plan_create_config(ppsched_config **out, const ppsched_plan *plan, size_t candidate,
+                                          ppsched_error *error)
 {
     PPI_REQUIRE(out);
     PPI_REQUIRE(plan);
@@ -252,7 +203,8 @@ ppsched_status ppsched_plan_config(ppsched_config **out, const ppsched_plan *pla
     return status == PPSCHED_OK ? ppi_candidate_config(out, plan, &plan->candidates[candidate], error) : status;
 }
 
-ppsched_status ppsched_plan_timeline(ppsched_timeline **out, const ppsched_plan *plan, size_t candidate, ppsched_error *error)
+ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out, const ppsched_plan *plan, size_t candidate,
+                                            ppsched_error *error)
 {
     ppsched_config *config = NULL;
     PPI_REQUIRE(out);
@@ -268,7 +220,7 @@ ppsched_status ppsched_plan_timeline(ppsched_timeline **out, const ppsched_plan 
     return status;
 }
 
-ppsched_status ppsched_plan_least_limit(double *out, size_t *candidate, const ppsched_plan *plan, ppsched_error *error)
+ppsched_status ppsched_plan_find_least_limit(double *out, size_t *candidate, const ppsched_plan *plan, ppsched_error *error)
 {
     PPI_REQUIRE(out);
     PPI_REQUIRE(plan);

@@ -20,14 +20,14 @@ ppsched_status ppsched_schedule_generate(ppsched_schedule **out, const ppsched_c
     return status;
 }
 
-ppsched_schedule *ppsched_schedule_retain(ppsched_schedule *schedule)
+const ppsched_schedule *ppsched_schedule_retain(const ppsched_schedule *schedule)
 {
     if (schedule != NULL)
         ppi_schedule_retain(schedule);
     return schedule;
 }
 
-void ppsched_schedule_release(ppsched_schedule *schedule)
+void ppsched_schedule_release(const ppsched_schedule *schedule)
 {
     ppi_schedule_release(schedule);
 }

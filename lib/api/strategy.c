@@ -1,43 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "strategy/strategy.h"
+#include <ppsched/strategy.h>
+
+#include <string.h>
 
 #include "api/null.h"
 #include "base/sized.h"
-
-#include <ppsched/strategy.h>
+#include "strategy/table.h"
 
 uint32_t ppsched_strategy_count(void)
 {
     return ppi_strategy_count();
 }
 
-ppsched_status ppsched_strategy_describe(uint32_t strategy, ppsched_strategy_info *info)
+static ppsched_status check_strategy(uint32_t strategy, ppsched_error *error)
 {
+    if (strategy < ppi_strategy_count())
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no strategy %u; strategies are 0 to %u", strategy,
+                    ppi_strategy_count() - 1);
+}
+
+static bool takes_group_size(const struct ppi_strategy *strategy)
+{
+    for (uint32_t i = 0; i < strategy->option_count; i++)
+        if (strcmp(strategy->options[i].name, "group_size") == 0)
+            return true;
+    return false;
+}
+
+ppsched_status ppsched_strategy_get_info(ppsched_strategy_info *out, uint32_t strategy, ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    ppsched_status status = check_strategy(strategy, error);
+    if (status != PPSCHED_OK)
+        return status;
     const struct ppi_strategy *row = ppi_strategy_at(strategy);
-    if (row == NULL)
-        return PPSCHED_ERROR_ARGUMENT;
     ppsched_strategy_info own = {
         .placement = row->placement,
         .option_count = row->option_count,
+        .alias_count = row->alias_count,
         .chunks = row->chunks,
         .weight_versions = row->weight_versions,
         .splits_backward = row->splits_backward,
         .flushes = row->flushes,
-        .alias_count = row->alias_count,
+        .searches = row->plan != NULL,
+        .searches_long = row == &ppi_auto || row == &ppi_v_search,
+        .takes_group_size = takes_group_size(row),
+        .most_memory = 0,
         .name = row->name,
         .summary = row->summary,
         .source = row->source,
         .aliases = row->aliases,
-        .searches = row->plan != NULL,
     };
-    return ppi_give_sized(info, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_strategy_info, reserved));
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_strategy_info, aliases), "ppsched_strategy_info",
+                          error);
 }
 
-ppsched_status ppsched_strategy_option(uint32_t strategy, uint32_t option, ppsched_option_info *info)
+ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t strategy, uint32_t option, ppsched_error *error)
 {
+    PPI_REQUIRE(out);
+    ppsched_status status = check_strategy(strategy, error);
+    if (status != PPSCHED_OK)
+        return status;
     const struct ppi_strategy *row = ppi_strategy_at(strategy);
-    if (row == NULL || option >= row->option_count)
-        return PPSCHED_ERROR_ARGUMENT;
+    if (option >= row->option_count)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s has no option %u; it has %u, numbered from 0", row->name, option,
+                        row->option_count);
     const struct ppi_option_row *given = &row->options[option];
     ppsched_option_info own = {
         .minimum = given->choices != NULL ? 0 : given->minimum,
@@ -48,13 +76,13 @@ ppsched_status ppsched_strategy_option(uint32_t strategy, uint32_t option, ppsch
         .choice_count = given->choices != NULL ? (uint32_t)given->maximum + 1 : 0,
         .choices = given->choices,
     };
-    return ppi_give_sized(info, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_option_info, choices));
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_option_info, choices), "ppsched_option_info", error);
 }
 
-ppsched_status ppsched_strategy_find(const char *name, uint32_t *out, ppsched_error *error)
+ppsched_status ppsched_strategy_find(uint32_t *out, const char *name, ppsched_error *error)
 {
-    PPI_REQUIRE(name);
     PPI_REQUIRE(out);
+    PPI_REQUIRE(name);
     return ppi_strategy_find(name, out, error);
 }
 

@@ -58,7 +58,7 @@ ppsched_status ppi_host_take(struct ppi_host *host, const ppsched_environment *e
     host->release = taken.release != NULL ? taken.release : default_release;
     host->log_user = taken.user;
     host->log = taken.log;
-    host->log_level = taken.log_level != 0 ? taken.log_level : PPSCHED_LOG_WARNING;
+    host->log_level = taken.log_level != 0 ? taken.log_level : PPSCHED_LOG_LEVEL_WARNING;
     return PPSCHED_OK;
 }
 

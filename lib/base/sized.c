@@ -14,14 +14,22 @@ static uint32_t size_of(const void *given)
     return size;
 }
 
+static ppsched_status check_size(size_t size, size_t first, const char *name, ppsched_error *error)
+{
+    if (size >= first && size <= LARGEST_STRUCT)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_STRUCT_SIZE, "%s: size is %zu; set it to sizeof(%s)", name, size, name);
+}
+
 ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void *given, const char *name, ppsched_error *error)
 {
     memset(out, 0, known);
     if (given == NULL)
         return PPSCHED_OK;
     size_t size = size_of(given);
-    if (size < first || size > LARGEST_STRUCT)
-        return ppi_fail(error, PPSCHED_ERROR_STRUCT_SIZE, "%s: size is %zu; set it to sizeof(%s)", name, size, name);
+    ppsched_status status = check_size(size, first, name, error);
+    if (status != PPSCHED_OK)
+        return status;
     for (size_t i = known; i < size; i++)
         if (((const unsigned char *)given)[i] != 0)
             return ppi_fail(error, PPSCHED_ERROR_STRUCT_SIZE,
@@ -31,13 +39,12 @@ ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void 
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_give_sized(void *given, const void *own, size_t known, size_t first)
+ppsched_status ppi_give_sized(void *given, const void *own, size_t known, size_t first, const char *name, ppsched_error *error)
 {
-    if (given == NULL)
-        return PPSCHED_ERROR_ARGUMENT;
     uint32_t size = size_of(given);
-    if (size < first || size > LARGEST_STRUCT)
-        return PPSCHED_ERROR_STRUCT_SIZE;
+    ppsched_status status = check_size(size, first, name, error);
+    if (status != PPSCHED_OK)
+        return status;
     memset(given, 0, size);
     memcpy(given, own, size < known ? size : known);
     memcpy(given, &size, sizeof size);

@@ -17,6 +17,6 @@ ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void 
 
 /* Copies this library's struct of `known` bytes into the caller's, as far as its size, `first` or more, reaches; further bytes
  * become zero. The caller's `size` stays. */
-ppsched_status ppi_give_sized(void *given, const void *own, size_t known, size_t first);
+ppsched_status ppi_give_sized(void *given, const void *own, size_t known, size_t first, const char *name, ppsched_error *error);
 
 #endif

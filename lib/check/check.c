@@ -75,21 +75,21 @@ void ppi_finding_text(const ppsched_finding *f, char *text, size_t capacity)
     token_of(op, &f->op);
     token_of(other, &f->other);
     switch (f->kind) {
-    case PPSCHED_FINDING_MISSING:
+    case PPSCHED_FINDING_KIND_MISSING:
         print(text, capacity, "device %u: %s is missing", f->device, op);
         return;
-    case PPSCHED_FINDING_DUPLICATE:
+    case PPSCHED_FINDING_KIND_DUPLICATE:
         print(text, capacity, "device %u, position %u: %s repeats %s of position %u", f->device, f->position, op, other,
               f->other_position);
         return;
-    case PPSCHED_FINDING_MISPLACED:
+    case PPSCHED_FINDING_KIND_MISPLACED:
         print(text, capacity, "device %u, position %u: %s belongs to device %u", f->device, f->position, op, f->other_device);
         return;
-    case PPSCHED_FINDING_CYCLE:
+    case PPSCHED_FINDING_KIND_CYCLE:
         print(text, capacity, "deadlock: device %u waits at position %u (%s) for %s, which is at position %u of device %u",
               f->device, f->position, op, other, f->other_position, f->other_device);
         return;
-    case PPSCHED_FINDING_BLOCKED:
+    case PPSCHED_FINDING_KIND_BLOCKED:
         print(text, capacity, "device %u waits at position %u (%s) for %s, which device %u never runs", f->device, f->position,
               op, other, f->other_device);
         return;

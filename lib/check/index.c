@@ -48,7 +48,7 @@ static ppsched_finding finding_at(int32_t kind, const ppsched_queue *queue, uint
 
 static void add_duplicate(struct ppi_findings *findings, const ppsched_queue *queue, uint32_t position, uint32_t earlier)
 {
-    ppsched_finding finding = finding_at(PPSCHED_FINDING_DUPLICATE, queue, position);
+    ppsched_finding finding = finding_at(PPSCHED_FINDING_KIND_DUPLICATE, queue, position);
     finding.other_device = queue->device;
     finding.other_position = earlier;
     finding.other = queue->ops[earlier];
@@ -67,7 +67,7 @@ static void index_op(struct ppi_op_index *index, const ppsched_schedule *schedul
     size_t cell = (size_t)op->stage * ppi_total_microbatches(&schedule->shape) + op->microbatch;
     uint32_t *slots = slots_for(index, op->kind), home = ppi_schedule_device_of(schedule, op);
     if (home != queue->device) {
-        ppsched_finding finding = finding_at(PPSCHED_FINDING_MISPLACED, queue, position);
+        ppsched_finding finding = finding_at(PPSCHED_FINDING_KIND_MISPLACED, queue, position);
         finding.other_device = home;
         ppi_findings_add(findings, &finding);
         if (slots[cell] == PPI_ABSENT)
@@ -82,7 +82,7 @@ static void index_op(struct ppi_op_index *index, const ppsched_schedule *schedul
 static void add_missing(struct ppi_findings *findings, const ppsched_schedule *schedule, uint8_t kind, uint32_t stage,
                         uint32_t microbatch)
 {
-    ppsched_finding finding = {.kind = PPSCHED_FINDING_MISSING,
+    ppsched_finding finding = {.kind = PPSCHED_FINDING_KIND_MISSING,
                                .position = PPSCHED_NONE,
                                .other_device = PPSCHED_NONE,
                                .other_position = PPSCHED_NONE};

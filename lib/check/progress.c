@@ -209,7 +209,8 @@ static void report_waits(const struct ppi_progress *p, struct ppi_findings *find
             }
             bool absent = wait.other_position >= PPI_ELSEWHERE;
             if (absent || cycle) {
-                ppsched_finding finding = finding_of(p, d, &wait, absent ? PPSCHED_FINDING_BLOCKED : PPSCHED_FINDING_CYCLE);
+                ppsched_finding finding = finding_of(p, d, &wait,
+                                                     absent ? PPSCHED_FINDING_KIND_BLOCKED : PPSCHED_FINDING_KIND_CYCLE);
                 ppi_findings_add(findings, &finding);
             }
             if (absent)

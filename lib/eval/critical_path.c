@@ -62,43 +62,47 @@ static size_t last_of_all(const struct ppi_waits *waits)
     return last;
 }
 
-ppsched_status ppi_critical_path(const ppsched_timeline *timeline, ppsched_critical_op *path, size_t capacity, size_t *count,
+ppsched_status ppi_critical_path(ppsched_critical_op *out, size_t capacity, size_t *count, const ppsched_timeline *timeline,
                                  ppsched_error *error)
 {
     struct ppi_waits waits;
     ppsched_status status = ppi_waits_make(&waits, timeline, error);
     if (status != PPSCHED_OK)
         return status;
-    size_t last = last_of_all(&waits), needed = go_back(&waits, last, NULL);
-    if (count != NULL)
-        *count = needed;
-    if (path != NULL && needed > capacity)
-        status = ppi_fail(error, PPSCHED_ERROR_BUFFER, "the critical path has %zu ops, the list room for %zu", needed,
-                          capacity);
-    else if (path != NULL)
-        go_back(&waits, last, path + needed);
+    size_t last = last_of_all(&waits);
+    *count = go_back(&waits, last, NULL);
+    if (out != NULL && *count <= capacity)
+        go_back(&waits, last, out + *count);
     ppi_waits_clear(&waits);
-    return status;
+    return PPSCHED_OK;
 }
 
-void ppi_least_slack(const ppsched_timeline *timeline, double *by_device, double *by_stage)
+/* Of the `i`th op of the schedule; infinite where it is none of F, B, I and W. */
+static double slack_of(const ppsched_timeline *timeline, size_t i)
+{
+    if (!ppi_is_compute(timeline->schedule->ops[i].kind))
+        return PPI_INFINITE;
+    return timeline->latest[i] - timeline->spans[i].start;
+}
+
+void ppi_device_slack(double *out, const ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    for (uint32_t s = 0; s < schedule->shape.stages && by_stage != NULL; s++)
-        by_stage[s] = PPI_INFINITE;
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         const ppsched_queue *queue = &schedule->queues[d];
-        double least = PPI_INFINITE;
-        for (size_t i = queue->first; i < queue->first + queue->count; i++) {
-            const ppsched_op *op = &schedule->ops[i];
-            if (!ppi_is_compute(op->kind))
-                continue;
-            double slack = timeline->latest[i] - timeline->spans[i].start;
-            least = ppi_smaller(least, slack);
-            if (by_stage != NULL)
-                by_stage[op->stage] = ppi_smaller(by_stage[op->stage], slack);
-        }
-        if (by_device != NULL)
-            by_device[d] = least;
+        out[d] = PPI_INFINITE;
+        for (size_t i = queue->first; i < queue->first + queue->count; i++)
+            out[d] = ppi_smaller(out[d], slack_of(timeline, i));
+    }
+}
+
+void ppi_stage_slack(double *out, const ppsched_timeline *timeline)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    for (uint32_t s = 0; s < schedule->shape.stages; s++)
+        out[s] = PPI_INFINITE;
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        double *least = &out[schedule->ops[i].stage];
+        *least = ppi_smaller(*least, slack_of(timeline, i));
     }
 }

@@ -21,7 +21,7 @@ static ppsched_status check_shapes(const ppsched_schedule *schedule, const ppsch
                     s->stages, c->devices, c->stages);
 }
 
-static ppsched_status allocate(ppsched_timeline **out, ppsched_schedule *schedule, bool wants_latest, bool wants_idle,
+static ppsched_status allocate(ppsched_timeline **out, const ppsched_schedule *schedule, bool wants_latest, bool wants_idle,
                                ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
@@ -159,7 +159,7 @@ static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline 
     return status;
 }
 
-ppsched_status ppi_timeline_make(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config,
+ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  bool wants_latest, bool wants_idle, ppsched_error *error)
 {
     ppsched_status status = check_shapes(schedule, config, error);
@@ -198,11 +198,12 @@ static ppsched_status evaluate_once(ppsched_timeline *timeline, const ppsched_co
     return status;
 }
 
-ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config, uint32_t flags,
-                            ppsched_error *error)
+ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                            uint32_t flags, ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
-    bool wants_more = (flags & PPSCHED_EVALUATE_EARLIEST_ONLY) == 0, reusable = (flags & PPSCHED_EVALUATE_REUSABLE) != 0;
+    bool wants_more = (flags & PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY) == 0,
+         reusable = (flags & PPSCHED_EVALUATE_FLAG_REUSABLE) != 0;
     ppsched_status status = ppi_timeline_make(&timeline, schedule, config, wants_more, wants_more, error);
     if (status != PPSCHED_OK)
         return status;

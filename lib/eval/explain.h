@@ -7,14 +7,16 @@
 
 #include "eval/timeline.h"
 
-ppsched_status ppi_critical_path(const ppsched_timeline *timeline, ppsched_critical_op *path, size_t capacity, size_t *count,
+/* `out` (NULL: none) is filled where `capacity` is enough for all; `*count` tells in any case how many there are. */
+ppsched_status ppi_critical_path(ppsched_critical_op *out, size_t capacity, size_t *count, const ppsched_timeline *timeline,
                                  ppsched_error *error);
 
-/* Both lists have room; latest starts are there. Either may be NULL. */
-void ppi_least_slack(const ppsched_timeline *timeline, double *by_device, double *by_stage);
+/* The lists have room; latest starts are there. */
+void ppi_device_slack(double *out, const ppsched_timeline *timeline);
+void ppi_stage_slack(double *out, const ppsched_timeline *timeline);
 
 /* `out` has room for all stages. */
-ppsched_status ppi_sensitivities(const ppsched_timeline *timeline, int32_t objective, int32_t kind, ppsched_sensitivity *out,
+ppsched_status ppi_sensitivities(ppsched_sensitivity *out, const ppsched_timeline *timeline, int32_t objective, int32_t kind,
                                  ppsched_error *error);
 
 #endif

@@ -11,7 +11,8 @@ static inline const struct ppi_lane *lane_of(const ppsched_timeline *timeline, c
 void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    const struct ppi_values *fixed = &config->values[PPSCHED_MEM_STATIC], *weights = &config->values[PPSCHED_MEM_WEIGHTS];
+    const struct ppi_values *fixed = &config->values[PPSCHED_QUANTITY_MEM_STATIC],
+                            *weights = &config->values[PPSCHED_QUANTITY_MEM_WEIGHTS];
     uint32_t versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     size_t lanes = (size_t)schedule->placement.copies * schedule->shape.stages;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
@@ -27,7 +28,7 @@ void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
 
 static double limit_of(const ppsched_config *config, uint32_t device)
 {
-    const struct ppi_values *limit = &config->values[PPSCHED_MEM_LIMIT];
+    const struct ppi_values *limit = &config->values[PPSCHED_QUANTITY_MEM_LIMIT];
     return limit->values != NULL ? ppi_value_at(limit, device) : PPI_INFINITE;
 }
 

@@ -229,7 +229,7 @@ static void fill(struct ways *ways, ppsched_sensitivity *out)
             out[s] = sensitivity_to(ways, s);
 }
 
-ppsched_status ppi_sensitivities(const ppsched_timeline *timeline, int32_t objective, int32_t kind, ppsched_sensitivity *out,
+ppsched_status ppi_sensitivities(ppsched_sensitivity *out, const ppsched_timeline *timeline, int32_t objective, int32_t kind,
                                  ppsched_error *error)
 {
     struct ways ways = {.tolerance = TIE * timeline->metrics.makespan, .kind = kind};

@@ -10,11 +10,11 @@
 
 struct ppsched_timeline {
     struct ppi_host host;
-    ppsched_schedule *schedule; /* a reference of its own */
-    struct ppi_costs costs;     /* lanes only; for the memory curve */
-    ppsched_span *spans;        /* one an op, as the schedule's ops */
-    double *latest;             /* likewise; NULL where it was not asked for */
-    double *flush_times;        /* when iteration k + 1 may start; `flush_count` of them */
+    const ppsched_schedule *schedule; /* a reference of its own */
+    struct ppi_costs costs;           /* lanes only; for the memory curve */
+    ppsched_span *spans;              /* one an op, as the schedule's ops */
+    double *latest;                   /* likewise; NULL where it was not asked for */
+    double *flush_times;              /* when iteration k + 1 may start; `flush_count` of them */
     size_t flush_count;
     bool has_transfers;   /* the times are those of ppi_evaluate_transfers */
     bool pairs_are_timed; /* the config gave the durations of overlapped pairs */
@@ -25,15 +25,15 @@ struct ppsched_timeline {
 };
 
 /* Evaluates. INVALID_SCHEDULE comes without the reason: the checker knows it. */
-ppsched_status ppi_evaluate(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config, uint32_t flags,
-                            ppsched_error *error);
+ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                            uint32_t flags, ppsched_error *error);
 void ppi_timeline_destroy(ppsched_timeline *timeline);
 
 /* The same into a reusable timeline, which on an error stays as it was. Allocates nothing. */
 ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
 /* A timeline without times; its costs have zeroed lanes. Shapes must agree. */
-ppsched_status ppi_timeline_make(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config,
+ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  bool wants_latest, bool wants_idle, ppsched_error *error);
 
 /* All figures but idle's causes, from the spans and what ops add up to. */

@@ -69,7 +69,7 @@ static ppsched_op op_of(const struct ppi_order_1f1b *order, uint32_t device, str
     return (ppsched_op){.microbatch = visit.microbatch,
                         .stage = (uint16_t)(visit.chunk * order->devices + device),
                         .kind = visit.backward ? PPSCHED_KIND_B : PPSCHED_KIND_F,
-                        .flags = visit.overlapped ? PPSCHED_OP_OVERLAPPED : 0};
+                        .flags = visit.overlapped ? PPSCHED_OP_FLAG_OVERLAPPED : 0};
 }
 
 static ppsched_status refuse_op(const ppsched_queue *queue, size_t i, const ppsched_op *wanted, const char *runtime,

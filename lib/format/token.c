@@ -110,7 +110,7 @@ static const char *read_pair(const char **text, const char *end, int32_t last_ki
     *text += tail_length;
     if (pair[0].kind != PPSCHED_KIND_F || !ppi_is_backward(pair[1].kind))
         return "an overlapped pair is an F and then a B or an I";
-    pair[0].flags = PPSCHED_OP_OVERLAPPED;
+    pair[0].flags = PPSCHED_OP_FLAG_OVERLAPPED;
     return NULL;
 }
 

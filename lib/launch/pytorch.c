@@ -24,7 +24,7 @@ static ppsched_status check_rows(const ppsched_schedule *schedule, ppsched_error
 /* A CSV with other ops than computation must have all sends and receives. */
 static ppsched_status check_transfers(const ppsched_schedule *schedule, ppsched_error *error)
 {
-    static const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_NONE};
+    static const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_NONE};
     struct ppi_wiring wiring;
     ppsched_error reason;
     ppsched_status status = ppi_wiring_make(&wiring, schedule, &model, &reason);

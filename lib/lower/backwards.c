@@ -32,7 +32,7 @@ ppsched_status ppi_split_backwards(ppsched_builder *out, const ppsched_schedule 
         const ppsched_queue *queue = &schedule->queues[d];
         for (size_t i = 0; i < queue->count && status == PPSCHED_OK; i++) {
             ppsched_op both[2] = {queue->ops[i], queue->ops[i]};
-            bool overlapped = i > 0 && (queue->ops[i - 1].flags & PPSCHED_OP_OVERLAPPED) != 0;
+            bool overlapped = i > 0 && (queue->ops[i - 1].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
             size_t count = 1;
             if (both[0].kind == PPSCHED_KIND_B && !overlapped) {
                 both[0].kind = PPSCHED_KIND_I;

@@ -163,9 +163,9 @@ static bool has_sent(const struct lowering *lowering, const struct sent *sent)
     const ppsched_op *ops = lowering->schedule->queues[sent->transfer.from].ops;
     size_t end = sent->producer + 1; /* of the unit; an overlapped pair's F comes first */
     uint32_t before = 0;
-    if ((ops[sent->producer].flags & PPSCHED_OP_OVERLAPPED) != 0)
+    if ((ops[sent->producer].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0)
         end++;
-    else if (sent->producer > 0 && (ops[sent->producer - 1].flags & PPSCHED_OP_OVERLAPPED) != 0) {
+    else if (sent->producer > 0 && (ops[sent->producer - 1].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0) {
         struct ppi_transfer other;
         before = ppi_transfer_of(lowering->schedule, &ops[sent->producer - 1], &other);
     }
@@ -205,9 +205,7 @@ ppsched_status ppi_lower_by_time(ppsched_builder *out, const ppsched_schedule *s
     ppsched_timeline *timeline = NULL;
     struct lowering lowering = {.schedule = schedule, .out = out};
     size_t cells = 2 * ppi_cell_count(schedule);
-    ppsched_schedule *shared = ppsched_schedule_retain((ppsched_schedule *)(uintptr_t)schedule); /* only its count changes */
-    ppsched_status status = ppi_evaluate(&timeline, shared, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
-    ppsched_schedule_release(shared);
+    ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status != PPSCHED_OK)
         return status;
     lowering.timeline = timeline;

@@ -72,7 +72,7 @@ ppsched_status ppi_channels_make(struct ppi_channels *out, const ppsched_schedul
 {
     *out = (struct ppi_channels){.schedule = schedule, .model = *model};
     if (model->blocking != 0)
-        out->model.order = PPSCHED_CHANNEL_GROUP;
+        out->model.order = PPSCHED_CHANNEL_ORDER_GROUP;
     ppsched_status status = ppi_wiring_make(&out->wiring, schedule, &out->model, error);
     if (status != PPSCHED_OK)
         return status;

@@ -53,7 +53,7 @@ static ppsched_status defer(const struct pass *pass, ppsched_builder *out, const
 }
 
 /* Replaces a schedule by what a pass makes of it. */
-static ppsched_status apply(const struct pass *pass, ppsched_schedule **schedule, ppsched_error *error)
+static ppsched_status apply(const struct pass *pass, const ppsched_schedule **schedule, ppsched_error *error)
 {
     ppsched_builder *builder = NULL;
     ppsched_schedule *next = NULL;
@@ -84,7 +84,7 @@ ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedul
         {options->lowering != PPSCHED_LOWERING_NONE, {config, options, send}},
         {options->defer_receives != 0, {config, options, defer}},
     };
-    ppsched_schedule *present = (ppsched_schedule *)(uintptr_t)schedule; /* only its count changes, which is atomic */
+    const ppsched_schedule *present = schedule;
     ppsched_status status = PPSCHED_OK;
     ppi_schedule_retain(present);
     for (size_t i = 0; i < sizeof passes / sizeof passes[0] && status == PPSCHED_OK; i++)
@@ -94,6 +94,6 @@ ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedul
         ppi_schedule_release(present);
         return status;
     }
-    *out = present;
+    *out = present->self;
     return PPSCHED_OK;
 }

@@ -50,7 +50,7 @@ static void find_channels(struct ppi_traffic *traffic)
 
 ppsched_status ppi_traffic_make(struct ppi_traffic *out, const ppsched_schedule *schedule, ppsched_error *error)
 {
-    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR};
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR};
     struct ppi_traffic traffic = {0};
     ppsched_status status = ppi_wiring_make(&traffic.wiring, schedule, &model, error);
     if (status != PPSCHED_OK)
@@ -83,7 +83,7 @@ struct receiver {
     uint32_t *edge;   /* by sending device: number of its edge, PPSCHED_NONE where there is none yet */
     uint32_t *flight; /* by sending device: receives in flight */
     ppsched_edge *edges;
-    size_t capacity, count;
+    uint32_t count;
 };
 
 static uint32_t sender_of(const struct ppi_traffic *traffic, uint32_t receive)
@@ -95,14 +95,11 @@ static void note_receive(struct receiver *receiver, uint32_t i)
 {
     uint32_t from = sender_of(receiver->traffic, i), to = wire_at(receiver->traffic, i)->device;
     if (receiver->edge[from] == PPSCHED_NONE) {
-        receiver->edge[from] = (uint32_t)receiver->count++;
+        receiver->edge[from] = receiver->count++;
         receiver->flight[from] = 0;
-        if (receiver->edge[from] < receiver->capacity)
-            receiver->edges[receiver->edge[from]] = (ppsched_edge){.from = from, .to = to};
+        receiver->edges[receiver->edge[from]] = (ppsched_edge){.from = from, .to = to};
     }
     uint32_t flight = ++receiver->flight[from];
-    if (receiver->edge[from] >= receiver->capacity)
-        return;
     ppsched_edge *edge = &receiver->edges[receiver->edge[from]];
     edge->messages++;
     edge->most_in_flight = flight > edge->most_in_flight ? flight : edge->most_in_flight;
@@ -123,12 +120,17 @@ static void go_through(struct receiver *receiver, uint32_t device)
             receiver->edge[sender_of(receiver->traffic, i)] = PPSCHED_NONE;
 }
 
-ppsched_status ppi_list_edges(const struct ppi_traffic *traffic, ppsched_edge *edges, size_t capacity, size_t *count,
-                              ppsched_error *error)
+/* A channel of the model of pairs is an edge. */
+size_t ppi_edge_count(const struct ppi_traffic *traffic)
+{
+    return traffic->wiring.channel_count;
+}
+
+ppsched_status ppi_list_edges(ppsched_edge *out, const struct ppi_traffic *traffic, ppsched_error *error)
 {
     const struct ppi_host *host = &traffic->wiring.host;
     uint32_t devices = schedule_of(traffic)->shape.devices;
-    struct receiver receiver = {.traffic = traffic, .edges = edges, .capacity = edges != NULL ? capacity : 0};
+    struct receiver receiver = {.traffic = traffic, .edges = out};
     receiver.edge = ppi_allocate(host, devices, 2 * sizeof *receiver.edge);
     if (receiver.edge == NULL)
         return ppi_fail_memory(error, "the traffic");
@@ -137,7 +139,6 @@ ppsched_status ppi_list_edges(const struct ppi_traffic *traffic, ppsched_edge *e
         receiver.edge[d] = PPSCHED_NONE;
     for (uint32_t d = 0; d < devices; d++)
         go_through(&receiver, d);
-    *count = receiver.count;
     ppi_release(host, receiver.edge);
     return PPSCHED_OK;
 }
@@ -184,27 +185,41 @@ static uint32_t release_of(const struct ppi_traffic *traffic, uint32_t send)
     return first != PPSCHED_NONE && first > send ? position_of(traffic, first) : PPSCHED_NONE;
 }
 
-ppsched_status ppi_list_buffers(const struct ppi_traffic *traffic, uint32_t device, ppsched_op_buffer *buffers, uint32_t *slots,
+/* A buffer serves one receive after another, so there are as many as receives in flight at once. */
+uint32_t ppi_slot_count(const struct ppi_traffic *traffic, uint32_t device)
+{
+    const ppsched_queue *queue = &schedule_of(traffic)->queues[device];
+    uint32_t flight = 0, most = 0, first = (uint32_t)queue->first, end = (uint32_t)(queue->first + queue->count);
+    for (uint32_t i = first; i < end; i++) {
+        if (ppi_is_receive(op_at(traffic, i)->kind))
+            flight++;
+        else if (input_of(traffic, i) != PPI_NO_OP)
+            flight--;
+        most = flight > most ? flight : most;
+    }
+    return most;
+}
+
+ppsched_status ppi_list_buffers(ppsched_op_buffer *out, const struct ppi_traffic *traffic, uint32_t device, uint32_t slots,
                                 ppsched_error *error)
 {
     const ppsched_queue *queue = &schedule_of(traffic)->queues[device];
-    uint32_t *spare = ppi_allocate(&traffic->wiring.host, queue->count, sizeof *spare), spare_count = 0, used = 0;
+    uint32_t *spare = ppi_allocate(&traffic->wiring.host, slots, sizeof *spare), spare_count = 0, used = 0;
     if (spare == NULL)
         return ppi_fail_memory(error, "the traffic");
     for (size_t k = 0; k < queue->count; k++) {
         uint32_t i = (uint32_t)(queue->first + k), input = input_of(traffic, i);
-        buffers[k] = (ppsched_op_buffer){PPSCHED_NONE, PPSCHED_NONE};
+        out[k] = (ppsched_op_buffer){PPSCHED_NONE, PPSCHED_NONE};
         if (ppi_is_send(queue->ops[k].kind))
-            buffers[k].until = release_of(traffic, i);
+            out[k].until = release_of(traffic, i);
         if (ppi_is_receive(queue->ops[k].kind)) {
-            buffers[k].slot = spare_count > 0 ? spare[--spare_count] : used++;
+            out[k].slot = spare_count > 0 ? spare[--spare_count] : used++;
             if (traffic->consumer[i] != PPI_NO_OP)
-                buffers[k].until = position_of(traffic, traffic->consumer[i]);
+                out[k].until = position_of(traffic, traffic->consumer[i]);
         }
         if (input != PPI_NO_OP)
-            spare[spare_count++] = buffers[position_of(traffic, input)].slot;
+            spare[spare_count++] = out[position_of(traffic, input)].slot;
     }
-    *slots = used;
     ppi_release(&traffic->wiring.host, spare);
     return PPSCHED_OK;
 }

@@ -17,9 +17,13 @@ struct ppi_traffic {
 ppsched_status ppi_traffic_make(struct ppi_traffic *out, const ppsched_schedule *schedule, ppsched_error *error);
 void ppi_traffic_clear(struct ppi_traffic *traffic);
 
-ppsched_status ppi_list_edges(const struct ppi_traffic *traffic, ppsched_edge *edges, size_t capacity, size_t *count,
-                              ppsched_error *error);
-ppsched_status ppi_list_buffers(const struct ppi_traffic *traffic, uint32_t device, ppsched_op_buffer *buffers, uint32_t *slots,
+/* Both lists must have room for all. */
+size_t ppi_edge_count(const struct ppi_traffic *traffic);
+ppsched_status ppi_list_edges(ppsched_edge *out, const struct ppi_traffic *traffic, ppsched_error *error);
+
+/* Receive buffers of a device. */
+uint32_t ppi_slot_count(const struct ppi_traffic *traffic, uint32_t device);
+ppsched_status ppi_list_buffers(ppsched_op_buffer *out, const struct ppi_traffic *traffic, uint32_t device, uint32_t slots,
                                 ppsched_error *error);
 
 #endif

@@ -383,7 +383,7 @@ static ppsched_status time_transfers(ppsched_timeline *timeline, const ppsched_c
     return status;
 }
 
-ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, ppsched_schedule *schedule, const ppsched_config *config,
+ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                       const ppsched_channel_model *model, ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;

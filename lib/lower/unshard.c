@@ -63,7 +63,7 @@ static uint32_t count_wanted(const struct sharding *sharding)
     uint32_t count = device->stage_count < sharding->most ? device->stage_count : sharding->most;
     if (count > 0 && count < device->stage_count) {
         size_t last = device->use[device->stages[count - 1]];
-        bool is_first_of_pair = (device->queue->ops[last].flags & PPSCHED_OP_OVERLAPPED) != 0;
+        bool is_first_of_pair = (device->queue->ops[last].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
         count += is_first_of_pair && device->use[device->stages[count]] == last + 1;
     }
     return count;

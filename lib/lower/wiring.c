@@ -162,9 +162,9 @@ static uint32_t queue_key(const struct making *making, uint32_t i)
     const ppsched_op *op = &making->schedule->ops[i];
     const struct ppi_wire *wire = &making->wiring->wires[i];
     switch (making->model->order) {
-    case PPSCHED_CHANNEL_GROUP:
+    case PPSCHED_CHANNEL_ORDER_GROUP:
         return 0;
-    case PPSCHED_CHANNEL_DIRECTION:
+    case PPSCHED_CHANNEL_ORDER_DIRECTION:
         return op->kind == PPSCHED_KIND_SEND_B || op->kind == PPSCHED_KIND_RECV_B;
     default:
         return 2 * making->wiring->wires[wire->partner].device + ppi_is_send(op->kind);
@@ -175,14 +175,14 @@ static uint32_t channel_key(const struct making *making, uint32_t i)
 {
     uint32_t to = making->wiring->wires[making->wiring->wires[i].partner].device;
     bool gradient = making->schedule->ops[i].kind == PPSCHED_KIND_SEND_B;
-    return 2 * to + (making->model->order == PPSCHED_CHANNEL_DIRECTION && gradient);
+    return 2 * to + (making->model->order == PPSCHED_CHANNEL_ORDER_DIRECTION && gradient);
 }
 
 /* Gives every comm op its queue and every send its channel, and counts them. */
 static void number_all(struct making *making)
 {
     struct ppi_wiring *wiring = making->wiring;
-    bool ordered = making->model->order != PPSCHED_CHANNEL_NONE;
+    bool ordered = making->model->order != PPSCHED_CHANNEL_ORDER_NONE;
     uint32_t batch = 0;
     for (uint32_t i = 0; i < wiring->count; i++) {
         const ppsched_op *op = &making->schedule->ops[i];

@@ -190,6 +190,7 @@ ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *build
     ppsched_schedule *schedule = ppi_allocate_zeroed(host, 1, sizeof *schedule);
     if (schedule == NULL)
         return ppi_fail_memory(error, "the schedule");
+    schedule->self = schedule;
     schedule->host = *host;
     atomic_init(&schedule->references, 1);
     schedule->shape = builder->shape;

@@ -65,7 +65,7 @@ static inline void ppi_put(struct ppi_pen *pen, uint8_t kind, uint32_t stage, ui
 static inline void ppi_put_pair(struct ppi_pen *pen, uint32_t forward_stage, uint32_t forward_microbatch,
                                 uint32_t backward_stage, uint32_t backward_microbatch)
 {
-    ppi_put_flagged(pen, PPSCHED_KIND_F, forward_stage, forward_microbatch, PPSCHED_OP_OVERLAPPED);
+    ppi_put_flagged(pen, PPSCHED_KIND_F, forward_stage, forward_microbatch, PPSCHED_OP_FLAG_OVERLAPPED);
     ppi_put(pen, PPSCHED_KIND_B, backward_stage, backward_microbatch);
 }
 

@@ -16,10 +16,10 @@ struct ppi_named_text {
 struct ppsched_config {
     struct ppi_host host;
     struct ppi_shape shape;
-    int32_t placement;         /* PPSCHED_PLACEMENT_DEFAULT where the strategy decides */
-    uint32_t *map;             /* for PPSCHED_PLACEMENT_MAP, else NULL */
-    uint32_t weight_versions;  /* 0 where the strategy decides */
-    ppsched_progress progress; /* NULL where nobody listens */
+    int32_t placement;                  /* PPSCHED_PLACEMENT_DEFAULT where the strategy decides */
+    uint32_t *map;                      /* for PPSCHED_PLACEMENT_MAP, else NULL */
+    uint32_t weight_versions;           /* 0 where the strategy decides */
+    ppsched_progress_function progress; /* NULL where nobody listens */
     void *progress_user;
     struct ppi_values values[PPI_LAST_QUANTITY + 1];
     struct ppi_named_text *options;

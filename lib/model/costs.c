@@ -43,25 +43,25 @@ static ppsched_status fail_times(uint32_t stage, const char *part, double whole_
 /* F, B, I and W from what was given: see enum ppsched_quantity. */
 static ppsched_status resolve_durations(const ppsched_config *config, uint32_t stage, double *duration, ppsched_error *error)
 {
-    bool has_b = list_of(config, PPSCHED_BACKWARD_TIMES) != NULL;
-    bool has_i = list_of(config, PPSCHED_BACKWARD_INPUT_TIMES) != NULL;
-    bool has_w = list_of(config, PPSCHED_BACKWARD_WEIGHT_TIMES) != NULL;
-    double i = value_or(config, PPSCHED_BACKWARD_INPUT_TIMES, stage, 0);
-    double w = value_or(config, PPSCHED_BACKWARD_WEIGHT_TIMES, stage, 0);
-    double b = value_or(config, PPSCHED_BACKWARD_TIMES, stage, has_i && has_w ? i + w : 2);
+    bool has_b = list_of(config, PPSCHED_QUANTITY_BACKWARD_TIMES) != NULL;
+    bool has_i = list_of(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES) != NULL;
+    bool has_w = list_of(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES) != NULL;
+    double i = value_or(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, stage, 0);
+    double w = value_or(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, stage, 0);
+    double b = value_or(config, PPSCHED_QUANTITY_BACKWARD_TIMES, stage, has_i && has_w ? i + w : 2);
     if (!has_b && has_i != has_w)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is given alone; give %s or backward_times too",
                         has_i ? "backward_input_times" : "backward_weight_times",
                         has_i ? "backward_weight_times" : "backward_input_times");
     if (!has_i)
-        i = has_w ? rest_of(b, w) : value_or(config, PPSCHED_BACKWARD_INPUT_SHARE, 0, 0.5) * b;
+        i = has_w ? rest_of(b, w) : value_or(config, PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, 0, 0.5) * b;
     if (!has_w)
         w = rest_of(b, i);
     if (i < 0)
         return fail_times(stage, "backward_weight_times", b, w, error);
     if (w < 0)
         return fail_times(stage, "backward_input_times", b, i, error);
-    duration[PPSCHED_KIND_F] = value_or(config, PPSCHED_FORWARD_TIMES, stage, 1);
+    duration[PPSCHED_KIND_F] = value_or(config, PPSCHED_QUANTITY_FORWARD_TIMES, stage, 1);
     duration[PPSCHED_KIND_B] = b;
     duration[PPSCHED_KIND_I] = i;
     duration[PPSCHED_KIND_W] = w;
@@ -71,12 +71,12 @@ static ppsched_status resolve_durations(const ppsched_config *config, uint32_t s
 /* Memory of a stage pass from what was given; what is not given makes the sum 0. */
 static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stage, double *memory, ppsched_error *error)
 {
-    bool has_f = list_of(config, PPSCHED_MEM_FORWARD) != NULL;
-    bool has_i = list_of(config, PPSCHED_MEM_BACKWARD_INPUT) != NULL;
-    bool has_w = list_of(config, PPSCHED_MEM_BACKWARD_WEIGHT) != NULL;
-    double i = value_or(config, PPSCHED_MEM_BACKWARD_INPUT, stage, 0);
-    double w = value_or(config, PPSCHED_MEM_BACKWARD_WEIGHT, stage, 0);
-    double f = value_or(config, PPSCHED_MEM_FORWARD, stage, has_i && has_w ? -(i + w) : 1);
+    bool has_f = list_of(config, PPSCHED_QUANTITY_MEM_FORWARD) != NULL;
+    bool has_i = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT) != NULL;
+    bool has_w = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT) != NULL;
+    double i = value_or(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, stage, 0);
+    double w = value_or(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, stage, 0);
+    double f = value_or(config, PPSCHED_QUANTITY_MEM_FORWARD, stage, has_i && has_w ? -(i + w) : 1);
     struct ppi_place place = PPI_NOWHERE;
     place.stage = stage;
     if (!has_w)
@@ -112,15 +112,16 @@ ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, s
 
 double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward)
 {
-    const struct ppi_values *gradients = list_of(config, PPSCHED_GRADIENT_BYTES);
+    const struct ppi_values *gradients = list_of(config, PPSCHED_QUANTITY_GRADIENT_BYTES);
     if (backward && gradients != NULL)
         return ppi_value_at(gradients, stage);
-    return value_or(config, PPSCHED_ACTIVATION_BYTES, backward ? stage - 1 : stage, 0);
+    return value_or(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, backward ? stage - 1 : stage, 0);
 }
 
 struct ppi_passage ppi_passage_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from, uint32_t to)
 {
-    const struct ppi_values *latency = list_of(config, PPSCHED_P2P_TIMES), *bandwidth = list_of(config, PPSCHED_P2P_BANDWIDTH);
+    const struct ppi_values *latency = list_of(config, PPSCHED_QUANTITY_P2P_TIMES),
+                            *bandwidth = list_of(config, PPSCHED_QUANTITY_P2P_BANDWIDTH);
     size_t pair = (size_t)from * config->shape.devices + to;
     if (from == to)
         return (struct ppi_passage){0, 0};
@@ -156,7 +157,7 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
 {
     const uint32_t stages = config->shape.stages;
     ppsched_status status = PPSCHED_OK;
-    costs->overlapped = config->values[PPSCHED_OVERLAPPED_TIMES];
+    costs->overlapped = config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES];
     costs->stages = stages;
     for (uint32_t c = 0; c < placement->copies; c++)
         for (uint32_t s = 0; s < stages && status == PPSCHED_OK; s++)

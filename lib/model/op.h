@@ -53,7 +53,7 @@ static inline bool ppi_computes_alone(const ppsched_op *op)
 /* What runs as one: an op, or an overlapped pair. Number of ops in the unit that starts at `op`. */
 static inline size_t ppi_unit_length(const ppsched_op *op)
 {
-    return (op->flags & PPSCHED_OP_OVERLAPPED) != 0 ? 2 : 1;
+    return (op->flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0 ? 2 : 1;
 }
 
 /* A unit's token, "3F0" or "(0F1;3B0)OVERLAP_F_B", and a NUL; returns the length. */

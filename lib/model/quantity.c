@@ -17,22 +17,22 @@ struct row {
 };
 
 static const struct row rows[PPI_LAST_QUANTITY + 1] = {
-    [PPSCHED_FORWARD_TIMES] = {"forward_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_BACKWARD_TIMES] = {"backward_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_BACKWARD_INPUT_TIMES] = {"backward_input_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_BACKWARD_WEIGHT_TIMES] = {"backward_weight_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_BACKWARD_INPUT_SHARE] = {"backward_input_share", ONE, 0, 1},
-    [PPSCHED_OVERLAPPED_TIMES] = {"overlapped_times", PER_STAGE_PAIR, 0, NO_BOUND},
-    [PPSCHED_P2P_TIMES] = {"p2p_time", PER_DEVICE_PAIR, 0, NO_BOUND},
-    [PPSCHED_MEM_FORWARD] = {"mem_forward", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_MEM_BACKWARD_INPUT] = {"mem_backward_input", PER_STAGE, -NO_BOUND, 0},
-    [PPSCHED_MEM_BACKWARD_WEIGHT] = {"mem_backward_weight", PER_STAGE, -NO_BOUND, 0},
-    [PPSCHED_MEM_STATIC] = {"mem_static", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_MEM_WEIGHTS] = {"mem_weights", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_MEM_LIMIT] = {"mem_limit", PER_DEVICE, 0, NO_BOUND},
-    [PPSCHED_P2P_BANDWIDTH] = {"p2p_bandwidth", PER_DEVICE_PAIR, LEAST_POSITIVE, PPI_INFINITE},
-    [PPSCHED_ACTIVATION_BYTES] = {"activation_bytes", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_GRADIENT_BYTES] = {"gradient_bytes", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_FORWARD_TIMES] = {"forward_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_BACKWARD_TIMES] = {"backward_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES] = {"backward_input_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES] = {"backward_weight_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE] = {"backward_input_share", ONE, 0, 1},
+    [PPSCHED_QUANTITY_OVERLAPPED_TIMES] = {"overlapped_times", PER_STAGE_PAIR, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_P2P_TIMES] = {"p2p_time", PER_DEVICE_PAIR, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_FORWARD] = {"mem_forward", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_BACKWARD_INPUT] = {"mem_backward_input", PER_STAGE, -NO_BOUND, 0},
+    [PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT] = {"mem_backward_weight", PER_STAGE, -NO_BOUND, 0},
+    [PPSCHED_QUANTITY_MEM_STATIC] = {"mem_static", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_WEIGHTS] = {"mem_weights", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_LIMIT] = {"mem_limit", PER_DEVICE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_P2P_BANDWIDTH] = {"p2p_bandwidth", PER_DEVICE_PAIR, LEAST_POSITIVE, PPI_INFINITE},
+    [PPSCHED_QUANTITY_ACTIVATION_BYTES] = {"activation_bytes", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_GRADIENT_BYTES] = {"gradient_bytes", PER_STAGE, 0, NO_BOUND},
 };
 
 bool ppi_quantity_known(int32_t quantity)

@@ -19,6 +19,7 @@ struct ppsched_queue {
 };
 
 struct ppsched_schedule {
+    ppsched_schedule *self; /* for who changes the count, and for who frees it; all else is constant */
     struct ppi_host host;
     atomic_uint references;
     struct ppi_shape shape;
@@ -31,8 +32,8 @@ struct ppsched_schedule {
     struct ppsched_queue *queues;
 };
 
-void ppi_schedule_retain(ppsched_schedule *schedule);
-void ppi_schedule_release(ppsched_schedule *schedule);
+void ppi_schedule_retain(const ppsched_schedule *schedule);
+void ppi_schedule_release(const ppsched_schedule *schedule);
 
 static inline uint32_t ppi_schedule_device_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {

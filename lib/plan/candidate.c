@@ -57,7 +57,7 @@ static ppsched_status specialise(ppsched_config *config, const ppsched_plan *pla
     if (status == PPSCHED_OK && candidate->strategy == &ppi_auto)
         status = set_auto_options(config, plan, candidate->placement, error);
     if (status == PPSCHED_OK && candidate->memory_limit >= 0)
-        status = ppi_config_set_values(config, PPSCHED_MEM_LIMIT, &candidate->memory_limit, 1, error);
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &candidate->memory_limit, 1, error);
     return status;
 }
 
@@ -177,8 +177,8 @@ static ppsched_status keep_reason(const ppsched_plan *plan, struct ppi_candidate
     return candidate->reason != NULL ? PPSCHED_OK : ppi_fail_memory(error, "a reason");
 }
 
-ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, ppsched_progress progress,
-                                      void *user, ppsched_error *error)
+ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                      ppsched_progress_function progress, void *user, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_timeline *timeline = NULL;
@@ -187,7 +187,7 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     if (status == PPSCHED_OK) {
         config->progress = progress;
         config->progress_user = user;
-        status = ppi_candidate_timeline(&timeline, plan, candidate, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &reason);
+        status = ppi_candidate_timeline(&timeline, plan, candidate, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &reason);
     }
     if (status == PPSCHED_OK)
         status = take_figures(candidate, plan, timeline, config, &reason);

@@ -23,6 +23,8 @@ static ppsched_status add(struct listing *listing, const struct ppi_candidate *c
     ppsched_plan *plan = listing->plan;
     if (plan->count == plan->capacity) {
         size_t capacity = 2 * plan->capacity + 64;
+        if (capacity >= PPSCHED_NONE)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are more than %zu candidates", plan->capacity);
         struct ppi_candidate *grown = ppi_allocate(&plan->host, capacity, sizeof *grown);
         if (grown == NULL)
             return ppi_fail_memory(error, "the candidates");
@@ -32,7 +34,8 @@ static ppsched_status add(struct listing *listing, const struct ppi_candidate *c
         plan->candidates = grown;
         plan->capacity = capacity;
     }
-    plan->candidates[plan->count++] = *candidate;
+    plan->candidates[plan->count] = *candidate;
+    plan->candidates[plan->count++].rank = PPSCHED_NONE;
     return PPSCHED_OK;
 }
 

@@ -28,7 +28,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
     plan->objective = options->objective != 0 ? options->objective : PPSCHED_OBJECTIVE_MAKESPAN;
     plan->lowering = options->lowering;
     plan->effort = options->effort;
-    plan->channel = (ppsched_channel_model){.order = PPSCHED_CHANNEL_NONE};
+    plan->channel = (ppsched_channel_model){.order = PPSCHED_CHANNEL_ORDER_NONE};
     if (options->channel != NULL)
         plan->channel = *options->channel;
     if (options->embedding != NULL)
@@ -64,6 +64,7 @@ void ppi_plan_destroy(ppsched_plan *plan)
     for (size_t i = 0; i < plan->count; i++)
         ppi_release(&host, plan->candidates[i].reason);
     ppi_release(&host, plan->candidates);
+    ppi_release(&host, plan->order);
     ppi_config_destroy(plan->config);
     ppi_release(&host, plan);
 }
@@ -98,26 +99,43 @@ static bool ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a
     return rounded(a->metrics.peak_memory) < rounded(b->metrics.peak_memory);
 }
 
-/* A merge sort, so that equal ones stay in order. */
-static ppsched_status rank(ppsched_plan *plan, ppsched_error *error)
+/* A merge sort, so that equal ones stay in order. Returns the sorted list, which is one of the two. */
+static uint32_t *sort(const ppsched_plan *plan, uint32_t *in, uint32_t *out)
 {
-    struct ppi_candidate *in = plan->candidates, *out = ppi_allocate(&plan->host, plan->count, sizeof *out);
-    if (out == NULL)
-        return ppi_fail_memory(error, "the ranking");
     for (size_t width = 1; width < plan->count; width *= 2) {
         for (size_t from = 0; from < plan->count; from += 2 * width) {
             size_t middle = from + width < plan->count ? from + width : plan->count;
             size_t to = middle + width < plan->count ? middle + width : plan->count;
             for (size_t a = from, b = middle, k = from; k < to; k++)
-                out[k] = a == middle || (b < to && ranks_before(plan, &in[b], &in[a])) ? in[b++] : in[a++];
+                if (a == middle || (b < to && ranks_before(plan, &plan->candidates[in[b]], &plan->candidates[in[a]])))
+                    out[k] = in[b++];
+                else
+                    out[k] = in[a++];
         }
-        struct ppi_candidate *other = in;
+        uint32_t *other = in;
         in = out;
         out = other;
     }
-    plan->candidates = in;
-    plan->capacity = plan->count;
-    ppi_release(&plan->host, out);
+    return in;
+}
+
+static ppsched_status rank(ppsched_plan *plan, ppsched_error *error)
+{
+    uint32_t *numbers = ppi_allocate(&plan->host, plan->count, sizeof *numbers);
+    uint32_t *scratch = ppi_allocate(&plan->host, plan->count, sizeof *scratch);
+    if (numbers == NULL || scratch == NULL) {
+        ppi_release(&plan->host, numbers);
+        ppi_release(&plan->host, scratch);
+        return ppi_fail_memory(error, "the ranking");
+    }
+    for (size_t i = 0; i < plan->count; i++)
+        numbers[i] = (uint32_t)i;
+    uint32_t *order = sort(plan, numbers, scratch);
+    for (size_t i = 0; i < plan->count; i++)
+        plan->candidates[order[i]].rank = (uint32_t)i;
+    ppi_release(&plan->host, plan->order);
+    ppi_release(&plan->host, order == numbers ? scratch : numbers);
+    plan->order = order;
     return PPSCHED_OK;
 }
 
@@ -144,7 +162,7 @@ static int32_t tell(void *user, double share, double best)
 static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
 {
     struct share share = {plan, 0, PPI_INFINITE};
-    ppsched_progress progress = plan->config->progress != NULL ? tell : NULL;
+    ppsched_progress_function progress = plan->config->progress != NULL ? tell : NULL;
     for (; share.done < plan->count; share.done++) {
         struct ppi_candidate *candidate = &plan->candidates[share.done];
         ppsched_status status = PPSCHED_OK;
@@ -239,14 +257,16 @@ ppsched_status ppi_plan_least_limit(double *out, size_t *index, const ppsched_pl
 {
     double least = PPI_INFINITE;
     size_t best = 0;
-    for (size_t i = 0; i < plan->count; i++) {
+    for (size_t place = 0; place < plan->count; place++) {
+        size_t i = ppi_candidate_at(plan, place);
         const struct ppi_candidate *candidate = &plan->candidates[i];
         if (candidate->strategy->plan == NULL && ppi_candidate_runs(candidate) && candidate->metrics.peak_memory < least) {
             least = candidate->metrics.peak_memory;
             best = i;
         }
     }
-    for (size_t i = 0; i < plan->count; i++) {
+    for (size_t place = 0; place < plan->count; place++) {
+        size_t i = ppi_candidate_at(plan, place);
         double before = least;
         ppsched_status status = plan->candidates[i].strategy->plan != NULL
                                     ? search_least(&least, plan, &plan->candidates[i], error)

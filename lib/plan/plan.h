@@ -14,7 +14,8 @@ struct ppi_candidate {
     int32_t placement;                         /* DEFAULT: the strategy's own */
     double memory_limit;                       /* for all devices; negative: the config's */
     bool evaluated;
-    char *reason; /* why it is refused; NULL where it is not */
+    char *reason;  /* why it is refused; NULL where it is not */
+    uint32_t rank; /* PPSCHED_NONE until the plan is ranked */
     ppsched_metrics metrics;
     double bound, excess, bytes;
     uint64_t messages;
@@ -29,6 +30,7 @@ struct ppsched_plan {
     ppsched_model_end embedding, head;
     struct ppi_candidate *candidates;
     size_t count, capacity;
+    uint32_t *order; /* numbers of the candidates, best first; NULL until it is ranked */
 };
 
 /* --- listing --- */
@@ -42,13 +44,13 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error);
 
-/* Its schedule, timed for `config`; flags as for ppsched_evaluate. */
+/* Its schedule, timed for `config`; flags as for ppsched_schedule_evaluate. */
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                       const ppsched_config *config, uint32_t flags, ppsched_error *error);
 
 /* Fills in its figures; `progress`, which may be NULL, takes the place of the config's. A refusal goes to `reason`. */
-ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, ppsched_progress progress,
-                                      void *user, ppsched_error *error);
+ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                      ppsched_progress_function progress, void *user, ppsched_error *error);
 
 static inline bool ppi_candidate_runs(const struct ppi_candidate *candidate)
 {
@@ -64,6 +66,12 @@ static inline bool ppi_candidate_fits(const struct ppi_candidate *candidate)
 double ppi_candidate_step(const ppsched_plan *plan, const struct ppi_candidate *candidate);
 
 /* --- all --- */
+
+/* The number of the candidate that comes `place`th: by rank, or as they are numbered where there are no ranks yet. */
+static inline size_t ppi_candidate_at(const ppsched_plan *plan, size_t place)
+{
+    return plan->order != NULL ? plan->order[place] : place;
+}
 
 ppsched_status ppi_plan_make(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
                              ppsched_error *error);

@@ -13,15 +13,15 @@ static const struct {
     size_t end;          /* where it is in a ppsched_model_end */
     bool per_microbatch; /* grows with the size of a microbatch */
 } parts[PARTS] = {
-    [FORWARD] = {PPSCHED_FORWARD_TIMES, offsetof(ppsched_model_end, forward_time), true},
-    [BACKWARD] = {PPSCHED_BACKWARD_TIMES, offsetof(ppsched_model_end, backward_time), true},
-    [INPUT] = {PPSCHED_BACKWARD_INPUT_TIMES, offsetof(ppsched_model_end, backward_input_time), true},
-    [WEIGHT] = {PPSCHED_BACKWARD_WEIGHT_TIMES, offsetof(ppsched_model_end, backward_weight_time), true},
-    [MEM_FORWARD] = {PPSCHED_MEM_FORWARD, offsetof(ppsched_model_end, mem_forward), true},
-    [MEM_INPUT] = {PPSCHED_MEM_BACKWARD_INPUT, offsetof(ppsched_model_end, mem_backward_input), true},
-    [MEM_WEIGHT] = {PPSCHED_MEM_BACKWARD_WEIGHT, offsetof(ppsched_model_end, mem_backward_weight), true},
-    [STATIC] = {PPSCHED_MEM_STATIC, offsetof(ppsched_model_end, mem_static), false},
-    [WEIGHTS] = {PPSCHED_MEM_WEIGHTS, offsetof(ppsched_model_end, mem_weights), false},
+    [FORWARD] = {PPSCHED_QUANTITY_FORWARD_TIMES, offsetof(ppsched_model_end, forward_time), true},
+    [BACKWARD] = {PPSCHED_QUANTITY_BACKWARD_TIMES, offsetof(ppsched_model_end, backward_time), true},
+    [INPUT] = {PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, offsetof(ppsched_model_end, backward_input_time), true},
+    [WEIGHT] = {PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, offsetof(ppsched_model_end, backward_weight_time), true},
+    [MEM_FORWARD] = {PPSCHED_QUANTITY_MEM_FORWARD, offsetof(ppsched_model_end, mem_forward), true},
+    [MEM_INPUT] = {PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, offsetof(ppsched_model_end, mem_backward_input), true},
+    [MEM_WEIGHT] = {PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, offsetof(ppsched_model_end, mem_backward_weight), true},
+    [STATIC] = {PPSCHED_QUANTITY_MEM_STATIC, offsetof(ppsched_model_end, mem_static), false},
+    [WEIGHTS] = {PPSCHED_QUANTITY_MEM_WEIGHTS, offsetof(ppsched_model_end, mem_weights), false},
 };
 
 struct making {
@@ -58,8 +58,8 @@ static ppsched_status take_old(struct making *making, ppsched_error *error)
                                       lane.memory[PPSCHED_KIND_F],
                                       lane.memory[PPSCHED_KIND_I],
                                       lane.memory[PPSCHED_KIND_W],
-                                      value_or_0(making->from, PPSCHED_MEM_STATIC, s),
-                                      value_or_0(making->from, PPSCHED_MEM_WEIGHTS, s)};
+                                      value_or_0(making->from, PPSCHED_QUANTITY_MEM_STATIC, s),
+                                      value_or_0(making->from, PPSCHED_QUANTITY_MEM_WEIGHTS, s)};
         for (int part = 0; part < PARTS; part++)
             making->old[(size_t)s * PARTS + part] = values[part] * (parts[part].per_microbatch ? making->size : 1);
     }
@@ -67,6 +67,39 @@ static ppsched_status take_old(struct making *making, ppsched_error *error)
 }
 
 /* --- the ends --- */
+
+static ppsched_status check_end(const ppsched_model_end *end, const char *name, ppsched_error *error)
+{
+    const struct {
+        const char *name;
+        double value;
+        bool gives_back;
+    } costs[] = {{"forward_time", end->forward_time, false},
+                 {"backward_time", end->backward_time, false},
+                 {"backward_input_time", end->backward_input_time, false},
+                 {"backward_weight_time", end->backward_weight_time, false},
+                 {"mem_forward", end->mem_forward, false},
+                 {"mem_backward_input", end->mem_backward_input, true},
+                 {"mem_backward_weight", end->mem_backward_weight, true},
+                 {"mem_static", end->mem_static, false},
+                 {"mem_weights", end->mem_weights, false}};
+    for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++)
+        if (!ppi_is_finite(costs[i].value) || (costs[i].gives_back ? costs[i].value > 0 : costs[i].value < 0))
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: %s is %g; it must be finite and at %s 0", name, costs[i].name,
+                            costs[i].value, costs[i].gives_back ? "most" : "least");
+    double left = end->mem_forward + end->mem_backward_input + end->mem_backward_weight;
+    if ((left < 0 ? -left : left) > PPI_ROUNDING * end->mem_forward)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "%s: mem_forward (%g), mem_backward_input (%g) and mem_backward_weight (%g) must sum to 0", name,
+                        end->mem_forward, end->mem_backward_input, end->mem_backward_weight);
+    return PPSCHED_OK;
+}
+
+static ppsched_status check_ends(const ppsched_model_end *embedding, const ppsched_model_end *head, ppsched_error *error)
+{
+    ppsched_status status = embedding != NULL ? check_end(embedding, "embedding", error) : PPSCHED_OK;
+    return status == PPSCHED_OK && head != NULL ? check_end(head, "head", error) : status;
+}
 
 /* What of B, I and W an end leaves out is what is missing of B = I + W, or as in its stage, whose values are `stage`. */
 static ppsched_status complete(ppsched_model_end *end, const double *stage, const char *name, ppsched_error *error)
@@ -180,7 +213,7 @@ static ppsched_status put_bytes(struct making *making, int32_t quantity, ppsched
     for (uint32_t s = 0; s < new; s++) {
         uint32_t first = new > old ? s / (new / old) : s *(old / new);
         uint32_t last = new > old ? first : first + old / new - 1;
-        making->list[s] = making->size * ppi_value_at(list, quantity == PPSCHED_ACTIVATION_BYTES ? last : first);
+        making->list[s] = making->size * ppi_value_at(list, quantity == PPSCHED_QUANTITY_ACTIVATION_BYTES ? last : first);
     }
     return ppi_config_set_values(making->to, quantity, making->list, new, error);
 }
@@ -189,7 +222,7 @@ static ppsched_status put_bytes(struct making *making, int32_t quantity, ppsched
 static ppsched_status put_overlapped(struct making *making, ppsched_error *error)
 {
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
-    const struct ppi_values *list = &making->from->values[PPSCHED_OVERLAPPED_TIMES];
+    const struct ppi_values *list = &making->from->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES];
     if (list->values == NULL)
         return PPSCHED_OK;
     if (list->count > old && old != new)
@@ -198,8 +231,9 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
                         "a stage",
                         old, new);
     if (old == new) {
-        ppsched_status status = ppi_config_set_values(making->to, PPSCHED_OVERLAPPED_TIMES, list->values, list->count, error);
-        struct ppi_values *copy = &making->to->values[PPSCHED_OVERLAPPED_TIMES];
+        ppsched_status status = ppi_config_set_values(making->to, PPSCHED_QUANTITY_OVERLAPPED_TIMES, list->values, list->count,
+                                                      error);
+        struct ppi_values *copy = &making->to->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES];
         for (size_t i = 0; status == PPSCHED_OK && i < copy->count; i++)
             copy->values[i] *= making->size;
         return status;
@@ -211,13 +245,13 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
         if (new > old)
             making->list[s] /= new / old;
     }
-    return ppi_config_set_values(making->to, PPSCHED_OVERLAPPED_TIMES, making->list, new, error);
+    return ppi_config_set_values(making->to, PPSCHED_QUANTITY_OVERLAPPED_TIMES, making->list, new, error);
 }
 
 /* What belongs to devices and to the run, and options. */
 static ppsched_status put_rest(struct making *making, ppsched_error *error)
 {
-    static const int32_t unchanged[] = {PPSCHED_P2P_TIMES, PPSCHED_P2P_BANDWIDTH, PPSCHED_MEM_LIMIT};
+    static const int32_t unchanged[] = {PPSCHED_QUANTITY_P2P_TIMES, PPSCHED_QUANTITY_P2P_BANDWIDTH, PPSCHED_QUANTITY_MEM_LIMIT};
     const ppsched_config *from = making->from;
     ppsched_config *to = making->to;
     ppsched_status status = PPSCHED_OK;
@@ -240,9 +274,9 @@ static ppsched_status put_all(struct making *making, ppsched_error *error)
     for (int part = 0; part < PARTS && status == PPSCHED_OK; part++)
         status = put_part(making, (enum part)part, error);
     if (status == PPSCHED_OK)
-        status = put_bytes(making, PPSCHED_ACTIVATION_BYTES, error);
+        status = put_bytes(making, PPSCHED_QUANTITY_ACTIVATION_BYTES, error);
     if (status == PPSCHED_OK)
-        status = put_bytes(making, PPSCHED_GRADIENT_BYTES, error);
+        status = put_bytes(making, PPSCHED_QUANTITY_GRADIENT_BYTES, error);
     if (status == PPSCHED_OK)
         status = put_overlapped(making, error);
     return status == PPSCHED_OK ? put_rest(making, error) : status;
@@ -255,6 +289,9 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
     uint32_t old = config->shape.stages, new = shape->stages;
     struct making making = {.from = config};
     making.size = (double)config->shape.microbatches / shape->microbatches;
+    ppsched_status status = check_ends(embedding, head, error);
+    if (status != PPSCHED_OK)
+        return status;
     if (old % new != 0 && new % old != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "costs of %u stages tell nothing of %u; give them for a number that is a multiple of %u, such as the "
@@ -262,7 +299,7 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
                         old, new, new);
     if (config->placement == PPSCHED_PLACEMENT_MAP && new != old)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of %u stages; it tells nothing of %u", old, new);
-    ppsched_status status = ppi_config_create(&making.to, shape, host, error);
+    status = ppi_config_create(&making.to, shape, host, error);
     if (status != PPSCHED_OK)
         return status;
     making.old = ppi_allocate(host, old, PARTS * sizeof *making.old);

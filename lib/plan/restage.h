@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same model in other numbers of stages and microbatches: see <ppsched/plan.h>. */
+/* The same model in other numbers of stages and microbatches: see <ppsched/config.h>. */
 #ifndef PPSCHED_PLAN_RESTAGE_H
 #define PPSCHED_PLAN_RESTAGE_H
-
-#include <ppsched/plan.h>
 
 #include "model/config.h"
 

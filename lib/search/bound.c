@@ -155,8 +155,8 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
 
 static void sum_devices(struct bounds *bounds)
 {
-    const struct ppi_values *fixed = &bounds->config->values[PPSCHED_MEM_STATIC];
-    const struct ppi_values *weights = &bounds->config->values[PPSCHED_MEM_WEIGHTS];
+    const struct ppi_values *fixed = &bounds->config->values[PPSCHED_QUANTITY_MEM_STATIC];
+    const struct ppi_values *weights = &bounds->config->values[PPSCHED_QUANTITY_MEM_WEIGHTS];
     uint32_t stages = bounds->costs.stages, versions = bounds->config->weight_versions;
     for (uint32_t d = 0; d < bounds->config->shape.devices; d++)
         bounds->sums[d] = (struct sums){0};
@@ -210,7 +210,7 @@ static struct trip whole_trip(const struct bounds *bounds, uint32_t device)
 
 static void add_device(const struct bounds *bounds, uint32_t device, bool by_span, ppsched_bound *out)
 {
-    const struct ppi_values *limit = &bounds->config->values[PPSCHED_MEM_LIMIT];
+    const struct ppi_values *limit = &bounds->config->values[PPSCHED_QUANTITY_MEM_LIMIT];
     const struct sums *sums = &bounds->sums[device];
     const struct trip whole = whole_trip(bounds, device);
     double head = by_span ? 0 : whole.head;

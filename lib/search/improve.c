@@ -213,7 +213,7 @@ static ppsched_status build(struct climb *climb, const ppsched_config *config, i
         status = ppi_builder_finish(&climb->schedule, builder, error);
     ppi_builder_destroy(builder);
     if (status == PPSCHED_OK)
-        status = ppi_evaluate(&climb->timeline, climb->schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
+        status = ppi_evaluate(&climb->timeline, climb->schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status == PPSCHED_OK)
         status = ppi_event_loop_make(&climb->loop, climb->schedule, error);
     if (status == PPSCHED_OK)
@@ -256,7 +256,7 @@ static bool has_pairs(const struct ppi_orders *orders)
 {
     for (uint32_t d = 0; d < orders->devices; d++)
         for (size_t i = 0; i < orders->count[d]; i++)
-            if ((orders->ops[orders->first[d] + i].flags & PPSCHED_OP_OVERLAPPED) != 0)
+            if ((orders->ops[orders->first[d] + i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0)
                 return true;
     return false;
 }

@@ -6,7 +6,8 @@
 
 static double static_memory(const ppsched_config *config, uint32_t stage)
 {
-    const struct ppi_values *fixed = &config->values[PPSCHED_MEM_STATIC], *weights = &config->values[PPSCHED_MEM_WEIGHTS];
+    const struct ppi_values *fixed = &config->values[PPSCHED_QUANTITY_MEM_STATIC],
+                            *weights = &config->values[PPSCHED_QUANTITY_MEM_WEIGHTS];
     double versions = config->weight_versions != 0 ? config->weight_versions : 1;
     return (fixed->values != NULL ? ppi_value_at(fixed, stage) : 0) +
            (weights->values != NULL ? versions * ppi_value_at(weights, stage) : 0);
@@ -49,7 +50,7 @@ static void list_stages(struct ppi_problem *problem)
 
 static void sum_devices(struct ppi_problem *problem, const ppsched_config *config)
 {
-    const struct ppi_values *limit = &config->values[PPSCHED_MEM_LIMIT];
+    const struct ppi_values *limit = &config->values[PPSCHED_QUANTITY_MEM_LIMIT];
     for (uint32_t s = 0; s < problem->stages; s++) {
         const struct ppi_stage *stage = &problem->stage[s];
         struct ppi_device *device = &problem->device[stage->device];

@@ -64,7 +64,7 @@ static ppsched_status try_strategy(struct search *search, const struct ppi_strat
     if (status == PPSCHED_ERROR_REFUSED)
         return PPSCHED_OK;
     if (status == PPSCHED_OK)
-        status = ppi_evaluate(&timeline, schedule, search->plain, PPSCHED_EVALUATE_EARLIEST_ONLY, &reason);
+        status = ppi_evaluate(&timeline, schedule, search->plain, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &reason);
     if (status != PPSCHED_OK && error != NULL)
         *error = reason;
     if (status == PPSCHED_OK && timeline->metrics.limit_device == PPSCHED_NONE &&

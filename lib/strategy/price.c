@@ -25,7 +25,7 @@ ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *con
     struct ppi_pricer pricer = {.config = config};
     ppsched_status status = build(&pricer, placement, any, per_device, error);
     if (status == PPSCHED_OK)
-        status = ppi_evaluate(&pricer.timeline, pricer.schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error);
+        status = ppi_evaluate(&pricer.timeline, pricer.schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status == PPSCHED_OK)
         status = ppi_event_loop_make(&pricer.loop, pricer.schedule, error);
     if (status != PPSCHED_OK) {

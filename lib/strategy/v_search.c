@@ -144,7 +144,7 @@ static ppsched_status plan(const struct ppi_task *task, const ppsched_config *co
     uint32_t devices = task->shape.devices;
     struct search search = {.task = task, .config = config, .watch = watch, .best = orders->ops, .least_limit = PPI_INFINITE};
     search.best_span = PPI_INFINITE;
-    search.mends = config->values[PPSCHED_MEM_LIMIT].values != NULL;
+    search.mends = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL;
     search.per_device = 6 * (size_t)task->shape.microbatches;
     search.candidate = ppi_allocate(&config->host, devices * search.per_device, sizeof *search.candidate);
     if (search.candidate == NULL)

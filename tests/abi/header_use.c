@@ -7,7 +7,7 @@ PPSCHED_API int use_of_headers(void);
 int use_of_headers(void)
 {
     ppsched_environment environment = {0, 0, 0, 0, 0, 0};
-    ppsched_op op = {0, 0, 0, PPSCHED_KIND_F, PPSCHED_OP_OVERLAPPED, 0};
+    ppsched_op op = {0, 0, 0, PPSCHED_KIND_F, PPSCHED_OP_FLAG_OVERLAPPED, 0};
     ppsched_error error;
     ppsched_config *config = 0;
     environment.size = sizeof environment;

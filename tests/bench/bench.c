@@ -100,7 +100,7 @@ static ppsched_config *make_config(uint32_t devices, uint32_t chunks, uint32_t m
     double delay = 0.25;
     if (ppsched_config_create(&config, devices, (int64_t)devices * chunks, microbatches, meter != NULL ? &environment : NULL,
                               &error) != PPSCHED_OK ||
-        ppsched_config_set_values(config, PPSCHED_P2P_TIMES, &delay, 1, &error) != PPSCHED_OK)
+        ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, &delay, 1, &error) != PPSCHED_OK)
         die("config", error.message);
     return config;
 }
@@ -165,7 +165,7 @@ static double measure_evaluate(const ppsched_schedule *schedule, const ppsched_c
 {
     ppsched_error error;
     double start = now();
-    if (ppsched_evaluate(out, schedule, config, flags, &error) != PPSCHED_OK)
+    if (ppsched_schedule_evaluate(out, schedule, config, flags, &error) != PPSCHED_OK)
         die("evaluate", error.message);
     return now() - start;
 }
@@ -174,7 +174,7 @@ static double measure_export(const ppsched_schedule *schedule, const ppsched_tim
 {
     size_t bytes = 0;
     double start = now();
-    ppsched_export(schedule, timeline, format, NULL, count_bytes, &bytes, NULL);
+    ppsched_schedule_export(schedule, timeline, format, NULL, count_bytes, &bytes, NULL);
     return now() - start;
 }
 
@@ -188,7 +188,7 @@ static double measure_memory(const ppsched_timeline *timeline)
         die("memory", "out of memory");
     double start = now();
     for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++)
-        ppsched_timeline_memory(timeline, d, points, room, NULL);
+        ppsched_timeline_get_memory(points, room, NULL, timeline, d, NULL);
     double taken = now() - start;
     free(points);
     return taken;
@@ -199,7 +199,7 @@ static void measure_timelines(enum pages pages, const ppsched_schedule *schedule
 {
     ppsched_timeline *timeline = NULL;
     renew(pages);
-    keep_least(&least->earliest, measure_evaluate(schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &timeline));
+    keep_least(&least->earliest, measure_evaluate(schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &timeline));
     ppsched_timeline_destroy(timeline);
     renew(pages);
     keep_least(&least->evaluate, measure_evaluate(schedule, config, 0, &timeline));
@@ -209,7 +209,7 @@ static void measure_timelines(enum pages pages, const ppsched_schedule *schedule
         keep_least(&least->json, measure_export(schedule, timeline, PPSCHED_FORMAT_JSON));
     }
     ppsched_timeline_destroy(timeline);
-    measure_evaluate(schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY | PPSCHED_EVALUATE_REUSABLE, &timeline);
+    measure_evaluate(schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY | PPSCHED_EVALUATE_FLAG_REUSABLE, &timeline);
     ppsched_timeline_update(timeline, config, NULL); /* the first touches fresh memory */
     double start = now();
     ppsched_timeline_update(timeline, config, NULL);
@@ -231,7 +231,7 @@ static void measure_once(enum pages pages, const ppsched_config *config, const c
     keep_least(&least->floor, measure_floor(schedule));
     measure_timelines(pages, schedule, config, least);
     start = now();
-    if (ppsched_check(schedule, NULL, 0, NULL, &error) != PPSCHED_OK)
+    if (ppsched_schedule_check(NULL, 0, NULL, schedule, &error) != PPSCHED_OK)
         die(strategy, error.message);
     keep_least(&least->check, now() - start);
     *ops = ppsched_schedule_op_count(schedule);
@@ -248,7 +248,7 @@ static double measure_bytes(uint32_t devices, uint32_t chunks, uint32_t microbat
     size_t before = meter.used;
     meter.peak = before;
     ppsched_schedule_generate(&schedule, config, strategy, NULL);
-    ppsched_evaluate(&timeline, schedule, config, flags, NULL);
+    ppsched_schedule_evaluate(&timeline, schedule, config, flags, NULL);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
@@ -278,7 +278,7 @@ static void measure_in(enum pages pages, const char *strategy, uint32_t devices,
            strategy, devices, chunks, microbatches, (unsigned long long)ops, PAGES[pages], least.floor / n, least.generate / n,
            least.earliest / n, least.evaluate / n, least.update / n, least.check / n, least.memory / n, least.csv / n,
            least.json / n, both / n, both / least.floor,
-           measure_bytes(devices, chunks, microbatches, strategy, PPSCHED_EVALUATE_EARLIEST_ONLY) / n,
+           measure_bytes(devices, chunks, microbatches, strategy, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY) / n,
            measure_bytes(devices, chunks, microbatches, strategy, 0) / n);
     fflush(stdout);
     ppsched_config_destroy(config);
@@ -299,7 +299,7 @@ static void measure_update(uint32_t flags, const char *what)
     double least = 0;
     if (ppsched_schedule_generate(&schedule, config, "interleaved_1f1b", NULL) != PPSCHED_OK)
         die("update", "no schedule");
-    measure_evaluate(schedule, config, flags | PPSCHED_EVALUATE_REUSABLE, &timeline);
+    measure_evaluate(schedule, config, flags | PPSCHED_EVALUATE_FLAG_REUSABLE, &timeline);
     for (int i = 0; i < 2000; i++) {
         double start = now();
         ppsched_timeline_update(timeline, config, NULL);
@@ -323,11 +323,11 @@ int main(int argc, char **argv)
     }
     for (uint32_t s = 0; s < ppsched_strategy_count(); s++) {
         ppsched_strategy_info info = {.size = sizeof info};
-        ppsched_strategy_describe(s, &info);
+        ppsched_strategy_get_info(&info, s, NULL);
         if (!info.searches)
             measure(info.name, 8, info.chunks != 0 ? info.chunks : 2, 1000000, info.splits_backward ? 3 : 2);
     }
-    measure_update(PPSCHED_EVALUATE_EARLIEST_ONLY, "earliest");
+    measure_update(PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, "earliest");
     measure_update(0, "all");
     return 0;
 }

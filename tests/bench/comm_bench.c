@@ -37,7 +37,7 @@ static void keep_least(double *least, double value)
 static void measure(const ppsched_schedule *schedule, const ppsched_config *config, int32_t lowering, const char *name)
 {
     const ppsched_lower_options options = {.size = sizeof options, .lowering = lowering};
-    const ppsched_channel_model proved = {.size = sizeof proved, .order = PPSCHED_CHANNEL_PAIR, .rendezvous = 1};
+    const ppsched_channel_model proved = {.size = sizeof proved, .order = PPSCHED_CHANNEL_ORDER_PAIR, .rendezvous = 1};
     double lower = 0, prove = 0, transfers = 0, plain = 0;
     ppsched_error error;
     uint64_t ops = 0;
@@ -47,13 +47,13 @@ static void measure(const ppsched_schedule *schedule, const ppsched_config *conf
         double t0 = now();
         need(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), name, &error);
         double t1 = now();
-        ppsched_status status = ppsched_schedule_prove(lowered, &proved, NULL, 0, NULL, &error);
+        ppsched_status status = ppsched_schedule_prove(NULL, 0, NULL, lowered, &proved, &error);
         if (status != PPSCHED_ERROR_INVALID_SCHEDULE || lowering != PPSCHED_LOWERING_BY_TIME)
             need(status, name, &error);
         double t2 = now();
-        need(ppsched_evaluate_transfers(&timed, lowered, config, NULL, 0, &error), name, &error);
+        need(ppsched_schedule_evaluate_transfers(&timed, lowered, config, NULL, 0, &error), name, &error);
         double t3 = now();
-        need(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), name, &error);
+        need(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), name, &error);
         double t4 = now();
         keep_least(&lower, t1 - t0);
         keep_least(&prove, t2 - t1);
@@ -82,9 +82,9 @@ int main(void)
         ppsched_error error;
         const int64_t devices = sizes[i][0], stages = devices * sizes[i][1], microbatches = sizes[i][2];
         need(ppsched_config_create(&config, devices, stages, microbatches, NULL, &error), "config", &error);
-        need(ppsched_config_set_values(config, PPSCHED_P2P_TIMES, &latency, 1, &error), "config", &error);
-        need(ppsched_config_set_values(config, PPSCHED_P2P_BANDWIDTH, &bandwidth, 1, &error), "config", &error);
-        need(ppsched_config_set_values(config, PPSCHED_ACTIVATION_BYTES, &bytes, 1, &error), "config", &error);
+        need(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, &latency, 1, &error), "config", &error);
+        need(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &bandwidth, 1, &error), "config", &error);
+        need(ppsched_config_set_values(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, &bytes, 1, &error), "config", &error);
         need(ppsched_schedule_generate(&schedule, config, "interleaved_1f1b", &error), "schedule", &error);
         for (int32_t lowering = PPSCHED_LOWERING_PYTORCH; lowering <= PPSCHED_LOWERING_JUST_IN_TIME; lowering++)
             measure(schedule, config, lowering, names[lowering - PPSCHED_LOWERING_PYTORCH]);

@@ -39,13 +39,14 @@ static void measure(const ppsched_schedule *schedule, const ppsched_timeline *ti
 {
     ppsched_error error;
     double write = 0, read = 0, copy = 0;
-    size_t size = 0;
-    need(ppsched_export_to_buffer(schedule, timeline, format, NULL, NULL, 0, &size, &error), name, &error);
-    char *text = calloc(size, 1), *target = calloc(size, 1);
+    size_t capacity = 0;
+    need(ppsched_schedule_export_to_buffer(NULL, 0, &capacity, schedule, timeline, format, NULL, &error), name, &error);
+    size_t size = capacity - 1; /* without the NUL */
+    char *text = calloc(capacity, 1), *target = calloc(capacity, 1);
     for (int i = 0; i < RUNS && text != NULL && target != NULL; i++) {
         ppsched_schedule *again = NULL;
         double t0 = now();
-        need(ppsched_export_to_buffer(schedule, timeline, format, NULL, text, size, &size, &error), name, &error);
+        need(ppsched_schedule_export_to_buffer(text, capacity, NULL, schedule, timeline, format, NULL, &error), name, &error);
         double t1 = now();
         need(ppsched_schedule_import(&again, format, text, size, NULL, &error), name, &error);
         double t2 = now();
@@ -75,7 +76,7 @@ static void measure_strategy(const char *strategy, int64_t stages, double ops)
     int64_t microbatches = (int64_t)(ops / (double)(2 * stages)) / 8 * 8;
     need(ppsched_config_create(&config, 8, stages, microbatches < 16 ? 16 : microbatches, NULL, &error), strategy, &error);
     need(ppsched_schedule_generate(&schedule, config, strategy, &error), strategy, &error);
-    need(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), strategy, &error);
+    need(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), strategy, &error);
     measure(schedule, NULL, "csv", PPSCHED_FORMAT_CSV);
     measure(schedule, NULL, "json", PPSCHED_FORMAT_JSON);
     measure(schedule, timeline, "json", PPSCHED_FORMAT_JSON);

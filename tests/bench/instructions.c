@@ -40,7 +40,7 @@ static void count_export(const ppsched_schedule *schedule, const ppsched_timelin
     ppsched_error error;
     size_t size = 0;
     begin();
-    if (ppsched_export(schedule, timeline, format, NULL, take, &size, &error) != PPSCHED_OK)
+    if (ppsched_schedule_export(schedule, timeline, format, NULL, take, &size, &error) != PPSCHED_OK)
         die(name, error.message);
     end(name, step, ppsched_schedule_op_count(schedule));
 }
@@ -49,17 +49,17 @@ static void count_export(const ppsched_schedule *schedule, const ppsched_timelin
 static void count_steps(const ppsched_schedule *schedule, const ppsched_config *config, const char *name)
 {
     const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
-    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR};
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR};
     const uint64_t ops = ppsched_schedule_op_count(schedule);
     ppsched_timeline *timeline = NULL;
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
     begin();
-    if (ppsched_check(schedule, NULL, 0, NULL, &error) != PPSCHED_OK)
+    if (ppsched_schedule_check(NULL, 0, NULL, schedule, &error) != PPSCHED_OK)
         die(name, error.message);
     end(name, "check", ops);
     begin();
-    if (ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_REUSABLE, &error) != PPSCHED_OK)
+    if (ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error) != PPSCHED_OK)
         die(name, error.message);
     end(name, "evaluate_all", ops);
     begin();
@@ -74,11 +74,11 @@ static void count_steps(const ppsched_schedule *schedule, const ppsched_config *
         die(name, error.message);
     end(name, "lower", ops);
     begin();
-    if (ppsched_schedule_prove(lowered, &model, NULL, 0, NULL, &error) != PPSCHED_OK)
+    if (ppsched_schedule_prove(NULL, 0, NULL, lowered, &model, &error) != PPSCHED_OK)
         die(name, error.message);
     end(name, "prove", ops);
     begin();
-    if (ppsched_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error) != PPSCHED_OK)
+    if (ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error) != PPSCHED_OK)
         die(name, error.message);
     end(name, "evaluate_transfers", ops);
     ppsched_timeline_destroy(timeline);
@@ -91,7 +91,7 @@ static ppsched_config *make_config(uint32_t chunks)
     ppsched_error error;
     double delay = 0.25;
     if (ppsched_config_create(&config, 8, 8 * (int64_t)chunks, 64, NULL, &error) != PPSCHED_OK ||
-        ppsched_config_set_values(config, PPSCHED_P2P_TIMES, &delay, 1, &error) != PPSCHED_OK)
+        ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, &delay, 1, &error) != PPSCHED_OK)
         die("config", error.message);
     return config;
 }
@@ -107,7 +107,7 @@ static void count_strategy(const ppsched_strategy_info *info)
         die(info->name, error.message);
     end(info->name, "generate", ppsched_schedule_op_count(schedule));
     begin();
-    if (ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error) != PPSCHED_OK)
+    if (ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error) != PPSCHED_OK)
         die(info->name, error.message);
     end(info->name, "evaluate_earliest", ppsched_schedule_op_count(schedule));
     ppsched_timeline_destroy(timeline);
@@ -122,7 +122,7 @@ int main(void)
     ppsched_error error;
     for (uint32_t s = 0; s < ppsched_strategy_count(); s++) {
         ppsched_strategy_info info = {.size = sizeof info};
-        ppsched_strategy_describe(s, &info);
+        ppsched_strategy_get_info(&info, s, NULL);
         count_strategy(&info);
     }
     if (ppsched_schedule_generate(&schedule, config, "interleaved_1f1b", &error) != PPSCHED_OK)

@@ -45,7 +45,7 @@ static void add(struct sum *sums, const ppsched_plan *plan, size_t index, double
 {
     ppsched_candidate candidate = {.size = sizeof candidate};
     size_t i = 0;
-    ppsched_plan_candidate(plan, index, &candidate);
+    ppsched_plan_get_candidate(&candidate, plan, index, NULL);
     while (sums[i].strategy != NULL && strcmp(sums[i].strategy, candidate.strategy) != 0)
         i++;
     sums[i].strategy = candidate.strategy;
@@ -69,8 +69,8 @@ static void measure_parts(struct sum *sums, const ppsched_config *config)
 
 static void measure(const char *costs, uint32_t devices, int64_t microbatches, const double *times)
 {
-    static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES,
-                                         PPSCHED_P2P_TIMES};
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                         PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_QUANTITY_P2P_TIMES};
     ppsched_config *config = NULL;
     ppsched_error error;
     double runs[RUNS];

@@ -56,10 +56,10 @@ static ppsched_config *make_config(int64_t devices, int64_t chunks, int64_t micr
 
 static void set_costs(ppsched_config *config, const struct costs *costs)
 {
-    set_one(config, PPSCHED_FORWARD_TIMES, costs->forward);
-    set_one(config, PPSCHED_BACKWARD_INPUT_TIMES, costs->input);
-    set_one(config, PPSCHED_BACKWARD_WEIGHT_TIMES, costs->weight);
-    set_one(config, PPSCHED_P2P_TIMES, costs->delay);
+    set_one(config, PPSCHED_QUANTITY_FORWARD_TIMES, costs->forward);
+    set_one(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, costs->input);
+    set_one(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, costs->weight);
+    set_one(config, PPSCHED_QUANTITY_P2P_TIMES, costs->delay);
 }
 
 static ppsched_metrics metrics_of(const ppsched_schedule *schedule, const ppsched_config *config)
@@ -67,8 +67,8 @@ static ppsched_metrics metrics_of(const ppsched_schedule *schedule, const ppsche
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
     ppsched_metrics metrics = {.size = sizeof metrics};
-    require(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), &error);
-    ppsched_timeline_metrics(timeline, &metrics);
+    require(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error);
+    ppsched_timeline_get_metrics(&metrics, timeline, NULL);
     ppsched_timeline_destroy(timeline);
     return metrics;
 }
@@ -80,7 +80,7 @@ static double bound_of(const ppsched_schedule *schedule, const ppsched_config *c
     ppsched_bound bound = {.size = sizeof bound};
     require(ppsched_config_copy(&placed, config, &error), &error);
     require(ppsched_config_set_placement(placed, ppsched_schedule_placement(schedule), NULL, 0, &error), &error);
-    require(ppsched_lower_bound(&bound, placed, PPSCHED_OBJECTIVE_SPAN, &error), &error);
+    require(ppsched_config_find_bound(&bound, placed, PPSCHED_OBJECTIVE_SPAN, &error), &error);
     ppsched_config_destroy(placed);
     return bound.value;
 }
@@ -110,7 +110,7 @@ static void measure(const char *strategy, const char *placement, int64_t devices
     ppsched_config *config = make_config(devices, chunks, microbatches);
     set_costs(config, costs);
     if (limit > 0)
-        set_one(config, PPSCHED_MEM_LIMIT, limit);
+        set_one(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
     if (placement != NULL)
         ppsched_config_set_option(config, "placement", placement, NULL);
     for (int run = 0; run < runs; run++) {
@@ -154,11 +154,11 @@ static ppsched_config *random_problem(const char *placement, int64_t chunks)
         input[s] = uniform(1, spread);
         weight[s] = uniform(1, spread);
     }
-    require(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, forward, stages, &error), &error);
-    require(ppsched_config_set_values(config, PPSCHED_BACKWARD_INPUT_TIMES, input, stages, &error), &error);
-    require(ppsched_config_set_values(config, PPSCHED_BACKWARD_WEIGHT_TIMES, weight, stages, &error), &error);
-    set_one(config, PPSCHED_P2P_TIMES, uniform(0, 1));
-    set_one(config, PPSCHED_MEM_LIMIT, uniform((double)chunks, 3 * (double)(devices * chunks)));
+    require(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, stages, &error), &error);
+    require(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, input, stages, &error), &error);
+    require(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, weight, stages, &error), &error);
+    set_one(config, PPSCHED_QUANTITY_P2P_TIMES, uniform(0, 1));
+    set_one(config, PPSCHED_QUANTITY_MEM_LIMIT, uniform((double)chunks, 3 * (double)(devices * chunks)));
     ppsched_config_set_option(config, "placement", placement, NULL);
     return config;
 }

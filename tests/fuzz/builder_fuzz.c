@@ -80,7 +80,7 @@ static bool put_ready(struct script *script)
         count = list_ready(script, PPSCHED_KIND_B, PPSCHED_KIND_I, device, ready);
         uint32_t iteration = ppsched_config_microbatches(script->config);
         if (count > 0 && ready[choice % count].microbatch / iteration == ops[0].microbatch / iteration) {
-            ops[0].flags = PPSCHED_OP_OVERLAPPED;
+            ops[0].flags = PPSCHED_OP_FLAG_OVERLAPPED;
             ops[length++] = ready[choice % count];
         }
     }

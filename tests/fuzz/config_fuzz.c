@@ -68,10 +68,10 @@ static void note_run(uint64_t *hash, const ppsched_config *config)
     for (uint32_t s = 0; s < ppsched_config_stages(config); s++)
         for (uint32_t m = 0; m < ppsched_config_microbatches(config); m++)
             note_u32(hash, ppsched_schedule_device_of(schedule, s, m));
-    if (note_answer(hash, ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), &error) ==
-        PPSCHED_OK) {
+    if (note_answer(hash, ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error),
+                    &error) == PPSCHED_OK) {
         ppsched_metrics metrics = {.size = sizeof metrics};
-        EXPECT(ppsched_timeline_metrics(timeline, &metrics) == PPSCHED_OK);
+        EXPECT(ppsched_timeline_get_metrics(&metrics, timeline, NULL) == PPSCHED_OK);
         note(hash, &metrics, sizeof metrics);
     }
     ppsched_timeline_destroy(timeline);
@@ -95,7 +95,7 @@ static uint64_t fingerprint(const ppsched_config *config)
     note_u32(&hash, ppsched_config_microbatches(config));
     note_u32(&hash, ppsched_config_iterations(config));
     note_u32(&hash, (uint32_t)ppsched_config_placement(config));
-    for (int32_t q = 1; q <= PPSCHED_GRADIENT_BYTES; q++) {
+    for (int32_t q = 1; q <= PPSCHED_QUANTITY_GRADIENT_BYTES; q++) {
         size_t count = 0;
         const double *values = ppsched_config_values(config, q, &count);
         EXPECT((values == NULL) == (count == 0));
@@ -142,10 +142,10 @@ static ppsched_status set_values(struct state *state, ppsched_error *error)
     size_t s = ppsched_config_stages(state->config), d = ppsched_config_devices(state->config);
     const size_t usual[] = {1, s, d, s * s, d * d, s + 1, 0};
     double values[LARGEST_LIST];
-    int32_t quantity = (int32_t)take_below(bytes, PPSCHED_GRADIENT_BYTES + 3) - 1;
+    int32_t quantity = (int32_t)take_below(bytes, PPSCHED_QUANTITY_GRADIENT_BYTES + 3) - 1;
     uint32_t form = take_u8(bytes);
     size_t count = form % 8 < 7 ? usual[form % 8] : take_u8(bytes);
-    bool is_negative = quantity == PPSCHED_MEM_BACKWARD_INPUT || quantity == PPSCHED_MEM_BACKWARD_WEIGHT;
+    bool is_negative = quantity == PPSCHED_QUANTITY_MEM_BACKWARD_INPUT || quantity == PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT;
     count = count < LARGEST_LIST ? count : 1;
     for (size_t i = 0; i < count; i++) {
         values[i] = form < 128 ? take_number(bytes) : take_any_number(bytes);
@@ -253,11 +253,11 @@ static void ask(struct state *state, uint64_t before)
     int32_t quantity = (int32_t)take_integer(bytes);
     size_t count = 1;
     if (is_small(state->config))
-        (void)accepted(ppsched_lower_bound(&bound, state->config, (int32_t)take_below(bytes, 4), &error), &error);
+        (void)accepted(ppsched_config_find_bound(&bound, state->config, (int32_t)take_below(bytes, 4), &error), &error);
     error = fresh_error();
-    if (accepted(ppsched_strategy_find(take_text(bytes, name, sizeof name), &found, &error), &error))
+    if (accepted(ppsched_strategy_find(&found, take_text(bytes, name, sizeof name), &error), &error))
         EXPECT(found < ppsched_strategy_count());
-    bool is_known = quantity >= 1 && quantity <= PPSCHED_GRADIENT_BYTES;
+    bool is_known = quantity >= 1 && quantity <= PPSCHED_QUANTITY_GRADIENT_BYTES;
     EXPECT((ppsched_quantity_name(quantity) != NULL) == is_known);
     EXPECT(is_known || (ppsched_config_values(state->config, quantity, &count) == NULL && count == 0));
     EXPECT(fingerprint(state->config) == before);

@@ -16,7 +16,7 @@ ppsched_status fuzz_import(int32_t format, const char *data, size_t size)
         EXPECT(meter.used == 0);
         return status;
     }
-    ppsched_status checked = ppsched_check(schedule, NULL, 0, NULL, NULL);
+    ppsched_status checked = ppsched_schedule_check(NULL, 0, NULL, schedule, NULL);
     EXPECT(checked == PPSCHED_OK || checked == PPSCHED_ERROR_INVALID_SCHEDULE);
     expect_round_trip(schedule, format);
     expect_round_trip(schedule, PPSCHED_FORMAT_JSON);

@@ -63,7 +63,7 @@ static void take_strategies(struct bytes *bytes, struct choice *choice)
     for (uint32_t i = 0; i < choice->options.strategy_count; i++) {
         ppsched_strategy_info info = {.size = sizeof info};
         uint8_t code = take_u8(bytes);
-        EXPECT(ppsched_strategy_describe(code % ppsched_strategy_count(), &info) == PPSCHED_OK);
+        EXPECT(ppsched_strategy_get_info(&info, code % ppsched_strategy_count(), NULL) == PPSCHED_OK);
         choice->strategies[i] = info.alias_count > 0 && code >= 128 ? info.aliases[0] : info.name;
         if (strcmp(info.name, "auto") == 0 && choice->options.effort == 0)
             choice->strategies[i] = "1f1b";
@@ -113,8 +113,22 @@ static const ppsched_plan_options *take_options(struct bytes *bytes, struct choi
 static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t index)
 {
     ppsched_candidate candidate = {.size = sizeof candidate};
-    EXPECT(ppsched_plan_candidate(plan, index, &candidate) == PPSCHED_OK);
+    EXPECT(ppsched_plan_get_candidate(&candidate, plan, index, NULL) == PPSCHED_OK);
     return candidate;
+}
+
+static ppsched_candidate ranked(const ppsched_plan *plan, size_t rank)
+{
+    ppsched_candidate candidate = candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
+    EXPECT(candidate.rank == rank);
+    return candidate;
+}
+
+/* No candidate has a rank before the plan has run. */
+static void expect_unranked(const ppsched_plan *plan)
+{
+    for (size_t i = 0; i < ppsched_plan_count(plan); i++)
+        EXPECT(candidate_of(plan, i).rank == PPSCHED_NONE && ppsched_plan_candidate_at_rank(plan, i) == SIZE_MAX);
 }
 
 static int group_of(const ppsched_candidate *candidate)
@@ -126,7 +140,7 @@ static void expect_ranked(const ppsched_plan *plan)
 {
     ppsched_candidate before = {0};
     for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
-        ppsched_candidate candidate = candidate_of(plan, i);
+        ppsched_candidate candidate = ranked(plan, i);
         int group = group_of(&candidate);
         EXPECT(candidate.evaluated == 1 && (candidate.reason != NULL) == (candidate.status == PPSCHED_ERROR_REFUSED));
         EXPECT(candidate.status == PPSCHED_OK || (candidate.status == PPSCHED_ERROR_REFUSED && candidate.reason[0] != '\0'));
@@ -139,6 +153,7 @@ static void expect_ranked(const ppsched_plan *plan)
         }
         before = candidate;
     }
+    EXPECT(ppsched_plan_candidate_at_rank(plan, ppsched_plan_count(plan)) == SIZE_MAX);
 }
 
 static void launch(const ppsched_schedule *schedule)
@@ -147,8 +162,9 @@ static void launch(const ppsched_schedule *schedule)
     for (int32_t runtime = PPSCHED_RUNTIME_MEGATRON; runtime <= PPSCHED_RUNTIME_SAIL; runtime++) {
         size_t needed = 0;
         ppsched_error error = fresh_error();
-        if (accepted(ppsched_schedule_launch(schedule, runtime, NULL, line, sizeof line, &needed, &error), &error))
-            EXPECT(strlen(line) == needed && needed > 0);
+        if (accepted(ppsched_schedule_write_launch_arguments(line, sizeof line, &needed, schedule, runtime, NULL, &error),
+                     &error))
+            EXPECT(strlen(line) + 1 == needed && needed > 1);
     }
 }
 
@@ -159,7 +175,7 @@ static void expect_remade(const ppsched_plan *plan, size_t index)
     ppsched_timeline *timeline = NULL;
     ppsched_config *config = NULL;
     ppsched_error error = fresh_error();
-    ppsched_status status = ppsched_plan_timeline(&timeline, plan, index, &error);
+    ppsched_status status = ppsched_plan_create_timeline(&timeline, plan, index, &error);
     EXPECT(accepted(status, &error) == (candidate.status == PPSCHED_OK || timeline != NULL));
     if (status != PPSCHED_OK) {
         EXPECT(status == PPSCHED_ERROR_REFUSED || status == PPSCHED_ERROR_INVALID_SCHEDULE);
@@ -169,7 +185,7 @@ static void expect_remade(const ppsched_plan *plan, size_t index)
     ppsched_metrics metrics = fuzz_metrics(timeline);
     EXPECT(metrics.makespan == candidate.makespan && metrics.span == candidate.span);
     EXPECT(metrics.peak_memory == candidate.peak_memory && metrics.limit_device == candidate.limit_device);
-    EXPECT(accepted(ppsched_plan_config(&config, plan, index, &error), &error));
+    EXPECT(accepted(ppsched_plan_create_config(&config, plan, index, &error), &error));
     EXPECT(ppsched_config_stages(config) == candidate.stages && ppsched_config_microbatches(config) == candidate.microbatches);
     expect_parts_to_sum(timeline);
     launch(ppsched_timeline_schedule(timeline));
@@ -186,16 +202,16 @@ static void expect_least_limit(const ppsched_plan *plan)
     ppsched_schedule *schedule = NULL;
     ppsched_timeline *timeline = NULL;
     ppsched_error error = fresh_error();
-    ppsched_status status = ppsched_plan_least_limit(&least, &index, plan, &error);
+    ppsched_status status = ppsched_plan_find_least_limit(&least, &index, plan, &error);
     if (!accepted(status, &error)) {
         EXPECT(status == PPSCHED_ERROR_REFUSED || status == PPSCHED_ERROR_RANGE);
         return;
     }
     EXPECT(least >= 0 && isfinite(least) && index < ppsched_plan_count(plan));
-    EXPECT(accepted(ppsched_plan_config(&config, plan, index, &error), &error));
-    EXPECT(accepted(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, &least, 1, &error), &error));
+    EXPECT(accepted(ppsched_plan_create_config(&config, plan, index, &error), &error));
+    EXPECT(accepted(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &least, 1, &error), &error));
     EXPECT(accepted(ppsched_schedule_generate(&schedule, config, candidate_of(plan, index).strategy, &error), &error));
-    EXPECT(accepted(ppsched_evaluate(&timeline, schedule, config, 0, &error), &error));
+    EXPECT(accepted(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), &error));
     EXPECT(fuzz_metrics(timeline).limit_device == PPSCHED_NONE);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
@@ -230,6 +246,8 @@ static ppsched_status run(ppsched_plan *plan, struct meter *meter, struct listen
     EXPECT((status == PPSCHED_ERROR_NO_MEMORY) == meter->has_failed);
     EXPECT((status == PPSCHED_ERROR_CANCELLED) == (listener->stop > 0 && listener->calls >= listener->stop));
     meter->has_failed = false;
+    if (status != PPSCHED_OK)
+        expect_unranked(plan);
     if (status == PPSCHED_ERROR_NO_MEMORY || status == PPSCHED_ERROR_CANCELLED) {
         *listener = (struct listener){.best = INFINITY};
         error = fresh_error();
@@ -257,7 +275,7 @@ static void run_plans(ppsched_plan *plan, ppsched_plan *again, struct meter *met
     EXPECT(same_candidates(plan, again));
     expect_ranked(plan);
     if (ppsched_plan_count(plan) > 0) {
-        expect_remade(plan, 0);
+        expect_remade(plan, ppsched_plan_candidate_at_rank(plan, 0));
         expect_remade(plan, take_u8(bytes) % ppsched_plan_count(plan));
     }
     if (take_u8(bytes) % 8 == 7)
@@ -283,7 +301,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct listener listener = {.best = INFINITY};
     struct choice choice;
     ppsched_config *config = take_problem(&bytes, &largest, &meter);
-    EXPECT(ppsched_config_set_progress(config, listen, &listener) == PPSCHED_OK);
+    EXPECT(ppsched_config_set_progress(config, listen, &listener, NULL) == PPSCHED_OK);
     const ppsched_plan_options *options = take_options(&bytes, &choice);
     ppsched_plan *plan = create(config, options), *again = create(config, options);
     ppsched_config_destroy(config); /* the plans have what they need */

@@ -35,7 +35,7 @@ static void take_rounded_memory(struct bytes *bytes, ppsched_config *config)
     const double values[] = {forward, -share * forward, weight < 0 ? weight : 0};
     ppsched_error error = fresh_error();
     for (int i = 0; i < 3; i++)
-        accepted(ppsched_config_set_values(config, PPSCHED_MEM_FORWARD + i, &values[i], 1, &error), &error);
+        accepted(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD + i, &values[i], 1, &error), &error);
 }
 
 /* One list of numbers: for all, a stage, a device or a pair of either. */
@@ -44,9 +44,9 @@ static void take_list(struct bytes *bytes, ppsched_config *config)
     double values[LARGEST_STAGES * LARGEST_STAGES];
     uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
     const uint32_t counts[] = {1, stages, devices, stages * stages, devices * devices};
-    int32_t quantity = 1 + (int32_t)take_below(bytes, PPSCHED_GRADIENT_BYTES);
+    int32_t quantity = 1 + (int32_t)take_below(bytes, PPSCHED_QUANTITY_GRADIENT_BYTES);
     uint32_t form = take_u8(bytes), count = counts[form % 5];
-    bool is_negative = quantity == PPSCHED_MEM_BACKWARD_INPUT || quantity == PPSCHED_MEM_BACKWARD_WEIGHT;
+    bool is_negative = quantity == PPSCHED_QUANTITY_MEM_BACKWARD_INPUT || quantity == PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT;
     ppsched_error error = fresh_error();
     if (form >= 190 && form < 200) {
         take_rounded_memory(bytes, config);

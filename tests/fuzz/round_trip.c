@@ -5,10 +5,12 @@
 
 char *fuzz_export(const ppsched_schedule *schedule, int32_t format, size_t *size)
 {
-    EXPECT(ppsched_export_to_buffer(schedule, NULL, format, NULL, NULL, 0, size, NULL) == PPSCHED_OK);
-    char *text = malloc(*size + 1);
+    size_t needed = 0;
+    EXPECT(ppsched_schedule_export_to_buffer(NULL, 0, &needed, schedule, NULL, format, NULL, NULL) == PPSCHED_OK);
+    char *text = malloc(needed);
     EXPECT(text != NULL);
-    EXPECT(ppsched_export_to_buffer(schedule, NULL, format, NULL, text, *size, size, NULL) == PPSCHED_OK);
+    EXPECT(ppsched_schedule_export_to_buffer(text, needed, &needed, schedule, NULL, format, NULL, NULL) == PPSCHED_OK);
+    *size = needed - 1;
     return text;
 }
 

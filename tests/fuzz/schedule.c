@@ -16,16 +16,17 @@ static bool is_valid(const ppsched_schedule *schedule)
     size_t count = 0, again = 0;
     char text[MOST_LINE];
     ppsched_error error = fresh_error(), same = fresh_error();
-    ppsched_status status = ppsched_check(schedule, NULL, 0, &count, &error);
+    ppsched_status status = ppsched_schedule_check(NULL, 0, &count, schedule, &error);
     bool is_valid = accepted(status, &error);
     ppsched_finding *findings = calloc(count + 1, sizeof *findings);
     EXPECT(findings != NULL && is_valid == (count == 0) && (is_valid || status == PPSCHED_ERROR_INVALID_SCHEDULE));
-    EXPECT(ppsched_check(schedule, findings, count + 1, &again, &same) == status && again == count);
+    EXPECT(ppsched_schedule_check(findings, count + 1, &again, schedule, &same) == status && again == count);
     EXPECT(memcmp(&error, &same, sizeof error) == 0);
     for (size_t i = 0; i < count; i++) {
-        size_t length = 0;
-        EXPECT(findings[i].kind >= PPSCHED_FINDING_MISSING && findings[i].kind <= PPSCHED_FINDING_BLOCKED);
-        EXPECT(ppsched_finding_text(&findings[i], text, sizeof text, &length) == PPSCHED_OK && strlen(text) == length);
+        size_t needed = 0;
+        EXPECT(findings[i].kind >= PPSCHED_FINDING_KIND_MISSING && findings[i].kind <= PPSCHED_FINDING_KIND_BLOCKED);
+        EXPECT(ppsched_finding_write_text(text, sizeof text, &needed, &findings[i], NULL) == PPSCHED_OK &&
+               strlen(text) + 1 == needed);
     }
     free(findings);
     return is_valid;
@@ -55,13 +56,13 @@ static void write_format(const ppsched_schedule *schedule, const ppsched_timelin
     size_t needed = 0;
     ppsched_error error = fresh_error();
     const void *given = hand_over(bytes, &handed, &options, sizeof options);
-    ppsched_status status = ppsched_export(schedule, timeline, format, given, take_text_of, &sink, &error);
+    ppsched_status status = ppsched_schedule_export(schedule, timeline, format, given, take_text_of, &sink, &error);
     if (!accepted(status, &error)) {
         EXPECT(status == PPSCHED_ERROR_WRITER || sink.taken == 0);
         return;
     }
-    EXPECT(ppsched_export_to_buffer(schedule, timeline, format, given, NULL, 0, &needed, NULL) == PPSCHED_OK);
-    EXPECT(needed == sink.taken);
+    EXPECT(ppsched_schedule_export_to_buffer(NULL, 0, &needed, schedule, timeline, format, given, NULL) == PPSCHED_OK);
+    EXPECT(needed == sink.taken + 1);
 }
 
 static void write_all(const ppsched_schedule *schedule, const ppsched_timeline *timeline, struct bytes *bytes)
@@ -81,12 +82,13 @@ static void launch(const ppsched_schedule *schedule, struct bytes *bytes)
     size_t needed = 0, again = 0;
     ppsched_error error = fresh_error();
     const void *given = hand_over(bytes, &handed, &options, sizeof options);
-    if (!accepted(ppsched_schedule_launch(schedule, runtime, given, NULL, 0, &needed, &error), &error))
+    if (!accepted(ppsched_schedule_write_launch_arguments(NULL, 0, &needed, schedule, runtime, given, &error), &error))
         return;
-    EXPECT(needed < sizeof line);
-    EXPECT(ppsched_schedule_launch(schedule, runtime, given, line, needed, &again, NULL) == PPSCHED_ERROR_BUFFER);
-    EXPECT(ppsched_schedule_launch(schedule, runtime, given, line, needed + 1, &again, NULL) == PPSCHED_OK);
-    EXPECT(again == needed && strlen(line) == needed && strchr(line, '\n') == NULL);
+    EXPECT(needed <= sizeof line);
+    EXPECT(ppsched_schedule_write_launch_arguments(line, needed - 1, &again, schedule, runtime, given, NULL) ==
+           PPSCHED_ERROR_BUFFER);
+    EXPECT(ppsched_schedule_write_launch_arguments(line, needed, &again, schedule, runtime, given, NULL) == PPSCHED_OK);
+    EXPECT(again == needed && strlen(line) + 1 == needed && strchr(line, '\n') == NULL);
 }
 
 /* --- sends and receives --- */
@@ -98,7 +100,7 @@ static void expect_edges(const ppsched_schedule *schedule)
     size_t count = 0;
     ppsched_edge edges[64] = {{0}};
     ppsched_error error = fresh_error();
-    bool is_matched = accepted(ppsched_schedule_edges(schedule, edges, 64, &count, &error), &error);
+    bool is_matched = accepted(ppsched_schedule_get_edges(edges, 64, &count, schedule, &error), &error);
     for (uint32_t d = 0; d < devices; d++) {
         size_t ops = 0;
         uint32_t slots = 0;
@@ -106,7 +108,7 @@ static void expect_edges(const ppsched_schedule *schedule)
         ppsched_op_buffer *buffers = calloc(ops + 1, sizeof *buffers);
         EXPECT(buffers != NULL);
         error = fresh_error();
-        EXPECT(accepted(ppsched_schedule_buffers(schedule, d, buffers, ops, &slots, &error), &error) == is_matched);
+        EXPECT(accepted(ppsched_schedule_get_buffers(buffers, ops, NULL, &slots, schedule, d, &error), &error) == is_matched);
         for (size_t i = 0; i < ops; i++) {
             sends += op[i].kind == PPSCHED_KIND_SEND_F || op[i].kind == PPSCHED_KIND_SEND_B;
             EXPECT(!is_matched || buffers[i].slot == PPSCHED_NONE || buffers[i].slot < slots);
@@ -124,7 +126,7 @@ static bool is_safe(const ppsched_schedule *schedule, const ppsched_channel_mode
     ppsched_wait circle[MOST_LINKS];
     size_t count = 0;
     ppsched_error error = fresh_error();
-    bool is_safe = accepted(ppsched_schedule_prove(schedule, model, circle, MOST_LINKS, &count, &error), &error);
+    bool is_safe = accepted(ppsched_schedule_prove(circle, MOST_LINKS, &count, schedule, model, &error), &error);
     EXPECT(!is_safe || count == 0);
     for (size_t i = 0; i < count && i < MOST_LINKS; i++)
         EXPECT(circle[i].device < ppsched_schedule_devices(schedule));
@@ -138,7 +140,7 @@ static bool expect_transfers(const ppsched_schedule *schedule, const ppsched_con
     ppsched_timeline *timeline = NULL;
     ppsched_error error = fresh_error();
     bool ends = is_safe(schedule, &model);
-    ppsched_status status = ppsched_evaluate_transfers(&timeline, schedule, config, &model, 0, &error);
+    ppsched_status status = ppsched_schedule_evaluate_transfers(&timeline, schedule, config, &model, 0, &error);
     if (accepted(status, &error)) {
         EXPECT(ends);
         expect_parts_to_sum(timeline);
@@ -156,13 +158,13 @@ static void expect_equal_times(const ppsched_schedule *lowered, const ppsched_co
     ppsched_timeline *timeline = NULL, *transfers = NULL;
     ppsched_error error = fresh_error();
     size_t bandwidths = 0;
-    EXPECT(accepted(ppsched_evaluate(&timeline, lowered, config, 0, &error), &error));
+    EXPECT(accepted(ppsched_schedule_evaluate(&timeline, lowered, config, 0, &error), &error));
     ppsched_metrics own = fuzz_metrics(timeline);
     EXPECT(metrics == NULL || memcmp(&own, metrics, sizeof own) == 0);
     expect_parts_to_sum(timeline);
-    ppsched_config_values(config, PPSCHED_P2P_BANDWIDTH, &bandwidths);
+    ppsched_config_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &bandwidths);
     if (bandwidths == 0) {
-        EXPECT(accepted(ppsched_evaluate_transfers(&transfers, lowered, config, NULL, 0, &error), &error));
+        EXPECT(accepted(ppsched_schedule_evaluate_transfers(&transfers, lowered, config, NULL, 0, &error), &error));
         ppsched_metrics with_transfers = fuzz_metrics(transfers);
         EXPECT(memcmp(&own, &with_transfers, sizeof own) == 0);
     }
@@ -226,9 +228,10 @@ static void expect_timed(const ppsched_schedule *schedule, const ppsched_config 
 {
     ppsched_timeline *brief = NULL;
     ppsched_error error = fresh_error();
-    EXPECT(accepted(ppsched_evaluate(&brief, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), &error));
+    EXPECT(accepted(ppsched_schedule_evaluate(&brief, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error));
     EXPECT(fuzz_same_times(timeline, brief) && ppsched_timeline_latest_starts(brief, 0, NULL) == NULL);
-    EXPECT(ppsched_timeline_slack(brief, NULL, 0, NULL, 0, NULL) == PPSCHED_ERROR_ARGUMENT);
+    EXPECT(ppsched_timeline_get_device_slack(NULL, 0, NULL, brief, NULL) == PPSCHED_ERROR_ARGUMENT);
+    EXPECT(ppsched_timeline_get_stage_slack(NULL, 0, NULL, brief, NULL) == PPSCHED_ERROR_ARGUMENT);
     ppsched_timeline_destroy(brief);
     expect_parts_to_sum(timeline);
     expect_explained(timeline, (int32_t)take_below(bytes, PPSCHED_KIND_W + 1));
@@ -264,7 +267,7 @@ bool expect_sound(const ppsched_schedule *schedule, const ppsched_config *config
     bool valid = is_valid(schedule);
     ppsched_timeline *timeline = NULL;
     ppsched_error error = fresh_error();
-    ppsched_status status = ppsched_evaluate(&timeline, schedule, config, 0, &error);
+    ppsched_status status = ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error);
     if (accepted(status, &error)) {
         ppsched_metrics metrics = fuzz_metrics(timeline);
         EXPECT(valid);

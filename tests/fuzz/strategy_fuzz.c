@@ -49,7 +49,7 @@ static void set_known_option(const struct attempt *attempt, struct bytes *bytes)
     ppsched_option_info option = {.size = sizeof option};
     char text[LARGEST_TEXT];
     uint8_t code = take_u8(bytes);
-    if (ppsched_strategy_option(attempt->strategy, code % 4, &option) != PPSCHED_OK)
+    if (ppsched_strategy_get_option(&option, attempt->strategy, code % 4, NULL) != PPSCHED_OK)
         return;
     if (option.choice_count > 0) {
         set_option(attempt->config, option.name, option.choices[code / 4 % option.choice_count]);
@@ -124,9 +124,9 @@ static void generate_and_stop(struct attempt *attempt, const ppsched_schedule *w
     ppsched_schedule *schedule = NULL;
     ppsched_error error = fresh_error();
     size_t used = attempt->meter.used;
-    EXPECT(ppsched_config_set_progress(attempt->config, listen, &listener) == PPSCHED_OK);
+    EXPECT(ppsched_config_set_progress(attempt->config, listen, &listener, NULL) == PPSCHED_OK);
     ppsched_status status = ppsched_schedule_generate(&schedule, attempt->config, attempt->info.name, &error);
-    EXPECT(ppsched_config_set_progress(attempt->config, NULL, NULL) == PPSCHED_OK);
+    EXPECT(ppsched_config_set_progress(attempt->config, NULL, NULL, NULL) == PPSCHED_OK);
     EXPECT(accepted(status, &error) == (schedule != NULL));
     EXPECT((status == PPSCHED_ERROR_CANCELLED) == (stop > 0 && listener.calls >= stop));
     if (status != PPSCHED_ERROR_CANCELLED)
@@ -143,7 +143,7 @@ static void expect_within_limits(const struct attempt *attempt, const ppsched_sc
     bool plans_within = attempt->info.searches && strcmp(attempt->info.name, "v_1f1b") != 0;
     ppsched_timeline *timeline = NULL;
     ppsched_error error = fresh_error();
-    if (accepted(ppsched_evaluate(&timeline, schedule, attempt->config, 0, &error), &error) && plans_within)
+    if (accepted(ppsched_schedule_evaluate(&timeline, schedule, attempt->config, 0, &error), &error) && plans_within)
         EXPECT(fuzz_metrics(timeline).limit_device == PPSCHED_NONE);
     ppsched_timeline_destroy(timeline);
 }
@@ -155,7 +155,7 @@ static void try_out(struct attempt *attempt, struct bytes *bytes)
     EXPECT((schedule != NULL) == (again != NULL));
     if (schedule != NULL) {
         EXPECT(fuzz_same(schedule, again));
-        EXPECT(ppsched_check(schedule, NULL, 0, NULL, NULL) == PPSCHED_OK);
+        EXPECT(ppsched_schedule_check(NULL, 0, NULL, schedule, NULL) == PPSCHED_OK);
         expect_within_limits(attempt, schedule);
     }
     if (memory % 4 == 0)
@@ -174,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bytes bytes = {data, size};
     struct attempt attempt = {.info = {.size = sizeof attempt.info}};
     attempt.strategy = take_below(&bytes, ppsched_strategy_count());
-    EXPECT(ppsched_strategy_describe(attempt.strategy, &attempt.info) == PPSCHED_OK);
+    EXPECT(ppsched_strategy_get_info(&attempt.info, attempt.strategy, NULL) == PPSCHED_OK);
     attempt.config = take_problem(&bytes, attempt.info.searches ? &small : &largest, &attempt.meter);
     set_options(&attempt, &bytes);
     try_out(&attempt, &bytes);

@@ -14,7 +14,7 @@ static ppsched_schedule *try_strategy(uint32_t strategy, uint32_t devices, uint3
     ppsched_strategy_info info = {.size = sizeof info};
     ppsched_schedule *schedule = NULL;
     ppsched_error error;
-    assert_int_equal(ppsched_strategy_describe(strategy, &info), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_get_info(&info, strategy, NULL), PPSCHED_OK);
     ppsched_config *config = make_config(devices, devices * (info.chunks != 0 ? info.chunks : 2), microbatches);
     expect_ok(ppsched_config_set_iterations(config, iterations, &error), &error);
     ppsched_status status = ppsched_schedule_generate(&schedule, config, info.name, &error);
@@ -45,8 +45,8 @@ static void expect_both_round_trips(const ppsched_schedule *schedule)
     assert_int_equal(ppsched_schedule_iterations(json), ppsched_schedule_iterations(schedule));
     assert_int_equal(ppsched_schedule_flushes(json), ppsched_schedule_flushes(schedule));
     assert_int_equal(ppsched_schedule_weight_versions(json), ppsched_schedule_weight_versions(schedule));
-    assert_int_equal(ppsched_check(csv, NULL, 0, NULL, NULL), PPSCHED_OK);
-    assert_int_equal(ppsched_check(json, NULL, 0, NULL, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_schedule_check(NULL, 0, NULL, csv, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_schedule_check(NULL, 0, NULL, json, NULL), PPSCHED_OK);
     if (ppsched_schedule_devices(schedule) > 1 && ppsched_schedule_stages(schedule) > ppsched_schedule_devices(schedule))
         assert_int_equal(ppsched_schedule_placement(csv), ppsched_schedule_placement(schedule));
     ppsched_schedule_release(csv);
@@ -86,8 +86,9 @@ static void test_own_placements(void **state)
     expect_ok(ppsched_builder_set_name(builder, "\xC3\xA4 \"\\\n\x7F", &error), &error);
     for (uint32_t s = 0; s < 5; s++)
         for (uint32_t m = 0; m < 2; m++) {
-            ppsched_op ops[] = {{.kind = PPSCHED_KIND_F, .stage = (uint16_t)s, .microbatch = m, .flags = PPSCHED_OP_OVERLAPPED},
-                                {.kind = PPSCHED_KIND_B, .stage = (uint16_t)s, .microbatch = m}};
+            ppsched_op ops[] = {
+                {.kind = PPSCHED_KIND_F, .stage = (uint16_t)s, .microbatch = m, .flags = PPSCHED_OP_FLAG_OVERLAPPED},
+                {.kind = PPSCHED_KIND_B, .stage = (uint16_t)s, .microbatch = m}};
             expect_ok(ppsched_builder_append(builder, map[s], ops, 2, &error), &error);
         }
     expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
@@ -146,7 +147,7 @@ static ppsched_schedule *draw_schedule(uint64_t *state)
     while (schedule == NULL) {
         uint32_t strategy = random_below(state, ppsched_strategy_count());
         ppsched_strategy_info info = {.size = sizeof info};
-        ppsched_strategy_describe(strategy, &info);
+        ppsched_strategy_get_info(&info, strategy, NULL);
         if (!info.searches)
             schedule = try_strategy(strategy, 1 + random_below(state, 4), 1 + random_below(state, 8),
                                     1 + random_below(state, 2));

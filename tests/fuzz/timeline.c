@@ -23,14 +23,14 @@ static uint32_t devices_of(const ppsched_timeline *timeline)
 ppsched_metrics fuzz_metrics(const ppsched_timeline *timeline)
 {
     ppsched_metrics metrics = {.size = sizeof metrics};
-    EXPECT(ppsched_timeline_metrics(timeline, &metrics) == PPSCHED_OK);
+    EXPECT(ppsched_timeline_get_metrics(&metrics, timeline, NULL) == PPSCHED_OK);
     return metrics;
 }
 
 static ppsched_device_metrics device_metrics(const ppsched_timeline *timeline, uint32_t device)
 {
     ppsched_device_metrics metrics = {.size = sizeof metrics};
-    EXPECT(ppsched_timeline_device_metrics(timeline, device, &metrics) == PPSCHED_OK);
+    EXPECT(ppsched_timeline_get_device_metrics(&metrics, timeline, device, NULL) == PPSCHED_OK);
     return metrics;
 }
 
@@ -54,7 +54,7 @@ bool fuzz_same_times(const ppsched_timeline *a, const ppsched_timeline *b)
 static void expect_idle(const ppsched_timeline *timeline, uint32_t device, double whole, double tolerance)
 {
     ppsched_idle idle = {.size = sizeof idle};
-    if (ppsched_timeline_idle(timeline, device, &idle) != PPSCHED_OK)
+    if (ppsched_timeline_get_idle(&idle, timeline, device, NULL) != PPSCHED_OK)
         return; /* left out */
     const double parts[] = {idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.link, idle.head_of_line};
     double sum = 0;
@@ -69,10 +69,10 @@ static void expect_memory(const ppsched_timeline *timeline, uint32_t device, con
 {
     size_t count = 0, again = 0;
     double peak = 0;
-    EXPECT(ppsched_timeline_memory(timeline, device, NULL, 0, &count) == PPSCHED_OK && count >= 1);
+    EXPECT(ppsched_timeline_get_memory(NULL, 0, &count, timeline, device, NULL) == PPSCHED_OK && count >= 1);
     ppsched_memory_point *points = list_of(count, sizeof *points);
-    EXPECT(count == 1 || ppsched_timeline_memory(timeline, device, points, count - 1, NULL) == PPSCHED_ERROR_BUFFER);
-    EXPECT(ppsched_timeline_memory(timeline, device, points, count, &again) == PPSCHED_OK && again == count);
+    EXPECT(count == 1 || ppsched_timeline_get_memory(points, count - 1, NULL, timeline, device, NULL) == PPSCHED_ERROR_BUFFER);
+    EXPECT(ppsched_timeline_get_memory(points, count, &again, timeline, device, NULL) == PPSCHED_OK && again == count);
     for (size_t i = 0; i < count; i++)
         peak = points[i].memory > peak ? points[i].memory : peak;
     EXPECT(points[0].time == 0 && points[0].memory == metrics->static_memory && peak == metrics->peak_memory);
@@ -141,9 +141,9 @@ static void expect_critical_path(const ppsched_timeline *timeline)
 {
     size_t count = 0;
     ppsched_error error = fresh_error();
-    EXPECT(accepted(ppsched_timeline_critical_path(timeline, NULL, 0, &count, &error), &error) && count > 0);
+    EXPECT(accepted(ppsched_timeline_get_critical_path(NULL, 0, &count, timeline, &error), &error) && count > 0);
     ppsched_critical_op *path = list_of(count, sizeof *path);
-    EXPECT(accepted(ppsched_timeline_critical_path(timeline, path, count, NULL, &error), &error));
+    EXPECT(accepted(ppsched_timeline_get_critical_path(path, count, NULL, timeline, &error), &error));
     EXPECT(path[0].start == 0 && path[0].reason == PPSCHED_REASON_BEGIN);
     EXPECT(path[count - 1].end == fuzz_metrics(timeline).makespan);
     for (size_t i = 0; i < count; i++) {
@@ -163,7 +163,8 @@ static void expect_slack(const ppsched_timeline *timeline)
     double *by_device = list_of(devices, sizeof *by_device), *by_stage = list_of(stages, sizeof *by_stage);
     double least = INFINITY, least_of_stages = INFINITY;
     ppsched_error error = fresh_error();
-    EXPECT(accepted(ppsched_timeline_slack(timeline, by_device, devices, by_stage, stages, &error), &error));
+    EXPECT(accepted(ppsched_timeline_get_device_slack(by_device, devices, NULL, timeline, &error), &error));
+    EXPECT(accepted(ppsched_timeline_get_stage_slack(by_stage, stages, NULL, timeline, &error), &error));
     for (uint32_t d = 0; d < devices; d++)
         least = by_device[d] < least ? by_device[d] : least;
     for (uint32_t s = 0; s < stages; s++)
@@ -178,7 +179,7 @@ static void expect_sensitivities(const ppsched_timeline *timeline, int32_t objec
     uint32_t stages = ppsched_schedule_stages(ppsched_timeline_schedule(timeline));
     ppsched_sensitivity *list = list_of(stages, sizeof *list);
     ppsched_error error = fresh_error();
-    EXPECT(accepted(ppsched_timeline_sensitivities(timeline, objective, kind, list, stages, &error), &error));
+    EXPECT(accepted(ppsched_timeline_get_sensitivities(list, stages, NULL, timeline, objective, kind, &error), &error));
     for (uint32_t s = 0; s < stages; s++) {
         EXPECT(isfinite(list[s].more) && isfinite(list[s].less));
         if (objective == PPSCHED_OBJECTIVE_MAKESPAN)
@@ -218,7 +219,7 @@ void expect_bounded(const ppsched_timeline *timeline, const ppsched_config *conf
         double reached = objective == PPSCHED_OBJECTIVE_SPAN ? metrics.span : metrics.makespan;
         ppsched_bound bound = {.size = sizeof bound};
         ppsched_error error = fresh_error();
-        if (!accepted(ppsched_lower_bound(&bound, placed, objective, &error), &error))
+        if (!accepted(ppsched_config_find_bound(&bound, placed, objective, &error), &error))
             continue;
         EXPECT(bound.value <= reached * (1 + ROUNDING) || metrics.limit_device != PPSCHED_NONE);
         EXPECT(bound.least_limit <= metrics.peak_memory * (1 + ROUNDING));

@@ -15,7 +15,7 @@ bool fuzz_same_times(const ppsched_timeline *a, const ppsched_timeline *b);
 void expect_parts_to_sum(const ppsched_timeline *timeline);
 
 /* The latest starts, the critical path, slack and sensitivities to ops of a kind (0: of all) agree with the spans; of a
- * timeline of ppsched_evaluate with everything. */
+ * timeline of ppsched_schedule_evaluate with everything. */
 void expect_explained(const ppsched_timeline *timeline, int32_t kind);
 
 /* Nothing is better than the lower bounds of its problem in its placement; of a schedule of one iteration. */

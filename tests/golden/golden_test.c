@@ -23,7 +23,7 @@ static void compare_times(const struct golden *g, const ppsched_schedule *schedu
     size_t count = 0;
     const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), NULL);
     const ppsched_span *spans = ppsched_timeline_spans(timeline, d, &count);
-    for (size_t i = 0; i < count; i += (ops[i].flags & PPSCHED_OP_OVERLAPPED) != 0 ? 2 : 1) {
+    for (size_t i = 0; i < count; i += (ops[i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0 ? 2 : 1) {
         char *end = NULL;
         double theirs = strtod(text, &end);
         assert_true(end != text);
@@ -113,7 +113,7 @@ static void compare_bound(const struct golden *g, const ppsched_config *config)
     expect_ok(ppsched_config_copy(&placed, config, &error), &error);
     expect_ok(ppsched_config_set_placement(placed, placement, NULL, 0, &error), &error);
     for (int32_t objective = PPSCHED_OBJECTIVE_SPAN; objective <= PPSCHED_OBJECTIVE_MAKESPAN; objective++) {
-        expect_ok(ppsched_lower_bound(&bound, placed, objective, &error), &error);
+        expect_ok(ppsched_config_find_bound(&bound, placed, objective, &error), &error);
         int optimal = (objective == PPSCHED_OBJECTIVE_SPAN) == (strcmp(g->objective, "span") == 0);
         if (optimal && bound.value > atof(g->optimum) * (1 + 1e-12))
             fail_msg("%s: the bound is %.17g, above the optimum", g->name, bound.value);
@@ -158,7 +158,7 @@ static struct optima *optima_of(const struct golden *g)
 static void visit(const struct golden *g, void *user)
 {
     uint32_t strategy = 0;
-    if (ppsched_strategy_find(g->strategy, &strategy, NULL) != PPSCHED_OK)
+    if (ppsched_strategy_find(&strategy, g->strategy, NULL) != PPSCHED_OK)
         return;
     if (strcmp(g->match, "order") == 0)
         compare(g);

@@ -30,7 +30,7 @@ static void append(ppsched_builder *builder, uint32_t device, char *token)
         *second++ = '\0';
         *strchr(second, ')') = '\0';
         ops[0] = op_from_token(token + 1);
-        ops[0].flags = PPSCHED_OP_OVERLAPPED;
+        ops[0].flags = PPSCHED_OP_FLAG_OVERLAPPED;
         ops[1] = op_from_token(second);
         count = 2;
     } else {

@@ -14,8 +14,8 @@ int main(void)
     metrics.size = sizeof metrics;
     if (ppsched_abi_version() != PPSCHED_ABI_VERSION || ppsched_config_create(&config, 4, 4, 8, NULL, &error) != PPSCHED_OK ||
         ppsched_schedule_generate(&schedule, config, "1f1b", &error) != PPSCHED_OK ||
-        ppsched_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK ||
-        ppsched_timeline_metrics(timeline, &metrics) != PPSCHED_OK) {
+        ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK ||
+        ppsched_timeline_get_metrics(&metrics, timeline, NULL) != PPSCHED_OK) {
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }

@@ -48,7 +48,7 @@ static void add_strategy(uint32_t strategy)
     ppsched_strategy_info info = {.size = sizeof info};
     struct results results;
     ppsched_config *config = NULL;
-    assert_int_equal(ppsched_strategy_describe(strategy, &info), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_get_info(&info, strategy, NULL), PPSCHED_OK);
     results_start(&results);
     for (int number = 0; (config = problem_of(strategy, number)) != NULL; number++) {
         results_add(&results, config, info.name, number);
@@ -62,7 +62,7 @@ static void keep_golden(const struct golden *one, void *user)
 {
     uint32_t strategy = 0;
     if (strcmp(one->match, "order") != 0 || one->stages * one->microbatches * one->iterations > MOST_PASSES ||
-        ppsched_strategy_find(one->strategy, &strategy, NULL) != PPSCHED_OK)
+        ppsched_strategy_find(&strategy, one->strategy, NULL) != PPSCHED_OK)
         return;
     assert_true(golden_count < MOST_GOLDEN);
     golden[golden_count].file = user;

@@ -11,7 +11,7 @@ static void fold_bound(uint64_t *digest, const ppsched_config *config, int32_t o
 {
     ppsched_bound bound = {.size = sizeof bound};
     ppsched_error error;
-    if (fold_outcome(digest, ppsched_lower_bound(&bound, config, objective, &error), &error)) {
+    if (fold_outcome(digest, ppsched_config_find_bound(&bound, config, objective, &error), &error)) {
         fold_integer(digest, bound.device);
         fold_numbers(digest, (double[]){bound.value, bound.work, bound.fill_drain, bound.memory, bound.least_limit}, 5);
     }
@@ -75,7 +75,7 @@ static void fold_candidate(uint64_t *digest, const ppsched_plan *plan, size_t nu
     ppsched_candidate c = {.size = sizeof c};
     const uint32_t *counts[] = {&c.chunks,    &c.stages, &c.microbatches, &c.group_size,
                                 &c.evaluated, &c.fits,   &c.limit_device, &c.peak_device};
-    fold_integer(digest, (uint64_t)ppsched_plan_candidate(plan, number, &c));
+    fold_integer(digest, (uint64_t)ppsched_plan_get_candidate(&c, plan, number, NULL));
     fold_integer(digest, (uint64_t)c.status);
     fold_text_or_none(digest, c.strategy);
     fold_text_or_none(digest, c.reason);
@@ -87,6 +87,13 @@ static void fold_candidate(uint64_t *digest, const ppsched_plan *plan, size_t nu
                  (double[]){c.memory_limit, c.step_time, c.makespan, c.span, c.bubble_of_total, c.bubble_of_ideal,
                             c.bubble_of_span, c.peak_memory, c.excess, c.bound, c.bytes},
                  11);
+}
+
+static uint32_t rank_of(const ppsched_plan *plan, size_t number)
+{
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    ppsched_plan_get_candidate(&candidate, plan, number, NULL);
+    return candidate.rank;
 }
 
 static void fold_plan(uint64_t *digest, const ppsched_config *config, const ppsched_plan_options *options)
@@ -101,12 +108,13 @@ static void fold_plan(uint64_t *digest, const ppsched_config *config, const ppsc
     fold_outcome(digest, ppsched_plan_run(plan, &error), &error);
     fold_integer(digest, ppsched_plan_count(plan));
     for (size_t i = 0; i < ppsched_plan_count(plan); i++)
-        fold_candidate(digest, plan, i);
-    if (fold_outcome(digest, ppsched_plan_timeline(&best, plan, 0, &error), &error))
+        fold_candidate(digest, plan, ppsched_plan_candidate_at_rank(plan, i));
+    if (fold_outcome(digest, ppsched_plan_create_timeline(&best, plan, ppsched_plan_candidate_at_rank(plan, 0), &error),
+                     &error))
         fold_timeline(digest, digest, best);
-    if (fold_outcome(digest, ppsched_plan_least_limit(&limit, &candidate, plan, &error), &error)) {
+    if (fold_outcome(digest, ppsched_plan_find_least_limit(&limit, &candidate, plan, &error), &error)) {
         fold_number(digest, limit);
-        fold_integer(digest, candidate);
+        fold_integer(digest, rank_of(plan, candidate));
     }
     ppsched_timeline_destroy(best);
     ppsched_plan_destroy(plan);

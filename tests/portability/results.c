@@ -74,7 +74,7 @@ void fold_schedule(uint64_t *digest, const ppsched_schedule *schedule)
 static void fold_figures(uint64_t *digest, const ppsched_timeline *timeline)
 {
     ppsched_metrics m = {.size = sizeof m};
-    fold_integer(digest, (uint64_t)ppsched_timeline_metrics(timeline, &m));
+    fold_integer(digest, (uint64_t)ppsched_timeline_get_metrics(&m, timeline, NULL));
     fold_integer(digest, m.span_device);
     fold_integer(digest, m.peak_device);
     fold_integer(digest, m.limit_device);
@@ -86,12 +86,12 @@ static void fold_device(uint64_t *digest, const ppsched_timeline *timeline, uint
 {
     ppsched_device_metrics m = {.size = sizeof m};
     ppsched_idle idle = {.size = sizeof idle};
-    fold_integer(digest, (uint64_t)ppsched_timeline_device_metrics(timeline, device, &m));
+    fold_integer(digest, (uint64_t)ppsched_timeline_get_device_metrics(&m, timeline, device, NULL));
     fold_integer(digest, m.peak_position);
     fold_numbers(
         digest,
         (double[]){m.busy, m.idle, m.first_start, m.last_end, m.static_memory, m.peak_memory, m.peak_time, m.memory_limit}, 8);
-    fold_integer(digest, (uint64_t)ppsched_timeline_idle(timeline, device, &idle));
+    fold_integer(digest, (uint64_t)ppsched_timeline_get_idle(&idle, timeline, device, NULL));
     fold_numbers(digest,
                  (double[]){idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.link, idle.head_of_line},
                  7);
@@ -100,9 +100,9 @@ static void fold_device(uint64_t *digest, const ppsched_timeline *timeline, uint
 static void fold_memory(uint64_t *digest, const ppsched_timeline *timeline, uint32_t device)
 {
     size_t count = 0;
-    ppsched_timeline_memory(timeline, device, NULL, 0, &count);
+    ppsched_timeline_get_memory(NULL, 0, &count, timeline, device, NULL);
     ppsched_memory_point *points = room(count, sizeof *points);
-    fold_integer(digest, (uint64_t)ppsched_timeline_memory(timeline, device, points, count, &count));
+    fold_integer(digest, (uint64_t)ppsched_timeline_get_memory(points, count, &count, timeline, device, NULL));
     for (size_t i = 0; i < count; i++)
         fold_numbers(digest, (double[]){points[i].time, points[i].memory}, 2);
     free(points);
@@ -127,9 +127,9 @@ static void fold_critical_path(uint64_t *digest, const ppsched_timeline *timelin
 {
     size_t count = 0;
     ppsched_error error;
-    ppsched_timeline_critical_path(timeline, NULL, 0, &count, NULL);
+    ppsched_timeline_get_critical_path(NULL, 0, &count, timeline, NULL);
     ppsched_critical_op *path = room(count, sizeof *path);
-    fold_outcome(digest, ppsched_timeline_critical_path(timeline, path, count, &count, &error), &error);
+    fold_outcome(digest, ppsched_timeline_get_critical_path(path, count, &count, timeline, &error), &error);
     for (size_t i = 0; i < count; i++) {
         fold_integer(digest, path[i].device);
         fold_integer(digest, path[i].position);
@@ -148,11 +148,15 @@ static void fold_explanation(uint64_t *digest, const ppsched_timeline *timeline)
     ppsched_sensitivity *sensitivities = room(stages, sizeof *sensitivities);
     ppsched_error error;
     fold_critical_path(digest, timeline);
-    fold_outcome(digest, ppsched_timeline_slack(timeline, slack, devices, slack + devices, stages, &error), &error);
+    ppsched_status slack_status = ppsched_timeline_get_device_slack(slack, devices, NULL, timeline, &error);
+    if (slack_status == PPSCHED_OK)
+        slack_status = ppsched_timeline_get_stage_slack(slack + devices, stages, NULL, timeline, &error);
+    fold_outcome(digest, slack_status, &error);
     fold_numbers(digest, slack, (size_t)devices + stages);
     for (int32_t objective = PPSCHED_OBJECTIVE_SPAN; objective <= PPSCHED_OBJECTIVE_MAKESPAN; objective++)
         for (int32_t kind = 0; kind <= PPSCHED_KIND_W; kind++) {
-            ppsched_status status = ppsched_timeline_sensitivities(timeline, objective, kind, sensitivities, stages, &error);
+            ppsched_status status = ppsched_timeline_get_sensitivities(sensitivities, stages, NULL, timeline, objective, kind,
+                                                                       &error);
             fold_outcome(digest, status, &error);
             for (uint32_t s = 0; s < stages; s++)
                 fold_numbers(digest, (double[]){sensitivities[s].more, sensitivities[s].less}, 2);
@@ -165,9 +169,9 @@ static void fold_buffers(uint64_t *digest, const ppsched_schedule *lowered)
 {
     ppsched_error error;
     size_t count = 0;
-    ppsched_schedule_edges(lowered, NULL, 0, &count, NULL);
+    ppsched_schedule_get_edges(NULL, 0, &count, lowered, NULL);
     ppsched_edge *edges = room(count, sizeof *edges);
-    fold_outcome(digest, ppsched_schedule_edges(lowered, edges, count, &count, &error), &error);
+    fold_outcome(digest, ppsched_schedule_get_edges(edges, count, &count, lowered, &error), &error);
     for (size_t i = 0; i < count; i++) {
         fold_integer(digest, edges[i].from);
         fold_integer(digest, edges[i].to);
@@ -179,7 +183,7 @@ static void fold_buffers(uint64_t *digest, const ppsched_schedule *lowered)
         uint32_t slots = 0;
         ppsched_queue_ops(ppsched_schedule_queue(lowered, d), &count);
         ppsched_op_buffer *buffers = room(count, sizeof *buffers);
-        fold_outcome(digest, ppsched_schedule_buffers(lowered, d, buffers, count, &slots, &error), &error);
+        fold_outcome(digest, ppsched_schedule_get_buffers(buffers, count, NULL, &slots, lowered, d, &error), &error);
         fold_integer(digest, slots);
         for (size_t i = 0; i < count; i++) {
             fold_integer(digest, buffers[i].slot);
@@ -195,7 +199,7 @@ static void fold_proof(uint64_t *digest, const ppsched_schedule *lowered, const 
     ppsched_wait circle[16];
     ppsched_error error;
     size_t count = 0;
-    fold_outcome(digest, ppsched_schedule_prove(lowered, model, circle, 16, &count, &error), &error);
+    fold_outcome(digest, ppsched_schedule_prove(circle, 16, &count, lowered, model, &error), &error);
     fold_integer(digest, count);
     for (size_t i = 0; i < count && i < 16; i++) {
         fold_integer(digest, circle[i].device);
@@ -207,9 +211,9 @@ static void fold_proof(uint64_t *digest, const ppsched_schedule *lowered, const 
 static void add_transfers(struct results *results, const ppsched_schedule *lowered, const ppsched_config *config)
 {
     static const ppsched_channel_model models[] = {
-        {.size = sizeof *models, .order = PPSCHED_CHANNEL_NONE},
-        {.size = sizeof *models, .order = PPSCHED_CHANNEL_PAIR, .rendezvous = 1},
-        {.size = sizeof *models, .order = PPSCHED_CHANNEL_DIRECTION, .batched = 1},
+        {.size = sizeof *models, .order = PPSCHED_CHANNEL_ORDER_NONE},
+        {.size = sizeof *models, .order = PPSCHED_CHANNEL_ORDER_PAIR, .rendezvous = 1},
+        {.size = sizeof *models, .order = PPSCHED_CHANNEL_ORDER_DIRECTION, .batched = 1},
         {.size = sizeof *models, .rendezvous = 1, .batched = 1, .blocking = 1},
     };
     uint64_t *digest = &results->part[PART_TRANSFERS];
@@ -217,7 +221,8 @@ static void add_transfers(struct results *results, const ppsched_schedule *lower
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         ppsched_timeline *timeline = NULL;
         fold_proof(&results->part[PART_LOWERING], lowered, &models[m]);
-        if (fold_outcome(digest, ppsched_evaluate_transfers(&timeline, lowered, config, &models[m], 0, &error), &error))
+        if (fold_outcome(digest, ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &models[m], 0, &error),
+                         &error))
             fold_timeline(digest, digest, timeline);
         ppsched_timeline_destroy(timeline);
     }
@@ -229,11 +234,13 @@ static void fold_export(uint64_t *digest, const ppsched_schedule *schedule, cons
     ppsched_schedule *again = NULL;
     ppsched_error error;
     size_t size = 0;
-    ppsched_status status = ppsched_export_to_buffer(schedule, timeline, format, &options, NULL, 0, &size, &error);
+    ppsched_status status = ppsched_schedule_export_to_buffer(NULL, 0, &size, schedule, timeline, format, &options, &error);
     if (!fold_outcome(digest, status, &error))
         return;
     char *text = room(size, 1);
-    fold_outcome(digest, ppsched_export_to_buffer(schedule, timeline, format, &options, text, size, &size, &error), &error);
+    fold_outcome(digest, ppsched_schedule_export_to_buffer(text, size, &size, schedule, timeline, format, &options, &error),
+                 &error);
+    size--; /* without the NUL */
     fold_text(digest, text, size);
     if ((format == PPSCHED_FORMAT_CSV || format == PPSCHED_FORMAT_JSON) &&
         fold_outcome(digest, ppsched_schedule_import(&again, format, text, size, NULL, &error), &error))
@@ -248,9 +255,10 @@ static void fold_launch(uint64_t *digest, const ppsched_schedule *schedule)
     char line[4096];
     for (int32_t runtime = 1; ppsched_runtime_name(runtime) != NULL; runtime++) {
         size_t size = 0;
-        ppsched_status status = ppsched_schedule_launch(schedule, runtime, NULL, line, sizeof line, &size, &error);
+        ppsched_status status = ppsched_schedule_write_launch_arguments(line, sizeof line, &size, schedule, runtime, NULL,
+                                                                        &error);
         if (fold_outcome(digest, status, &error))
-            fold_text(digest, line, size);
+            fold_text(digest, line, size - 1);
     }
 }
 
@@ -284,8 +292,9 @@ void results_add(struct results *results, const ppsched_config *config, const ch
     ppsched_error error;
     if (fold_outcome(&results->part[PART_SCHEDULE], ppsched_schedule_generate(&schedule, config, strategy, &error), &error)) {
         fold_schedule(&results->part[PART_SCHEDULE], schedule);
-        fold_outcome(&results->part[PART_SCHEDULE], ppsched_check(schedule, NULL, 0, NULL, &error), &error);
-        if (fold_outcome(&results->part[PART_TIMES], ppsched_evaluate(&timeline, schedule, config, 0, &error), &error)) {
+        fold_outcome(&results->part[PART_SCHEDULE], ppsched_schedule_check(NULL, 0, NULL, schedule, &error), &error);
+        if (fold_outcome(&results->part[PART_TIMES], ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error),
+                         &error)) {
             fold_timeline(&results->part[PART_TIMES], &results->part[PART_MEMORY], timeline);
             fold_explanation(&results->part[PART_EXPLAIN], timeline);
             fold_export(&results->part[PART_FORMATS], schedule, timeline, PPSCHED_FORMAT_TEXT + turn % PPSCHED_FORMAT_SAIL);

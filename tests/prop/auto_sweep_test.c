@@ -27,7 +27,7 @@ static ppsched_bound bound_of(const ppsched_config *config, int by_span)
     ppsched_bound bound = {.size = sizeof bound};
     ppsched_error error;
     int32_t objective = by_span ? PPSCHED_OBJECTIVE_SPAN : PPSCHED_OBJECTIVE_MAKESPAN;
-    expect_ok(ppsched_lower_bound(&bound, config, objective, &error), &error);
+    expect_ok(ppsched_config_find_bound(&bound, config, objective, &error), &error);
     return bound;
 }
 
@@ -67,18 +67,18 @@ static void draw_costs(uint64_t *seed, ppsched_config *config)
         held[s] = 1 + (uneven > 1 ? random_below(seed, 3) / 2.0 : 0);
         fixed[s] = random_below(seed, 3) / 2.0;
     }
-    set_list(config, PPSCHED_FORWARD_TIMES, times[0], stages);
-    set_list(config, PPSCHED_BACKWARD_INPUT_TIMES, times[1], stages);
-    set_list(config, PPSCHED_BACKWARD_WEIGHT_TIMES, times[2], stages);
+    set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, times[0], stages);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, times[1], stages);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, times[2], stages);
     if (fused)
-        set_list(config, PPSCHED_BACKWARD_TIMES, times[3], stages);
-    set_number(config, PPSCHED_P2P_TIMES, random_below(seed, 3) / 2.0);
-    set_list(config, PPSCHED_MEM_FORWARD, held, stages);
+        set_list(config, PPSCHED_QUANTITY_BACKWARD_TIMES, times[3], stages);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 3) / 2.0);
+    set_list(config, PPSCHED_QUANTITY_MEM_FORWARD, held, stages);
     if (random_below(seed, 2))
-        set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -0.5);
+        set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -0.5);
     if (random_below(seed, 4) == 0) {
-        set_list(config, PPSCHED_MEM_STATIC, fixed, stages);
-        set_list(config, PPSCHED_MEM_WEIGHTS, held, stages);
+        set_list(config, PPSCHED_QUANTITY_MEM_STATIC, fixed, stages);
+        set_list(config, PPSCHED_QUANTITY_MEM_WEIGHTS, held, stages);
     }
 }
 
@@ -90,9 +90,9 @@ static void draw_limit(uint64_t *seed, ppsched_config *config)
     for (uint32_t d = 0; d < devices; d++)
         limits[d] = least + random_below(seed, 4 * devices) / 2.0;
     if (kind == 1)
-        set_number(config, PPSCHED_MEM_LIMIT, least);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, least);
     else if (kind > 1)
-        set_list(config, PPSCHED_MEM_LIMIT, limits, kind == 2 ? 1 : devices);
+        set_list(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, kind == 2 ? 1 : devices);
 }
 
 /* --- what is promised --- */
@@ -154,7 +154,7 @@ static int expect_no_shorter_strategy(const ppsched_config *config, const ppsche
         ppsched_strategy_info info = {.size = sizeof info};
         ppsched_schedule *other = NULL;
         int fits = 0;
-        assert_int_equal(ppsched_strategy_describe(i, &info), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
         if (!info.flushes || strcmp(info.name, "auto") == 0 ||
             ppsched_schedule_generate(&other, plain, info.name, &error) != PPSCHED_OK)
             continue;

@@ -91,7 +91,7 @@ static void put(const struct plain *p, struct sample *now, uint32_t lane, uint8_
     int row = kind == PPSCHED_KIND_F ? 0 : kind == PPSCHED_KIND_W ? 2 : 1;
     uint32_t m = now->done[row][lane]++;
     now->ops[device][now->count[device]++] = (ppsched_op){
-        .microbatch = m, .stage = (uint16_t)stage, .kind = kind, .flags = leads ? PPSCHED_OP_OVERLAPPED : 0};
+        .microbatch = m, .stage = (uint16_t)stage, .kind = kind, .flags = leads ? PPSCHED_OP_FLAG_OVERLAPPED : 0};
     now->level[device] += p->memory[kind][lane];
     if (row < 2)
         now->end[row][lane][m] = end;
@@ -192,8 +192,8 @@ static double random_time(uint64_t *seed)
 
 static void draw_times(uint64_t *seed, struct plain *p, ppsched_config *config)
 {
-    static const int32_t quantities[] = {0, PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES,
-                                         PPSCHED_BACKWARD_WEIGHT_TIMES};
+    static const int32_t quantities[] = {0, PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
+                                         PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     double list[MOST_LANES * MOST_LANES];
     int apart = (int)random_below(seed, 2), overlapped = random_below(seed, 3) == 0, delayed = (int)random_below(seed, 2);
     for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
@@ -212,12 +212,12 @@ static void draw_times(uint64_t *seed, struct plain *p, ppsched_config *config)
     for (uint32_t i = 0; i < p->stages * p->stages && overlapped; i++)
         list[i] = p->pair[i / p->stages][i % p->stages] = random_time(seed);
     if (overlapped)
-        set_list(config, PPSCHED_OVERLAPPED_TIMES, list, p->stages * p->stages);
+        set_list(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, list, p->stages * p->stages);
     for (uint32_t i = 0; i < p->devices * p->devices; i++) {
         list[i] = delayed ? random_below(seed, 9) / 4.0 : 0;
         p->delay[i / p->devices][i % p->devices] = i / p->devices == i % p->devices ? 0 : list[i];
     }
-    set_list(config, PPSCHED_P2P_TIMES, list, p->devices * p->devices);
+    set_list(config, PPSCHED_QUANTITY_P2P_TIMES, list, p->devices * p->devices);
 }
 
 static void draw_memory(uint64_t *seed, struct plain *p, ppsched_config *config)
@@ -231,10 +231,10 @@ static void draw_memory(uint64_t *seed, struct plain *p, ppsched_config *config)
         fixed[s] = random_below(seed, 2);
         weights[s] = random_below(seed, 2);
     }
-    set_list(config, PPSCHED_MEM_BACKWARD_INPUT, p->memory[PPSCHED_KIND_I], p->stages);
-    set_list(config, PPSCHED_MEM_BACKWARD_WEIGHT, p->memory[PPSCHED_KIND_W], p->stages);
-    set_list(config, PPSCHED_MEM_STATIC, fixed, p->stages);
-    set_list(config, PPSCHED_MEM_WEIGHTS, weights, p->stages);
+    set_list(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, p->memory[PPSCHED_KIND_I], p->stages);
+    set_list(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, p->memory[PPSCHED_KIND_W], p->stages);
+    set_list(config, PPSCHED_QUANTITY_MEM_STATIC, fixed, p->stages);
+    set_list(config, PPSCHED_QUANTITY_MEM_WEIGHTS, weights, p->stages);
     expect_ok(ppsched_config_set_weight_versions(config, versions, &error), &error);
     memset(p->fixed, 0, sizeof p->fixed);
     for (uint32_t l = 0; l < p->lanes; l++) {
@@ -252,7 +252,7 @@ static ppsched_bound bound_of(const ppsched_config *config, int by_span)
     ppsched_bound bound = {.size = sizeof bound};
     ppsched_error error;
     int32_t objective = by_span ? PPSCHED_OBJECTIVE_SPAN : PPSCHED_OBJECTIVE_MAKESPAN;
-    expect_ok(ppsched_lower_bound(&bound, config, objective, &error), &error);
+    expect_ok(ppsched_config_find_bound(&bound, config, objective, &error), &error);
     return bound;
 }
 
@@ -264,7 +264,7 @@ static void draw_limit(uint64_t *seed, struct plain *p, ppsched_config *config)
     for (uint32_t d = 0; d < p->devices; d++)
         p->limit[d] = limited ? least + more - p->fixed[d] : HUGE_VAL;
     if (limited)
-        set_number(config, PPSCHED_MEM_LIMIT, least + more);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, least + more);
 }
 
 /* --- tests --- */
@@ -343,9 +343,9 @@ static void test_second_copy_begins_later(void **state)
     double least = HUGE_VAL;
     (void)state;
     place_copies(&p, config, PPSCHED_PLACEMENT_BIDIRECTIONAL);
-    set_list(config, PPSCHED_FORWARD_TIMES, long_first, 4);
-    set_list(config, PPSCHED_BACKWARD_INPUT_TIMES, long_first, 4);
-    set_list(config, PPSCHED_BACKWARD_WEIGHT_TIMES, nothing, 1);
+    set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, long_first, 4);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, long_first, 4);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, nothing, 1);
     for (uint32_t l = 0; l < p.lanes; l++)
         for (int kind = PPSCHED_KIND_F; kind < PPSCHED_KIND_W; kind++)
             p.duration[kind][l] = long_first[l % 4];
@@ -388,7 +388,8 @@ static void expect_strategy_no_better(const ppsched_config *config, const char *
 /* Random costs, and pairs down to the longer of both ops. */
 static ppsched_config *draw_problem(uint64_t *seed, uint32_t chunks)
 {
-    static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES};
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                         PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     uint32_t devices = 1 + random_below(seed, 6), stages = chunks * devices;
     ppsched_config *config = make_config(devices, stages, 1 + random_below(seed, 20));
     double times[3][12], pairs[144];
@@ -400,8 +401,8 @@ static ppsched_config *draw_problem(uint64_t *seed, uint32_t chunks)
     for (uint32_t i = 0; i < stages * stages; i++)
         pairs[i] = fmax(times[0][i / stages], times[1][i % stages] + times[2][i % stages]);
     if (random_below(seed, 2))
-        set_list(config, PPSCHED_OVERLAPPED_TIMES, pairs, stages * stages);
-    set_number(config, PPSCHED_P2P_TIMES, random_below(seed, 8) / 8.0);
+        set_list(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, pairs, stages * stages);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 8) / 8.0);
     return config;
 }
 
@@ -414,7 +415,7 @@ static void test_strategies_are_never_below(void **state)
         ppsched_config *config = draw_problem(&seed, 1 + trial % 2);
         for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
             ppsched_strategy_info info = {.size = sizeof info};
-            assert_int_equal(ppsched_strategy_describe(i, &info), PPSCHED_OK);
+            assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
             if (info.flushes && (!info.searches || trial % 8 < 2))
                 expect_strategy_no_better(config, info.name, trial, &served);
         }
@@ -429,10 +430,10 @@ static void test_overlapped_pairs(void **state)
     ppsched_config *config = make_config(4, 4, 40);
     int served = 0;
     (void)state;
-    set_number(config, PPSCHED_OVERLAPPED_TIMES, 2);
+    set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 2);
     expect_strategy_no_better(config, "1f1b_overlap", 0, &served);
     expect_strategy_no_better(config, "dualpipe", 0, &served);
-    set_number(config, PPSCHED_OVERLAPPED_TIMES, 0);
+    set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 0);
     expect_strategy_no_better(config, "1f1b_overlap", 0, &served);
     assert_int_equal(served, 6);
     ppsched_config_destroy(config);

@@ -97,7 +97,7 @@ static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_m
     ppsched_wait circle[64];
     ppsched_error error;
     size_t count = 0;
-    ppsched_status status = ppsched_schedule_prove(lowered, model, circle, 64, &count, &error);
+    ppsched_status status = ppsched_schedule_prove(circle, 64, &count, lowered, model, &error);
     bool safe = ends_plainly(lowered, model);
     if ((status == PPSCHED_OK) != safe)
         fail_msg("%s, order %d, rendezvous %u, batched %u, blocking %u: proved %s, but it %s (%s)", what, model->order,
@@ -115,12 +115,12 @@ static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_m
 
 static void check_all_models(const ppsched_schedule *lowered, const char *what, int must_be_safe, int *unsafe)
 {
-    for (int32_t order = PPSCHED_CHANNEL_GROUP; order <= PPSCHED_CHANNEL_NONE; order++)
+    for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_NONE; order++)
         for (uint32_t bits = 0; bits < 8; bits++) {
             ppsched_channel_model model = {
                 .size = sizeof model, .order = order, .rendezvous = bits % 2, .batched = bits / 2 % 2, .blocking = bits / 4};
             check_proof(lowered, &model, what, must_be_safe);
-            *unsafe += ppsched_schedule_prove(lowered, &model, NULL, 0, NULL, NULL) != PPSCHED_OK;
+            *unsafe += ppsched_schedule_prove(NULL, 0, NULL, lowered, &model, NULL) != PPSCHED_OK;
         }
 }
 
@@ -160,7 +160,7 @@ static void check_buffers(const struct plain *plain, uint32_t d)
     static size_t taken_until[MOST_OPS];
     uint32_t slots = 0, flight = 0, most = 0;
     ppsched_error error;
-    expect_ok(ppsched_schedule_buffers(plain->schedule, d, buffers, MOST_OPS, &slots, &error), &error);
+    expect_ok(ppsched_schedule_get_buffers(buffers, MOST_OPS, NULL, &slots, plain->schedule, d, &error), &error);
     memset(taken_until, 0, sizeof taken_until);
     for (size_t i = 0; i < plain->count[d]; i++) {
         const ppsched_op *op = &plain->ops[d][i];
@@ -184,7 +184,7 @@ static void check_edges(const struct plain *plain)
     ppsched_edge edges[MOST_DEVICES * MOST_DEVICES];
     ppsched_error error;
     size_t count = 0, messages = 0, sends = 0;
-    expect_ok(ppsched_schedule_edges(plain->schedule, edges, MOST_DEVICES * MOST_DEVICES, &count, &error), &error);
+    expect_ok(ppsched_schedule_get_edges(edges, MOST_DEVICES * MOST_DEVICES, &count, plain->schedule, &error), &error);
     for (size_t k = 0; k < count; k++) {
         uint32_t flight = 0, most = 0, own = 0;
         for (size_t i = 0; i < plain->count[edges[k].to]; i++) {
@@ -232,8 +232,8 @@ static void test_traffic(void **state)
         for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++)
             check_buffers(&plain, d);
         check_edges(&plain);
-        assert_int_equal(ppsched_schedule_buffers(lowered, 0, none, 1, &slots, NULL), PPSCHED_ERROR_BUFFER);
-        assert_int_equal(ppsched_schedule_buffers(lowered, 99, none, 1, &slots, NULL), PPSCHED_ERROR_RANGE);
+        assert_int_equal(ppsched_schedule_get_buffers(none, 1, NULL, &slots, lowered, 0, NULL), PPSCHED_ERROR_BUFFER);
+        assert_int_equal(ppsched_schedule_get_buffers(none, 1, NULL, &slots, lowered, 99, NULL), PPSCHED_ERROR_RANGE);
         ppsched_schedule_release(lowered);
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
@@ -314,7 +314,7 @@ static void test_circle_in_words(void **state)
         }
     expect_ok(ppsched_builder_finish(&schedule, builder, NULL), NULL);
     ppsched_builder_destroy(builder);
-    assert_int_equal(ppsched_schedule_prove(schedule, &model, circle, 4, &count, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(ppsched_schedule_prove(circle, 4, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_int_equal(count, 2);
     assert_string_equal(error.message, "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0");
     assert_int_equal(circle[0].device, 0);
@@ -322,7 +322,7 @@ static void test_circle_in_words(void **state)
     assert_int_equal(circle[1].device, 1);
     assert_int_equal(circle[1].position, 3);
     model.rendezvous = 0;
-    expect_ok(ppsched_schedule_prove(schedule, &model, circle, 4, &count, &error), &error);
+    expect_ok(ppsched_schedule_prove(circle, 4, &count, schedule, &model, &error), &error);
     assert_int_equal(count, 0);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
@@ -339,13 +339,13 @@ static void test_by_time_needs_times(void **state)
         ppsched_error error;
         expect_ok(ppsched_config_set_iterations(config, iterations, NULL), NULL);
         ppsched_schedule *schedule = make_schedule(config, "gpipe");
-        set_number(config, PPSCHED_FORWARD_TIMES, 0);
+        set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0);
         assert_int_equal(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), PPSCHED_ERROR_REFUSED);
         assert_non_null(strstr(error.message, "stage 0's F takes none"));
         assert_null(lowered);
-        set_number(config, PPSCHED_FORWARD_TIMES, 1e-3);
+        set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1e-3);
         lowered = lower(schedule, config, PPSCHED_LOWERING_BY_TIME, 0);
-        expect_ok(ppsched_check(lowered, NULL, 0, NULL, &error), &error);
+        expect_ok(ppsched_schedule_check(NULL, 0, NULL, lowered, &error), &error);
         ppsched_schedule_release(lowered);
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);

@@ -73,7 +73,7 @@ static void test_every_number_of_microbatches(void **state)
             for (long m = 1; m <= 4 * d; m++) {
                 ppsched_config *config = make_config(d, 2 * d, m);
                 double span = span_of(config, third);
-                set_number(config, PPSCHED_MEM_LIMIT, (double)bound_of(third, d));
+                set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, (double)bound_of(third, d));
                 ppsched_schedule *searched = make_schedule(config, "v_search");
                 ppsched_timeline *timeline = make_timeline(searched, config);
                 if (span > metrics_of(timeline).span)
@@ -87,7 +87,8 @@ static void test_every_number_of_microbatches(void **state)
 /* Times of 2D stages, up to `spread` times as long on one as on another. */
 static void draw_times(uint64_t *seed, ppsched_config *config, double spread)
 {
-    static const int32_t kinds[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES};
+    static const int32_t kinds[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     double scale[32], times[32];
     uint32_t stages = ppsched_config_stages(config);
     for (uint32_t s = 0; s < stages; s++)
@@ -97,7 +98,7 @@ static void draw_times(uint64_t *seed, ppsched_config *config, double spread)
             times[s] = scale[s] * (0.5 + random_below(seed, 100) / 100.0);
         expect_ok(ppsched_config_set_values(config, kinds[k], times, stages, NULL), NULL);
     }
-    set_number(config, PPSCHED_P2P_TIMES, random_below(seed, 3) == 0 ? random_below(seed, 10) / 10.0 : 0);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 3) == 0 ? random_below(seed, 10) / 10.0 : 0);
 }
 
 /* At no draw more than a tenth longer than what v_search finds in far more time, and shorter on average. */
@@ -113,7 +114,7 @@ static void test_uneven_costs(void **state)
         ppsched_config *config = make_config(d, 2 * d, m);
         draw_times(&seed, config, trial % 3 == 0 ? 1 : 5);
         double span = span_of(config, third);
-        set_number(config, PPSCHED_MEM_LIMIT, (double)bound_of(third, d));
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, (double)bound_of(third, d));
         ppsched_schedule *searched = make_schedule(config, "v_search");
         ppsched_timeline *timeline = make_timeline(searched, config);
         double share = span / metrics_of(timeline).span;
@@ -148,11 +149,12 @@ static void test_memory_limits(void **state)
             double needed = -(input[s] + weight[s] + input[2 * d - 1 - s] + weight[2 * d - 1 - s]);
             lowest = needed > lowest ? needed : lowest;
         }
-        expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_BACKWARD_INPUT, input, 2 * (size_t)d, &error), &error);
-        expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_BACKWARD_WEIGHT, weight, 2 * (size_t)d, &error), &error);
-        set_number(config, PPSCHED_MEM_LIMIT, lowest * (1 + random_below(&seed, 4) / 2.0));
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, input, 2 * (size_t)d, &error), &error);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, weight, 2 * (size_t)d, &error),
+                  &error);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, lowest * (1 + random_below(&seed, 4) / 2.0));
         span_of(config, trial % 2);
-        set_number(config, PPSCHED_MEM_LIMIT, lowest / 2);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, lowest / 2);
         if (lowest > 0) {
             assert_int_equal(ppsched_schedule_generate(&schedule, config, names[trial % 2], &error), PPSCHED_ERROR_REFUSED);
             assert_non_null(strstr(error.message, "the least limit that works is"));

@@ -24,8 +24,8 @@ static struct seen {
     long problems, ties, negatives, inputs, flushes, devices, pairs;
 } seen;
 
-static const int32_t QUANTITY[] = {0, PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES,
-                                   PPSCHED_BACKWARD_WEIGHT_TIMES};
+static const int32_t QUANTITY[] = {0, PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
+                                   PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
 
 static double random_time(uint64_t *seed, const struct problem *p)
 {
@@ -56,14 +56,14 @@ static void random_costs(uint64_t *seed, struct problem *p)
     for (uint32_t i = 0; i < stages * stages; i++)
         list[i] = random_time(seed, p);
     if (random_below(seed, 3) == 0)
-        set_list(p->config, PPSCHED_OVERLAPPED_TIMES, list, stages * stages);
+        set_list(p->config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, list, stages * stages);
     for (uint32_t a = 0; a < devices; a++)
         for (uint32_t b = 0; b < devices; b++)
             p->latency[a][b] = list[a * devices + b] = alike ? 0 : random_time(seed, p) * far;
-    set_list(p->config, PPSCHED_P2P_TIMES, list, devices * devices);
+    set_list(p->config, PPSCHED_QUANTITY_P2P_TIMES, list, devices * devices);
     double bandwidth = random_below(seed, 2) ? 4 : HUGE_VAL, bytes = random_below(seed, 4);
-    set_number(p->config, PPSCHED_P2P_BANDWIDTH, bandwidth);
-    set_number(p->config, PPSCHED_ACTIVATION_BYTES, bytes);
+    set_number(p->config, PPSCHED_QUANTITY_P2P_BANDWIDTH, bandwidth);
+    set_number(p->config, PPSCHED_QUANTITY_ACTIVATION_BYTES, bytes);
     p->occupancy = bytes / bandwidth;
 }
 
@@ -87,7 +87,7 @@ static void draw(uint64_t *seed, struct problem *p, const char *strategy)
     memset(p, 0, sizeof *p);
     uint32_t number = 0;
     do
-        assert_int_equal(ppsched_strategy_describe(number++, &info), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_get_info(&info, number++, NULL), PPSCHED_OK);
     while (strcmp(info.name, strategy) != 0);
     uint32_t devices = 1 + random_below(seed, info.searches ? 3 : MOST_DEVICES);
     uint32_t chunks = info.chunks != 0 ? info.chunks : 1 + random_below(seed, info.searches ? 2 : 3);
@@ -115,7 +115,7 @@ static int is_backward(const ppsched_op *op)
 
 static int is_pair(const ppsched_op *unit)
 {
-    return (unit->flags & PPSCHED_OP_OVERLAPPED) != 0;
+    return (unit->flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
 }
 
 /* Appends ops at random where their inputs are there, iteration by iteration if they flush; in each eight chances
@@ -136,7 +136,7 @@ static void random_order(uint64_t *seed, struct draft *draft, uint32_t stages, u
         ppsched_op *op = &draft->ops[map[s]][draft->count[map[s]]++];
         *op = (ppsched_op){.microbatch = m, .stage = (uint16_t)s, .kind = kind};
         if (draft->count[map[s]] > 1 && op[-1].kind == PPSCHED_KIND_F && is_backward(op) && random_below(seed, 8) < pairs)
-            op[-1].flags = PPSCHED_OP_OVERLAPPED;
+            op[-1].flags = PPSCHED_OP_FLAG_OVERLAPPED;
         done[s][m] = full ? 3 : now + 1;
         left -= done[s][m] == 3;
     }
@@ -173,7 +173,7 @@ static void draw_own(uint64_t *seed, struct problem *p)
     for (uint32_t i = 0; i < (flushes ? iterations : 1); i++)
         random_order(seed, &draft, stages, i * microbatches, (flushes ? i + 1 : iterations) * microbatches, map, pairs);
     build(p, &draft, flushes);
-    if (ppsched_check(p->schedule, NULL, 0, NULL, &error) != PPSCHED_OK) {
+    if (ppsched_schedule_check(NULL, 0, NULL, p->schedule, &error) != PPSCHED_OK) {
         ppsched_schedule_release(p->schedule);
         p->schedule = NULL;
     } else if (random_below(seed, 4) == 0) {
@@ -202,7 +202,8 @@ static ppsched_metrics changed(const struct problem *p, uint32_t stage, int kind
             list[stage] = fmax(0, list[stage] + change);
         set_list(p->config, QUANTITY[k], list, stages);
     }
-    expect_ok(ppsched_evaluate(&timeline, p->schedule, p->config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), &error);
+    expect_ok(ppsched_schedule_evaluate(&timeline, p->schedule, p->config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error),
+              &error);
     ppsched_metrics metrics = metrics_of(timeline);
     ppsched_timeline_destroy(timeline);
     return metrics;
@@ -221,8 +222,10 @@ static void compare_sensitivities(const struct problem *p, const ppsched_timelin
     ppsched_sensitivity of_span[MOST_STAGES], of_makespan[MOST_STAGES];
     ppsched_metrics now = metrics_of(timeline);
     ppsched_error error;
-    expect_ok(ppsched_timeline_sensitivities(timeline, PPSCHED_OBJECTIVE_SPAN, kind, of_span, stages, &error), &error);
-    expect_ok(ppsched_timeline_sensitivities(timeline, PPSCHED_OBJECTIVE_MAKESPAN, kind, of_makespan, stages, &error), &error);
+    expect_ok(ppsched_timeline_get_sensitivities(of_span, stages, NULL, timeline, PPSCHED_OBJECTIVE_SPAN, kind, &error),
+              &error);
+    expect_ok(ppsched_timeline_get_sensitivities(of_makespan, stages, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, kind, &error),
+              &error);
     for (uint32_t s = 0; s < stages; s++) {
         ppsched_metrics longer = changed(p, s, kind, p->step), shorter = changed(p, s, kind, -p->step);
         compare(p, of_makespan[s].more, longer.makespan - now.makespan, s, kind, "makespan's more");
@@ -318,9 +321,9 @@ static void check_path(const struct problem *p, const ppsched_timeline *timeline
     static ppsched_critical_op path[MOST_STEPS], again[MOST_STEPS];
     size_t count = 0, counted = 0;
     ppsched_error error;
-    expect_ok(ppsched_timeline_critical_path(timeline, path, MOST_STEPS, &count, &error), &error);
-    expect_ok(ppsched_timeline_critical_path(timeline, NULL, 0, &counted, &error), &error);
-    expect_ok(ppsched_timeline_critical_path(timeline, again, count, NULL, &error), &error);
+    expect_ok(ppsched_timeline_get_critical_path(path, MOST_STEPS, &count, timeline, &error), &error);
+    expect_ok(ppsched_timeline_get_critical_path(NULL, 0, &counted, timeline, &error), &error);
+    expect_ok(ppsched_timeline_get_critical_path(again, count, NULL, timeline, &error), &error);
     assert_int_equal(count, counted);
     assert_memory_equal(path, again, count * sizeof path[0]);
     assert_true(path[0].start == 0 && path[0].reason == PPSCHED_REASON_BEGIN && previous_of(timeline, &path[0]) < 0);
@@ -344,7 +347,8 @@ static void check_slack(const struct problem *p, const ppsched_timeline *timelin
 {
     double by_device[MOST_DEVICES], by_stage[MOST_STAGES], stages[MOST_STAGES];
     ppsched_error error;
-    expect_ok(ppsched_timeline_slack(timeline, by_device, MOST_DEVICES, by_stage, MOST_STAGES, &error), &error);
+    expect_ok(ppsched_timeline_get_device_slack(by_device, MOST_DEVICES, NULL, timeline, &error), &error);
+    expect_ok(ppsched_timeline_get_stage_slack(by_stage, MOST_STAGES, NULL, timeline, &error), &error);
     for (uint32_t s = 0; s < ppsched_schedule_stages(p->schedule); s++)
         stages[s] = HUGE_VAL;
     for (uint32_t d = 0; d < ppsched_schedule_devices(p->schedule); d++) {
@@ -391,7 +395,7 @@ static void test_all_strategies(void **state)
     uint64_t seed = 11;
     (void)state;
     for (uint32_t number = 0; number < ppsched_strategy_count(); number++) {
-        assert_int_equal(ppsched_strategy_describe(number, &info), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_get_info(&info, number, NULL), PPSCHED_OK);
         long wanted = seen.problems + (info.searches ? 40 : 200);
         while (seen.problems < wanted) {
             struct problem p;

@@ -22,7 +22,8 @@ static void set_list(ppsched_config *config, int32_t quantity, const double *val
  * limits from one stage pass on; else from D. */
 static ppsched_config *random_problem(uint64_t *seed, int tight)
 {
-    static const int32_t kinds[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES};
+    static const int32_t kinds[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     uint32_t devices = 2 + random_below(seed, 15);
     ppsched_config *config = make_config(devices, devices, 1 + random_below(seed, 3 * devices));
     double scale[16], values[16], memory[16], spread = random_below(seed, 2) ? 5 : 1;
@@ -39,12 +40,12 @@ static ppsched_config *random_problem(uint64_t *seed, int tight)
         memory[s] = random_below(seed, 2) ? 1 : draw(seed, 0.5, 1.5);
         values[s] = -memory[s] * draw(seed, 0, 1);
     }
-    set_list(config, PPSCHED_MEM_FORWARD, memory);
-    set_list(config, PPSCHED_MEM_BACKWARD_INPUT, values);
+    set_list(config, PPSCHED_QUANTITY_MEM_FORWARD, memory);
+    set_list(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, values);
     for (uint32_t s = 0; s < devices; s++)
         values[s] = memory[s] * limit * (random_below(seed, 2) ? 1 : draw(seed, 1, 1.4));
-    set_list(config, PPSCHED_MEM_LIMIT, values);
-    set_number(config, PPSCHED_P2P_TIMES, random_below(seed, 2) ? draw(seed, 0, 1) : 0);
+    set_list(config, PPSCHED_QUANTITY_MEM_LIMIT, values);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 2) ? draw(seed, 0, 1) : 0);
     return config;
 }
 

@@ -22,8 +22,8 @@ static void set_list(ppsched_config *config, int32_t quantity, const double *val
 /* Draws all numbers of a problem, for the library and for brute force. */
 static void random_costs(uint64_t *state, ppsched_config *config, struct brute_costs *costs)
 {
-    static const int32_t kinds[] = {0, PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES,
-                                    PPSCHED_BACKWARD_WEIGHT_TIMES};
+    static const int32_t kinds[] = {0, PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
+                                    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
     double list[BRUTE_STAGES * BRUTE_STAGES];
     int whole = (int)random_below(state, 2), overlapped = (int)random_below(state, 2);
@@ -36,19 +36,19 @@ static void random_costs(uint64_t *state, ppsched_config *config, struct brute_c
         for (uint32_t t = 0; t < stages; t++)
             list[s * stages + t] = costs->overlapped[s][t] = overlapped ? random_time(state, whole) : -1;
     if (overlapped)
-        set_list(config, PPSCHED_OVERLAPPED_TIMES, list, stages * stages);
+        set_list(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, list, stages * stages);
     for (uint32_t a = 0; a < devices; a++)
         for (uint32_t b = 0; b < devices; b++)
             list[a * devices + b] = costs->delay[a][b] = random_time(state, whole);
-    set_list(config, PPSCHED_P2P_TIMES, list, devices * devices);
+    set_list(config, PPSCHED_QUANTITY_P2P_TIMES, list, devices * devices);
     for (uint32_t s = 0; s < stages; s++) {
         costs->memory[PPSCHED_KIND_I][s] = -(double)random_below(state, 5);
         costs->memory[PPSCHED_KIND_W][s] = -(double)random_below(state, 5);
         costs->memory[PPSCHED_KIND_B][s] = costs->memory[PPSCHED_KIND_I][s] + costs->memory[PPSCHED_KIND_W][s];
         costs->memory[PPSCHED_KIND_F][s] = -costs->memory[PPSCHED_KIND_B][s];
     }
-    set_list(config, PPSCHED_MEM_BACKWARD_INPUT, costs->memory[PPSCHED_KIND_I], stages);
-    set_list(config, PPSCHED_MEM_BACKWARD_WEIGHT, costs->memory[PPSCHED_KIND_W], stages);
+    set_list(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, costs->memory[PPSCHED_KIND_I], stages);
+    set_list(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, costs->memory[PPSCHED_KIND_W], stages);
 }
 
 /* A random problem that some strategy serves, and its schedule; NULL where the strategy refuses the draw. */
@@ -58,7 +58,7 @@ static ppsched_schedule *random_schedule(uint64_t *state, ppsched_config **confi
     ppsched_schedule *schedule = NULL;
     ppsched_error error;
     do /* searches are too slow for so many trials */
-        assert_int_equal(ppsched_strategy_describe(random_below(state, ppsched_strategy_count()), &info), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_get_info(&info, random_below(state, ppsched_strategy_count()), NULL), PPSCHED_OK);
     while (info.searches);
     uint32_t devices = 1 + random_below(state, 5), chunks = info.chunks != 0 ? info.chunks : 1 + random_below(state, 3);
     *config = make_config(devices, devices * chunks, 1 + random_below(state, 7));
@@ -209,10 +209,10 @@ static void overlap_some(uint64_t *state, struct draft *draft)
     for (uint32_t d = 0; d < draft->devices; d++)
         for (size_t i = 1; i < draft->count[d]; i++) {
             ppsched_op *a = &draft->ops[d][i - 1], *b = &draft->ops[d][i];
-            int free = i < 2 || (draft->ops[d][i - 2].flags & PPSCHED_OP_OVERLAPPED) == 0;
+            int free = i < 2 || (draft->ops[d][i - 2].flags & PPSCHED_OP_FLAG_OVERLAPPED) == 0;
             int backward = b->kind == PPSCHED_KIND_B || b->kind == PPSCHED_KIND_I;
             if (free && a->kind == PPSCHED_KIND_F && backward && random_below(state, 2))
-                a->flags = PPSCHED_OP_OVERLAPPED;
+                a->flags = PPSCHED_OP_FLAG_OVERLAPPED;
         }
 }
 
@@ -267,8 +267,8 @@ static int agree(const ppsched_schedule *schedule, const ppsched_config *config,
     ppsched_error error;
     brute_load(&brute, schedule);
     int valid = brute_complete(&brute, schedule) && brute_run(&brute, schedule, costs);
-    ppsched_status checked = ppsched_check(schedule, NULL, 0, &findings, &error);
-    ppsched_status evaluated = ppsched_evaluate(&timeline, schedule, config, 0, &error);
+    ppsched_status checked = ppsched_schedule_check(NULL, 0, &findings, schedule, &error);
+    ppsched_status evaluated = ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error);
     assert_int_equal(checked, valid ? PPSCHED_OK : PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_int_equal(evaluated, checked);
     assert_int_equal(findings == 0, valid);

@@ -31,8 +31,8 @@ static int serves(const char *strategy, const struct size *size, ppsched_error *
     ppsched_timeline *timeline = NULL;
     ppsched_status status = ppsched_schedule_generate(&schedule, config, strategy, error);
     if (status == PPSCHED_OK) {
-        expect_ok(ppsched_check(schedule, NULL, 0, NULL, error), error);
-        expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, error), error);
+        expect_ok(ppsched_schedule_check(NULL, 0, NULL, schedule, error), error);
+        expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error), error);
     } else {
         assert_int_equal(status, PPSCHED_ERROR_REFUSED);
         assert_null(schedule);
@@ -168,7 +168,7 @@ static void test_every_size(void **state)
     (void)state;
     for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
         ppsched_strategy_info info = {.size = sizeof info};
-        assert_int_equal(ppsched_strategy_describe(i, &info), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
         struct tally swept = info.searches ? sweep_search(&info) : sweep(&info);
         struct tally sampled = info.searches ? swept : sample(&info, &seed);
         printf("# %-26s swept: %6ld served, %6ld refused; sampled to D = 256: %2ld served, %2ld refused\n", info.name,
@@ -194,11 +194,11 @@ static struct result run(const char *strategy, long devices, long chunks, long m
     struct result result;
     struct size size = {devices, devices * chunks, microbatches, 0};
     ppsched_config *config = config_of(&size);
-    set_number(config, PPSCHED_FORWARD_TIMES, unit.f);
-    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, unit.i);
-    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, unit.w);
-    set_number(config, PPSCHED_MEM_FORWARD, 3);
-    set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -2);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, unit.f);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, unit.i);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, unit.w);
+    set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 3);
+    set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -2);
     ppsched_schedule *schedule = make_schedule(config, strategy);
     ppsched_timeline *timeline = make_timeline(schedule, config);
     result.whole = metrics_of(timeline);

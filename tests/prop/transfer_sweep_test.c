@@ -51,13 +51,14 @@ static bool step_send(struct plain_run *run, uint32_t d, size_t i)
     if (!has_turn(&run->at, d, i) || !overtakes_none(run, d, i, to) ||
         (run->at.model->rendezvous && !has_turn(&run->at, to, find(&run->at, to, &receive))))
         return false;
-    double own = value(run->config, PPSCHED_ACTIVATION_BYTES, op->kind == PPSCHED_KIND_SEND_F ? op->stage : op->stage - 1u, 0);
-    double bytes = op->kind == PPSCHED_KIND_SEND_F ? own : value(run->config, PPSCHED_GRADIENT_BYTES, op->stage, own);
+    double own = value(run->config, PPSCHED_QUANTITY_ACTIVATION_BYTES,
+                       op->kind == PPSCHED_KIND_SEND_F ? op->stage : op->stage - 1u, 0);
+    double bytes = op->kind == PPSCHED_KIND_SEND_F ? own : value(run->config, PPSCHED_QUANTITY_GRADIENT_BYTES, op->stage, own);
     run->started[d][i] = true;
     run->start[d][i] = fmax(run->now, run->link_free[d][to]);
-    run->end[d][i] = run->start[d][i] + bytes / value(run->config, PPSCHED_P2P_BANDWIDTH, d * devices + to, HUGE_VAL);
+    run->end[d][i] = run->start[d][i] + bytes / value(run->config, PPSCHED_QUANTITY_P2P_BANDWIDTH, d * devices + to, HUGE_VAL);
     run->link_free[d][to] = run->end[d][i];
-    run->there[d][i] = run->end[d][i] + value(run->config, PPSCHED_P2P_TIMES, d * devices + to, 0);
+    run->there[d][i] = run->end[d][i] + value(run->config, PPSCHED_QUANTITY_P2P_TIMES, d * devices + to, 0);
     return true;
 }
 
@@ -94,9 +95,9 @@ static bool is_blocked(const struct plain_run *run, uint32_t d)
 
 static double duration_of(const struct plain_run *run, const ppsched_op *op)
 {
-    double i = value(run->config, PPSCHED_BACKWARD_INPUT_TIMES, op->stage, 0);
-    double w = value(run->config, PPSCHED_BACKWARD_WEIGHT_TIMES, op->stage, 0);
-    return op->kind == PPSCHED_KIND_F   ? value(run->config, PPSCHED_FORWARD_TIMES, op->stage, 1)
+    double i = value(run->config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, op->stage, 0);
+    double w = value(run->config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, op->stage, 0);
+    return op->kind == PPSCHED_KIND_F   ? value(run->config, PPSCHED_QUANTITY_FORWARD_TIMES, op->stage, 1)
            : op->kind == PPSCHED_KIND_B ? i + w
            : op->kind == PPSCHED_KIND_I ? i
                                         : w;
@@ -109,7 +110,7 @@ static bool step_device(struct plain_run *run, uint32_t d)
     if (position == at->count[d] || run->free_at[d] > run->now || is_blocked(run, d))
         return false;
     const ppsched_op *op = &at->ops[d][position];
-    size_t length = (op->flags & PPSCHED_OP_OVERLAPPED) != 0 ? 2 : 1;
+    size_t length = (op->flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0 ? 2 : 1;
     double duration = 0;
     if (is_comm(op)) {
         at->position[d]++;
@@ -183,16 +184,17 @@ static bool run_plainly(struct plain_run *run, const ppsched_schedule *schedule,
 /* Times without small common multiples, so that hardly two things happen at once. */
 static void set_odd_times(ppsched_config *config, uint64_t *seed)
 {
-    static const int32_t per_stage[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES,
-                                        PPSCHED_ACTIVATION_BYTES, PPSCHED_GRADIENT_BYTES};
-    static const int32_t per_pair[] = {PPSCHED_P2P_TIMES, PPSCHED_P2P_BANDWIDTH};
+    static const int32_t per_stage[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                        PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_QUANTITY_ACTIVATION_BYTES,
+                                        PPSCHED_QUANTITY_GRADIENT_BYTES};
+    static const int32_t per_pair[] = {PPSCHED_QUANTITY_P2P_TIMES, PPSCHED_QUANTITY_P2P_BANDWIDTH};
     double values[MOST_DEVICES * MOST_DEVICES];
     size_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_BACKWARD_TIMES, NULL, 0, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_TIMES, NULL, 0, NULL), NULL);
     for (size_t k = 0; k < sizeof per_stage / sizeof per_stage[0]; k++) {
         for (size_t s = 0; s < stages; s++)
             values[s] = 1 + random_below(seed, 1000000) / 999983.0;
-        if (per_stage[k] != PPSCHED_GRADIENT_BYTES || random_below(seed, 2) == 0)
+        if (per_stage[k] != PPSCHED_QUANTITY_GRADIENT_BYTES || random_below(seed, 2) == 0)
             expect_ok(ppsched_config_set_values(config, per_stage[k], values, stages, NULL), NULL);
     }
     for (size_t k = 0; k < sizeof per_pair / sizeof per_pair[0]; k++) {
@@ -209,7 +211,7 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
     for (uint32_t d = 0; d < ppsched_schedule_devices(ppsched_timeline_schedule(timeline)); d++) {
         ppsched_idle idle = {.size = sizeof idle};
         double whole = device_metrics_of(timeline, d).idle, makespan = metrics_of(timeline).makespan;
-        assert_int_equal(ppsched_timeline_idle(timeline, d, &idle), PPSCHED_OK);
+        assert_int_equal(ppsched_timeline_get_idle(&idle, timeline, d, NULL), PPSCHED_OK);
         const double parts[] = {idle.fill,     idle.drain, idle.neighbour,   idle.imbalance,
                                 idle.transfer, idle.link,  idle.head_of_line};
         double sum = 0;
@@ -251,14 +253,14 @@ static void test_asynchronous_without_bandwidth_is_the_plain_evaluation(void **s
         ppsched_timeline *timed = NULL;
         if (trial % 3 == 0) {
             set_odd_times(config, &seed);
-            expect_ok(ppsched_config_set_values(config, PPSCHED_P2P_BANDWIDTH, NULL, 0, NULL), NULL);
+            expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, NULL, 0, NULL), NULL);
         }
         expect_ok(ppsched_config_set_iterations(config, 1 + trial % 2, NULL), NULL);
         ppsched_schedule *schedule = make_schedule(config, strategy);
         int32_t lowering = 1 + (int32_t)random_below(&seed, 3);
         ppsched_schedule *lowered = lower(schedule, config, lowering, lowering == PPSCHED_LOWERING_PYTORCH && trial % 4 == 0);
         ppsched_timeline *plain = make_timeline(lowered, config);
-        expect_ok(ppsched_evaluate_transfers(&timed, lowered, config, NULL, 0, &error), &error);
+        expect_ok(ppsched_schedule_evaluate_transfers(&timed, lowered, config, NULL, 0, &error), &error);
         for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++) {
             size_t count = 0;
             const ppsched_span *a = ppsched_timeline_spans(plain, d, &count), *b = ppsched_timeline_spans(timed, d, &count);
@@ -268,8 +270,8 @@ static void test_asynchronous_without_bandwidth_is_the_plain_evaluation(void **s
                 if (!is_comm(&ops[i]) && memcmp(&a[i], &b[i], sizeof *a) != 0)
                     fail_msg("%s, trial %d: device %u, op %zu: %.17g, but %.17g", strategy, trial, d, i, a[i].start,
                              b[i].start);
-            assert_int_equal(ppsched_timeline_idle(plain, d, &ours), PPSCHED_OK);
-            assert_int_equal(ppsched_timeline_idle(timed, d, &theirs), PPSCHED_OK);
+            assert_int_equal(ppsched_timeline_get_idle(&ours, plain, d, NULL), PPSCHED_OK);
+            assert_int_equal(ppsched_timeline_get_idle(&theirs, timed, d, NULL), PPSCHED_OK);
             assert_memory_equal(&ours, &theirs, sizeof ours);
         }
         ppsched_metrics ours = metrics_of(plain), theirs = metrics_of(timed);
@@ -290,8 +292,8 @@ static void check_model(const ppsched_schedule *lowered, const ppsched_config *c
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
     bool ends = run_plainly(&run, lowered, config, model);
-    ppsched_status status = ppsched_evaluate_transfers(&timeline, lowered, config, model, 0, &error);
-    assert_int_equal(ppsched_schedule_prove(lowered, model, NULL, 0, NULL, NULL), status);
+    ppsched_status status = ppsched_schedule_evaluate_transfers(&timeline, lowered, config, model, 0, &error);
+    assert_int_equal(ppsched_schedule_prove(NULL, 0, NULL, lowered, model, NULL), status);
     assert_int_equal(status, ends ? PPSCHED_OK : PPSCHED_ERROR_INVALID_SCHEDULE);
     *hung += !ends;
     if (!ends) {
@@ -320,8 +322,8 @@ static void test_every_model_equals_a_plain_run(void **state)
         ppsched_schedule *schedule = make_schedule(config, strategy);
         expect_ok(ppsched_config_set_placement(config, ppsched_schedule_placement(schedule), NULL, 0, NULL), NULL);
         ppsched_schedule *lowered = lower(schedule, config, 1 + (int32_t)random_below(&seed, 3), 0);
-        ppsched_schedule *other = trial % 2 == 0 ? shuffled(lowered, config, &seed) : ppsched_schedule_retain(lowered);
-        for (int32_t order = PPSCHED_CHANNEL_GROUP; order <= PPSCHED_CHANNEL_NONE; order++)
+        const ppsched_schedule *other = trial % 2 == 0 ? shuffled(lowered, config, &seed) : ppsched_schedule_retain(lowered);
+        for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_NONE; order++)
             for (uint32_t bits = 0; bits < 8; bits++, runs++) {
                 ppsched_channel_model model = {.size = sizeof model,
                                                .order = order,

@@ -14,7 +14,8 @@ enum { MOST_DEVICES = 12 };
 /* A random problem; `least`: the memory that one microbatch needs on each device. */
 static ppsched_config *random_problem(uint64_t *state, double least[MOST_DEVICES])
 {
-    static const int32_t times[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES};
+    static const int32_t times[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     uint32_t devices = 1 + random_below(state, MOST_DEVICES), stages = 2 * devices;
     double list[2 * MOST_DEVICES], memory[2 * MOST_DEVICES], delays[MOST_DEVICES * MOST_DEVICES];
     int uneven = (int)random_below(state, 3), uneven_memory = (int)random_below(state, 2), delay = (int)random_below(state, 3);
@@ -26,13 +27,13 @@ static ppsched_config *random_problem(uint64_t *state, double least[MOST_DEVICES
     }
     for (uint32_t i = 0; i < devices * devices; i++)
         delays[i] = delay * random_below(state, 8) / 8.0;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_P2P_TIMES, delays, devices * devices, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, delays, devices * devices, NULL), NULL);
     for (uint32_t s = 0; s < stages; s++) {
         memory[s] = uneven_memory ? 4 + random_below(state, 9) : 4;
         list[s] = -(double)random_below(state, (uint32_t)memory[s] + 1); /* of I */
     }
-    expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_FORWARD, memory, stages, NULL), NULL);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_BACKWARD_INPUT, list, stages, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD, memory, stages, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, list, stages, NULL), NULL);
     for (uint32_t d = 0; d < devices; d++)
         least[d] = memory[d] + memory[stages - 1 - d];
     return config;
@@ -40,7 +41,8 @@ static ppsched_config *random_problem(uint64_t *state, double least[MOST_DEVICES
 
 static void set_limits(ppsched_config *config, const double *limits)
 {
-    expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, limits, ppsched_config_devices(config), NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, ppsched_config_devices(config), NULL),
+              NULL);
 }
 
 static double span_of(const ppsched_config *config, const char *strategy, int *fits)
@@ -132,7 +134,7 @@ static void test_unit_costs_under_limits(void **state)
     for (int k = 0; k < (int)(sizeof idle / sizeof idle[0]); k++) {
         int fits = 0;
         ppsched_config *config = make_config(8, 16, 32);
-        set_number(config, PPSCHED_MEM_LIMIT, 2 + k);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2 + k);
         double span = span_of(config, "zbv_auto", &fits);
         assert_true(fits);
         if (span > 192 + idle[k])

@@ -11,7 +11,7 @@ void brute_load(struct brute *brute, const ppsched_schedule *schedule)
         size_t count = 0;
         const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), &count);
         for (size_t i = 0; i < count; i++) {
-            int paired = i > 0 && (ops[i - 1].flags & PPSCHED_OP_OVERLAPPED) != 0;
+            int paired = i > 0 && (ops[i - 1].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
             struct brute_op *b = &brute->ops[brute->count];
             b->op = ops[i];
             b->device = d;

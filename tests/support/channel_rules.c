@@ -66,11 +66,11 @@ size_t find(const struct plain *plain, uint32_t device, const ppsched_op *op)
 
 bool same_queue(const struct plain *plain, const ppsched_op *a, const ppsched_op *b)
 {
-    if (plain->model->order == PPSCHED_CHANNEL_GROUP || plain->model->blocking)
+    if (plain->model->order == PPSCHED_CHANNEL_ORDER_GROUP || plain->model->blocking)
         return true;
-    if (plain->model->order == PPSCHED_CHANNEL_NONE)
+    if (plain->model->order == PPSCHED_CHANNEL_ORDER_NONE)
         return is_same(a, b);
-    if (plain->model->order == PPSCHED_CHANNEL_DIRECTION)
+    if (plain->model->order == PPSCHED_CHANNEL_ORDER_DIRECTION)
         return is_gradient(a) == is_gradient(b);
     ppsched_op x = partner_of(a), y = partner_of(b);
     return is_send(a) == is_send(b) && device_of(plain, x.stage, x.microbatch) == device_of(plain, y.stage, y.microbatch);

@@ -122,20 +122,23 @@ static void read_line(struct golden *g, const char *line)
 
 ppsched_config *golden_config(const struct golden *g)
 {
-    static const int32_t quantities[] = {0, PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES,
-                                         PPSCHED_BACKWARD_WEIGHT_TIMES};
+    static const int32_t quantities[] = {0, PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
+                                         PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     ppsched_config *config = make_config(g->devices, g->stages, g->microbatches);
     ppsched_error error;
     expect_ok(ppsched_config_set_iterations(config, g->iterations, &error), &error);
     for (int k = 1; k <= 4; k++)
         expect_ok(ppsched_config_set_values(config, quantities[k], g->costs[k], (size_t)g->cost_count[k], &error), &error);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_OVERLAPPED_TIMES, g->overlapped, (size_t)g->overlapped_count, &error),
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, g->overlapped, (size_t)g->overlapped_count,
+                                        &error),
               &error);
-    set_number(config, PPSCHED_P2P_TIMES, g->p2p);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, g->p2p);
     for (int i = 0; i < 3; i++)
-        expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_FORWARD + i, g->memory[i], (size_t)g->memory_count[i], &error),
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD + i, g->memory[i], (size_t)g->memory_count[i],
+                                            &error),
                   &error);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, g->mem_limit, (size_t)g->mem_limit_count, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, g->mem_limit, (size_t)g->mem_limit_count, &error),
+              &error);
     if (g->group_size[0] != '\0')
         expect_ok(ppsched_config_set_option(config, "group_size", g->group_size, &error), &error);
     return config;

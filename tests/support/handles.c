@@ -23,7 +23,7 @@ static void make_configs(struct handles *handles)
     ppsched_error error;
     expect_ok(ppsched_config_create(&handles->config, 2, 4, 4, &handles->environment, &error), &error);
     expect_ok(ppsched_config_create(&handles->plain, 2, 2, 4, &handles->environment, &error), &error);
-    expect_ok(ppsched_config_set_values(handles->config, PPSCHED_FORWARD_TIMES, times, 4, &error), &error);
+    expect_ok(ppsched_config_set_values(handles->config, PPSCHED_QUANTITY_FORWARD_TIMES, times, 4, &error), &error);
     expect_ok(ppsched_config_set_option(handles->config, "group_size", "2", &error), &error);
 }
 
@@ -44,7 +44,8 @@ static void make_timelines(struct handles *handles)
     ppsched_error error;
     handles->timeline = make_timeline(handles->schedule, handles->config);
     handles->piped = make_timeline(handles->pipeline, handles->plain);
-    expect_ok(ppsched_evaluate_transfers(&handles->crossing, handles->lowered, handles->config, NULL, 0, &error), &error);
+    expect_ok(ppsched_schedule_evaluate_transfers(&handles->crossing, handles->lowered, handles->config, NULL, 0, &error),
+              &error);
 }
 
 static void make_builder(struct handles *handles)
@@ -174,7 +175,7 @@ void print_timeline(FILE *file, const ppsched_timeline *timeline)
         const double *latest = ppsched_timeline_latest_starts(timeline, d, NULL);
         for (size_t i = 0; i < count; i++)
             fprintf(file, "%a %a %a\n", spans[i].start, spans[i].end, latest != NULL ? latest[i] : -1);
-        if (ppsched_timeline_idle(timeline, d, &idle) == PPSCHED_OK)
+        if (ppsched_timeline_get_idle(&idle, timeline, d, NULL) == PPSCHED_OK)
             fprintf(file, "idle %a %a %a %a %a\n", idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer);
         fprintf(file, "busy %a peak %a at %a\n", device.busy, device.peak_memory, device.peak_time);
     }
@@ -184,8 +185,8 @@ void print_plan(FILE *file, const ppsched_plan *plan, int with_figures)
 {
     for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate own = {.size = sizeof own};
-        assert_int_equal(ppsched_plan_candidate(plan, i, &own), PPSCHED_OK);
-        fprintf(file, "candidate %s %u %u %u %d %a\n", own.strategy, own.stages, own.microbatches, own.group_size,
+        assert_int_equal(ppsched_plan_get_candidate(&own, plan, i, NULL), PPSCHED_OK);
+        fprintf(file, "candidate %u %s %u %u %u %d %a\n", own.rank, own.strategy, own.stages, own.microbatches, own.group_size,
                 own.placement, own.memory_limit);
         if (with_figures)
             fprintf(file, "%d %s %u %a %a %a %a %a\n", own.status, own.reason != NULL ? own.reason : "", own.evaluated,

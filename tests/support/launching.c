@@ -7,16 +7,16 @@
 char *line_with(const ppsched_schedule *schedule, int32_t runtime, const ppsched_launch_options *options, ppsched_status wanted)
 {
     ppsched_error error;
-    size_t length = 0, again = 0;
-    ppsched_status status = ppsched_schedule_launch(schedule, runtime, options, NULL, 0, &length, &error);
+    size_t needed = 0, again = 0;
+    ppsched_status status = ppsched_schedule_write_launch_arguments(NULL, 0, &needed, schedule, runtime, options, &error);
     if (status != wanted)
         fail_msg("status %d instead of %d: %s", status, wanted, status == PPSCHED_OK ? "" : error.message);
     if (status != PPSCHED_OK)
         return strdup(error.message);
-    char *line = malloc(length + 1);
-    expect_ok(ppsched_schedule_launch(schedule, runtime, options, line, length + 1, &again, &error), &error);
-    assert_int_equal(again, length);
-    assert_int_equal(strlen(line), length);
+    char *line = malloc(needed);
+    expect_ok(ppsched_schedule_write_launch_arguments(line, needed, &again, schedule, runtime, options, &error), &error);
+    assert_int_equal(again, needed);
+    assert_int_equal(strlen(line) + 1, needed);
     return line;
 }
 

@@ -27,9 +27,9 @@ ppsched_config *random_problem(uint64_t *seed, const char **strategy)
     for (;;) {
         uint32_t k = random_below(seed, sizeof choices / sizeof choices[0]), devices = 1 + random_below(seed, MOST_DEVICES);
         ppsched_config *config = make_config(devices, (int64_t)devices * choices[k].chunks, 1 + random_below(seed, 14));
-        set_number(config, PPSCHED_FORWARD_TIMES, 1 + random_below(seed, 3));
-        set_number(config, PPSCHED_BACKWARD_TIMES, 2 + random_below(seed, 5));
-        set_number(config, PPSCHED_P2P_TIMES, random_below(seed, 3));
+        set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1 + random_below(seed, 3));
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2 + random_below(seed, 5));
+        set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 3));
         *strategy = choices[k].name;
         if (ppsched_strategy_fits(*strategy, config, NULL) == PPSCHED_OK)
             return config;
@@ -53,8 +53,8 @@ ppsched_schedule *shuffled(const ppsched_schedule *lowered, const ppsched_config
             ppsched_op a = ops[i], b = ops[i + 1];
             bool a_comm = is_send(&a) || is_receive(&a), b_comm = is_send(&b) || is_receive(&b);
             bool depends = a.microbatch == b.microbatch && a.stage == b.stage; /* producer and send, receive and consumer */
-            bool in_pair = ((a.flags | b.flags) & PPSCHED_OP_OVERLAPPED) != 0 ||
-                           (i > 0 && (ops[i - 1].flags & PPSCHED_OP_OVERLAPPED) != 0);
+            bool in_pair = ((a.flags | b.flags) & PPSCHED_OP_FLAG_OVERLAPPED) != 0 ||
+                           (i > 0 && (ops[i - 1].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0);
             if ((a_comm || b_comm) && !depends && !in_pair) {
                 ops[i] = b;
                 ops[i + 1] = a;

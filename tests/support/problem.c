@@ -37,8 +37,8 @@ ppsched_timeline *make_timeline(const ppsched_schedule *schedule, const ppsched_
 {
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
-    expect_ok(ppsched_check(schedule, NULL, 0, NULL, &error), &error);
-    expect_ok(ppsched_evaluate(&timeline, schedule, config, 0, &error), &error);
+    expect_ok(ppsched_schedule_check(NULL, 0, NULL, schedule, &error), &error);
+    expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), &error);
     return timeline;
 }
 
@@ -49,15 +49,15 @@ char *queue_text(const ppsched_schedule *schedule, uint32_t device)
     char *text = malloc(count * 40 + 1);
     assert_non_null(text);
     for (size_t i = 0; i < count; i++) {
-        int leads = (ops[i].flags & PPSCHED_OP_OVERLAPPED) != 0;
-        int follows = i > 0 && (ops[i - 1].flags & PPSCHED_OP_OVERLAPPED) != 0;
-        size_t token = 0;
+        int leads = (ops[i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
+        int follows = i > 0 && (ops[i - 1].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
+        size_t size = 0;
         if (i > 0)
             text[length++] = follows ? ';' : ' ';
         if (leads)
             text[length++] = '(';
-        assert_int_equal(ppsched_op_token(&ops[i], text + length, 40, &token), PPSCHED_OK);
-        length += token;
+        assert_int_equal(ppsched_op_write_token(text + length, 40, &size, &ops[i], NULL), PPSCHED_OK);
+        length += size - 1;
         if (follows)
             length += (size_t)sprintf(text + length, ")OVERLAP_F_B");
     }
@@ -70,27 +70,26 @@ char *export_text(const ppsched_schedule *schedule, const ppsched_timeline *time
 {
     size_t needed = 0, again = 0;
     ppsched_error error;
-    expect_ok(ppsched_export_to_buffer(schedule, timeline, format, options, NULL, 0, &needed, &error), &error);
-    char *text = malloc(needed + 1);
+    expect_ok(ppsched_schedule_export_to_buffer(NULL, 0, &needed, schedule, timeline, format, options, &error), &error);
+    char *text = malloc(needed);
     assert_non_null(text);
-    text[needed] = '\0';
-    expect_ok(ppsched_export_to_buffer(schedule, timeline, format, options, text, needed, &again, &error), &error);
+    expect_ok(ppsched_schedule_export_to_buffer(text, needed, &again, schedule, timeline, format, options, &error), &error);
     assert_int_equal(needed, again);
-    assert_int_equal(strlen(text), needed);
+    assert_int_equal(strlen(text) + 1, needed);
     return text;
 }
 
 ppsched_metrics metrics_of(const ppsched_timeline *timeline)
 {
     ppsched_metrics metrics = {.size = sizeof metrics};
-    assert_int_equal(ppsched_timeline_metrics(timeline, &metrics), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_metrics(&metrics, timeline, NULL), PPSCHED_OK);
     return metrics;
 }
 
 ppsched_device_metrics device_metrics_of(const ppsched_timeline *timeline, uint32_t device)
 {
     ppsched_device_metrics metrics = {.size = sizeof metrics};
-    assert_int_equal(ppsched_timeline_device_metrics(timeline, device, &metrics), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_device_metrics(&metrics, timeline, device, NULL), PPSCHED_OK);
     return metrics;
 }
 

@@ -36,17 +36,17 @@ static ppsched_status plan_run(struct attempt *attempt)
     return ppsched_plan_run(attempt->own.plan, &attempt->error);
 }
 
-static ppsched_status plan_config(struct attempt *attempt)
+static ppsched_status plan_create_config(struct attempt *attempt)
 {
     ppsched_config *made = UNTOUCHED;
-    ppsched_status status = ppsched_plan_config(&made, attempt->own.plan, (size_t)attempt->variant, &attempt->error);
+    ppsched_status status = ppsched_plan_create_config(&made, attempt->own.plan, (size_t)attempt->variant, &attempt->error);
     return take_config(attempt, status, made);
 }
 
-static ppsched_status plan_timeline(struct attempt *attempt)
+static ppsched_status plan_create_timeline(struct attempt *attempt)
 {
     ppsched_timeline *made = UNTOUCHED;
-    ppsched_status status = ppsched_plan_timeline(&made, attempt->own.plan, (size_t)attempt->variant, &attempt->error);
+    ppsched_status status = ppsched_plan_create_timeline(&made, attempt->own.plan, (size_t)attempt->variant, &attempt->error);
     return take_timeline(attempt, status, made);
 }
 
@@ -56,14 +56,14 @@ static void prepare_least_limit(struct attempt *attempt)
     expect_ok(ppsched_plan_run(attempt->own.plan, NULL), NULL);
 }
 
-static ppsched_status plan_least_limit(struct attempt *attempt)
+static ppsched_status plan_find_least_limit(struct attempt *attempt)
 {
     struct {
         double limit;
         size_t candidate;
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_plan_least_limit(&out.limit, &out.candidate, attempt->own.plan, &attempt->error);
+    ppsched_status status = ppsched_plan_find_least_limit(&out.limit, &out.candidate, attempt->own.plan, &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
@@ -73,9 +73,9 @@ int main(void)
         SHORTAGE(plan_create, .variants = 2, .with_plan = 1),
         SHORTAGE(plan_evaluate, .variants = 7, .with_plan = 1),
         SHORTAGE(plan_run, .variants = 1, .with_plan = 1, .keeps_work = 1),
-        SHORTAGE(plan_config, .variants = 8, .with_plan = 1),
-        SHORTAGE(plan_timeline, .variants = 8, .with_plan = 1),
-        SHORTAGE(plan_least_limit, .variants = 1, .with_plan = 1, .prepare = prepare_least_limit),
+        SHORTAGE(plan_create_config, .variants = 8, .with_plan = 1),
+        SHORTAGE(plan_create_timeline, .variants = 8, .with_plan = 1),
+        SHORTAGE(plan_find_least_limit, .variants = 1, .with_plan = 1, .prepare = prepare_least_limit),
     };
     return cmocka_run_group_tests_name("allocation_plan", tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static ppsched_status config_set_placement(struct attempt *attempt)
 /* A list that is there already, and a new one. */
 static ppsched_status config_set_values(struct attempt *attempt)
 {
-    static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_TIMES};
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES};
     return ppsched_config_set_values(attempt->own.config, quantities[attempt->variant], (double[]){4, 3, 2, 1}, 4,
                                      &attempt->error);
 }
@@ -75,16 +75,16 @@ static void prepare_bound(struct attempt *attempt)
     static const int32_t placements[] = {PPSCHED_PLACEMENT_LOOP, PPSCHED_PLACEMENT_V};
     expect_ok(ppsched_config_set_placement(attempt->own.config, placements[attempt->variant & 1], NULL, 0, NULL), NULL);
     if ((attempt->variant & 2) != 0)
-        set_number(attempt->own.config, PPSCHED_MEM_LIMIT, 3);
+        set_number(attempt->own.config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
 }
 
-static ppsched_status lower_bound(struct attempt *attempt)
+static ppsched_status config_find_bound(struct attempt *attempt)
 {
     int32_t objective = (attempt->variant & 4) != 0 ? PPSCHED_OBJECTIVE_SPAN : PPSCHED_OBJECTIVE_MAKESPAN;
     ppsched_bound bound;
     prepare_bytes(&bound, sizeof bound);
     bound.size = sizeof bound;
-    ppsched_status status = ppsched_lower_bound(&bound, attempt->own.config, objective, &attempt->error);
+    ppsched_status status = ppsched_config_find_bound(&bound, attempt->own.config, objective, &attempt->error);
     return take_bytes(attempt, status, &bound.device, sizeof bound - offsetof(ppsched_bound, device));
 }
 
@@ -125,7 +125,7 @@ static ppsched_config *suited(const struct attempt *attempt, ppsched_strategy_in
 {
     const struct handles *own = &attempt->own;
     *info = (ppsched_strategy_info){.size = sizeof *info};
-    assert_int_equal(ppsched_strategy_describe((uint32_t)attempt->variant / 2, info), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_get_info(info, (uint32_t)attempt->variant / 2, NULL), PPSCHED_OK);
     return ppsched_strategy_fits(info->name, own->config, NULL) == PPSCHED_OK ? own->config : own->plain;
 }
 
@@ -137,7 +137,7 @@ static void prepare_strategy(struct attempt *attempt)
     ppsched_config *config = suited(attempt, &info);
     expect_ok(ppsched_strategy_fits(info.name, config, &error), &error);
     if (attempt->variant % 2 == 1)
-        set_number(config, PPSCHED_MEM_LIMIT, 3);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
 }
 
 static ppsched_status schedule_generate(struct attempt *attempt)
@@ -197,7 +197,7 @@ int main(void)
         SHORTAGE(config_set_placement, .variants = 1),
         SHORTAGE(config_set_values, .variants = 2),
         SHORTAGE(config_set_option, .variants = 3),
-        SHORTAGE(lower_bound, .variants = 8, .prepare = prepare_bound),
+        SHORTAGE(config_find_bound, .variants = 8, .prepare = prepare_bound),
         SHORTAGE(builder_create, .variants = 1),
         SHORTAGE(builder_append, .variants = 2),
         SHORTAGE(builder_set_name, .variants = 1),

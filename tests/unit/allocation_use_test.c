@@ -8,7 +8,7 @@
 /* --- is it right --- */
 
 /* Good ones and a bad one, with findings. */
-static ppsched_status check(struct attempt *attempt)
+static ppsched_status schedule_check(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
     const ppsched_schedule *schedules[] = {own->schedule, own->lowered, own->broken};
@@ -17,7 +17,7 @@ static ppsched_status check(struct attempt *attempt)
         ppsched_finding findings[64];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_check(schedules[attempt->variant], out.findings, 64, &out.count, &attempt->error);
+    ppsched_status status = ppsched_schedule_check(out.findings, 64, &out.count, schedules[attempt->variant], &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
@@ -27,36 +27,37 @@ static ppsched_status schedule_prove(struct attempt *attempt)
     const struct handles *own = &attempt->own;
     const ppsched_schedule *schedules[] = {own->lowered, own->hanging, own->schedule};
     const ppsched_channel_model model = {
-        .size = sizeof model, .order = PPSCHED_CHANNEL_PAIR, .rendezvous = 1, .blocking = attempt->variant == 1};
+        .size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR, .rendezvous = 1, .blocking = attempt->variant == 1};
     struct {
         size_t count;
         ppsched_wait circle[8];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_schedule_prove(schedules[attempt->variant], &model, out.circle, 8, &out.count,
+    ppsched_status status = ppsched_schedule_prove(out.circle, 8, &out.count, schedules[attempt->variant], &model,
                                                    &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
-static ppsched_status schedule_edges(struct attempt *attempt)
+static ppsched_status schedule_get_edges(struct attempt *attempt)
 {
     struct {
         size_t count;
         ppsched_edge edges[4];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_schedule_edges(attempt->own.lowered, out.edges, 4, &out.count, &attempt->error);
+    ppsched_status status = ppsched_schedule_get_edges(out.edges, 4, &out.count, attempt->own.lowered, &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
-static ppsched_status schedule_buffers(struct attempt *attempt)
+static ppsched_status schedule_get_buffers(struct attempt *attempt)
 {
     struct {
         uint32_t slots;
         ppsched_op_buffer buffers[200];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_schedule_buffers(attempt->own.lowered, 1, out.buffers, 200, &out.slots, &attempt->error);
+    ppsched_status status = ppsched_schedule_get_buffers(out.buffers, 200, NULL, &out.slots, attempt->own.lowered, 1,
+                                                         &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
@@ -80,48 +81,49 @@ static ppsched_status schedule_lower(struct attempt *attempt)
 /* --- times --- */
 
 /* Everything, earliest starts alone, ops without times, and one that cannot be run. */
-static ppsched_status evaluate(struct attempt *attempt)
+static ppsched_status schedule_evaluate(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
     const ppsched_schedule *schedules[] = {own->schedule, own->schedule, own->lowered, own->broken};
-    const uint32_t flags[] = {0, PPSCHED_EVALUATE_EARLIEST_ONLY, PPSCHED_EVALUATE_REUSABLE, 0};
+    const uint32_t flags[] = {0, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, PPSCHED_EVALUATE_FLAG_REUSABLE, 0};
     ppsched_timeline *made = UNTOUCHED;
-    ppsched_status status = ppsched_evaluate(&made, schedules[attempt->variant],
-                                             attempt->variant < 3 ? own->config : own->plain, flags[attempt->variant],
-                                             &attempt->error);
+    ppsched_status status = ppsched_schedule_evaluate(&made, schedules[attempt->variant],
+                                                      attempt->variant < 3 ? own->config : own->plain, flags[attempt->variant],
+                                                      &attempt->error);
     return take_timeline(attempt, status, made);
 }
 
 /* Two channel models, and one in which the schedule hangs. */
-static ppsched_status evaluate_transfers(struct attempt *attempt)
+static ppsched_status schedule_evaluate_transfers(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
     const ppsched_channel_model model = {
         .size = sizeof model, .rendezvous = 1, .batched = attempt->variant == 1, .blocking = attempt->variant == 2};
     ppsched_timeline *made = UNTOUCHED;
-    ppsched_status status = ppsched_evaluate_transfers(&made, attempt->variant < 2 ? own->lowered : own->hanging,
-                                                       attempt->variant < 2 ? own->config : own->plain,
-                                                       attempt->variant == 0 ? NULL : &model, 0, &attempt->error);
+    ppsched_status status = ppsched_schedule_evaluate_transfers(&made, attempt->variant < 2 ? own->lowered : own->hanging,
+                                                                attempt->variant < 2 ? own->config : own->plain,
+                                                                attempt->variant == 0 ? NULL : &model, 0, &attempt->error);
     return take_timeline(attempt, status, made);
 }
 
-static ppsched_status timeline_critical_path(struct attempt *attempt)
+static ppsched_status timeline_get_critical_path(struct attempt *attempt)
 {
     struct {
         size_t count;
         ppsched_critical_op path[64];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_timeline_critical_path(attempt->own.timeline, out.path, 64, &out.count, &attempt->error);
+    ppsched_status status = ppsched_timeline_get_critical_path(out.path, 64, &out.count, attempt->own.timeline,
+                                                               &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
-static ppsched_status timeline_sensitivities(struct attempt *attempt)
+static ppsched_status timeline_get_sensitivities(struct attempt *attempt)
 {
     ppsched_sensitivity out[4];
     prepare_bytes(out, sizeof out);
-    ppsched_status status = ppsched_timeline_sensitivities(attempt->own.timeline, attempt->variant + PPSCHED_OBJECTIVE_SPAN, 0,
-                                                           out, 4, &attempt->error);
+    ppsched_status status = ppsched_timeline_get_sensitivities(out, 4, NULL, attempt->own.timeline,
+                                                               attempt->variant + PPSCHED_OBJECTIVE_SPAN, 0, &attempt->error);
     return take_bytes(attempt, status, out, sizeof out);
 }
 
@@ -147,19 +149,20 @@ static int32_t take_text(void *user, const char *data, size_t size)
 }
 
 /* What cannot be written whole is not begun. */
-static ppsched_status export(struct attempt *attempt)
+static ppsched_status schedule_export(struct attempt *attempt)
 {
     const ppsched_schedule *schedule;
     const ppsched_timeline *timeline;
     int32_t format;
     choose(attempt, &schedule, &timeline, &format);
-    ppsched_status status = ppsched_export(schedule, timeline, format, NULL, take_text, attempt->result, &attempt->error);
+    ppsched_status status = ppsched_schedule_export(schedule, timeline, format, NULL, take_text, attempt->result,
+                                                    &attempt->error);
     if (status == PPSCHED_ERROR_NO_MEMORY)
         assert_int_equal(ftell(attempt->result), 0);
     return status;
 }
 
-static ppsched_status export_to_buffer(struct attempt *attempt)
+static ppsched_status schedule_export_to_buffer(struct attempt *attempt)
 {
     struct {
         size_t needed;
@@ -170,13 +173,13 @@ static ppsched_status export_to_buffer(struct attempt *attempt)
     int32_t format;
     choose(attempt, &schedule, &timeline, &format);
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_export_to_buffer(schedule, timeline, format, NULL, out.text, sizeof out.text, &out.needed,
-                                                     &attempt->error);
+    ppsched_status status = ppsched_schedule_export_to_buffer(out.text, sizeof out.text, &out.needed, schedule, timeline,
+                                                              format, NULL, &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
 /* Every runtime, of three schedules. */
-static ppsched_status schedule_launch(struct attempt *attempt)
+static ppsched_status schedule_write_launch_arguments(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
     const ppsched_schedule *schedules[] = {own->pipeline, own->schedule, own->lowered};
@@ -185,9 +188,9 @@ static ppsched_status schedule_launch(struct attempt *attempt)
         char text[1000];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_schedule_launch(schedules[attempt->variant % 3],
-                                                    PPSCHED_RUNTIME_MEGATRON + attempt->variant / 3, NULL, out.text,
-                                                    sizeof out.text, &out.needed, &attempt->error);
+    ppsched_status status = ppsched_schedule_write_launch_arguments(
+        out.text, sizeof out.text, &out.needed, schedules[attempt->variant % 3],
+        PPSCHED_RUNTIME_MEGATRON + attempt->variant / 3, NULL, &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
@@ -217,11 +220,11 @@ static void test_configs_and_builders(void **state)
     NO_MEMORY_FOR(ppsched_config_microbatches(own->config));
     NO_MEMORY_FOR(ppsched_config_iterations(own->config));
     NO_MEMORY_FOR(ppsched_config_placement(own->config));
-    NO_MEMORY_FOR(ppsched_config_values(own->config, PPSCHED_FORWARD_TIMES, NULL));
+    NO_MEMORY_FOR(ppsched_config_values(own->config, PPSCHED_QUANTITY_FORWARD_TIMES, NULL));
     NO_MEMORY_FOR(ppsched_config_validate(own->config, NULL));
     NO_MEMORY_FOR(ppsched_config_set_iterations(own->config, 2, NULL));
     NO_MEMORY_FOR(ppsched_config_set_weight_versions(own->config, 2, NULL));
-    NO_MEMORY_FOR(ppsched_config_set_progress(own->config, go_on, NULL));
+    NO_MEMORY_FOR(ppsched_config_set_progress(own->config, go_on, NULL, NULL));
     NO_MEMORY_FOR(ppsched_strategy_fits("interleaved_1f1b", own->config, NULL));
     NO_MEMORY_FOR(ppsched_builder_set_flushes(own->builder, 0, NULL));
     NO_MEMORY_FOR(ppsched_builder_set_weight_versions(own->builder, 2, NULL));
@@ -258,13 +261,15 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_timeline_schedule(own->timeline));
     NO_MEMORY_FOR(ppsched_timeline_spans(own->timeline, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_latest_starts(own->timeline, 1, NULL));
-    NO_MEMORY_FOR(ppsched_timeline_metrics(own->timeline, &metrics));
-    NO_MEMORY_FOR(ppsched_timeline_device_metrics(own->timeline, 1, &device));
-    NO_MEMORY_FOR(ppsched_timeline_idle(own->timeline, 1, &idle));
-    NO_MEMORY_FOR(ppsched_timeline_memory(own->timeline, 1, points, 64, NULL));
-    NO_MEMORY_FOR(ppsched_timeline_slack(own->timeline, slack, 2, slack, 4, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_get_metrics(&metrics, own->timeline, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_get_device_metrics(&device, own->timeline, 1, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_get_idle(&idle, own->timeline, 1, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_get_memory(points, 64, NULL, own->timeline, 1, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_get_device_slack(slack, 2, NULL, own->timeline, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_get_stage_slack(slack, 4, NULL, own->timeline, NULL));
     ppsched_timeline *reusable = NULL;
-    assert_int_equal(ppsched_evaluate(&reusable, own->schedule, own->config, PPSCHED_EVALUATE_REUSABLE, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_schedule_evaluate(&reusable, own->schedule, own->config, PPSCHED_EVALUATE_FLAG_REUSABLE, NULL),
+                     PPSCHED_OK);
     asked = own->host.asked;
     NO_MEMORY_FOR(ppsched_timeline_update(reusable, own->config, NULL));
     ppsched_timeline_destroy(reusable);
@@ -279,7 +284,8 @@ static void test_plans_and_frees(void **state)
     make_handles(own, 1);
     int asked = own->host.asked;
     NO_MEMORY_FOR(ppsched_plan_count(own->plan));
-    NO_MEMORY_FOR(ppsched_plan_candidate(own->plan, 0, &candidate));
+    NO_MEMORY_FOR(ppsched_plan_candidate_at_rank(own->plan, 0));
+    NO_MEMORY_FOR(ppsched_plan_get_candidate(&candidate, own->plan, 0, NULL));
     NO_MEMORY_FOR((ppsched_plan_destroy(own->plan), 0));
     NO_MEMORY_FOR((ppsched_builder_destroy(own->builder), 0));
     NO_MEMORY_FOR((ppsched_timeline_destroy(own->timeline), 0));
@@ -294,18 +300,18 @@ static void test_plans_and_frees(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SHORTAGE(check, .variants = 3),
+        SHORTAGE(schedule_check, .variants = 3),
         SHORTAGE(schedule_prove, .variants = 3),
-        SHORTAGE(schedule_edges, .variants = 1),
-        SHORTAGE(schedule_buffers, .variants = 1),
+        SHORTAGE(schedule_get_edges, .variants = 1),
+        SHORTAGE(schedule_get_buffers, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 1),
-        SHORTAGE(evaluate, .variants = 4),
-        SHORTAGE(evaluate_transfers, .variants = 3),
-        SHORTAGE(timeline_critical_path, .variants = 1),
-        SHORTAGE(timeline_sensitivities, .variants = 2),
-        SHORTAGE(export, .variants = 7),
-        SHORTAGE(export_to_buffer, .variants = 7),
-        SHORTAGE(schedule_launch, .variants = 15),
+        SHORTAGE(schedule_evaluate, .variants = 4),
+        SHORTAGE(schedule_evaluate_transfers, .variants = 3),
+        SHORTAGE(timeline_get_critical_path, .variants = 1),
+        SHORTAGE(timeline_get_sensitivities, .variants = 2),
+        SHORTAGE(schedule_export, .variants = 7),
+        SHORTAGE(schedule_export_to_buffer, .variants = 7),
+        SHORTAGE(schedule_write_launch_arguments, .variants = 15),
         cmocka_unit_test(test_configs_and_builders),
         cmocka_unit_test(test_schedules_and_timelines),
         cmocka_unit_test(test_plans_and_frees),

@@ -70,11 +70,11 @@ static void test_choices(void **state)
     ppsched_option_info option = {.size = sizeof option};
     uint32_t strategy = 0;
     (void)state;
-    assert_int_equal(ppsched_strategy_find("auto", &strategy, NULL), PPSCHED_OK);
-    assert_int_equal(ppsched_strategy_option(strategy, 0, &option), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_find(&strategy, "auto", NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_get_option(&option, strategy, 0, NULL), PPSCHED_OK);
     assert_int_equal(option.choice_count, 5);
     assert_string_equal(option.choices[3], "v");
-    assert_int_equal(ppsched_strategy_option(strategy, 2, &option), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_get_option(&option, strategy, 2, NULL), PPSCHED_OK);
     assert_int_equal(option.choice_count, 0);
 }
 
@@ -118,7 +118,7 @@ static void test_refusals(void **state)
                    "nearest: 4 or 8 stages");
     ppsched_config_destroy(config);
     config = make_config(2, 4, 8);
-    set_number(config, PPSCHED_MEM_LIMIT, 1.5);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1.5);
     expect_failure(config, PPSCHED_ERROR_REFUSED,
                    "no schedule fits the memory limit: device 0 must hold 2 for one microbatch; the least limit that works "
                    "is 2");
@@ -132,15 +132,15 @@ static void test_memory(void **state)
     ppsched_config *config = make_config(2, 2, 6);
     ppsched_error error;
     (void)state;
-    set_number(config, PPSCHED_MEM_STATIC, 1);
-    set_number(config, PPSCHED_MEM_WEIGHTS, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 1);
+    set_number(config, PPSCHED_QUANTITY_MEM_WEIGHTS, 2);
     expect_ok(ppsched_config_set_weight_versions(config, 2, &error), &error);
-    set_number(config, PPSCHED_MEM_LIMIT, 5.5);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5.5);
     expect_failure(config, PPSCHED_ERROR_REFUSED, "the least limit that works is 6");
-    set_number(config, PPSCHED_MEM_LIMIT, 6);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 6);
     assert_true(run_and_drop(config).peak_memory == 6);
     config = make_config(4, 4, 12);
-    set_list(config, PPSCHED_MEM_LIMIT, limits, 4);
+    set_list(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, 4);
     run_and_drop(config);
 }
 
@@ -150,10 +150,10 @@ static void test_fused_backward(void **state)
     (void)state;
     for (double limit = 1; limit <= 4; limit++) {
         ppsched_config *config = make_config(1, 1, 8);
-        set_number(config, PPSCHED_BACKWARD_TIMES, 1.5);
-        set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 1);
-        set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 1);
-        set_number(config, PPSCHED_MEM_LIMIT, limit);
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 1.5);
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1);
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
         assert_true(run_and_drop(config).span == 8 * 2.5);
     }
 }
@@ -164,8 +164,8 @@ static void test_iterations(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
-    set_number(config, PPSCHED_MEM_LIMIT, 5);
-    set_number(once, PPSCHED_MEM_LIMIT, 5);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5);
+    set_number(once, PPSCHED_QUANTITY_MEM_LIMIT, 5);
     double twice = run_and_drop(config).makespan;
     assert_true(twice == 2 * run_and_drop(once).makespan);
 }
@@ -178,7 +178,7 @@ static void test_smallest_sizes(void **state)
             for (int limited = 0; limited < 2; limited++) {
                 ppsched_config *config = make_config(devices, devices, microbatches);
                 if (limited)
-                    set_number(config, PPSCHED_MEM_LIMIT, 1);
+                    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1);
                 run_and_drop(config);
             }
 }
@@ -195,11 +195,11 @@ static void test_many_stages_on_a_device(void **state)
         ppsched_error error;
         expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 200, &error), &error);
         if (limited)
-            set_number(config, PPSCHED_MEM_LIMIT, 150);
+            set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 150);
         run_and_drop(config);
         config = make_config(1, 200, 6);
         if (limited)
-            set_number(config, PPSCHED_MEM_LIMIT, 200);
+            set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 200);
         assert_true(run_and_drop(config).span == 200 * 6 * 3);
     }
 }
@@ -216,7 +216,7 @@ static void test_no_effort(void **state)
     run_and_drop(config);
     config = make_config(2, 6, 4);
     set_option(config, "effort", "0");
-    set_number(config, PPSCHED_MEM_LIMIT, 3);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
     run_and_drop(config);
 }
 
@@ -233,9 +233,9 @@ static void test_times_at_the_edge(void **state)
                 ppsched_error error;
                 if (mapped)
                     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
-                set_list(config, PPSCHED_FORWARD_TIMES, zero ? none : mixed, 4);
-                set_list(config, PPSCHED_BACKWARD_TIMES, zero ? none : mixed, 4);
-                set_number(config, PPSCHED_P2P_TIMES, delays[k]);
+                set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, zero ? none : mixed, 4);
+                set_list(config, PPSCHED_QUANTITY_BACKWARD_TIMES, zero ? none : mixed, 4);
+                set_number(config, PPSCHED_QUANTITY_P2P_TIMES, delays[k]);
                 run_and_drop(config);
             }
 }
@@ -244,10 +244,10 @@ static void test_times_too_large(void **state)
 {
     ppsched_config *config = make_config(2, 4, 5);
     (void)state;
-    set_number(config, PPSCHED_FORWARD_TIMES, 1e300);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1e300);
     run_and_drop(config);
     config = make_config(2, 4, 5);
-    set_number(config, PPSCHED_FORWARD_TIMES, 1e308);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1e308);
     expect_failure(config, PPSCHED_ERROR_RANGE, "too large");
     ppsched_config_destroy(config);
 }

@@ -9,7 +9,7 @@ static ppsched_bound bound_of(const ppsched_config *config, int32_t objective)
 {
     ppsched_bound bound = {.size = sizeof bound};
     ppsched_error error;
-    expect_ok(ppsched_lower_bound(&bound, config, objective, &error), &error);
+    expect_ok(ppsched_config_find_bound(&bound, config, objective, &error), &error);
     return bound;
 }
 
@@ -23,7 +23,7 @@ static void test_by_hand(void **state)
     assert_true(bound.memory == 0 && bound.value == 24 && bound.device == 0 && bound.least_limit == 1);
     bound = bound_of(config, PPSCHED_OBJECTIVE_MAKESPAN);
     assert_true(bound.work == 27 && bound.device == 3); /* device 3 waits for three F */
-    set_number(config, PPSCHED_MEM_LIMIT, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
     bound = bound_of(config, PPSCHED_OBJECTIVE_SPAN);
     assert_true(bound.memory == 8 * (8 + 1) / 2.0 && bound.device == 0); /* eight microbatches for four F, four I and a W */
     ppsched_config_destroy(config);
@@ -36,25 +36,25 @@ static void test_bad_arguments(void **state)
     ppsched_error error;
     (void)state;
     for (int32_t objective = -1; objective <= 3; objective += objective == 0 ? 3 : 1) {
-        assert_int_equal(ppsched_lower_bound(&bound, config, objective, &error), PPSCHED_ERROR_ARGUMENT);
+        assert_int_equal(ppsched_config_find_bound(&bound, config, objective, &error), PPSCHED_ERROR_ARGUMENT);
         assert_non_null(strstr(error.message, "there is no objective"));
     }
-    assert_int_equal(ppsched_lower_bound(NULL, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_lower_bound(&bound, NULL, PPSCHED_OBJECTIVE_SPAN, NULL), PPSCHED_ERROR_ARGUMENT);
-    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 3);
-    assert_int_equal(ppsched_lower_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_RANGE);
-    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 1.7e308);
-    assert_int_equal(ppsched_lower_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_config_find_bound(NULL, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_config_find_bound(&bound, NULL, PPSCHED_OBJECTIVE_SPAN, NULL), PPSCHED_ERROR_ARGUMENT);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 3);
+    assert_int_equal(ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_RANGE);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1.7e308);
+    assert_int_equal(ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_RANGE);
     assert_non_null(strstr(error.message, "too large"));
     bound.size = 0;
-    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 3);
-    assert_int_equal(ppsched_lower_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_STRUCT_SIZE);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 3);
+    assert_int_equal(ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_STRUCT_SIZE);
     assert_string_equal(error.message, "ppsched_bound: size is 0; set it to sizeof(ppsched_bound)");
     assert_true(bound.value == -7);
     ppsched_config_destroy(config);
     bound.size = sizeof bound;
     config = make_config(2, 3, 2);
-    assert_int_equal(ppsched_lower_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_REFUSED);
+    assert_int_equal(ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error), PPSCHED_ERROR_REFUSED);
     ppsched_config_destroy(config);
 }
 
@@ -74,15 +74,15 @@ static void test_least_limit(void **state)
             continue;
         }
         expect_ok(ppsched_config_set_placement(config, placement, map, 6, &error), &error);
-        expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_FORWARD, memory, 6, &error), &error);
-        expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_WEIGHTS, fixed, 1, &error), &error);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD, memory, 6, &error), &error);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_WEIGHTS, fixed, 1, &error), &error);
         double least = bound_of(config, PPSCHED_OBJECTIVE_SPAN).least_limit;
         assert_true(least == (placement == PPSCHED_PLACEMENT_LOOP ? 10 : placement == PPSCHED_PLACEMENT_V ? 8 : 13.5));
-        set_number(config, PPSCHED_MEM_LIMIT, least - 0.25);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, least - 0.25);
         assert_int_equal(ppsched_schedule_generate(&schedule, config, "auto", &error), PPSCHED_ERROR_REFUSED);
         snprintf(text, sizeof text, "the least limit that works is %g", least);
         assert_non_null(strstr(error.message, text));
-        set_number(config, PPSCHED_MEM_LIMIT, least);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, least);
         schedule = make_schedule(config, "auto");
         ppsched_timeline *timeline = make_timeline(schedule, config);
         assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);

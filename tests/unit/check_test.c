@@ -13,7 +13,7 @@ static ppsched_status append(ppsched_builder *builder, uint32_t device, const ch
     copy[sizeof copy - 1] = '\0';
     for (char *token = strtok(copy, " "); token != NULL && status == PPSCHED_OK; token = strtok(NULL, " ")) {
         ppsched_op op = op_from_token(token[0] == '+' ? token + 1 : token); /* '+': overlapped with the next */
-        op.flags = token[0] == '+' ? PPSCHED_OP_OVERLAPPED : 0;
+        op.flags = token[0] == '+' ? PPSCHED_OP_FLAG_OVERLAPPED : 0;
         status = ppsched_builder_append(builder, device, &op, 1, error);
     }
     return status;
@@ -42,18 +42,18 @@ static void expect_finding(const char *const *rows, uint32_t iterations, size_t 
     ppsched_error error;
     expect_ok(ppsched_config_set_iterations(config, iterations, &error), &error);
     ppsched_schedule *schedule = build(config, rows);
-    ppsched_status status = ppsched_check(schedule, findings, 8, &count, &error);
+    ppsched_status status = ppsched_schedule_check(findings, 8, &count, schedule, &error);
     assert_int_equal(status, wanted == NULL ? PPSCHED_OK : PPSCHED_ERROR_INVALID_SCHEDULE);
     if (count != wanted_count)
         fail_msg("%zu findings, first: %s", count, error.message);
     if (wanted != NULL) {
-        assert_int_equal(ppsched_finding_text(&findings[0], text, sizeof text, NULL), PPSCHED_OK);
+        assert_int_equal(ppsched_finding_write_text(text, sizeof text, NULL, &findings[0], NULL), PPSCHED_OK);
         assert_string_equal(text, wanted);
         assert_int_equal(findings[0].kind, kind);
         assert_int_equal(strncmp(error.message, wanted, strlen(wanted)), 0);
         assert_int_equal(error.device, findings[0].device);
         ppsched_timeline *timeline = NULL;
-        assert_int_equal(ppsched_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+        assert_int_equal(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
         assert_null(timeline);
         assert_int_equal(strncmp(error.message, wanted, strlen(wanted)), 0);
     }
@@ -71,45 +71,45 @@ static void test_valid(void **state)
 static void test_missing(void **state)
 {
     (void)state;
-    expect_finding((const char *const[]){"0F0 0F1 0B0", "1F0 1B0 1F1 1B1"}, 1, 1, PPSCHED_FINDING_MISSING,
+    expect_finding((const char *const[]){"0F0 0F1 0B0", "1F0 1B0 1F1 1B1"}, 1, 1, PPSCHED_FINDING_KIND_MISSING,
                    "device 0: 0B1 is missing");
-    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1I1"}, 1, 1, PPSCHED_FINDING_MISSING,
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1I1"}, 1, 1, PPSCHED_FINDING_KIND_MISSING,
                    "device 1: 1W1 is missing");
-    expect_finding((const char *const[]){"0F0 0B0 0B1", "1F0 1B0 1F1 1B1"}, 1, 3, PPSCHED_FINDING_MISSING,
+    expect_finding((const char *const[]){"0F0 0B0 0B1", "1F0 1B0 1F1 1B1"}, 1, 3, PPSCHED_FINDING_KIND_MISSING,
                    "device 0: 0F1 is missing"); /* and both devices are blocked */
 }
 
 static void test_blocked(void **state)
 {
     (void)state;
-    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F1 1B1"}, 1, 3, PPSCHED_FINDING_MISSING,
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F1 1B1"}, 1, 3, PPSCHED_FINDING_KIND_MISSING,
                    "device 1: 1F0 is missing");
 }
 
 static void test_duplicate(void **state)
 {
     (void)state;
-    expect_finding((const char *const[]){"0F0 0F1 0F0 0B0 0B1", "1F0 1B0 1F1 1B1"}, 1, 1, PPSCHED_FINDING_DUPLICATE,
+    expect_finding((const char *const[]){"0F0 0F1 0F0 0B0 0B1", "1F0 1B0 1F1 1B1"}, 1, 1, PPSCHED_FINDING_KIND_DUPLICATE,
                    "device 0, position 2: 0F0 repeats 0F0 of position 0");
-    expect_finding((const char *const[]){"0F0 0F1 0B0 0I0 0W0 0B1", "1F0 1B0 1F1 1B1"}, 1, 2, PPSCHED_FINDING_DUPLICATE,
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0I0 0W0 0B1", "1F0 1B0 1F1 1B1"}, 1, 2, PPSCHED_FINDING_KIND_DUPLICATE,
                    "device 0, position 3: 0I0 repeats 0B0 of position 2");
 }
 
 static void test_misplaced(void **state)
 {
     (void)state;
-    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1 1B1", "1F0 1B0 1F1"}, 1, 2, PPSCHED_FINDING_MISPLACED,
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1 1B1", "1F0 1B0 1F1"}, 1, 2, PPSCHED_FINDING_KIND_MISPLACED,
                    "device 0, position 4: 1B1 belongs to device 1");
 }
 
 static void test_cycle(void **state)
 {
     (void)state;
-    expect_finding((const char *const[]){"0F0 0B0 0F1 0B1", "1F0 1F1 1B0 1B1"}, 1, 2, PPSCHED_FINDING_CYCLE,
+    expect_finding((const char *const[]){"0F0 0B0 0F1 0B1", "1F0 1F1 1B0 1B1"}, 1, 2, PPSCHED_FINDING_KIND_CYCLE,
                    "deadlock: device 0 waits at position 1 (0B0) for 1B0, which is at position 2 of device 1");
-    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 1B1 1F1 1B0"}, 1, 1, PPSCHED_FINDING_CYCLE,
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 1B1 1F1 1B0"}, 1, 1, PPSCHED_FINDING_KIND_CYCLE,
                    "deadlock: device 1 waits at position 1 (1B1) for 1F1, which is at position 2 of device 1");
-    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 +1F1 1B1 1B0"}, 1, 1, PPSCHED_FINDING_CYCLE,
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 +1F1 1B1 1B0"}, 1, 1, PPSCHED_FINDING_KIND_CYCLE,
                    "deadlock: device 1 waits at position 2 (1B1) for 1F1, which is at position 1 of device 1");
 }
 
@@ -117,7 +117,7 @@ static void test_flush(void **state)
 {
     (void)state;
     expect_finding((const char *const[]){"0F0 0F1 0F2 0B0 0B1 0F3 0B2 0B3", "1F0 1B0 1F1 1B1 1F2 1B2 1F3 1B3"}, 2, 1,
-                   PPSCHED_FINDING_CYCLE,
+                   PPSCHED_FINDING_KIND_CYCLE,
                    "deadlock: device 0 waits at position 2 (0F2) for 0B0, which is at position 3 of device 0");
     expect_finding((const char *const[]){"0F0 0F1 0B0 0B1 0F2 0F3 0B2 0B3", "1F0 1B0 1F1 1B1 1F2 1B2 1F3 1B3"}, 2, 0, 0, NULL);
 }
@@ -145,7 +145,7 @@ static void test_append_checks_values(void **state)
     expect_append_error("0F0", 0, 2, PPSCHED_ERROR_RANGE, "device is 2; it must be 0 to 1");
     expect_append_error("0F0", 2, 0, PPSCHED_ERROR_ARGUMENT, "unknown flags");
     expect_append_error("0UNSHARD1", 0, 0, PPSCHED_ERROR_ARGUMENT, "UNSHARD has no microbatch");
-    expect_append_error("0B0", PPSCHED_OP_OVERLAPPED, 0, PPSCHED_ERROR_ARGUMENT, "B cannot lead an overlapped pair");
+    expect_append_error("0B0", PPSCHED_OP_FLAG_OVERLAPPED, 0, PPSCHED_ERROR_ARGUMENT, "B cannot lead an overlapped pair");
 }
 
 static void test_pairs_are_checked(void **state)
@@ -161,7 +161,7 @@ static void test_pairs_are_checked(void **state)
     assert_int_equal(ppsched_builder_finish(&schedule, builder, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
     expect_ok(append(builder, 0, "0B0 0B1", &error), &error); /* the builder goes on where it was */
     expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
-    expect_ok(ppsched_check(schedule, NULL, 0, NULL, &error), &error);
+    expect_ok(ppsched_schedule_check(NULL, 0, NULL, schedule, &error), &error);
     char *text = queue_text(schedule, 0);
     assert_string_equal(text, "0F0 (0F1;0B0)OVERLAP_F_B 0B1");
     free(text);
@@ -195,17 +195,17 @@ static ppsched_status my_failure(void *user, const ppsched_config *config, ppsch
 
 static void test_findings_of_unknown_ops_have_no_words(void **state)
 {
-    ppsched_finding finding = {.kind = PPSCHED_FINDING_MISSING, .op = op_from_token("0F0")};
+    ppsched_finding finding = {.kind = PPSCHED_FINDING_KIND_MISSING, .op = op_from_token("0F0")};
     char text[100];
     size_t needed = 0;
     (void)state;
-    assert_int_equal(ppsched_finding_text(&finding, text, sizeof text, &needed), PPSCHED_OK);
+    assert_int_equal(ppsched_finding_write_text(text, sizeof text, &needed, &finding, NULL), PPSCHED_OK);
     assert_string_equal(text, "device 0: 0F0 is missing");
     finding.other.kind = 77;
-    assert_int_equal(ppsched_finding_text(&finding, text, sizeof text, &needed), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_finding_write_text(text, sizeof text, &needed, &finding, NULL), PPSCHED_ERROR_ARGUMENT);
     finding.other.kind = 0;
     finding.op.kind = 77;
-    assert_int_equal(ppsched_finding_text(&finding, text, sizeof text, &needed), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_finding_write_text(text, sizeof text, &needed, &finding, NULL), PPSCHED_ERROR_ARGUMENT);
 }
 
 static void test_generator_callback(void **state)

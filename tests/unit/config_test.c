@@ -65,22 +65,23 @@ static void test_lists(void **state)
     const double nan_at_2[] = {1, 1, NAN, 1}, infinite[] = {INFINITY}, negative[] = {1, -1, 1, 1}, three[] = {1, 2, 3};
     const double positive[] = {1};
     (void)state;
-    expect_bad_list(PPSCHED_FORWARD_TIMES, nan_at_2, 4, PPSCHED_ERROR_RANGE,
+    expect_bad_list(PPSCHED_QUANTITY_FORWARD_TIMES, nan_at_2, 4, PPSCHED_ERROR_RANGE,
                     "forward_times of stage 2 is NaN; it must be finite and at least 0");
-    expect_bad_list(PPSCHED_BACKWARD_TIMES, infinite, 1, PPSCHED_ERROR_RANGE, "backward_times (value 0) is Infinity");
-    expect_bad_list(PPSCHED_BACKWARD_WEIGHT_TIMES, negative, 4, PPSCHED_ERROR_RANGE, "backward_weight_times of stage 1 is -1");
-    expect_bad_list(PPSCHED_FORWARD_TIMES, three, 3, PPSCHED_ERROR_LENGTH,
+    expect_bad_list(PPSCHED_QUANTITY_BACKWARD_TIMES, infinite, 1, PPSCHED_ERROR_RANGE, "backward_times (value 0) is Infinity");
+    expect_bad_list(PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, negative, 4, PPSCHED_ERROR_RANGE,
+                    "backward_weight_times of stage 1 is -1");
+    expect_bad_list(PPSCHED_QUANTITY_FORWARD_TIMES, three, 3, PPSCHED_ERROR_LENGTH,
                     "forward_times has 3 values; give 1 for all stages or 4, one a stage");
-    expect_bad_list(PPSCHED_P2P_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "4, one for each device (row)");
-    expect_bad_list(PPSCHED_OVERLAPPED_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "16, one a pair of stages");
-    expect_bad_list(PPSCHED_FORWARD_TIMES, three, SIZE_MAX, PPSCHED_ERROR_LENGTH, " values; give 1 for all stages");
-    expect_bad_list(PPSCHED_MEM_LIMIT, three, 3, PPSCHED_ERROR_LENGTH, "2, one a device");
-    expect_bad_list(PPSCHED_MEM_LIMIT, negative, 2, PPSCHED_ERROR_RANGE, "mem_limit of device 1 is -1");
-    expect_bad_list(PPSCHED_MEM_BACKWARD_INPUT, positive, 1, PPSCHED_ERROR_RANGE, "finite and at most 0");
-    expect_bad_list(PPSCHED_OVERLAPPED_TIMES, negative, 4, PPSCHED_ERROR_RANGE, "overlapped_times of stage 1 is -1");
+    expect_bad_list(PPSCHED_QUANTITY_P2P_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "4, one for each device (row)");
+    expect_bad_list(PPSCHED_QUANTITY_OVERLAPPED_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "16, one a pair of stages");
+    expect_bad_list(PPSCHED_QUANTITY_FORWARD_TIMES, three, SIZE_MAX, PPSCHED_ERROR_LENGTH, " values; give 1 for all stages");
+    expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, three, 3, PPSCHED_ERROR_LENGTH, "2, one a device");
+    expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, negative, 2, PPSCHED_ERROR_RANGE, "mem_limit of device 1 is -1");
+    expect_bad_list(PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, positive, 1, PPSCHED_ERROR_RANGE, "finite and at most 0");
+    expect_bad_list(PPSCHED_QUANTITY_OVERLAPPED_TIMES, negative, 4, PPSCHED_ERROR_RANGE, "overlapped_times of stage 1 is -1");
     expect_bad_list(99, positive, 1, PPSCHED_ERROR_ARGUMENT, "there is no quantity 99; it must be 1 to 16");
-    expect_bad_list(PPSCHED_BACKWARD_INPUT_SHARE, three, 3, PPSCHED_ERROR_LENGTH, "give 1");
-    expect_bad_list(PPSCHED_BACKWARD_INPUT_SHARE, three + 1, 1, PPSCHED_ERROR_RANGE, "it must be 0 to 1");
+    expect_bad_list(PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, three, 3, PPSCHED_ERROR_LENGTH, "give 1");
+    expect_bad_list(PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, three + 1, 1, PPSCHED_ERROR_RANGE, "it must be 0 to 1");
 }
 
 static void test_failed_list_keeps_the_old_one(void **state)
@@ -90,11 +91,11 @@ static void test_failed_list_keeps_the_old_one(void **state)
     ppsched_config *config = make_config(4, 4, 3);
     size_t count = 0;
     (void)state;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, good, 4, &error), &error);
-    assert_int_equal(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, bad, 4, &error), PPSCHED_ERROR_RANGE);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, good, 4, &error), &error);
+    assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, bad, 4, &error), PPSCHED_ERROR_RANGE);
     assert_int_equal(error.stage, 1);
     assert_int_equal(error.position, 1);
-    assert_true(ppsched_config_values(config, PPSCHED_FORWARD_TIMES, &count)[3] == 4);
+    assert_true(ppsched_config_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, &count)[3] == 4);
     assert_int_equal(count, 4);
     ppsched_config_destroy(config);
 }
@@ -115,12 +116,12 @@ static void test_backward_defaults(void **state)
     ppsched_config *config = make_config(1, 1, 1);
     (void)state;
     assert_true(busy(config, "gpipe") == 3 && busy(config, "zb_h1") == 3);
-    set_number(config, PPSCHED_BACKWARD_TIMES, 5);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 5);
     assert_true(busy(config, "gpipe") == 6 && busy(config, "zb_h1") == 6);
-    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 2);
-    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 4);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 2);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 4);
     assert_true(busy(config, "gpipe") == 6 && busy(config, "zb_h1") == 7);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_BACKWARD_TIMES, NULL, 0, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_TIMES, NULL, 0, NULL), NULL);
     assert_true(busy(config, "gpipe") == 7 && busy(config, "zb_h1") == 7);
     ppsched_config_destroy(config);
 }
@@ -139,11 +140,13 @@ static void expect_contradiction(int32_t first, double a, int32_t second, double
 static void test_contradictions(void **state)
 {
     (void)state;
-    expect_contradiction(PPSCHED_BACKWARD_INPUT_TIMES, 1, 0, 0, "backward_input_times is given alone");
-    expect_contradiction(PPSCHED_BACKWARD_WEIGHT_TIMES, 1, 0, 0, "backward_weight_times is given alone");
-    expect_contradiction(PPSCHED_BACKWARD_TIMES, 1, PPSCHED_BACKWARD_INPUT_TIMES, 2, "is longer than backward_times");
-    expect_contradiction(PPSCHED_MEM_BACKWARD_INPUT, -2, 0, 0, "releases more than mem_forward (1) adds");
-    expect_contradiction(PPSCHED_MEM_FORWARD, 3, PPSCHED_MEM_BACKWARD_WEIGHT, -4, "mem_backward_weight releases more");
+    expect_contradiction(PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1, 0, 0, "backward_input_times is given alone");
+    expect_contradiction(PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1, 0, 0, "backward_weight_times is given alone");
+    expect_contradiction(PPSCHED_QUANTITY_BACKWARD_TIMES, 1, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 2,
+                         "is longer than backward_times");
+    expect_contradiction(PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -2, 0, 0, "releases more than mem_forward (1) adds");
+    expect_contradiction(PPSCHED_QUANTITY_MEM_FORWARD, 3, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, -4,
+                         "mem_backward_weight releases more");
 }
 
 static void test_memory_must_sum_to_zero(void **state)
@@ -151,11 +154,11 @@ static void test_memory_must_sum_to_zero(void **state)
     ppsched_error error;
     ppsched_config *config = make_config(1, 1, 1);
     (void)state;
-    set_number(config, PPSCHED_MEM_FORWARD, 0.3);
-    set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -0.1);
-    set_number(config, PPSCHED_MEM_BACKWARD_WEIGHT, -0.2);
+    set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 0.3);
+    set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -0.1);
+    set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, -0.2);
     expect_ok(ppsched_config_validate(config, &error), &error);
-    set_number(config, PPSCHED_MEM_BACKWARD_WEIGHT, -0.3);
+    set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, -0.3);
     expect_message(ppsched_config_validate(config, &error), PPSCHED_ERROR_RANGE, &error, "must sum to 0");
     ppsched_config_destroy(config);
 }
@@ -196,13 +199,13 @@ static void test_copy_is_independent(void **state)
     ppsched_config *config = make_config(2, 4, 3), *copy = NULL;
     size_t count = 0;
     (void)state;
-    set_number(config, PPSCHED_FORWARD_TIMES, 4);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 4);
     expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
     expect_ok(ppsched_config_set_option(config, "group_size", "3", &error), &error);
     expect_ok(ppsched_config_copy(&copy, config, &error), &error);
     ppsched_config_destroy(config);
-    assert_true(ppsched_config_values(copy, PPSCHED_FORWARD_TIMES, &count)[0] == 4);
+    assert_true(ppsched_config_values(copy, PPSCHED_QUANTITY_FORWARD_TIMES, &count)[0] == 4);
     assert_int_equal(ppsched_config_iterations(copy), 2);
     assert_int_equal(ppsched_config_placement(copy), PPSCHED_PLACEMENT_MAP);
     ppsched_config_destroy(copy);
@@ -243,10 +246,10 @@ static void test_null_arguments(void **state)
 static void test_quantity_names(void **state)
 {
     (void)state;
-    assert_string_equal(ppsched_quantity_name(PPSCHED_FORWARD_TIMES), "forward_times");
-    assert_string_equal(ppsched_quantity_name(PPSCHED_GRADIENT_BYTES), "gradient_bytes");
+    assert_string_equal(ppsched_quantity_name(PPSCHED_QUANTITY_FORWARD_TIMES), "forward_times");
+    assert_string_equal(ppsched_quantity_name(PPSCHED_QUANTITY_GRADIENT_BYTES), "gradient_bytes");
     assert_null(ppsched_quantity_name(0));
-    assert_null(ppsched_quantity_name(PPSCHED_GRADIENT_BYTES + 1));
+    assert_null(ppsched_quantity_name(PPSCHED_QUANTITY_GRADIENT_BYTES + 1));
 }
 
 int main(void)

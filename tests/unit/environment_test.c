@@ -16,7 +16,7 @@ static void take_line(void *user, int32_t level, const char *message)
     struct log *log = user;
     log->level = level;
     log->lines++;
-    log->warnings += level == PPSCHED_LOG_WARNING;
+    log->warnings += level == PPSCHED_LOG_LEVEL_WARNING;
     strncpy(log->line, message, sizeof log->line - 1);
 }
 
@@ -24,18 +24,18 @@ static void test_log(void **state)
 {
     struct log log = {0};
     const ppsched_environment environment = {
-        .size = sizeof environment, .log_level = PPSCHED_LOG_INFO, .user = &log, .log = take_line};
+        .size = sizeof environment, .log_level = PPSCHED_LOG_LEVEL_INFO, .user = &log, .log = take_line};
     ppsched_config *config = NULL;
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_config_create(&config, 2, 2, 4, &environment, &error), &error);
     ppsched_schedule *schedule = make_schedule(config, "gpipe");
     assert_string_equal(log.line, "generated gpipe: 2 devices, 2 stages, 4 microbatches, 1 iterations");
-    assert_int_equal(log.level, PPSCHED_LOG_INFO);
-    set_number(config, PPSCHED_MEM_LIMIT, 3);
+    assert_int_equal(log.level, PPSCHED_LOG_LEVEL_INFO);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
     ppsched_timeline *timeline = make_timeline(schedule, config);
     assert_string_equal(log.line, "gpipe: device 0 needs 4 memory, over its limit 3");
-    assert_int_equal(log.level, PPSCHED_LOG_WARNING);
+    assert_int_equal(log.level, PPSCHED_LOG_LEVEL_WARNING);
     assert_int_equal(metrics_of(timeline).limit_device, 0);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
@@ -66,7 +66,7 @@ static void test_a_line_a_call(void **state)
     const ppsched_plan_options wanted = {.size = sizeof wanted, .strategies = strategies, .strategy_count = 2};
     struct log log = {0};
     const ppsched_environment environment = {
-        .size = sizeof environment, .log_level = PPSCHED_LOG_INFO, .user = &log, .log = take_line};
+        .size = sizeof environment, .log_level = PPSCHED_LOG_LEVEL_INFO, .user = &log, .log = take_line};
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL, *other = NULL;
     ppsched_timeline *timeline = NULL;
@@ -74,10 +74,10 @@ static void test_a_line_a_call(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_config_create(&config, 2, 2, 4, &environment, &error), &error);
-    set_number(config, PPSCHED_MEM_LIMIT, 3);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
     expect_ok(ppsched_schedule_generate(&schedule, config, "auto", &error), &error);
     expect_line(&log, "generated auto: 2 devices, 2 stages, 4 microbatches, 1 iterations");
-    expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_REUSABLE, &error), &error);
+    expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
     expect_line(&log, "evaluated auto: makespan 13, span 12, peak memory 3 on device 0");
     expect_ok(ppsched_timeline_update(timeline, config, &error), &error);
     expect_line(&log, "evaluated auto: makespan 13, span 12, peak memory 3 on device 0");
@@ -85,8 +85,8 @@ static void test_a_line_a_call(void **state)
     expect_ok(ppsched_schedule_lower(&other, schedule, config, &options, &error), &error);
     expect_line(&log, "lowered auto: 2 devices, 2 stages, 4 microbatches, 1 iterations");
     ppsched_schedule_release(schedule);
-    set_number(config, PPSCHED_MEM_LIMIT, 2.5);
-    expect_ok(ppsched_evaluate_transfers(&timeline, other, config, NULL, 0, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2.5);
+    expect_ok(ppsched_schedule_evaluate_transfers(&timeline, other, config, NULL, 0, &error), &error);
     assert_int_equal(log.lines, 2);
     assert_int_equal(log.warnings, 1);
     assert_string_equal(log.line, "auto: device 0 needs 3 memory, over its limit 2.5");
@@ -96,7 +96,7 @@ static void test_a_line_a_call(void **state)
     expect_ok(ppsched_plan_create(&plan, config, &wanted, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     expect_line(&log, "ran a plan of 2 candidates, 1 of which fit");
-    expect_ok(ppsched_plan_timeline(&timeline, plan, 0, &error), &error);
+    expect_ok(ppsched_plan_create_timeline(&timeline, plan, ppsched_plan_candidate_at_rank(plan, 0), &error), &error);
     assert_int_equal(log.lines, 1);
     assert_non_null(strstr(log.line, "evaluated zb_auto: "));
     log = (struct log){0};

@@ -12,10 +12,10 @@
 static ppsched_config *profile_28b(void)
 {
     ppsched_config *config = make_config(32, 32, 96);
-    set_number(config, PPSCHED_FORWARD_TIMES, 10.419);
-    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 10.207);
-    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 7.715);
-    set_number(config, PPSCHED_P2P_TIMES, 0.408);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 10.419);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 10.207);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 7.715);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.408);
     return config;
 }
 
@@ -79,15 +79,15 @@ static void test_memory_curve(void **state)
     size_t count = 0;
     ppsched_config *config = make_config(2, 2, 2);
     (void)state;
-    set_number(config, PPSCHED_MEM_FORWARD, 3);
-    set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -1);
-    set_number(config, PPSCHED_MEM_STATIC, 10);
+    set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 3);
+    set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -1);
+    set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 10);
     ppsched_timeline *timeline = evaluate(config, "zb_h1");
-    assert_int_equal(ppsched_timeline_memory(timeline, 1, NULL, 0, &count), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_memory(NULL, 0, &count, timeline, 1, NULL), PPSCHED_OK);
     assert_int_equal(count, 7);
-    assert_int_equal(ppsched_timeline_memory(timeline, 1, points, 6, &count), PPSCHED_ERROR_BUFFER);
-    assert_int_equal(ppsched_timeline_memory(timeline, 2, points, 6, &count), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_timeline_memory(timeline, 1, points, 8, &count), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_memory(points, 6, &count, timeline, 1, NULL), PPSCHED_ERROR_BUFFER);
+    assert_int_equal(ppsched_timeline_get_memory(points, 6, &count, timeline, 2, NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_memory(points, 8, &count, timeline, 1, NULL), PPSCHED_OK);
     char *text = queue_text(ppsched_timeline_schedule(timeline), 1);
     assert_string_equal(text, "1F0 1I0 1F1 1I1 1W0 1W1");
     free(text);
@@ -104,8 +104,8 @@ static void test_weight_versions(void **state)
     ppsched_config *config = make_config(2, 2, 4);
     ppsched_error error;
     (void)state;
-    set_number(config, PPSCHED_MEM_STATIC, 10);
-    set_number(config, PPSCHED_MEM_WEIGHTS, 100);
+    set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 10);
+    set_number(config, PPSCHED_QUANTITY_MEM_WEIGHTS, 100);
     ppsched_timeline *flush = evaluate(config, "1f1b"), *no_flush = evaluate(config, "1f1b_no_flush");
     assert_true(device_metrics_of(flush, 0).static_memory == 110);
     assert_true(device_metrics_of(no_flush, 0).static_memory == 210);
@@ -168,12 +168,12 @@ static void test_earliest_only(void **state)
     ppsched_error error;
     size_t count = 7;
     (void)state;
-    expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), &error);
+    expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error);
     assert_null(ppsched_timeline_latest_starts(timeline, 0, &count));
     assert_int_equal(count, 0);
     assert_null(ppsched_timeline_spans(timeline, 2, &count));
     ppsched_timeline_destroy(timeline);
-    assert_int_equal(ppsched_evaluate(&timeline, schedule, config, 8, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_evaluate(&timeline, schedule, config, 8, &error), PPSCHED_ERROR_ARGUMENT);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
 }
@@ -185,9 +185,9 @@ static void test_mismatch_and_overflow(void **state)
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
     (void)state;
-    assert_int_equal(ppsched_evaluate(&timeline, schedule, other, 0, &error), PPSCHED_ERROR_MISMATCH);
-    set_number(config, PPSCHED_FORWARD_TIMES, DBL_MAX);
-    assert_int_equal(ppsched_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_schedule_evaluate(&timeline, schedule, other, 0, &error), PPSCHED_ERROR_MISMATCH);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, DBL_MAX);
+    assert_int_equal(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_RANGE);
     assert_non_null(strstr(error.message, "too large"));
     assert_null(timeline);
     ppsched_schedule_release(schedule);
@@ -201,7 +201,7 @@ static void test_delay_per_pair(void **state)
     ppsched_config *config = make_config(2, 2, 1);
     ppsched_error error;
     (void)state;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_P2P_TIMES, delay, 4, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, delay, 4, &error), &error);
     ppsched_timeline *timeline = evaluate(config, "gpipe");
     assert_true(metrics_of(timeline).makespan == 1 + 5 + 1 + 2 + 7 + 2);
     ppsched_timeline_destroy(timeline);
@@ -275,8 +275,8 @@ static void test_zero_times(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2);
     (void)state;
-    set_number(config, PPSCHED_FORWARD_TIMES, 0);
-    set_number(config, PPSCHED_BACKWARD_TIMES, 0);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 0);
     ppsched_timeline *timeline = evaluate(config, "1f1b");
     ppsched_metrics metrics = metrics_of(timeline);
     assert_true(metrics.makespan == 0 && metrics.bubble_of_total == 0 && metrics.bubble_of_ideal == 0);

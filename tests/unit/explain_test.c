@@ -35,7 +35,7 @@ static ppsched_timeline *timeline_of_own(const ppsched_config *config, const cha
         int used = 0;
         for (const char *text = queues[d]; sscanf(text, "%15s%n", token, &used) == 1; text += used) {
             ppsched_op op = op_from_token(token + (token[0] == '+'));
-            op.flags = token[0] == '+' ? PPSCHED_OP_OVERLAPPED : 0;
+            op.flags = token[0] == '+' ? PPSCHED_OP_FLAG_OVERLAPPED : 0;
             expect_ok(ppsched_builder_append(builder, d, &op, 1, &error), &error);
         }
     }
@@ -52,11 +52,11 @@ static void expect_path(const ppsched_timeline *timeline, const char *const *wan
     ppsched_critical_op path[MOST];
     size_t found = 0;
     ppsched_error error;
-    expect_ok(ppsched_timeline_critical_path(timeline, path, MOST, &found, &error), &error);
+    expect_ok(ppsched_timeline_get_critical_path(path, MOST, &found, timeline, &error), &error);
     assert_int_equal(found, count);
     for (size_t i = 0; i < count; i++) {
         char text[96], token[32];
-        assert_int_equal(ppsched_op_token(&path[i].op, token, sizeof token, NULL), PPSCHED_OK);
+        assert_int_equal(ppsched_op_write_token(token, sizeof token, NULL, &path[i].op, NULL), PPSCHED_OK);
         snprintf(text, sizeof text, "%c%u:%s %g-%g", " BDIF"[path[i].reason], path[i].device, token, path[i].start,
                  path[i].end);
         assert_string_equal(text, wanted[i]);
@@ -68,7 +68,7 @@ static void expect_sensitivities(const ppsched_timeline *timeline, int32_t objec
 {
     ppsched_sensitivity found[MOST];
     ppsched_error error;
-    expect_ok(ppsched_timeline_sensitivities(timeline, objective, kind, found, MOST, &error), &error);
+    expect_ok(ppsched_timeline_get_sensitivities(found, MOST, NULL, timeline, objective, kind, &error), &error);
     for (uint32_t s = 0; s < ppsched_schedule_stages(ppsched_timeline_schedule(timeline)); s++)
         if (found[s].more != wanted[s].more || found[s].less != wanted[s].less)
             fail_msg("stage %u, objective %d, kind %d: %g and %g, not %g and %g", s, objective, kind, found[s].more,
@@ -90,8 +90,8 @@ static void test_slow_stage(void **state)
     double by_device[4], by_stage[4];
     ppsched_error error;
     (void)state;
-    set_list(config, PPSCHED_FORWARD_TIMES, forward, 4);
-    set_list(config, PPSCHED_BACKWARD_TIMES, backward, 4);
+    set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 4);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward, 4);
     ppsched_timeline *timeline = timeline_of(config, "1f1b");
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1-2", "I2:2F0 2-4", "I3:3F0 4-5", "D3:3B0 5-7", "I2:2B0 7-11", "D2:2F2 11-13",
                 "D2:2B1 13-17", "D2:2F3 17-19", "D2:2B2 19-23", "D2:2F4 23-25", "D2:2B3 25-29", "D2:2F5 29-31", "D2:2B4 31-35",
@@ -101,7 +101,8 @@ static void test_slow_stage(void **state)
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_B, {1, 1}, {1, 1}, {8, 8}, {1, 1});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_W, {0, 0}, {0, 0}, {0, 0}, {0, 0});
     EXPECT_SPAN(timeline, 0, {2, 2}, {2, 2}, {15, 15}, {2, 2});
-    expect_ok(ppsched_timeline_slack(timeline, by_device, 4, by_stage, 4, &error), &error);
+    expect_ok(ppsched_timeline_get_device_slack(by_device, 4, NULL, timeline, &error), &error);
+    expect_ok(ppsched_timeline_get_stage_slack(by_stage, 4, NULL, timeline, &error), &error);
     for (int i = 0; i < 4; i++)
         assert_true(by_device[i] == 0 && by_stage[i] == 0);
     ppsched_timeline_destroy(timeline);
@@ -112,7 +113,7 @@ static void test_chain(void **state)
 {
     ppsched_config *config = make_config(3, 3, 1);
     (void)state;
-    set_number(config, PPSCHED_P2P_TIMES, 0.5);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.5);
     ppsched_timeline *timeline = timeline_of(config, "gpipe");
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1.5-2.5", "I2:2F0 3-4", "D2:2B0 4-6", "I1:1B0 6.5-8.5", "I0:0B0 9-11");
     EXPECT_MAKESPAN(timeline, 0, {2, 2}, {2, 2}, {2, 2});
@@ -127,7 +128,7 @@ static void test_ties(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2);
     (void)state;
-    set_number(config, PPSCHED_BACKWARD_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 1);
     ppsched_timeline *timeline = timeline_of(config, "1f1b"); /* 0F0 0F1 0B0 0B1, 1F0 1B0 1F1 1B1 */
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1-2", "D1:1B0 2-3", "D1:1F1 3-4", "D1:1B1 4-5", "I0:0B1 5-6");
     EXPECT_MAKESPAN(timeline, 0, {2, 2}, {4, 4});
@@ -148,8 +149,8 @@ static ppsched_timeline *two_iterations(double last)
     ppsched_config *config = make_config(2, 2, 1);
     ppsched_error error;
     expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
-    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 1);
-    set_list(config, PPSCHED_BACKWARD_WEIGHT_TIMES, weight, 2);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, weight, 2);
     ppsched_timeline *timeline = timeline_of_own(config, queues);
     ppsched_config_destroy(config);
     return timeline;
@@ -166,7 +167,8 @@ static void test_flush(void **state)
     EXPECT_MAKESPAN(timeline, 0, {2, 2}, {6, 6});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_W, {0, 0}, {2, 2});
     EXPECT_SPAN(timeline, 0, {1, 1}, {6, 6}); /* of device 1, which begins behind 0F0 */
-    expect_ok(ppsched_timeline_slack(timeline, by_device, 2, by_stage, 2, &error), &error);
+    expect_ok(ppsched_timeline_get_device_slack(by_device, 2, NULL, timeline, &error), &error);
+    expect_ok(ppsched_timeline_get_stage_slack(by_stage, 2, NULL, timeline, &error), &error);
     assert_true(by_device[0] == 0 && by_device[1] == 0 && by_stage[0] == 0 && by_stage[1] == 0);
     ppsched_timeline_destroy(timeline);
     timeline = two_iterations(9);
@@ -185,7 +187,7 @@ static void test_v_placement(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, &error), &error);
-    set_number(config, PPSCHED_P2P_TIMES, 0.25);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
     ppsched_timeline *timeline = timeline_of_own(config, queues);
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1.25-2.25", "D1:2F0 2.25-3.25", "I0:3F0 3.5-4.5", "D0:3I0 4.5-5.5",
                 "I1:2B0 5.75-7.75", "D1:1B0 7.75-9.75", "I0:0B0 10-12", "D0:3W0 12-13");
@@ -206,14 +208,14 @@ static void test_pair(void **state)
     (void)state;
     ppsched_timeline *timeline = timeline_of_own(config, &queue);
     EXPECT_PATH(timeline, "B0:0F0 0-1", "D0:0F1 1-4", "D0:0B1 4-6");
-    expect_ok(ppsched_timeline_critical_path(timeline, path, 3, &count, &error), &error);
-    assert_true(path[1].position == 1 && path[1].op.flags == PPSCHED_OP_OVERLAPPED && path[2].position == 3);
+    expect_ok(ppsched_timeline_get_critical_path(path, 3, &count, timeline, &error), &error);
+    assert_true(path[1].position == 1 && path[1].op.flags == PPSCHED_OP_FLAG_OVERLAPPED && path[2].position == 3);
     EXPECT_MAKESPAN(timeline, 0, {4, 4});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_F, {2, 2});
     ppsched_timeline_destroy(timeline);
-    set_number(config, PPSCHED_OVERLAPPED_TIMES, 2.5);
+    set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 2.5);
     timeline = timeline_of_own(config, &queue);
-    set_list(config, PPSCHED_OVERLAPPED_TIMES, NULL, 0); /* the timeline remembers */
+    set_list(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, NULL, 0); /* the timeline remembers */
     EXPECT_PATH(timeline, "B0:0F0 0-1", "D0:0F1 1-3.5", "D0:0B1 3.5-5.5");
     EXPECT_MAKESPAN(timeline, 0, {2, 2});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_F, {1, 1});
@@ -226,13 +228,13 @@ static void test_zero_times(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2);
     (void)state;
-    set_number(config, PPSCHED_FORWARD_TIMES, 0);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0);
     ppsched_timeline *timeline = timeline_of(config, "gpipe");
     EXPECT_PATH(timeline, "B1:1F0 0-0", "D1:1F1 0-0", "D1:1B0 0-2", "I0:0B0 2-4", "D0:0B1 4-6");
     EXPECT_MAKESPAN(timeline, 0, {4, 1}, {4, 1});
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_F, {2, 0}, {2, 0});
     ppsched_timeline_destroy(timeline);
-    set_number(config, PPSCHED_BACKWARD_TIMES, 0);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 0);
     timeline = timeline_of(config, "gpipe");
     EXPECT_MAKESPAN(timeline, PPSCHED_KIND_B, {2, 0}, {2, 0});
     EXPECT_SPAN(timeline, PPSCHED_KIND_B, {2, 0}, {2, 0});
@@ -251,7 +253,7 @@ static void test_idle_device(void **state)
     (void)state;
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 2, &error), &error);
     ppsched_timeline *timeline = timeline_of_own(config, queues);
-    expect_ok(ppsched_timeline_slack(timeline, by_device, 3, NULL, 0, &error), &error);
+    expect_ok(ppsched_timeline_get_device_slack(by_device, 3, NULL, timeline, &error), &error);
     assert_true(isinf(by_device[0]) && by_device[1] == 0 && isinf(by_device[2]));
     EXPECT_PATH(timeline, "B1:0F0 0-1", "D1:1F0 1-2", "D1:1B0 2-4", "D1:0B0 4-6");
     EXPECT_SPAN(timeline, 0, {2, 2}, {2, 2});
@@ -268,12 +270,13 @@ static void test_slack(void **state)
     ppsched_config *config = make_config(2, 2, 2);
     ppsched_error error;
     (void)state;
-    set_list(config, PPSCHED_FORWARD_TIMES, forward, 2);
-    set_list(config, PPSCHED_BACKWARD_TIMES, backward, 2);
+    set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 2);
+    set_list(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward, 2);
     ppsched_timeline *timeline = timeline_of_own(config, queues);
     EXPECT_PATH(timeline, "B0:0F0 0-1", "D0:0F1 1-2", "D0:0B0 2-4", "D0:0B1 4-6");
     EXPECT_MAKESPAN(timeline, 0, {4, 4}, {0, 0});
-    expect_ok(ppsched_timeline_slack(timeline, by_device, 2, by_stage, 2, &error), &error);
+    expect_ok(ppsched_timeline_get_device_slack(by_device, 2, NULL, timeline, &error), &error);
+    expect_ok(ppsched_timeline_get_stage_slack(by_stage, 2, NULL, timeline, &error), &error);
     assert_true(by_device[0] == 0 && by_stage[0] == 0 && by_device[1] == 0.5 && by_stage[1] == 0.5);
     ppsched_timeline_destroy(timeline);
     ppsched_config_destroy(config);
@@ -287,11 +290,11 @@ static void test_earliest_only(void **state)
     ppsched_error error;
     double by_stage[2] = {7, 7};
     (void)state;
-    expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_EARLIEST_ONLY, &error), &error);
+    expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error);
     EXPECT_MAKESPAN(timeline, 0, {4, 2}, {4, 2});
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1-2", "D1:1F1 2-3", "D1:1B0 3-5", "I0:0B0 5-7", "D0:0B1 7-9");
-    assert_int_equal(ppsched_timeline_slack(timeline, NULL, 0, by_stage, 2, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.message, "PPSCHED_EVALUATE_EARLIEST_ONLY"));
+    assert_int_equal(ppsched_timeline_get_stage_slack(by_stage, 2, NULL, timeline, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY"));
     assert_true(by_stage[0] == 7);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
@@ -310,13 +313,13 @@ static void test_transfers(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
-    expect_ok(ppsched_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), &error);
-    assert_int_equal(ppsched_timeline_critical_path(timeline, NULL, 0, &count, &error), PPSCHED_ERROR_ARGUMENT);
+    expect_ok(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), &error);
+    assert_int_equal(ppsched_timeline_get_critical_path(NULL, 0, &count, timeline, &error), PPSCHED_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "with transfers"));
     assert_int_equal(count, 7);
-    assert_int_equal(ppsched_timeline_slack(timeline, slack, 2, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_device_slack(slack, 2, NULL, timeline, &error), PPSCHED_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "with transfers"));
-    assert_int_equal(ppsched_timeline_sensitivities(timeline, PPSCHED_OBJECTIVE_SPAN, 0, out, 2, &error),
+    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, PPSCHED_OBJECTIVE_SPAN, 0, &error),
                      PPSCHED_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "with transfers"));
     plain = make_timeline(lowered, config); /* comm ops take no time and are not in the path */
@@ -339,29 +342,33 @@ static void test_bad_arguments(void **state)
     ppsched_error error;
     (void)state;
     memset(path, 0x55, sizeof path);
-    assert_int_equal(ppsched_timeline_critical_path(NULL, path, 8, &count, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_timeline_critical_path(timeline, NULL, 8, &count, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_timeline_critical_path(timeline, path, 5, &count, &error), PPSCHED_ERROR_BUFFER);
-    assert_string_equal(error.message, "the critical path has 6 ops, the list room for 5");
+    assert_int_equal(ppsched_timeline_get_critical_path(path, 8, &count, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_critical_path(NULL, 8, &count, timeline, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_critical_path(path, 5, &count, timeline, &error), PPSCHED_ERROR_BUFFER);
+    assert_string_equal(error.message, "the buffer has room for 5 of 6 ops");
     assert_true(count == 6 && path[0].device == 0x55555555u && path[5].device == 0x55555555u);
-    assert_int_equal(ppsched_timeline_critical_path(timeline, path, 6, NULL, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_critical_path(path, 6, NULL, timeline, NULL), PPSCHED_OK);
     assert_true(path[5].end == 9 && path[6].device == 0x55555555u);
-    assert_int_equal(ppsched_timeline_slack(NULL, slack, 2, slack + 2, 2, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_timeline_slack(timeline, NULL, 2, slack + 2, 2, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_timeline_slack(timeline, slack, 2, slack + 2, 1, &error), PPSCHED_ERROR_BUFFER);
-    assert_string_equal(error.message, "there are 2 stages, and room for 1");
-    assert_int_equal(ppsched_timeline_slack(timeline, slack, 1, slack + 2, 2, &error), PPSCHED_ERROR_BUFFER);
-    assert_true(slack[0] == 7 && slack[3] == 7);
-    assert_int_equal(ppsched_timeline_slack(timeline, NULL, 0, NULL, 0, &error), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_device_slack(slack, 2, &count, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_stage_slack(slack, 2, &count, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_device_slack(NULL, 2, &count, timeline, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_stage_slack(NULL, 2, &count, timeline, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_stage_slack(slack, 1, NULL, timeline, &error), PPSCHED_ERROR_BUFFER);
+    assert_string_equal(error.message, "the buffer has room for 1 of 2 stages");
+    assert_int_equal(ppsched_timeline_get_device_slack(slack, 1, NULL, timeline, &error), PPSCHED_ERROR_BUFFER);
+    assert_true(slack[0] == 7 && slack[1] == 7);
+    assert_int_equal(ppsched_timeline_get_device_slack(NULL, 0, NULL, timeline, &error), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_stage_slack(NULL, 0, NULL, timeline, &error), PPSCHED_OK);
     for (int32_t objective = 0; objective <= 3; objective += 3)
-        assert_int_equal(ppsched_timeline_sensitivities(timeline, objective, 0, out, 2, &error), PPSCHED_ERROR_ARGUMENT);
+        assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, objective, 0, &error),
+                         PPSCHED_ERROR_ARGUMENT);
     assert_string_equal(error.message, "there is no objective 3; it must be 1 to 2");
     for (int32_t kind = -1; kind <= 5; kind += 6)
-        assert_int_equal(ppsched_timeline_sensitivities(timeline, 1, kind, out, 2, &error), PPSCHED_ERROR_ARGUMENT);
+        assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, 1, kind, &error), PPSCHED_ERROR_ARGUMENT);
     assert_string_equal(error.message, "kind is 5; it must be F, B, I or W (1 to 4), or 0 for all of them");
-    assert_int_equal(ppsched_timeline_sensitivities(timeline, 1, 0, NULL, 2, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_timeline_sensitivities(NULL, 1, 0, out, 2, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_timeline_sensitivities(timeline, 1, 0, out, 1, &error), PPSCHED_ERROR_BUFFER);
+    assert_int_equal(ppsched_timeline_get_sensitivities(NULL, 2, NULL, timeline, 1, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, NULL, 1, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_sensitivities(out, 1, NULL, timeline, 1, 0, &error), PPSCHED_ERROR_BUFFER);
     assert_true(out[0].more == 7 && out[1].less == 7);
     ppsched_timeline_destroy(timeline);
     ppsched_config_destroy(config);

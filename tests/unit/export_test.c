@@ -93,20 +93,22 @@ static void test_bad_arguments(void **state)
     char buffer[4];
     size_t needed = 0;
     (void)state;
-    assert_int_equal(ppsched_export_to_buffer(e.schedule, NULL, PPSCHED_FORMAT_TEXT, NULL, NULL, 0, &needed, &error),
+    assert_int_equal(ppsched_schedule_export_to_buffer(NULL, 0, &needed, e.schedule, NULL, PPSCHED_FORMAT_TEXT, NULL, &error),
                      PPSCHED_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "needs a timeline"));
-    assert_int_equal(ppsched_export_to_buffer(e.schedule, other.timeline, PPSCHED_FORMAT_JSON, NULL, NULL, 0, &needed, &error),
-                     PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_export_to_buffer(e.schedule, e.timeline, 99, NULL, NULL, 0, &needed, &error),
-                     PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(
-        ppsched_export_to_buffer(e.schedule, e.timeline, PPSCHED_FORMAT_CHROME_TRACE, &options, NULL, 0, &needed, &error),
-        PPSCHED_ERROR_RANGE);
-    assert_int_equal(
-        ppsched_export_to_buffer(e.schedule, e.timeline, PPSCHED_FORMAT_CSV, NULL, buffer, sizeof buffer, &needed, &error),
-        PPSCHED_ERROR_BUFFER);
-    assert_int_equal(needed, 32);
+        ppsched_schedule_export_to_buffer(NULL, 0, &needed, e.schedule, other.timeline, PPSCHED_FORMAT_JSON, NULL, &error),
+        PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_export_to_buffer(NULL, 0, &needed, e.schedule, e.timeline, 99, NULL, &error),
+                     PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_export_to_buffer(NULL, 0, &needed, e.schedule, e.timeline, PPSCHED_FORMAT_CHROME_TRACE,
+                                                       &options, &error),
+                     PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_schedule_export_to_buffer(buffer, sizeof buffer, &needed, e.schedule, e.timeline,
+                                                       PPSCHED_FORMAT_CSV, NULL, &error),
+                     PPSCHED_ERROR_BUFFER);
+    assert_int_equal(needed, 33);
+    assert_string_equal(buffer, "");
     free_example(&e);
     free_example(&other);
 }
@@ -125,7 +127,7 @@ static void test_writer_may_stop(void **state)
     ppsched_error error;
     int calls = 0;
     (void)state;
-    assert_int_equal(ppsched_export(e.schedule, NULL, PPSCHED_FORMAT_CSV, NULL, stop_at_once, &calls, &error),
+    assert_int_equal(ppsched_schedule_export(e.schedule, NULL, PPSCHED_FORMAT_CSV, NULL, stop_at_once, &calls, &error),
                      PPSCHED_ERROR_WRITER);
     assert_int_equal(calls, 1);
     free_example(&e);
@@ -209,7 +211,7 @@ static void test_csv_holds_what_pytorch_knows(void **state)
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         ppsched_schedule *schedule = one_op(others[i]);
-        assert_int_equal(ppsched_export_to_buffer(schedule, NULL, PPSCHED_FORMAT_CSV, NULL, NULL, 0, &needed, &error),
+        assert_int_equal(ppsched_schedule_export_to_buffer(NULL, 0, &needed, schedule, NULL, PPSCHED_FORMAT_CSV, NULL, &error),
                          PPSCHED_ERROR_REFUSED);
         assert_int_equal(error.position, 0);
         assert_non_null(strstr(error.message, "which device 0 has at position 0"));

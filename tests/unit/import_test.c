@@ -63,11 +63,12 @@ static void test_csv_with_communication(void **state)
     ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, text);
     size_t needed = 0;
     char written[200];
-    assert_int_equal(ppsched_check(schedule, NULL, 0, NULL, NULL), PPSCHED_OK);
-    assert_int_equal(ppsched_export_to_buffer(schedule, NULL, PPSCHED_FORMAT_CSV, NULL, written, sizeof written, &needed, NULL),
-                     PPSCHED_OK);
-    assert_int_equal(needed, strlen(text));
-    assert_memory_equal(written, text, needed);
+    assert_int_equal(ppsched_schedule_check(NULL, 0, NULL, schedule, NULL), PPSCHED_OK);
+    assert_int_equal(
+        ppsched_schedule_export_to_buffer(written, sizeof written, &needed, schedule, NULL, PPSCHED_FORMAT_CSV, NULL, NULL),
+        PPSCHED_OK);
+    assert_int_equal(needed, strlen(text) + 1);
+    assert_string_equal(written, text);
     ppsched_schedule_release(schedule);
 }
 
@@ -185,7 +186,7 @@ static void test_incomplete_schedules_are_read(void **state)
     (void)state;
     ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, "0F0,0B0,0F3\n1F0\n");
     assert_int_equal(ppsched_schedule_microbatches(schedule), 4);
-    assert_int_equal(ppsched_check(schedule, NULL, 0, &count, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(ppsched_schedule_check(NULL, 0, &count, schedule, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_in_range(count, 4, 20);
     ppsched_schedule_release(schedule);
 }
@@ -225,7 +226,7 @@ static void test_cut_short_bidirectional(void **state)
     sprintf(text, "%s\"microbatches\": 2, \"iterations\": 2, %s", head, rows);
     ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_JSON, text);
     assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_BIDIRECTIONAL);
-    assert_int_equal(ppsched_check(schedule, NULL, 0, &count, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(ppsched_schedule_check(NULL, 0, &count, schedule, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_int_equal(count, 4); /* F and B of microbatch 1 on both devices */
     ppsched_schedule_release(schedule);
     sprintf(text, "%s\"microbatches\": 4, \"iterations\": 1, %s", head, rows);

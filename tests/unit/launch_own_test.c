@@ -166,11 +166,14 @@ static void test_arguments(void **state)
     ppsched_error error;
     size_t needed = 7;
     (void)state;
-    assert_int_equal(ppsched_schedule_launch(NULL, MEGATRON, NULL, NULL, 0, &needed, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_schedule_launch(schedule, MEGATRON, NULL, NULL, 0, NULL, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_schedule_launch(schedule, MEGATRON, NULL, NULL, 1, &needed, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_write_launch_arguments(NULL, 0, &needed, NULL, MEGATRON, NULL, &error),
+                     PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_write_launch_arguments(NULL, 0, NULL, schedule, MEGATRON, NULL, &error), PPSCHED_OK);
+    assert_int_equal(ppsched_schedule_write_launch_arguments(NULL, 1, &needed, schedule, MEGATRON, NULL, &error),
+                     PPSCHED_ERROR_ARGUMENT);
     for (int32_t runtime = -1; runtime <= 6; runtime += runtime == 0 ? 6 : 1)
-        assert_int_equal(ppsched_schedule_launch(schedule, runtime, NULL, NULL, 0, &needed, &error), PPSCHED_ERROR_ARGUMENT);
+        assert_int_equal(ppsched_schedule_write_launch_arguments(NULL, 0, &needed, schedule, runtime, NULL, &error),
+                         PPSCHED_ERROR_ARGUMENT);
     free(line_with(schedule, PYTORCH, &empty, PPSCHED_ERROR_ARGUMENT));
     free(line_with(schedule, PYTORCH, &control, PPSCHED_ERROR_ARGUMENT));
     free(line_with(schedule, PYTORCH, &unsized, PPSCHED_ERROR_STRUCT_SIZE));
@@ -202,11 +205,12 @@ static void test_buffers_that_are_too_small(void **state)
         char *buffer = malloc(length + 1);
         for (size_t capacity = 0; capacity <= length; capacity++) {
             memset(buffer, '#', length + 1);
-            assert_int_equal(ppsched_schedule_launch(schedule, runtime, &options, buffer, capacity, &needed, &error),
-                             PPSCHED_ERROR_BUFFER);
-            assert_int_equal(needed, length);
+            assert_int_equal(
+                ppsched_schedule_write_launch_arguments(buffer, capacity, &needed, schedule, runtime, &options, &error),
+                PPSCHED_ERROR_BUFFER);
+            assert_int_equal(needed, length + 1);
             for (size_t i = 0; i <= length; i++)
-                assert_int_equal(buffer[i], '#');
+                assert_int_equal(buffer[i], i == 0 && capacity > 0 ? '\0' : '#');
         }
         free(buffer);
         free(line);

@@ -207,7 +207,7 @@ static void test_one_device(void **state)
 static void expect_limited(const char *strategy, int devices, int stages, double limit, const char *wanted)
 {
     ppsched_config *config = make_config(devices, stages, 16);
-    set_number(config, PPSCHED_MEM_LIMIT, limit);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
     ppsched_schedule *schedule = make_schedule(config, strategy);
     if (wanted[0] == '!')
         expect_refused(schedule, SAIL, NULL, wanted + 1);

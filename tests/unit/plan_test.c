@@ -33,10 +33,18 @@ static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_
     return plan;
 }
 
-static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t index)
+static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t number)
 {
     ppsched_candidate candidate = {.size = sizeof candidate};
-    assert_int_equal(ppsched_plan_candidate(plan, index, &candidate), PPSCHED_OK);
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, number, NULL), PPSCHED_OK);
+    return candidate;
+}
+
+/* The candidate of a rank. */
+static ppsched_candidate ranked(const ppsched_plan *plan, size_t rank)
+{
+    ppsched_candidate candidate = candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
+    assert_int_equal(candidate.rank, rank);
     return candidate;
 }
 
@@ -49,21 +57,21 @@ static void test_other_numbers_of_stages(void **state)
                             head = {.forward_time = 2, .mem_forward = 2, .mem_backward_weight = -2};
     ppsched_config *layers = make_config(2, 8, 4);
     (void)state;
-    expect_ok(ppsched_config_set_values(layers, PPSCHED_FORWARD_TIMES, forward, 8, NULL), NULL);
-    expect_ok(ppsched_config_set_values(layers, PPSCHED_MEM_FORWARD, memory, 8, NULL), NULL);
-    expect_ok(ppsched_config_set_values(layers, PPSCHED_ACTIVATION_BYTES, bytes, 8, NULL), NULL);
-    expect_ok(ppsched_config_set_values(layers, PPSCHED_GRADIENT_BYTES, bytes, 8, NULL), NULL);
-    set_number(layers, PPSCHED_P2P_TIMES, 0.25);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 8, NULL), NULL);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_MEM_FORWARD, memory, 8, NULL), NULL);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_ACTIVATION_BYTES, bytes, 8, NULL), NULL);
+    expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_GRADIENT_BYTES, bytes, 8, NULL), NULL);
+    set_number(layers, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
     ppsched_config *two = with_stages(layers, 2, &embedding, &head);
-    assert_true(at(two, PPSCHED_FORWARD_TIMES, 0) == 4.5 && at(two, PPSCHED_FORWARD_TIMES, 1) == 6);
-    assert_true(at(two, PPSCHED_BACKWARD_TIMES, 0) == 8 && at(two, PPSCHED_BACKWARD_INPUT_TIMES, 1) == 4);
-    assert_true(at(two, PPSCHED_MEM_FORWARD, 1) == 18 && at(two, PPSCHED_P2P_TIMES, 0) == 0.25);
-    assert_true(at(two, PPSCHED_ACTIVATION_BYTES, 0) == 4 && at(two, PPSCHED_GRADIENT_BYTES, 1) == 5);
+    assert_true(at(two, PPSCHED_QUANTITY_FORWARD_TIMES, 0) == 4.5 && at(two, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 6);
+    assert_true(at(two, PPSCHED_QUANTITY_BACKWARD_TIMES, 0) == 8 && at(two, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1) == 4);
+    assert_true(at(two, PPSCHED_QUANTITY_MEM_FORWARD, 1) == 18 && at(two, PPSCHED_QUANTITY_P2P_TIMES, 0) == 0.25);
+    assert_true(at(two, PPSCHED_QUANTITY_ACTIVATION_BYTES, 0) == 4 && at(two, PPSCHED_QUANTITY_GRADIENT_BYTES, 1) == 5);
     ppsched_config *four = with_stages(two, 4, &embedding, &head);
-    assert_true(at(four, PPSCHED_FORWARD_TIMES, 0) == 2.5 && at(four, PPSCHED_FORWARD_TIMES, 1) == 2);
-    assert_true(at(four, PPSCHED_FORWARD_TIMES, 2) == 2 && at(four, PPSCHED_FORWARD_TIMES, 3) == 4);
-    assert_true(at(four, PPSCHED_MEM_FORWARD, 2) == 8 && at(four, PPSCHED_MEM_FORWARD, 3) == 10);
-    assert_true(at(four, PPSCHED_MEM_BACKWARD_WEIGHT, 3) == -10);
+    assert_true(at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 0) == 2.5 && at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 2);
+    assert_true(at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 2) == 2 && at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 3) == 4);
+    assert_true(at(four, PPSCHED_QUANTITY_MEM_FORWARD, 2) == 8 && at(four, PPSCHED_QUANTITY_MEM_FORWARD, 3) == 10);
+    assert_true(at(four, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, 3) == -10);
     ppsched_config_destroy(four);
     ppsched_config_destroy(two);
     ppsched_config *out = NULL;
@@ -95,8 +103,8 @@ static void test_ends_are_part_of_their_stages(void **state)
     const ppsched_model_end whole = {.forward_time = 0.1 * 3, .mem_forward = 0.1 * 3, .mem_backward_weight = -0.1 * 3};
     ppsched_config *config = make_config(2, 2, 4);
     (void)state;
-    set_number(config, PPSCHED_FORWARD_TIMES, 0.3);
-    set_number(config, PPSCHED_MEM_FORWARD, 0.3);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0.3);
+    set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 0.3);
     for (int64_t stages = 2; stages <= 4; stages += 2) {
         expect_end_refused(config, stages, (ppsched_model_end){.mem_static = 3},
                            "stage 1: mem_static is 0, but the embedding or the head, which are part of it, take 3");
@@ -108,8 +116,8 @@ static void test_ends_are_part_of_their_stages(void **state)
                            "head: mem_backward_input is 1; it must be finite and at most 0");
     }
     ppsched_config *four = with_stages(config, 4, &whole, NULL);
-    assert_true(at(four, PPSCHED_FORWARD_TIMES, 0) == 0.1 * 3 && at(four, PPSCHED_FORWARD_TIMES, 1) == 0);
-    assert_true(at(four, PPSCHED_MEM_FORWARD, 1) == 0 && at(four, PPSCHED_MEM_BACKWARD_WEIGHT, 1) == 0);
+    assert_true(at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 0) == 0.1 * 3 && at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 0);
+    assert_true(at(four, PPSCHED_QUANTITY_MEM_FORWARD, 1) == 0 && at(four, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, 1) == 0);
     ppsched_config_destroy(four);
     ppsched_config_destroy(config);
 }
@@ -129,13 +137,13 @@ static void test_backwards_of_ends(void **state)
                  {{.forward_time = 1}, 0, 0, 0}};
     ppsched_config *config = make_config(2, 2, 4);
     (void)state;
-    set_number(config, PPSCHED_BACKWARD_INPUT_TIMES, 3);
-    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 3);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ppsched_config *four = with_stages(config, 4, &cases[i].end, NULL);
-        assert_true(at(four, PPSCHED_BACKWARD_TIMES, 0) == cases[i].whole + (4 - cases[i].whole) / 2);
-        assert_true(at(four, PPSCHED_BACKWARD_INPUT_TIMES, 0) == cases[i].input + (3 - cases[i].input) / 2);
-        assert_true(at(four, PPSCHED_BACKWARD_WEIGHT_TIMES, 1) == (1 - cases[i].weight) / 2);
+        assert_true(at(four, PPSCHED_QUANTITY_BACKWARD_TIMES, 0) == cases[i].whole + (4 - cases[i].whole) / 2);
+        assert_true(at(four, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 0) == cases[i].input + (3 - cases[i].input) / 2);
+        assert_true(at(four, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1) == (1 - cases[i].weight) / 2);
         ppsched_config_destroy(four);
     }
     ppsched_config_destroy(config);
@@ -146,15 +154,15 @@ static void test_other_numbers_of_microbatches(void **state)
     ppsched_config *config = make_config(2, 2, 8), *out = NULL;
     ppsched_error error;
     (void)state;
-    set_number(config, PPSCHED_FORWARD_TIMES, 3);
-    set_number(config, PPSCHED_MEM_STATIC, 10);
-    set_number(config, PPSCHED_OVERLAPPED_TIMES, 4);
-    set_number(config, PPSCHED_P2P_TIMES, 0.5);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 3);
+    set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 10);
+    set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 4);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.5);
     expect_ok(ppsched_config_with_microbatches(&out, config, 16, &error), &error);
     assert_int_equal(ppsched_config_microbatches(out), 16);
-    assert_true(at(out, PPSCHED_FORWARD_TIMES, 1) == 1.5 && at(out, PPSCHED_BACKWARD_TIMES, 0) == 1);
-    assert_true(at(out, PPSCHED_MEM_FORWARD, 0) == 0.5 && at(out, PPSCHED_MEM_STATIC, 0) == 10);
-    assert_true(at(out, PPSCHED_OVERLAPPED_TIMES, 0) == 2 && at(out, PPSCHED_P2P_TIMES, 0) == 0.5);
+    assert_true(at(out, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 1.5 && at(out, PPSCHED_QUANTITY_BACKWARD_TIMES, 0) == 1);
+    assert_true(at(out, PPSCHED_QUANTITY_MEM_FORWARD, 0) == 0.5 && at(out, PPSCHED_QUANTITY_MEM_STATIC, 0) == 10);
+    assert_true(at(out, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 0) == 2 && at(out, PPSCHED_QUANTITY_P2P_TIMES, 0) == 0.5);
     ppsched_config_destroy(out);
     ppsched_config_destroy(config);
 }
@@ -164,24 +172,25 @@ static void test_ranking_and_figures(void **state)
 {
     ppsched_config *config = make_config(4, 4, 8);
     (void)state;
-    set_number(config, PPSCHED_P2P_TIMES, 0.1);
-    set_number(config, PPSCHED_ACTIVATION_BYTES, 3);
-    set_number(config, PPSCHED_MEM_LIMIT, 5);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.1);
+    set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 3);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5);
     ppsched_plan *plan = make_plan(config, NULL);
     size_t count = ppsched_plan_count(plan), fitting = 0;
     assert_true(count > 30);
     for (size_t i = 0; i < count; i++) {
-        ppsched_candidate own = candidate_of(plan, i);
+        ppsched_candidate own = ranked(plan, i);
         ppsched_config *problem = NULL;
         ppsched_timeline *timeline = NULL;
         ppsched_error error;
         assert_true(own.evaluated);
         if (own.status != PPSCHED_OK) {
             assert_non_null(own.reason);
-            assert_int_equal(ppsched_plan_timeline(&timeline, plan, i, &error), PPSCHED_ERROR_REFUSED);
+            assert_int_equal(ppsched_plan_create_timeline(&timeline, plan, ppsched_plan_candidate_at_rank(plan, i), &error),
+                             PPSCHED_ERROR_REFUSED);
             continue;
         }
-        expect_ok(ppsched_plan_config(&problem, plan, i, &error), &error);
+        expect_ok(ppsched_plan_create_config(&problem, plan, ppsched_plan_candidate_at_rank(plan, i), &error), &error);
         ppsched_schedule *schedule = make_schedule(problem, own.strategy);
         timeline = make_timeline(schedule, problem);
         ppsched_metrics metrics = metrics_of(timeline);
@@ -192,7 +201,7 @@ static void test_ranking_and_figures(void **state)
         assert_true(own.messages == (own.placement == PPSCHED_PLACEMENT_V ? 6u : own.stages - 1u) * 2u * 8u &&
                     own.bytes == 3.0 * (double)own.messages);
         if (i > 0 && own.fits) {
-            ppsched_candidate better = candidate_of(plan, i - 1);
+            ppsched_candidate better = ranked(plan, i - 1);
             assert_true(better.step_time < own.step_time * (1 + 1e-9));
             if (better.step_time == own.step_time)
                 assert_true(better.peak_memory <= own.peak_memory);
@@ -208,6 +217,60 @@ static void test_ranking_and_figures(void **state)
     ppsched_config_destroy(config);
 }
 
+static void expect_no_ranks(const ppsched_plan *plan)
+{
+    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+        assert_int_equal(candidate_of(plan, i).rank, PPSCHED_NONE);
+        assert_true(ppsched_plan_candidate_at_rank(plan, i) == SIZE_MAX);
+    }
+}
+
+static int32_t stop_at_the_end(void *user, double share, double best)
+{
+    (void)best;
+    return *(int *)user != 0 && share == 1;
+}
+
+/* What was numbered before the plan runs has that number afterwards, and a rank besides. */
+static void test_candidates_keep_their_numbers(void **state)
+{
+    ppsched_config *config = make_config(4, 8, 8);
+    ppsched_plan *plan = NULL;
+    ppsched_candidate before[100];
+    ppsched_error error;
+    int stops = 1, moved = 0;
+    (void)state;
+    expect_ok(ppsched_config_set_progress(config, stop_at_the_end, &stops, &error), &error);
+    expect_ok(ppsched_plan_create(&plan, config, NULL, &error), &error);
+    size_t count = ppsched_plan_count(plan);
+    assert_true(count > 10 && count <= 100);
+    for (size_t i = 0; i < count; i++)
+        before[i] = candidate_of(plan, i);
+    expect_no_ranks(plan);
+    assert_int_equal(ppsched_plan_run(plan, &error), PPSCHED_ERROR_CANCELLED);
+    expect_no_ranks(plan);
+    stops = 0;
+    for (int run = 0; run < 2; run++) {
+        expect_ok(ppsched_plan_run(plan, &error), &error);
+        for (size_t i = 0; i < count; i++) {
+            ppsched_candidate candidate = candidate_of(plan, i);
+            assert_true(candidate.strategy == before[i].strategy && candidate.stages == before[i].stages);
+            assert_true(candidate.group_size == before[i].group_size && candidate.placement == before[i].placement);
+            assert_int_equal(ppsched_plan_candidate_at_rank(plan, candidate.rank), i);
+            moved += candidate.rank != i;
+        }
+    }
+    assert_true(moved > 0);
+    assert_true(ppsched_plan_candidate_at_rank(plan, count) == SIZE_MAX);
+    assert_true(ppsched_plan_candidate_at_rank(plan, SIZE_MAX) == SIZE_MAX);
+    assert_true(ppsched_plan_candidate_at_rank(NULL, 0) == SIZE_MAX);
+    stops = 1; /* the ranks that there are stay */
+    assert_int_equal(ppsched_plan_run(plan, &error), PPSCHED_ERROR_CANCELLED);
+    assert_int_equal(ranked(plan, 0).rank, 0);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
 /* Steps that share one fill and drain may be shorter than any that flushes; each has the bound of its own kind. */
 static void test_bounds_without_a_flush(void **state)
 {
@@ -218,7 +281,7 @@ static void test_bounds_without_a_flush(void **state)
     (void)state;
     expect_ok(ppsched_config_set_iterations(config, 6, &error), &error);
     ppsched_plan *plan = make_plan(config, &options);
-    ppsched_candidate best = candidate_of(plan, 0), other = candidate_of(plan, 1);
+    ppsched_candidate best = ranked(plan, 0), other = ranked(plan, 1);
     assert_string_equal(best.strategy, "1f1b_no_flush");
     assert_true(best.bound == (3 + 6 * 12) / 6.0 && best.step_time >= best.bound && best.step_time < other.bound);
     assert_true(other.bound == 3 + 12 && other.step_time == (3 + 4) * 3);
@@ -240,7 +303,7 @@ static void test_maps(void **state)
     plan = make_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2);
     for (size_t i = 0; i < 2; i++) {
-        ppsched_candidate candidate = candidate_of(plan, i);
+        ppsched_candidate candidate = ranked(plan, i);
         assert_string_equal(candidate.strategy, "auto");
         assert_true(candidate.fits && candidate.placement == PPSCHED_PLACEMENT_MAP && candidate.stages == 5);
     }
@@ -248,8 +311,8 @@ static void test_maps(void **state)
     options = (ppsched_plan_options){.size = sizeof options, .strategies = strategies, .strategy_count = 2};
     plan = make_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2);
-    assert_string_equal(candidate_of(plan, 0).strategy, "auto");
-    assert_string_equal(candidate_of(plan, 1).reason, "1f1b: needs linear placement, not map");
+    assert_string_equal(ranked(plan, 0).strategy, "auto");
+    assert_string_equal(ranked(plan, 1).reason, "1f1b: needs linear placement, not map");
     ppsched_plan_destroy(plan);
     options.placements = 1u << PPSCHED_PLACEMENT_LINEAR;
     plan = make_plan(config, &options);
@@ -275,15 +338,15 @@ static void test_equal_excess(void **state)
                                           .group_size_count = 1};
     ppsched_config *config = make_config(2, 2, 8);
     (void)state;
-    set_number(config, PPSCHED_MEM_FORWARD, 1.8);
-    set_number(config, PPSCHED_MEM_STATIC, 1.2);
-    set_number(config, PPSCHED_MEM_LIMIT, 0.3);
+    set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 1.8);
+    set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 1.2);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.3);
     ppsched_plan *plan = make_plan(config, &options);
     for (size_t i = 0; i + 1 < ppsched_plan_count(plan); i++) {
-        ppsched_candidate a = candidate_of(plan, i), b = candidate_of(plan, i + 1);
+        ppsched_candidate a = ranked(plan, i), b = ranked(plan, i + 1);
         assert_true(a.excess < b.excess - 1e-9 || (a.excess < b.excess + 1e-9 && a.step_time <= b.step_time));
     }
-    assert_string_equal(candidate_of(plan, 0).strategy, "interleaved_zb");
+    assert_string_equal(ranked(plan, 0).strategy, "interleaved_zb");
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(config);
 }
@@ -299,11 +362,11 @@ static void test_bounds_that_are_reached(void **state)
     (void)state;
     for (int forward = 1; forward <= 10; forward++)
         for (int backward = 1; backward <= 20; backward++) {
-            set_number(config, PPSCHED_FORWARD_TIMES, forward / 10.0);
-            set_number(config, PPSCHED_BACKWARD_TIMES, backward / 10.0);
+            set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward / 10.0);
+            set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward / 10.0);
             ppsched_plan *plan = make_plan(config, &options);
             for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
-                ppsched_candidate candidate = candidate_of(plan, i);
+                ppsched_candidate candidate = ranked(plan, i);
                 assert_true(candidate.bound <= candidate.step_time);
                 reached += candidate.bound == candidate.step_time;
             }
@@ -335,7 +398,7 @@ static void test_what_varies(void **state)
     ppsched_plan *plan = make_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2 * 2 * 2 * 3 + 2 * 3);
     for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
-        ppsched_candidate own = candidate_of(plan, i);
+        ppsched_candidate own = ranked(plan, i);
         assert_true(own.memory_limit == 4 || own.memory_limit == 6 || own.memory_limit == 8);
         assert_true(own.status != PPSCHED_OK || own.step_time == own.span);
         assert_true(own.microbatches == 8 || own.microbatches == 16);
@@ -345,7 +408,7 @@ static void test_what_varies(void **state)
     plan = make_plan(config, &options);
     int has_auto = 0, has_search = 0;
     for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
-        ppsched_candidate own = candidate_of(plan, i);
+        ppsched_candidate own = ranked(plan, i);
         assert_int_equal(own.placement, PPSCHED_PLACEMENT_V);
         has_auto |= strcmp(own.strategy, "auto") == 0;
         has_search |= strcmp(own.strategy, "v_search") == 0;
@@ -362,19 +425,19 @@ static void test_when_nothing_fits(void **state)
     size_t index = 0;
     ppsched_error error;
     (void)state;
-    set_number(config, PPSCHED_MEM_LIMIT, 0.5);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5);
     ppsched_plan *plan = make_plan(config, NULL);
-    assert_false(candidate_of(plan, 0).fits);
-    expect_ok(ppsched_plan_least_limit(&limit, &index, plan, &error), &error);
+    assert_false(ranked(plan, 0).fits);
+    expect_ok(ppsched_plan_find_least_limit(&limit, &index, plan, &error), &error);
     assert_true(limit == 1); /* one microbatch after the other */
     ppsched_plan_destroy(plan);
-    set_number(config, PPSCHED_MEM_LIMIT, limit);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
     plan = make_plan(config, NULL);
-    assert_true(candidate_of(plan, 0).fits);
+    assert_true(ranked(plan, 0).fits);
     ppsched_plan_destroy(plan);
-    set_number(config, PPSCHED_MEM_LIMIT, limit * 0.999);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit * 0.999);
     plan = make_plan(config, NULL);
-    assert_false(candidate_of(plan, 0).fits);
+    assert_false(ranked(plan, 0).fits);
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(config);
 }
@@ -389,20 +452,20 @@ static void test_least_limit_between(void **state)
     double limit = 0;
     ppsched_error error;
     (void)state;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, forward, 4, NULL), NULL);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_BACKWARD_INPUT_TIMES, input, 4, NULL), NULL);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_WEIGHTS, weights, 4, NULL), NULL);
-    set_number(config, PPSCHED_BACKWARD_WEIGHT_TIMES, 2);
-    set_number(config, PPSCHED_MEM_FORWARD, 5.7142857142857144);
-    set_number(config, PPSCHED_MEM_LIMIT, 3);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 4, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, input, 4, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_WEIGHTS, weights, 4, NULL), NULL);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 5.7142857142857144);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
     ppsched_plan *plan = make_plan(config, NULL);
-    expect_ok(ppsched_plan_least_limit(&limit, NULL, plan, &error), &error);
+    expect_ok(ppsched_plan_find_least_limit(&limit, NULL, plan, &error), &error);
     ppsched_plan_destroy(plan);
     assert_true(limit < 9.7);
     for (int i = 0; i < 2; i++) { /* it does, and a little less does not */
-        set_number(config, PPSCHED_MEM_LIMIT, i == 0 ? limit : limit * 0.999);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, i == 0 ? limit : limit * 0.999);
         plan = make_plan(config, NULL);
-        assert_int_equal(candidate_of(plan, 0).fits, i == 0);
+        assert_int_equal(ranked(plan, 0).fits, i == 0);
         ppsched_plan_destroy(plan);
     }
     ppsched_config_destroy(config);
@@ -423,7 +486,7 @@ static void test_progress(void **state)
     double last = 0;
     const ppsched_plan_options none = {.size = sizeof none, .placements = 1 << PPSCHED_PLACEMENT_DEFAULT};
     (void)state;
-    expect_ok(ppsched_config_set_progress(config, stop_at_half, &last), NULL);
+    expect_ok(ppsched_config_set_progress(config, stop_at_half, &last, NULL), NULL);
     expect_ok(ppsched_plan_create(&plan, config, NULL, NULL), NULL);
     assert_int_equal(ppsched_plan_run(plan, NULL), PPSCHED_ERROR_CANCELLED);
     assert_true(last >= 0.5 && last < 0.6);
@@ -477,11 +540,11 @@ static void test_bad_input(void **state)
     }
     assert_int_equal(ppsched_plan_create(&plan, NULL, NULL, &error), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_plan_create(&plan, config, &(ppsched_plan_options){.size = 3}, &error), PPSCHED_ERROR_STRUCT_SIZE);
-    assert_int_equal(ppsched_plan_candidate(NULL, 0, &candidate), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, NULL, 0, NULL), PPSCHED_ERROR_ARGUMENT);
     plan = make_plan(config, NULL);
-    assert_int_equal(ppsched_plan_candidate(plan, ppsched_plan_count(plan), &candidate), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, ppsched_plan_count(plan), NULL), PPSCHED_ERROR_ARGUMENT);
     candidate.size = 0;
-    assert_int_equal(ppsched_plan_candidate(plan, 0, &candidate), PPSCHED_ERROR_STRUCT_SIZE);
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, 0, NULL), PPSCHED_ERROR_STRUCT_SIZE);
     assert_int_equal(ppsched_plan_evaluate(plan, 100000, &error), PPSCHED_ERROR_ARGUMENT);
     ppsched_plan_destroy(plan);
     ppsched_plan_destroy(NULL);
@@ -496,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_backwards_of_ends),
         cmocka_unit_test(test_other_numbers_of_microbatches),
         cmocka_unit_test(test_ranking_and_figures),
+        cmocka_unit_test(test_candidates_keep_their_numbers),
         cmocka_unit_test(test_bounds_without_a_flush),
         cmocka_unit_test(test_maps),
         cmocka_unit_test(test_equal_excess),

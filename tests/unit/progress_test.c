@@ -36,11 +36,11 @@ static ppsched_config *make_uneven(const ppsched_strategy_info *info, struct wit
     double times[8];
     for (uint32_t s = 0; s < stages; s++)
         times[s] = 1 + s % 3 * 0.375;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_FORWARD_TIMES, times, stages, &error), &error);
-    set_number(config, PPSCHED_P2P_TIMES, 0.25);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, times, stages, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
     if (strcmp(info->name, "auto") == 0)
         expect_ok(ppsched_config_set_option(config, "placement", "v", &error), &error);
-    assert_int_equal(ppsched_config_set_progress(config, see, witness), PPSCHED_OK);
+    assert_int_equal(ppsched_config_set_progress(config, see, witness, NULL), PPSCHED_OK);
     return config;
 }
 
@@ -49,7 +49,7 @@ static uint32_t for_each_search(void (*test)(const ppsched_strategy_info *info))
     uint32_t searches = 0;
     for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
         ppsched_strategy_info info = {.size = sizeof info};
-        assert_int_equal(ppsched_strategy_describe(i, &info), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
         if (info.searches) {
             test(&info);
             searches++;
@@ -70,7 +70,7 @@ static void expect_honest_progress(const ppsched_strategy_info *info)
     if (witness.best < HUGE_VAL && fabs(witness.best - metrics_of(timeline).span) > 1e-9)
         fail_msg("%s: says %g, has %g", info->name, witness.best, metrics_of(timeline).span);
     expect_ok(ppsched_config_copy(&silent, config, &error), &error);
-    assert_int_equal(ppsched_config_set_progress(silent, NULL, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_config_set_progress(silent, NULL, NULL, NULL), PPSCHED_OK);
     int calls = witness.calls;
     ppsched_schedule *other = make_schedule(silent, info->name);
     assert_int_equal(witness.calls, calls);
@@ -99,8 +99,8 @@ static void test_the_last_is_the_best(void **state)
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         struct witness witness = fresh(0);
         ppsched_config *config = make_config(problems[i].devices, problems[i].devices, problems[i].microbatches);
-        set_number(config, PPSCHED_MEM_LIMIT, problems[i].limit);
-        assert_int_equal(ppsched_config_set_progress(config, see, &witness), PPSCHED_OK);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, problems[i].limit);
+        assert_int_equal(ppsched_config_set_progress(config, see, &witness, NULL), PPSCHED_OK);
         ppsched_schedule *schedule = make_schedule(config, "zb_auto");
         ppsched_timeline *timeline = make_timeline(schedule, config);
         assert_true(witness.share == 1 && witness.best == metrics_of(timeline).span);
@@ -126,7 +126,7 @@ static void expect_stops(const ppsched_strategy_info *info)
         ppsched_schedule *untouched = (ppsched_schedule *)&witness, *out = untouched;
         ppsched_error error;
         witness = fresh(stop);
-        assert_int_equal(ppsched_config_set_progress(config, see, &witness), PPSCHED_OK);
+        assert_int_equal(ppsched_config_set_progress(config, see, &witness, NULL), PPSCHED_OK);
         assert_int_equal(ppsched_schedule_generate(&out, config, info->name, &error), PPSCHED_ERROR_CANCELLED);
         assert_ptr_equal(out, untouched);
         if (witness.calls != stop)
@@ -151,7 +151,7 @@ static void test_who_is_told(void **state)
     ppsched_config *config = make_config(4, 4, 8), *copy = NULL;
     ppsched_error error;
     (void)state;
-    assert_int_equal(ppsched_config_set_progress(config, see, &witness), PPSCHED_OK);
+    assert_int_equal(ppsched_config_set_progress(config, see, &witness, NULL), PPSCHED_OK);
     ppsched_schedule_release(make_schedule(config, "1f1b"));
     assert_int_equal(witness.calls, 0);
     expect_ok(ppsched_config_copy(&copy, config, &error), &error);
@@ -159,7 +159,7 @@ static void test_who_is_told(void **state)
     ppsched_schedule_release(make_schedule(copy, "auto"));
     assert_true(witness.calls > 0 && witness.share == 1);
     ppsched_config_destroy(copy);
-    assert_int_equal(ppsched_config_set_progress(NULL, see, &witness), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_config_set_progress(NULL, see, &witness, NULL), PPSCHED_ERROR_ARGUMENT);
 }
 
 int main(void)

@@ -26,7 +26,7 @@ static void test_values(void **state)
     expect(ppsched_builder_set_weight_versions(builder, 0, &error), PPSCHED_ERROR_RANGE, &error, "1 to 1024");
     assert_string_equal(ppsched_kind_text(PPSCHED_KIND_I), "input-gradient backward");
     assert_null(ppsched_kind_text(99));
-    assert_int_equal(ppsched_op_token(NULL, NULL, 0, NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_op_write_token(NULL, 0, NULL, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
     ppsched_builder_destroy(builder);
     ppsched_config_destroy(config);
 }
@@ -86,7 +86,7 @@ static void test_wires(void **state)
         {"0F0 0SEND_F0 0RECV_B0 0B0", "1F0 1RECV_F0 1B0 1SEND_B0", "stands before the receive that it needs"},
         {"0F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", "is sent nowhere"},
     };
-    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR};
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR};
     ppsched_config *config = make_config(2, 2, 1);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -97,7 +97,7 @@ static void test_wires(void **state)
         append(builder, 0, cases[i].first);
         append(builder, 1, cases[i].second);
         expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
-        expect(ppsched_schedule_prove(schedule, &model, NULL, 0, NULL, &error), PPSCHED_ERROR_INVALID_SCHEDULE, &error,
+        expect(ppsched_schedule_prove(NULL, 0, NULL, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE, &error,
                cases[i].words);
         ppsched_schedule_release(schedule);
         ppsched_builder_destroy(builder);
@@ -114,17 +114,18 @@ static void test_sums(void **state)
     ppsched_error error;
     size_t bytes = 0;
     (void)state;
-    set_number(memory, PPSCHED_MEM_FORWARD, 1e308);
-    set_number(memory, PPSCHED_MEM_BACKWARD_INPUT, 0);
-    set_number(memory, PPSCHED_MEM_BACKWARD_WEIGHT, -1e308);
-    expect(ppsched_evaluate(&timeline, schedule, memory, 0, &error), PPSCHED_ERROR_RANGE, &error, "sum of memory");
-    set_number(times, PPSCHED_FORWARD_TIMES, 1e307);
-    set_number(times, PPSCHED_BACKWARD_TIMES, 2e307);
-    expect(ppsched_evaluate(&timeline, schedule, times, 0, &error), PPSCHED_ERROR_RANGE, &error, "sum of times");
+    set_number(memory, PPSCHED_QUANTITY_MEM_FORWARD, 1e308);
+    set_number(memory, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, 0);
+    set_number(memory, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, -1e308);
+    expect(ppsched_schedule_evaluate(&timeline, schedule, memory, 0, &error), PPSCHED_ERROR_RANGE, &error, "sum of memory");
+    set_number(times, PPSCHED_QUANTITY_FORWARD_TIMES, 1e307);
+    set_number(times, PPSCHED_QUANTITY_BACKWARD_TIMES, 2e307);
+    expect(ppsched_schedule_evaluate(&timeline, schedule, times, 0, &error), PPSCHED_ERROR_RANGE, &error, "sum of times");
     timeline = make_timeline(schedule, plain);
     const ppsched_export_options options = {.size = sizeof options, .time_scale = 1e308};
-    expect(ppsched_export_to_buffer(schedule, timeline, PPSCHED_FORMAT_CHROME_TRACE, &options, NULL, 0, &bytes, &error),
-           PPSCHED_ERROR_RANGE, &error, "time_scale");
+    expect(
+        ppsched_schedule_export_to_buffer(NULL, 0, &bytes, schedule, timeline, PPSCHED_FORMAT_CHROME_TRACE, &options, &error),
+        PPSCHED_ERROR_RANGE, &error, "time_scale");
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(plain);
@@ -142,18 +143,18 @@ static void test_stages(void **state)
     size_t count = 0;
     (void)state;
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_LOOP, NULL, 0, &error), &error);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_OVERLAPPED_TIMES, by_stage, 4, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, by_stage, 4, &error), &error);
     expect_ok(ppsched_config_with_stages(&other, config, 2, NULL, NULL, &error), &error);
-    const double *coarse = ppsched_config_values(other, PPSCHED_OVERLAPPED_TIMES, &count);
+    const double *coarse = ppsched_config_values(other, PPSCHED_QUANTITY_OVERLAPPED_TIMES, &count);
     assert_true(count == 2 && coarse[0] == 6 && coarse[1] == 14);
     assert_int_equal(ppsched_config_placement(other), PPSCHED_PLACEMENT_LOOP);
     ppsched_config_destroy(other);
     expect_ok(ppsched_config_with_stages(&other, config, 8, NULL, NULL, &error), &error);
-    const double *fine = ppsched_config_values(other, PPSCHED_OVERLAPPED_TIMES, &count);
+    const double *fine = ppsched_config_values(other, PPSCHED_QUANTITY_OVERLAPPED_TIMES, &count);
     assert_true(count == 8 && fine[0] == 1 && fine[1] == 1 && fine[7] == 4);
     ppsched_config_destroy(other);
     other = NULL;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_OVERLAPPED_TIMES, by_pair, 16, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, by_pair, 16, &error), &error);
     expect(ppsched_config_with_stages(&other, config, 2, NULL, NULL, &error), PPSCHED_ERROR_REFUSED, &error, "pairs of stages");
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
     expect(ppsched_config_with_stages(&other, config, 2, NULL, NULL, &error), PPSCHED_ERROR_REFUSED, &error, "placement map");
@@ -172,12 +173,12 @@ static void test_plans(void **state)
     ppsched_plan *plan = NULL;
     ppsched_error error;
     (void)state;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, limits, 2, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, 2, &error), &error);
     expect_ok(ppsched_config_set_option(config, "group_size", "2", &error), &error); /* not 1f1b's */
     expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
-        assert_int_equal(ppsched_plan_candidate(plan, i, &candidate), PPSCHED_OK);
+        assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, i, NULL), PPSCHED_OK);
         assert_true(candidate.reason == NULL && isnan(candidate.memory_limit)); /* each device has its own */
     }
     ppsched_plan_destroy(plan);

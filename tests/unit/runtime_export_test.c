@@ -13,7 +13,8 @@ static void expect_refused(const ppsched_schedule *schedule, int32_t format, con
 {
     ppsched_error error;
     size_t needed = 0;
-    assert_int_equal(ppsched_export_to_buffer(schedule, NULL, format, NULL, NULL, 0, &needed, &error), PPSCHED_ERROR_REFUSED);
+    assert_int_equal(ppsched_schedule_export_to_buffer(NULL, 0, &needed, schedule, NULL, format, NULL, &error),
+                     PPSCHED_ERROR_REFUSED);
     if (strstr(error.message, part) == NULL)
         fail_msg("\"%s\" is not in \"%s\"", part, error.message);
 }
@@ -38,7 +39,7 @@ static ppsched_schedule *schedule_of(const ppsched_config *config, const char *c
         char *copy = strdup(queues[d]);
         for (char *token = strtok(copy, " "); token != NULL; token = strtok(NULL, " ")) {
             ppsched_op op = op_from_token(token[0] == '+' ? token + 1 : token); /* + : runs with the next */
-            op.flags = token[0] == '+' ? PPSCHED_OP_OVERLAPPED : 0;
+            op.flags = token[0] == '+' ? PPSCHED_OP_FLAG_OVERLAPPED : 0;
             expect_ok(ppsched_builder_append(builder, d, &op, 1, &error), &error);
         }
         free(copy);
@@ -171,11 +172,12 @@ static void truncate_everywhere(const ppsched_schedule *schedule, const ppsched_
     char *text = export_text(schedule, timeline, format, NULL);
     size_t length = strlen(text), needed = 0;
     char *buffer = malloc(length + 1);
-    for (size_t capacity = 1; capacity < length; capacity++) {
+    for (size_t capacity = 1; capacity <= length; capacity++) {
         memset(buffer, '#', length + 1);
-        assert_int_equal(ppsched_export_to_buffer(schedule, timeline, format, NULL, buffer, capacity, &needed, &error),
+        assert_int_equal(ppsched_schedule_export_to_buffer(buffer, capacity, &needed, schedule, timeline, format, NULL, &error),
                          PPSCHED_ERROR_BUFFER);
-        assert_int_equal(needed, length);
+        assert_int_equal(needed, length + 1);
+        assert_string_equal(buffer, "");
         for (size_t i = capacity; i <= length; i++)
             assert_int_equal(buffer[i], '#');
     }
@@ -205,10 +207,11 @@ static void stop_everywhere(const ppsched_schedule *schedule, const ppsched_time
 {
     ppsched_error error;
     struct stop whole = {0, 1 << 30};
-    expect_ok(ppsched_export(schedule, timeline, format, NULL, stop_later, &whole, &error), &error);
+    expect_ok(ppsched_schedule_export(schedule, timeline, format, NULL, stop_later, &whole, &error), &error);
     for (int most = 0; most < whole.calls; most++) {
         struct stop stop = {0, most};
-        assert_int_equal(ppsched_export(schedule, timeline, format, NULL, stop_later, &stop, &error), PPSCHED_ERROR_WRITER);
+        assert_int_equal(ppsched_schedule_export(schedule, timeline, format, NULL, stop_later, &stop, &error),
+                         PPSCHED_ERROR_WRITER);
         assert_int_equal(stop.calls, most + 1);
     }
 }

@@ -52,7 +52,7 @@ static ppsched_status lower(struct handles *own, void *given)
 static ppsched_status prove(struct handles *own, void *given)
 {
     size_t count = 99;
-    ppsched_status status = ppsched_schedule_prove(own->lowered, given, NULL, 0, &count, NULL);
+    ppsched_status status = ppsched_schedule_prove(NULL, 0, &count, own->lowered, given, NULL);
     assert_int_equal(count, status == PPSCHED_OK ? 0 : 99);
     return status;
 }
@@ -60,7 +60,7 @@ static ppsched_status prove(struct handles *own, void *given)
 static ppsched_status evaluate_transfers(struct handles *own, void *given)
 {
     ppsched_timeline *made = UNTOUCHED;
-    ppsched_status status = ppsched_evaluate_transfers(&made, own->lowered, own->config, given, 0, NULL);
+    ppsched_status status = ppsched_schedule_evaluate_transfers(&made, own->lowered, own->config, given, 0, NULL);
     if (status == PPSCHED_OK)
         ppsched_timeline_destroy(made);
     else
@@ -95,8 +95,8 @@ static int32_t count_bytes(void *user, const char *data, size_t size)
 static ppsched_status export(struct handles *own, void *given)
 {
     size_t written = 0;
-    ppsched_status status = ppsched_export(own->schedule, own->timeline, PPSCHED_FORMAT_TEXT, given, count_bytes, &written,
-                                           NULL);
+    ppsched_status status = ppsched_schedule_export(own->schedule, own->timeline, PPSCHED_FORMAT_TEXT, given, count_bytes,
+                                                    &written, NULL);
     assert_int_equal(written > 0, status == PPSCHED_OK);
     return status;
 }
@@ -104,8 +104,8 @@ static ppsched_status export(struct handles *own, void *given)
 static ppsched_status export_to_buffer(struct handles *own, void *given)
 {
     size_t needed = 0;
-    ppsched_status status = ppsched_export_to_buffer(own->schedule, own->timeline, PPSCHED_FORMAT_TEXT, given, NULL, 0, &needed,
-                                                     NULL);
+    ppsched_status status = ppsched_schedule_export_to_buffer(NULL, 0, &needed, own->schedule, own->timeline,
+                                                              PPSCHED_FORMAT_TEXT, given, NULL);
     assert_int_equal(needed > 0, status == PPSCHED_OK);
     return status;
 }
@@ -113,7 +113,8 @@ static ppsched_status export_to_buffer(struct handles *own, void *given)
 static ppsched_status launch(struct handles *own, void *given)
 {
     size_t needed = 0;
-    ppsched_status status = ppsched_schedule_launch(own->pipeline, PPSCHED_RUNTIME_MEGATRON, given, NULL, 0, &needed, NULL);
+    ppsched_status status = ppsched_schedule_write_launch_arguments(NULL, 0, &needed, own->pipeline, PPSCHED_RUNTIME_MEGATRON,
+                                                                    given, NULL);
     assert_int_equal(needed > 0, status == PPSCHED_OK);
     return status;
 }
@@ -122,41 +123,41 @@ static ppsched_status launch(struct handles *own, void *given)
 
 static ppsched_status lower_bound(struct handles *own, void *given)
 {
-    return ppsched_lower_bound(given, own->config, PPSCHED_OBJECTIVE_SPAN, NULL);
+    return ppsched_config_find_bound(given, own->config, PPSCHED_OBJECTIVE_SPAN, NULL);
 }
 
 static ppsched_status metrics(struct handles *own, void *given)
 {
-    return ppsched_timeline_metrics(own->timeline, given);
+    return ppsched_timeline_get_metrics(given, own->timeline, NULL);
 }
 
 static ppsched_status device_metrics(struct handles *own, void *given)
 {
-    return ppsched_timeline_device_metrics(own->timeline, 1, given);
+    return ppsched_timeline_get_device_metrics(given, own->timeline, 1, NULL);
 }
 
 static ppsched_status idle(struct handles *own, void *given)
 {
-    return ppsched_timeline_idle(own->timeline, 1, given);
+    return ppsched_timeline_get_idle(given, own->timeline, 1, NULL);
 }
 
 static ppsched_status candidate(struct handles *own, void *given)
 {
-    return ppsched_plan_candidate(own->plan, 0, given);
+    return ppsched_plan_get_candidate(given, own->plan, 0, NULL);
 }
 
 static ppsched_status describe(struct handles *own, void *given)
 {
     (void)own;
-    return ppsched_strategy_describe(0, given);
+    return ppsched_strategy_get_info(given, 0, NULL);
 }
 
 static ppsched_status option(struct handles *own, void *given)
 {
     uint32_t strategy = 0;
     (void)own;
-    assert_int_equal(ppsched_strategy_find("auto", &strategy, NULL), PPSCHED_OK);
-    return ppsched_strategy_option(strategy, 0, given);
+    assert_int_equal(ppsched_strategy_find(&strategy, "auto", NULL), PPSCHED_OK);
+    return ppsched_strategy_get_option(given, strategy, 0, NULL);
 }
 
 /* --- the table --- */
@@ -178,22 +179,22 @@ static const struct row read[] = {
     ROW(ppsched_schedule_import, ppsched_environment, log, import),
     ROW(ppsched_schedule_lower, ppsched_lower_options, defer_receives, lower),
     ROW(ppsched_schedule_prove, ppsched_channel_model, batched, prove),
-    ROW(ppsched_evaluate_transfers, ppsched_channel_model, batched, evaluate_transfers),
+    ROW(ppsched_schedule_evaluate_transfers, ppsched_channel_model, batched, evaluate_transfers),
     ROW(ppsched_plan_create, ppsched_channel_model, batched, create_plan_for_channel),
     ROW(ppsched_plan_create, ppsched_plan_options, head, create_plan),
-    ROW(ppsched_export, ppsched_export_options, time_scale, export),
-    ROW(ppsched_export_to_buffer, ppsched_export_options, time_scale, export_to_buffer),
-    ROW(ppsched_schedule_launch, ppsched_launch_options, csv, launch),
+    ROW(ppsched_schedule_export, ppsched_export_options, time_scale, export),
+    ROW(ppsched_schedule_export_to_buffer, ppsched_export_options, time_scale, export_to_buffer),
+    ROW(ppsched_schedule_write_launch_arguments, ppsched_launch_options, csv, launch),
 };
 
 static const struct row filled[] = {
-    ROW(ppsched_lower_bound, ppsched_bound, least_limit, lower_bound),
-    ROW(ppsched_timeline_metrics, ppsched_metrics, peak_memory, metrics),
-    ROW(ppsched_timeline_device_metrics, ppsched_device_metrics, memory_limit, device_metrics),
-    ROW(ppsched_timeline_idle, ppsched_idle, head_of_line, idle),
-    ROW(ppsched_plan_candidate, ppsched_candidate, messages, candidate),
-    ROW(ppsched_strategy_describe, ppsched_strategy_info, reserved, describe),
-    ROW(ppsched_strategy_option, ppsched_option_info, choices, option),
+    ROW(ppsched_config_find_bound, ppsched_bound, least_limit, lower_bound),
+    ROW(ppsched_timeline_get_metrics, ppsched_metrics, peak_memory, metrics),
+    ROW(ppsched_timeline_get_device_metrics, ppsched_device_metrics, memory_limit, device_metrics),
+    ROW(ppsched_timeline_get_idle, ppsched_idle, head_of_line, idle),
+    ROW(ppsched_plan_get_candidate, ppsched_candidate, messages, candidate),
+    ROW(ppsched_strategy_get_info, ppsched_strategy_info, aliases, describe),
+    ROW(ppsched_strategy_get_option, ppsched_option_info, choices, option),
 };
 
 /* --- sizes --- */

@@ -9,7 +9,7 @@
 static ppsched_strategy_info info_of(uint32_t strategy)
 {
     ppsched_strategy_info info = {.size = sizeof info};
-    assert_int_equal(ppsched_strategy_describe(strategy, &info), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_get_info(&info, strategy, NULL), PPSCHED_OK);
     return info;
 }
 
@@ -21,22 +21,22 @@ static void test_descriptors_are_complete(void **state)
         uint32_t found = 0;
         assert_true(strlen(info.summary) > 10 && strchr(info.summary, '\n') == NULL);
         assert_true(strlen(info.source) > 3);
-        assert_int_equal(ppsched_strategy_find(info.name, &found, NULL), PPSCHED_OK);
+        assert_int_equal(ppsched_strategy_find(&found, info.name, NULL), PPSCHED_OK);
         assert_int_equal(found, i);
         for (uint32_t a = 0; a < info.alias_count; a++) {
-            assert_int_equal(ppsched_strategy_find(info.aliases[a], &found, NULL), PPSCHED_OK);
+            assert_int_equal(ppsched_strategy_find(&found, info.aliases[a], NULL), PPSCHED_OK);
             assert_int_equal(found, i);
         }
         for (uint32_t o = 0; o < info.option_count; o++) {
             ppsched_option_info option = {.size = sizeof option};
-            assert_int_equal(ppsched_strategy_option(i, o, &option), PPSCHED_OK);
+            assert_int_equal(ppsched_strategy_get_option(&option, i, o, NULL), PPSCHED_OK);
             assert_true(option.minimum <= option.maximum);
             assert_true(strlen(option.name) > 0 && strlen(option.text) > 10 && strlen(option.default_text) > 0);
         }
-        assert_int_equal(ppsched_strategy_option(i, info.option_count, &(ppsched_option_info){.size = 8}),
+        assert_int_equal(ppsched_strategy_get_option(&(ppsched_option_info){.size = 8}, i, info.option_count, NULL),
                          PPSCHED_ERROR_ARGUMENT);
     }
-    assert_int_equal(ppsched_strategy_describe(ppsched_strategy_count(), &(ppsched_strategy_info){.size = 8}),
+    assert_int_equal(ppsched_strategy_get_info(&(ppsched_strategy_info){.size = 8}, ppsched_strategy_count(), NULL),
                      PPSCHED_ERROR_ARGUMENT);
 }
 
@@ -45,25 +45,25 @@ static void test_names(void **state)
     ppsched_error error;
     uint32_t found = 0;
     (void)state;
-    assert_int_equal(ppsched_strategy_find("INTERLEAVED-1F1B", &found, &error), PPSCHED_OK);
+    assert_int_equal(ppsched_strategy_find(&found, "INTERLEAVED-1F1B", &error), PPSCHED_OK);
     assert_string_equal(info_of(found).name, "interleaved_1f1b");
-    assert_int_equal(ppsched_strategy_find("gpip", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, "gpip", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_string_equal(error.message, "there is no strategy \"gpip\"; did you mean gpipe?");
-    assert_int_equal(ppsched_strategy_find("a\nb", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, "a\nb", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_non_null(strstr(error.message, "\"a?b\"; did you mean"));
     char longest[2000];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = '\0';
-    assert_int_equal(ppsched_strategy_find(longest, &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, longest, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_non_null(strstr(error.message, "xxx...\"; did you mean"));
-    assert_int_equal(ppsched_strategy_find("a\xFF\xC3\xA4\xC3", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, "a\xFF\xC3\xA4\xC3", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_non_null(strstr(error.message, "\"a?\xC3\xA4?\"; did you mean"));
     memset(longest, 'x', 63);
     memcpy(longest + 63, "\xC3\xA4\xC3\xA4", 5); /* a character of two bytes is not cut in two */
-    assert_int_equal(ppsched_strategy_find(longest, &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, longest, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_non_null(strstr(error.message, "x\xC3\xA4...\"; did you mean"));
-    assert_int_equal(ppsched_strategy_find("", &found, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
-    assert_int_equal(ppsched_strategy_find(NULL, &found, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_strategy_find(&found, "", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, NULL, &error), PPSCHED_ERROR_ARGUMENT);
 }
 
 static void expect_status(const ppsched_config *config, const char *strategy, ppsched_status wanted, const char *part)
@@ -125,12 +125,12 @@ static void test_search_under_limits(void **state)
     double least = 0, span = 1e9;
     ppsched_config *config = make_config(4, 8, 10);
     (void)state;
-    set_number(config, PPSCHED_MEM_LIMIT, 1);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1);
     assert_int_equal(ppsched_schedule_generate(&schedule, config, "v_search", &error), PPSCHED_ERROR_REFUSED);
     assert_int_equal(sscanf(strstr(error.message, "the least limit"), "the least limit that works is %lf", &least), 1);
     assert_true(least == 4);
     for (double limit = least; limit <= 10; limit++) {
-        set_number(config, PPSCHED_MEM_LIMIT, limit);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
         schedule = make_schedule(config, "v_search");
         ppsched_timeline *timeline = make_timeline(schedule, config);
         assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
@@ -140,7 +140,7 @@ static void test_search_under_limits(void **state)
         ppsched_schedule_release(schedule);
     }
     assert_true(span == 60); /* no bubble at 2D */
-    set_number(config, PPSCHED_MEM_LIMIT, least - 0.5);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, least - 0.5);
     assert_int_equal(ppsched_schedule_generate(&schedule, config, "v_search", &error), PPSCHED_ERROR_REFUSED);
     ppsched_config_destroy(config);
 }
@@ -155,10 +155,10 @@ static void test_rounded_memory(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {
         ppsched_config *config = make_config(4, searches[i].stages, 64);
-        set_number(config, PPSCHED_MEM_FORWARD, 12.345678901);
-        set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -4.1152263);
-        set_number(config, PPSCHED_MEM_BACKWARD_WEIGHT, -8.2304526);
-        set_number(config, PPSCHED_MEM_LIMIT, searches[i].least * 12.345678901);
+        set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 12.345678901);
+        set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -4.1152263);
+        set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, -8.2304526);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, searches[i].least * 12.345678901);
         ppsched_schedule *schedule = make_schedule(config, searches[i].name);
         ppsched_timeline *timeline = make_timeline(schedule, config);
         assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
@@ -180,20 +180,20 @@ static void test_greedy_plan(void **state)
         ppsched_error error;
         ppsched_schedule *schedule = NULL;
         ppsched_config *config = make_config(devices, devices, microbatches);
-        for (int32_t q = PPSCHED_FORWARD_TIMES; q <= PPSCHED_BACKWARD_WEIGHT_TIMES; q++) {
+        for (int32_t q = PPSCHED_QUANTITY_FORWARD_TIMES; q <= PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES; q++) {
             for (uint32_t d = 0; d < devices; d++)
                 times[d] = random_below(&seed, 40) / 8.0;
-            if (q != PPSCHED_BACKWARD_TIMES)
+            if (q != PPSCHED_QUANTITY_BACKWARD_TIMES)
                 expect_ok(ppsched_config_set_values(config, q, times, devices, &error), &error);
         }
         for (uint32_t d = 0; d < devices; d++) {
             limits[d] = 2 + random_below(&seed, 6 * devices) - (random_below(&seed, 8) == 0);
             lowest = limits[d] < lowest ? limits[d] : lowest;
         }
-        set_number(config, PPSCHED_MEM_FORWARD, 2);
-        set_number(config, PPSCHED_MEM_BACKWARD_INPUT, -1);
-        set_number(config, PPSCHED_P2P_TIMES, random_below(&seed, 8) / 8.0);
-        expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, limits, devices, &error), &error);
+        set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 2);
+        set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -1);
+        set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(&seed, 8) / 8.0);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, devices, &error), &error);
         ppsched_status status = ppsched_schedule_generate(&schedule, config, "zb_auto", &error);
         assert_int_equal(status, lowest < 2 ? PPSCHED_ERROR_REFUSED : PPSCHED_OK);
         refused += status != PPSCHED_OK;
@@ -211,7 +211,8 @@ static void test_greedy_plan(void **state)
 /* Over sizes and uneven costs a search's result can be run, and keeps to the memory of its family. */
 static void test_search_with_uneven_costs(void **state)
 {
-    static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES};
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                         PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     uint64_t seed = 5;
     (void)state;
     for (int trial = 0; trial < 40; trial++) {

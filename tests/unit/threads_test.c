@@ -32,7 +32,7 @@ static void add_status(struct found *found, ppsched_status status, ppsched_statu
 
 static void add_export(struct found *found, const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format)
 {
-    add_status(found, ppsched_export(schedule, timeline, format, NULL, add_bytes, found, NULL), PPSCHED_OK);
+    add_status(found, ppsched_schedule_export(schedule, timeline, format, NULL, add_bytes, found, NULL), PPSCHED_OK);
 }
 
 /* --- eight at once --- */
@@ -83,10 +83,11 @@ struct shared {
 static void time_it(struct found *found, const struct shared *shared)
 {
     ppsched_timeline *timeline = NULL, *crossing = NULL;
-    add_status(found, ppsched_check(shared->schedule, NULL, 0, NULL, NULL), PPSCHED_OK);
-    add_status(found, ppsched_evaluate(&timeline, shared->schedule, shared->config, 0, NULL), PPSCHED_OK);
+    add_status(found, ppsched_schedule_check(NULL, 0, NULL, shared->schedule, NULL), PPSCHED_OK);
+    add_status(found, ppsched_schedule_evaluate(&timeline, shared->schedule, shared->config, 0, NULL), PPSCHED_OK);
     add_export(found, shared->schedule, timeline, PPSCHED_FORMAT_JSON);
-    add_status(found, ppsched_evaluate_transfers(&crossing, shared->lowered, shared->config, NULL, 0, NULL), PPSCHED_OK);
+    add_status(found, ppsched_schedule_evaluate_transfers(&crossing, shared->lowered, shared->config, NULL, 0, NULL),
+               PPSCHED_OK);
     add_export(found, shared->lowered, crossing, PPSCHED_FORMAT_JSON);
     ppsched_timeline_destroy(crossing);
     ppsched_timeline_destroy(timeline);
@@ -101,15 +102,15 @@ static void write_it(struct found *found, const struct shared *shared)
         add_export(found, shared->lowered, shared->crossing, format);
     }
     add_export(found, shared->lowered, shared->crossing, PPSCHED_FORMAT_SAIL);
-    ppsched_status status = ppsched_schedule_launch(shared->schedule, PPSCHED_RUNTIME_PYTORCH, NULL, line, sizeof line, &length,
-                                                    NULL);
+    ppsched_status status = ppsched_schedule_write_launch_arguments(line, sizeof line, &length, shared->schedule,
+                                                                    PPSCHED_RUNTIME_PYTORCH, NULL, NULL);
     add_status(found, status, PPSCHED_OK);
-    add_bytes(found, line, length);
+    add_bytes(found, line, length - 1);
 }
 
 static void lower_it(struct found *found, const struct shared *shared)
 {
-    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_PAIR};
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR};
     ppsched_edge edges[16];
     size_t count = 0;
     for (int32_t lowering = PPSCHED_LOWERING_PYTORCH; lowering <= PPSCHED_LOWERING_JUST_IN_TIME; lowering++) {
@@ -119,8 +120,8 @@ static void lower_it(struct found *found, const struct shared *shared)
         add_export(found, own, NULL, PPSCHED_FORMAT_CSV);
         ppsched_schedule_release(own);
     }
-    add_status(found, ppsched_schedule_prove(shared->lowered, &model, NULL, 0, NULL, NULL), PPSCHED_OK);
-    add_status(found, ppsched_schedule_edges(shared->lowered, edges, 16, &count, NULL), PPSCHED_OK);
+    add_status(found, ppsched_schedule_prove(NULL, 0, NULL, shared->lowered, &model, NULL), PPSCHED_OK);
+    add_status(found, ppsched_schedule_get_edges(edges, 16, &count, shared->lowered, NULL), PPSCHED_OK);
     add_bytes(found, (const char *)edges, count * sizeof edges[0]);
 }
 
@@ -131,14 +132,15 @@ static void explain_it(struct found *found, const struct shared *shared)
     ppsched_bound bound = {.size = sizeof bound};
     double slack[8];
     size_t count = 0;
-    add_status(found, ppsched_timeline_critical_path(shared->timeline, path, 200, &count, NULL), PPSCHED_OK);
+    add_status(found, ppsched_timeline_get_critical_path(path, 200, &count, shared->timeline, NULL), PPSCHED_OK);
     add_bytes(found, (const char *)path, count * sizeof path[0]);
-    add_status(found, ppsched_timeline_sensitivities(shared->timeline, PPSCHED_OBJECTIVE_SPAN, 0, sensitivities, 8, NULL),
+    add_status(found,
+               ppsched_timeline_get_sensitivities(sensitivities, 8, NULL, shared->timeline, PPSCHED_OBJECTIVE_SPAN, 0, NULL),
                PPSCHED_OK);
     add_bytes(found, (const char *)sensitivities, sizeof sensitivities);
-    add_status(found, ppsched_timeline_slack(shared->timeline, NULL, 0, slack, 8, NULL), PPSCHED_OK);
+    add_status(found, ppsched_timeline_get_stage_slack(slack, 8, NULL, shared->timeline, NULL), PPSCHED_OK);
     add_bytes(found, (const char *)slack, sizeof slack);
-    add_status(found, ppsched_lower_bound(&bound, shared->config, PPSCHED_OBJECTIVE_SPAN, NULL), PPSCHED_OK);
+    add_status(found, ppsched_config_find_bound(&bound, shared->config, PPSCHED_OBJECTIVE_SPAN, NULL), PPSCHED_OK);
     add_bytes(found, (const char *)&bound, sizeof bound);
 }
 
@@ -150,7 +152,7 @@ static void use_shared(struct found *found, void *user, size_t number)
     struct found results[4] = {{0, 0}};
     for (size_t i = 0; i < 4 * ROUNDS; i++) {
         size_t part = (i + number) % 4;
-        ppsched_schedule *own = ppsched_schedule_retain(shared->schedule);
+        const ppsched_schedule *own = ppsched_schedule_retain(shared->schedule);
         parts[part](&results[part], shared);
         ppsched_schedule_release(own);
     }
@@ -166,12 +168,12 @@ static void make_shared(struct shared *shared)
     const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_PYTORCH};
     ppsched_error error;
     shared->config = make_config(4, 8, 8);
-    set_number(shared->config, PPSCHED_P2P_TIMES, 0.25);
-    expect_ok(ppsched_config_set_values(shared->config, PPSCHED_FORWARD_TIMES, times, 8, &error), &error);
+    set_number(shared->config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
+    expect_ok(ppsched_config_set_values(shared->config, PPSCHED_QUANTITY_FORWARD_TIMES, times, 8, &error), &error);
     shared->schedule = make_schedule(shared->config, "interleaved_1f1b");
     shared->timeline = make_timeline(shared->schedule, shared->config);
     expect_ok(ppsched_schedule_lower(&shared->lowered, shared->schedule, shared->config, &options, &error), &error);
-    expect_ok(ppsched_evaluate_transfers(&shared->crossing, shared->lowered, shared->config, NULL, 0, &error), &error);
+    expect_ok(ppsched_schedule_evaluate_transfers(&shared->crossing, shared->lowered, shared->config, NULL, 0, &error), &error);
 }
 
 static void test_shared_schedules(void **state)
@@ -229,7 +231,7 @@ static void generate_all(struct found *found, const ppsched_config *one, const p
     for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
         ppsched_strategy_info info = {.size = sizeof info};
         ppsched_schedule *schedule = NULL;
-        add_status(found, ppsched_strategy_describe(i, &info), PPSCHED_OK);
+        add_status(found, ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
         const ppsched_config *config = ppsched_strategy_fits(info.name, two, NULL) == PPSCHED_OK ? two : one;
         add_status(found, ppsched_schedule_generate(&schedule, config, info.name, NULL), PPSCHED_OK);
         add_export(found, schedule, NULL, PPSCHED_FORMAT_CSV);
@@ -293,9 +295,10 @@ static void read_plan(struct found *found, void *user, size_t number)
     for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate candidate = {.size = sizeof candidate};
         ppsched_timeline *timeline = NULL;
-        add_status(found, ppsched_plan_candidate(plan, i, &candidate), PPSCHED_OK);
+        add_status(found, ppsched_plan_get_candidate(&candidate, plan, i, NULL), PPSCHED_OK);
         add_bytes(found, (const char *)&candidate.step_time, sizeof candidate.step_time);
-        add_status(found, ppsched_plan_timeline(&timeline, plan, i, NULL), candidate.status);
+        add_bytes(found, (const char *)&candidate.rank, sizeof candidate.rank);
+        add_status(found, ppsched_plan_create_timeline(&timeline, plan, i, NULL), candidate.status);
         if (timeline != NULL)
             add_export(found, ppsched_timeline_schedule(timeline), timeline, PPSCHED_FORMAT_JSON);
         ppsched_timeline_destroy(timeline);
@@ -309,7 +312,7 @@ static void test_plan(void **state)
     struct found found[THREADS], wanted = {0, 0};
     ppsched_error error;
     (void)state;
-    set_number(config, PPSCHED_MEM_LIMIT, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
     expect_ok(ppsched_plan_create(&alone, config, NULL, &error), &error);
     expect_ok(ppsched_plan_run(alone, &error), &error);
     expect_ok(ppsched_plan_create(&plan, config, NULL, &error), &error);

@@ -11,14 +11,14 @@ static ppsched_timeline *timed(const ppsched_schedule *lowered, const ppsched_co
     ppsched_channel_model model = {.size = sizeof model, .order = order, .rendezvous = rendezvous, .blocking = blocking};
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
-    expect_ok(ppsched_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), &error);
+    expect_ok(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), &error);
     return timeline;
 }
 
 static ppsched_idle idle_of(const ppsched_timeline *timeline, uint32_t device)
 {
     ppsched_idle idle = {.size = sizeof idle};
-    assert_int_equal(ppsched_timeline_idle(timeline, device, &idle), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_idle(&idle, timeline, device, NULL), PPSCHED_OK);
     return idle;
 }
 
@@ -44,12 +44,12 @@ static void test_transfers_share_their_link(void **state)
 {
     static const double first[] = {0, 1, 2, 17, 20, 23}, second[] = {4.5, 7.5, 10.5, 11.5, 13.5, 15.5};
     ppsched_config *config = make_config(2, 2, 3);
-    set_number(config, PPSCHED_P2P_TIMES, 0.5);
-    set_number(config, PPSCHED_P2P_BANDWIDTH, 2);
-    set_number(config, PPSCHED_ACTIVATION_BYTES, 6);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.5);
+    set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 2);
+    set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 6);
     ppsched_schedule *schedule = make_schedule(config, "gpipe");
     ppsched_schedule *lowered = lower(schedule, config, PPSCHED_LOWERING_JUST_IN_TIME, 0);
-    ppsched_timeline *timeline = timed(lowered, config, PPSCHED_CHANNEL_NONE, 0, 0);
+    ppsched_timeline *timeline = timed(lowered, config, PPSCHED_CHANNEL_ORDER_NONE, 0, 0);
     ppsched_idle idle = idle_of(timeline, 0);
     (void)state;
     expect_starts(timeline, 0, first, 6);
@@ -69,13 +69,13 @@ static void test_blocking_sends_take_the_device(void **state)
 {
     static const double first[] = {0, 4, 13, 17}, second[] = {4, 8, 9, 13};
     ppsched_config *config = make_config(2, 2, 2);
-    set_number(config, PPSCHED_P2P_BANDWIDTH, 1);
-    set_number(config, PPSCHED_ACTIVATION_BYTES, 3);
-    set_number(config, PPSCHED_GRADIENT_BYTES, 2);
-    set_number(config, PPSCHED_BACKWARD_TIMES, 2);
+    set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 1);
+    set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 3);
+    set_number(config, PPSCHED_QUANTITY_GRADIENT_BYTES, 2);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2);
     ppsched_schedule *schedule = make_schedule(config, "gpipe");
     ppsched_schedule *lowered = lower(schedule, config, PPSCHED_LOWERING_JUST_IN_TIME, 0);
-    ppsched_timeline *timeline = timed(lowered, config, PPSCHED_CHANNEL_PAIR, 1, 1);
+    ppsched_timeline *timeline = timed(lowered, config, PPSCHED_CHANNEL_ORDER_PAIR, 1, 1);
     (void)state;
     /* device 1: F0 4 to 5; its receive of F1 is there at 8; B0 9 to 11, its send to 13; B1 13 to 15, its send to 17 */
     assert_true(idle_of(timeline, 0).transfer == 3 + 3 + 2 + 2);
@@ -95,13 +95,13 @@ static void test_early_receives_hold_up_the_line(void **state)
     ppsched_config *config = make_config(4, 8, 8);
     double waiting[2] = {0, 0}, makespan[2];
     (void)state;
-    set_number(config, PPSCHED_P2P_TIMES, 0.25);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
     ppsched_schedule *schedule = make_schedule(config, "interleaved_1f1b");
     for (int i = 0; i < 2; i++) {
         ppsched_schedule *lowered = lower(schedule, config, i == 0 ? PPSCHED_LOWERING_PYTORCH : PPSCHED_LOWERING_JUST_IN_TIME,
                                           0);
-        ppsched_timeline *free = timed(lowered, config, PPSCHED_CHANNEL_NONE, 0, 0);
-        ppsched_timeline *queued = timed(lowered, config, PPSCHED_CHANNEL_GROUP, 0, 0);
+        ppsched_timeline *free = timed(lowered, config, PPSCHED_CHANNEL_ORDER_NONE, 0, 0);
+        ppsched_timeline *queued = timed(lowered, config, PPSCHED_CHANNEL_ORDER_GROUP, 0, 0);
         for (uint32_t d = 0; d < 4; d++) {
             assert_true(idle_of(free, d).head_of_line == 0);
             waiting[i] += idle_of(queued, d).head_of_line;
@@ -130,30 +130,35 @@ static void test_bad_input(void **state)
     double value = INFINITY;
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(ppsched_config_set_values(config, PPSCHED_P2P_BANDWIDTH, &bad[i], 1, &error), PPSCHED_ERROR_RANGE);
+        assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &bad[i], 1, &error),
+                         PPSCHED_ERROR_RANGE);
         assert_non_null(strstr(error.message, "p2p_bandwidth"));
     }
-    expect_ok(ppsched_config_set_values(config, PPSCHED_P2P_BANDWIDTH, &value, 1, &error), &error);
-    assert_int_equal(ppsched_config_set_values(config, PPSCHED_ACTIVATION_BYTES, &value, 1, &error), PPSCHED_ERROR_RANGE);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &value, 1, &error), &error);
+    assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, &value, 1, &error),
+                     PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &model, 0, &error),
+                     PPSCHED_ERROR_ARGUMENT);
     model.order = 0;
     model.blocking = 2;
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), PPSCHED_ERROR_RANGE);
     model.size = 3;
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), PPSCHED_ERROR_STRUCT_SIZE);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, NULL, 2, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_evaluate_transfers(NULL, lowered, config, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, NULL, config, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, NULL, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, schedule, config, NULL, 0, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &model, 0, &error),
+                     PPSCHED_ERROR_STRUCT_SIZE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 2, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(NULL, lowered, config, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, NULL, config, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, NULL, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, schedule, config, NULL, 0, &error),
+                     PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_non_null(strstr(error.message, "receive"));
     value = 5e-324;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_P2P_BANDWIDTH, &value, 1, &error), &error);
-    set_number(config, PPSCHED_ACTIVATION_BYTES, 1e300);
-    assert_int_equal(ppsched_evaluate(&timeline, lowered, config, 0, &error), PPSCHED_ERROR_RANGE);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), PPSCHED_ERROR_RANGE);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &value, 1, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 1e300);
+    assert_int_equal(ppsched_schedule_evaluate(&timeline, lowered, config, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), PPSCHED_ERROR_RANGE);
     ppsched_config *other = make_config(3, 3, 2);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, other, NULL, 0, &error), PPSCHED_ERROR_MISMATCH);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, other, NULL, 0, &error), PPSCHED_ERROR_MISMATCH);
     assert_null(timeline);
     ppsched_config_destroy(other);
     ppsched_schedule_release(lowered);

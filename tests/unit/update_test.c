@@ -14,8 +14,8 @@ enum { STRATEGIES = sizeof strategies / sizeof strategies[0], MOST_STAGES = 16 }
 /* Durations, delay, memory and limit, all at random; `pairs` decides whether overlapped pairs have times of their own. */
 static void set_random_costs(ppsched_config *config, uint64_t *state, int pairs)
 {
-    static const int32_t quantities[] = {PPSCHED_FORWARD_TIMES, PPSCHED_BACKWARD_INPUT_TIMES, PPSCHED_BACKWARD_WEIGHT_TIMES,
-                                         PPSCHED_MEM_STATIC};
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                         PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_QUANTITY_MEM_STATIC};
     const uint32_t stages = ppsched_config_stages(config);
     double values[MOST_STAGES];
     ppsched_error error;
@@ -24,10 +24,10 @@ static void set_random_costs(ppsched_config *config, uint64_t *state, int pairs)
             values[s] = 1 + random_below(state, 1000) / 97.0;
         expect_ok(ppsched_config_set_values(config, quantities[q], values, stages, &error), &error);
     }
-    set_number(config, PPSCHED_P2P_TIMES, random_below(state, 100) / 31.0);
-    set_number(config, PPSCHED_MEM_LIMIT, 1 + random_below(state, 40));
+    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(state, 100) / 31.0);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1 + random_below(state, 40));
     if (pairs)
-        set_number(config, PPSCHED_OVERLAPPED_TIMES, 3 + random_below(state, 100) / 7.0);
+        set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 3 + random_below(state, 100) / 7.0);
 }
 
 /* A schedule of a strategy that takes the sizes; NULL where it does not. */
@@ -65,16 +65,16 @@ static void expect_same_device(const ppsched_timeline *a, const ppsched_timeline
     const ppsched_span *spans = ppsched_timeline_spans(a, device, &count);
     expect_same_bits(spans, ppsched_timeline_spans(b, device, NULL), count * sizeof *spans);
     assert_memory_equal(&metrics, &other_metrics, sizeof metrics);
-    assert_int_equal(ppsched_timeline_memory(a, device, points[0], 512, &count), PPSCHED_OK);
-    assert_int_equal(ppsched_timeline_memory(b, device, points[1], 512, &other_count), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_memory(points[0], 512, &count, a, device, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_memory(points[1], 512, &other_count, b, device, NULL), PPSCHED_OK);
     assert_int_equal(count, other_count);
     assert_memory_equal(points[0], points[1], count * sizeof points[0][0]);
     if (earliest_only)
         return;
     const double *latest = ppsched_timeline_latest_starts(a, device, &count);
     expect_same_bits(latest, ppsched_timeline_latest_starts(b, device, NULL), count * sizeof *latest);
-    assert_int_equal(ppsched_timeline_idle(a, device, &idle), PPSCHED_OK);
-    assert_int_equal(ppsched_timeline_idle(b, device, &other_idle), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_idle(&idle, a, device, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_idle(&other_idle, b, device, NULL), PPSCHED_OK);
     assert_memory_equal(&idle, &other_idle, sizeof idle);
 }
 
@@ -98,19 +98,20 @@ static void test_as_a_fresh_evaluation(void **state)
         ppsched_timeline *timeline = NULL;
         ppsched_error error;
         const int earliest_only = round % 3 == 0;
-        const uint32_t flags = earliest_only ? PPSCHED_EVALUATE_EARLIEST_ONLY : 0;
+        const uint32_t flags = earliest_only ? PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY : 0;
         ppsched_schedule *schedule = any_schedule(&random, &environment, &config);
         if (schedule == NULL)
             continue;
         set_random_costs(config, &random, 0);
-        expect_ok(ppsched_evaluate(&timeline, schedule, config, flags | PPSCHED_EVALUATE_REUSABLE, &error), &error);
+        expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, flags | PPSCHED_EVALUATE_FLAG_REUSABLE, &error),
+                  &error);
         for (int update = 0; update < 3; update++, updates++) {
             ppsched_timeline *fresh = NULL;
             set_random_costs(config, &random, update > 0);
             allocator.until_failure = 0;
             expect_ok(ppsched_timeline_update(timeline, config, &error), &error);
             allocator.until_failure = -1;
-            expect_ok(ppsched_evaluate(&fresh, schedule, config, flags, &error), &error);
+            expect_ok(ppsched_schedule_evaluate(&fresh, schedule, config, flags, &error), &error);
             expect_same(timeline, fresh, earliest_only);
             ppsched_timeline_destroy(fresh);
         }
@@ -130,8 +131,8 @@ static void test_errors_leave_it_as_it_was(void **state)
     ppsched_timeline *timeline = NULL, *fresh = make_timeline(schedule, config);
     ppsched_error error;
     (void)state;
-    set_number(huge, PPSCHED_FORWARD_TIMES, 1e308);
-    expect_ok(ppsched_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_REUSABLE, &error), &error);
+    set_number(huge, PPSCHED_QUANTITY_FORWARD_TIMES, 1e308);
+    expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
     assert_int_equal(ppsched_timeline_update(timeline, huge, &error), PPSCHED_ERROR_RANGE);
     expect_same(timeline, fresh, 0);
     assert_int_equal(ppsched_timeline_update(timeline, other, &error), PPSCHED_ERROR_MISMATCH);
@@ -159,8 +160,9 @@ static void test_not_with_transfers(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
-    assert_int_equal(ppsched_evaluate_transfers(&timeline, lowered, config, NULL, PPSCHED_EVALUATE_REUSABLE, &error),
-                     PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(
+        ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, PPSCHED_EVALUATE_FLAG_REUSABLE, &error),
+        PPSCHED_ERROR_ARGUMENT);
     assert_null(timeline);
     ppsched_schedule_release(lowered);
     ppsched_schedule_release(schedule);

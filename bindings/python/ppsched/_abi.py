@@ -152,6 +152,14 @@ class Status(enum.IntEnum):
     ERROR_SYNTAX = 16
 
 
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, c_double, c_double)
+AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
+ReleaseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+LogFunction = CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
+WriteFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t)
+GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
+
+
 class Bound(Structure):
     size: int
     device: int
@@ -186,6 +194,29 @@ class ChannelModel(Structure):
     ]
 
 
+class ModelEnd(Structure):
+    forward_time: float
+    backward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_backward_input: float
+    mem_backward_weight: float
+    mem_static: float
+    mem_weights: float
+    _fields_ = [
+        ("forward_time", c_double),
+        ("backward_time", c_double),
+        ("backward_input_time", c_double),
+        ("backward_weight_time", c_double),
+        ("mem_forward", c_double),
+        ("mem_backward_input", c_double),
+        ("mem_backward_weight", c_double),
+        ("mem_static", c_double),
+        ("mem_weights", c_double),
+    ]
+
+
 class Environment(Structure):
     size: int
     log_level: int
@@ -197,9 +228,9 @@ class Environment(Structure):
         ("size", c_uint32),
         ("log_level", c_int32),
         ("user", c_void_p),
-        ("allocate", CFUNCTYPE(c_void_p, c_void_p, c_size_t)),
-        ("release", CFUNCTYPE(None, c_void_p, c_void_p)),
-        ("log", CFUNCTYPE(None, c_void_p, c_int32, c_char_p)),
+        ("allocate", AllocateFunction),
+        ("release", ReleaseFunction),
+        ("log", LogFunction),
     ]
 
 
@@ -361,29 +392,6 @@ class Span(Structure):
     ]
 
 
-class ModelEnd(Structure):
-    forward_time: float
-    backward_time: float
-    backward_input_time: float
-    backward_weight_time: float
-    mem_forward: float
-    mem_backward_input: float
-    mem_backward_weight: float
-    mem_static: float
-    mem_weights: float
-    _fields_ = [
-        ("forward_time", c_double),
-        ("backward_time", c_double),
-        ("backward_input_time", c_double),
-        ("backward_weight_time", c_double),
-        ("mem_forward", c_double),
-        ("mem_backward_input", c_double),
-        ("mem_backward_weight", c_double),
-        ("mem_static", c_double),
-        ("mem_weights", c_double),
-    ]
-
-
 class PlanOptions(Structure):
     size: int
     objective: int
@@ -439,7 +447,7 @@ class Candidate(Structure):
     fits: int
     limit_device: int
     peak_device: int
-    reserved: int
+    rank: int
     memory_limit: float
     step_time: float
     makespan: float
@@ -466,7 +474,7 @@ class Candidate(Structure):
         ("fits", c_uint32),
         ("limit_device", c_uint32),
         ("peak_device", c_uint32),
-        ("reserved", c_uint32),
+        ("rank", c_uint32),
         ("memory_limit", c_double),
         ("step_time", c_double),
         ("makespan", c_double),
@@ -505,32 +513,38 @@ class StrategyInfo(Structure):
     size: int
     placement: int
     option_count: int
+    alias_count: int
     chunks: int
     weight_versions: int
     splits_backward: int
     flushes: int
-    alias_count: int
+    searches: int
+    searches_long: int
+    takes_group_size: int
+    reserved: int
+    most_memory: int
     name: Optional[bytes]
     summary: Optional[bytes]
     source: Optional[bytes]
     aliases: _Pointer[c_char_p]
-    searches: int
-    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("placement", c_int32),
         ("option_count", c_uint32),
+        ("alias_count", c_uint32),
         ("chunks", c_uint32),
         ("weight_versions", c_uint32),
         ("splits_backward", c_uint32),
         ("flushes", c_uint32),
-        ("alias_count", c_uint32),
+        ("searches", c_uint32),
+        ("searches_long", c_uint32),
+        ("takes_group_size", c_uint32),
+        ("reserved", c_uint32),
+        ("most_memory", c_uint64),
         ("name", c_char_p),
         ("summary", c_char_p),
         ("source", c_char_p),
         ("aliases", POINTER(c_char_p)),
-        ("searches", c_uint32),
-        ("reserved", c_uint32),
     ]
 
 
@@ -623,16 +637,12 @@ class CriticalOp(Structure):
     ]
 
 
-Progress = CFUNCTYPE(c_int32, c_void_p, c_double, c_double)
-WriteFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t)
-GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
-
 # name: (result, arguments)
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
-    "ppsched_lower_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
-    "ppsched_schedule_prove": (c_int32, [c_void_p, POINTER(ChannelModel), POINTER(Wait), c_size_t, POINTER(c_size_t), POINTER(Error)]),
-    "ppsched_check": (c_int32, [c_void_p, POINTER(Finding), c_size_t, POINTER(c_size_t), POINTER(Error)]),
-    "ppsched_finding_text": (c_int32, [POINTER(Finding), c_void_p, c_size_t, POINTER(c_size_t)]),
+    "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_schedule_prove": (c_int32, [POINTER(Wait), c_size_t, POINTER(c_size_t), c_void_p, POINTER(ChannelModel), POINTER(Error)]),
+    "ppsched_schedule_check": (c_int32, [POINTER(Finding), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_finding_write_text": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Finding), POINTER(Error)]),
     "ppsched_config_create": (c_int32, [POINTER(c_void_p), c_int64, c_int64, c_int64, POINTER(Environment), POINTER(Error)]),
     "ppsched_config_copy": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
     "ppsched_config_destroy": (None, [c_void_p]),
@@ -648,42 +658,44 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_config_set_option": (c_int32, [c_void_p, c_char_p, c_char_p, POINTER(Error)]),
-    "ppsched_config_set_progress": (c_int32, [c_void_p, Progress, c_void_p]),
+    "ppsched_config_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
     "ppsched_config_validate": (c_int32, [c_void_p, POINTER(Error)]),
-    "ppsched_evaluate": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_uint32, POINTER(Error)]),
-    "ppsched_evaluate_transfers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChannelModel), c_uint32, POINTER(Error)]),
+    "ppsched_config_with_stages": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(ModelEnd), POINTER(ModelEnd), POINTER(Error)]),
+    "ppsched_config_with_microbatches": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_schedule_evaluate": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_schedule_evaluate_transfers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChannelModel), c_uint32, POINTER(Error)]),
     "ppsched_timeline_update": (c_int32, [c_void_p, c_void_p, POINTER(Error)]),
     "ppsched_timeline_destroy": (None, [c_void_p]),
     "ppsched_timeline_schedule": (c_void_p, [c_void_p]),
     "ppsched_timeline_spans": (POINTER(Span), [c_void_p, c_uint32, POINTER(c_size_t)]),
     "ppsched_timeline_latest_starts": (POINTER(c_double), [c_void_p, c_uint32, POINTER(c_size_t)]),
-    "ppsched_timeline_metrics": (c_int32, [c_void_p, POINTER(Metrics)]),
-    "ppsched_timeline_device_metrics": (c_int32, [c_void_p, c_uint32, POINTER(DeviceMetrics)]),
-    "ppsched_timeline_idle": (c_int32, [c_void_p, c_uint32, POINTER(Idle)]),
-    "ppsched_timeline_memory": (c_int32, [c_void_p, c_uint32, POINTER(MemoryPoint), c_size_t, POINTER(c_size_t)]),
-    "ppsched_timeline_critical_path": (c_int32, [c_void_p, POINTER(CriticalOp), c_size_t, POINTER(c_size_t), POINTER(Error)]),
-    "ppsched_timeline_slack": (c_int32, [c_void_p, POINTER(c_double), c_size_t, POINTER(c_double), c_size_t, POINTER(Error)]),
-    "ppsched_timeline_sensitivities": (c_int32, [c_void_p, c_int32, c_int32, POINTER(Sensitivity), c_size_t, POINTER(Error)]),
-    "ppsched_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
-    "ppsched_export_to_buffer": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_timeline_get_metrics": (c_int32, [POINTER(Metrics), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_device_metrics": (c_int32, [POINTER(DeviceMetrics), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_idle": (c_int32, [POINTER(Idle), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_memory": (c_int32, [POINTER(MemoryPoint), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_critical_path": (c_int32, [POINTER(CriticalOp), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_device_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_stage_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_sensitivities": (c_int32, [POINTER(Sensitivity), c_size_t, POINTER(c_size_t), c_void_p, c_int32, c_int32, POINTER(Error)]),
+    "ppsched_schedule_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
+    "ppsched_schedule_export_to_buffer": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_void_p, c_int32, POINTER(ExportOptions), POINTER(Error)]),
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_runtime_name": (c_char_p, [c_int32]),
-    "ppsched_schedule_launch": (c_int32, [c_void_p, c_int32, POINTER(LaunchOptions), c_void_p, c_size_t, POINTER(c_size_t), POINTER(Error)]),
+    "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
-    "ppsched_op_token": (c_int32, [POINTER(Op), c_void_p, c_size_t, POINTER(c_size_t)]),
-    "ppsched_config_with_stages": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(ModelEnd), POINTER(ModelEnd), POINTER(Error)]),
-    "ppsched_config_with_microbatches": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_op_write_token": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Op), POINTER(Error)]),
     "ppsched_plan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(PlanOptions), POINTER(Error)]),
     "ppsched_plan_destroy": (None, [c_void_p]),
     "ppsched_plan_count": (c_size_t, [c_void_p]),
     "ppsched_plan_evaluate": (c_int32, [c_void_p, c_size_t, POINTER(Error)]),
     "ppsched_plan_run": (c_int32, [c_void_p, POINTER(Error)]),
-    "ppsched_plan_candidate": (c_int32, [c_void_p, c_size_t, POINTER(Candidate)]),
-    "ppsched_plan_config": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
-    "ppsched_plan_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
-    "ppsched_plan_least_limit": (c_int32, [POINTER(c_double), POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_plan_candidate_at_rank": (c_size_t, [c_void_p, c_size_t]),
+    "ppsched_plan_get_candidate": (c_int32, [POINTER(Candidate), c_void_p, c_size_t, POINTER(Error)]),
+    "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
+    "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
+    "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_generate": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
     "ppsched_schedule_retain": (c_void_p, [c_void_p]),
     "ppsched_schedule_release": (None, [c_void_p]),
@@ -711,12 +723,12 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_status_name": (c_char_p, [c_int32]),
     "ppsched_status_text": (c_char_p, [c_int32]),
     "ppsched_strategy_count": (c_uint32, []),
-    "ppsched_strategy_describe": (c_int32, [c_uint32, POINTER(StrategyInfo)]),
-    "ppsched_strategy_option": (c_int32, [c_uint32, c_uint32, POINTER(OptionInfo)]),
-    "ppsched_strategy_find": (c_int32, [c_char_p, POINTER(c_uint32), POINTER(Error)]),
+    "ppsched_strategy_get_info": (c_int32, [POINTER(StrategyInfo), c_uint32, POINTER(Error)]),
+    "ppsched_strategy_get_option": (c_int32, [POINTER(OptionInfo), c_uint32, c_uint32, POINTER(Error)]),
+    "ppsched_strategy_find": (c_int32, [POINTER(c_uint32), c_char_p, POINTER(Error)]),
     "ppsched_strategy_fits": (c_int32, [c_char_p, c_void_p, POINTER(Error)]),
-    "ppsched_schedule_edges": (c_int32, [c_void_p, POINTER(Edge), c_size_t, POINTER(c_size_t), POINTER(Error)]),
-    "ppsched_schedule_buffers": (c_int32, [c_void_p, c_uint32, POINTER(OpBuffer), c_size_t, POINTER(c_uint32), POINTER(Error)]),
+    "ppsched_schedule_get_edges": (c_int32, [POINTER(Edge), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_version": (c_uint32, []),
     "ppsched_version_text": (c_char_p, []),
     "ppsched_abi_version": (c_uint32, []),
@@ -726,10 +738,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
 class Library(CDLL):
     """The library, and what its functions return."""
 
-    ppsched_lower_bound: Callable[..., int]
+    ppsched_config_find_bound: Callable[..., int]
     ppsched_schedule_prove: Callable[..., int]
-    ppsched_check: Callable[..., int]
-    ppsched_finding_text: Callable[..., int]
+    ppsched_schedule_check: Callable[..., int]
+    ppsched_finding_write_text: Callable[..., int]
     ppsched_config_create: Callable[..., int]
     ppsched_config_copy: Callable[..., int]
     ppsched_config_destroy: Callable[..., None]
@@ -747,40 +759,42 @@ class Library(CDLL):
     ppsched_config_set_option: Callable[..., int]
     ppsched_config_set_progress: Callable[..., int]
     ppsched_config_validate: Callable[..., int]
-    ppsched_evaluate: Callable[..., int]
-    ppsched_evaluate_transfers: Callable[..., int]
+    ppsched_config_with_stages: Callable[..., int]
+    ppsched_config_with_microbatches: Callable[..., int]
+    ppsched_schedule_evaluate: Callable[..., int]
+    ppsched_schedule_evaluate_transfers: Callable[..., int]
     ppsched_timeline_update: Callable[..., int]
     ppsched_timeline_destroy: Callable[..., None]
     ppsched_timeline_schedule: Callable[..., Optional[int]]
     ppsched_timeline_spans: Callable[..., _Pointer[Span]]
     ppsched_timeline_latest_starts: Callable[..., _Pointer[c_double]]
-    ppsched_timeline_metrics: Callable[..., int]
-    ppsched_timeline_device_metrics: Callable[..., int]
-    ppsched_timeline_idle: Callable[..., int]
-    ppsched_timeline_memory: Callable[..., int]
-    ppsched_timeline_critical_path: Callable[..., int]
-    ppsched_timeline_slack: Callable[..., int]
-    ppsched_timeline_sensitivities: Callable[..., int]
-    ppsched_export: Callable[..., int]
-    ppsched_export_to_buffer: Callable[..., int]
+    ppsched_timeline_get_metrics: Callable[..., int]
+    ppsched_timeline_get_device_metrics: Callable[..., int]
+    ppsched_timeline_get_idle: Callable[..., int]
+    ppsched_timeline_get_memory: Callable[..., int]
+    ppsched_timeline_get_critical_path: Callable[..., int]
+    ppsched_timeline_get_device_slack: Callable[..., int]
+    ppsched_timeline_get_stage_slack: Callable[..., int]
+    ppsched_timeline_get_sensitivities: Callable[..., int]
+    ppsched_schedule_export: Callable[..., int]
+    ppsched_schedule_export_to_buffer: Callable[..., int]
     ppsched_schedule_import: Callable[..., int]
     ppsched_runtime_name: Callable[..., Optional[bytes]]
-    ppsched_schedule_launch: Callable[..., int]
+    ppsched_schedule_write_launch_arguments: Callable[..., int]
     ppsched_schedule_lower: Callable[..., int]
     ppsched_kind_token: Callable[..., Optional[bytes]]
     ppsched_kind_text: Callable[..., Optional[bytes]]
-    ppsched_op_token: Callable[..., int]
-    ppsched_config_with_stages: Callable[..., int]
-    ppsched_config_with_microbatches: Callable[..., int]
+    ppsched_op_write_token: Callable[..., int]
     ppsched_plan_create: Callable[..., int]
     ppsched_plan_destroy: Callable[..., None]
     ppsched_plan_count: Callable[..., int]
     ppsched_plan_evaluate: Callable[..., int]
     ppsched_plan_run: Callable[..., int]
-    ppsched_plan_candidate: Callable[..., int]
-    ppsched_plan_config: Callable[..., int]
-    ppsched_plan_timeline: Callable[..., int]
-    ppsched_plan_least_limit: Callable[..., int]
+    ppsched_plan_candidate_at_rank: Callable[..., int]
+    ppsched_plan_get_candidate: Callable[..., int]
+    ppsched_plan_create_config: Callable[..., int]
+    ppsched_plan_create_timeline: Callable[..., int]
+    ppsched_plan_find_least_limit: Callable[..., int]
     ppsched_schedule_generate: Callable[..., int]
     ppsched_schedule_retain: Callable[..., Optional[int]]
     ppsched_schedule_release: Callable[..., None]
@@ -808,12 +822,12 @@ class Library(CDLL):
     ppsched_status_name: Callable[..., Optional[bytes]]
     ppsched_status_text: Callable[..., Optional[bytes]]
     ppsched_strategy_count: Callable[..., int]
-    ppsched_strategy_describe: Callable[..., int]
-    ppsched_strategy_option: Callable[..., int]
+    ppsched_strategy_get_info: Callable[..., int]
+    ppsched_strategy_get_option: Callable[..., int]
     ppsched_strategy_find: Callable[..., int]
     ppsched_strategy_fits: Callable[..., int]
-    ppsched_schedule_edges: Callable[..., int]
-    ppsched_schedule_buffers: Callable[..., int]
+    ppsched_schedule_get_edges: Callable[..., int]
+    ppsched_schedule_get_buffers: Callable[..., int]
     ppsched_version: Callable[..., int]
     ppsched_version_text: Callable[..., Optional[bytes]]
     ppsched_abi_version: Callable[..., int]

@@ -134,12 +134,6 @@ def call(function: Callable[..., int], *arguments: object) -> None:
         raise _CLASSES.get(status, Error)(message, status, record)
 
 
-def check(status: int) -> None:
-    """Raises where a call without an error record failed."""
-    if status != _abi.Status.OK:
-        raise Error(decoded(lib.ppsched_status_text(status)), status)
-
-
 def new_handle(function: Callable[..., int], *arguments: object) -> ctypes.c_void_p:
     """Calls a function that makes a handle through its first argument."""
     handle = ctypes.c_void_p()

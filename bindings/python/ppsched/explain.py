@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, List, NamedTuple, Union
 
 from . import _abi
 from ._abi import Kind, Objective, Reason
-from ._library import Error, call, lib
+from ._library import Error, lib
 from .enums import member
+from .filling import records_of
 from .op import Op, from_record
 
 if TYPE_CHECKING:
@@ -46,24 +47,17 @@ class Relief(NamedTuple):
 
 
 def critical_path(timeline: "Timeline") -> List[CriticalOp]:
-    count = ctypes.c_size_t()
-    call(lib.ppsched_timeline_critical_path, timeline._handle, None, 0, ctypes.byref(count))
-    records = (_abi.CriticalOp * count.value)()
-    call(lib.ppsched_timeline_critical_path, timeline._handle, records, count.value, None)
+    records = records_of(_abi.CriticalOp, lib.ppsched_timeline_get_critical_path, timeline._handle)
     return [CriticalOp(record.device, record.position, from_record(record.op), record.start, record.end, Reason(record.reason))
             for record in records]
 
 
 def slack_by_device(timeline: "Timeline") -> List[float]:
-    slack = (ctypes.c_double * timeline.schedule.devices)()
-    call(lib.ppsched_timeline_slack, timeline._handle, slack, len(slack), None, 0)
-    return list(slack)
+    return list(records_of(ctypes.c_double, lib.ppsched_timeline_get_device_slack, timeline._handle))
 
 
 def slack_by_stage(timeline: "Timeline") -> List[float]:
-    slack = (ctypes.c_double * timeline.schedule.stages)()
-    call(lib.ppsched_timeline_slack, timeline._handle, None, 0, slack, len(slack))
-    return list(slack)
+    return list(records_of(ctypes.c_double, lib.ppsched_timeline_get_stage_slack, timeline._handle))
 
 
 def _kind_of(kind: Union[Kind, str, None]) -> int:
@@ -77,9 +71,8 @@ def _kind_of(kind: Union[Kind, str, None]) -> int:
 
 
 def sensitivities(timeline: "Timeline", objective: Union[Objective, str], kind: Union[Kind, str, None]) -> List[Sensitivity]:
-    records = (_abi.Sensitivity * timeline.schedule.stages)()
-    call(lib.ppsched_timeline_sensitivities, timeline._handle, member(Objective, "objective", objective), _kind_of(kind),
-         records, len(records))
+    records = records_of(_abi.Sensitivity, lib.ppsched_timeline_get_sensitivities, timeline._handle,
+                              member(Objective, "objective", objective), _kind_of(kind))
     return [Sensitivity(record.more, record.less) for record in records]
 
 

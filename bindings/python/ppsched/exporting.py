@@ -41,7 +41,7 @@ def export(schedule: ctypes.c_void_p, timeline: Optional[ctypes.c_void_p], forma
     options = sized(_abi.ExportOptions)
     options.text_columns, options.time_scale = text_columns, time_scale
     try:
-        call(lib.ppsched_export, schedule, timeline, format, ctypes.byref(options), _abi.WriteFunction(write), None)
+        call(lib.ppsched_schedule_export, schedule, timeline, format, ctypes.byref(options), _abi.WriteFunction(write), None)
     except Error:
         if raised:
             raise raised[0] from None

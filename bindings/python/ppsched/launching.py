@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Dict, Optional, Union
 
 from . import _abi
 from ._abi import Runtime
-from ._library import Refused, call, decoded, encoded, lib
+from ._library import Refused, decoded, encoded, lib
 from .enums import member
+from .filling import text_of
 from .views import sized
 
 if TYPE_CHECKING:
@@ -18,18 +19,10 @@ RUNTIME_NAMES = tuple(decoded(lib.ppsched_runtime_name(runtime)) for runtime in 
 def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Optional[str], exact: bool) -> str:
     """The line; `schedule` is the library's handle."""
     number = member(Runtime, "runtime", runtime)
-    options, needed = sized(_abi.LaunchOptions), ctypes.c_size_t()
+    options = sized(_abi.LaunchOptions)
     options.exact = bool(exact)
     options.csv = None if csv is None else encoded("csv", csv)
-
-    def ask(buffer: object, capacity: int) -> None:
-        call(lib.ppsched_schedule_launch, schedule, number, ctypes.byref(options), buffer, capacity,
-             ctypes.byref(needed))
-
-    ask(None, 0)
-    buffer = ctypes.create_string_buffer(needed.value + 1)
-    ask(buffer, len(buffer))
-    return buffer.value.decode("utf-8")
+    return text_of(lib.ppsched_schedule_write_launch_arguments, schedule, number, ctypes.byref(options))
 
 
 def launch_row(schedule: "Schedule") -> Dict[str, Dict[str, Optional[str]]]:

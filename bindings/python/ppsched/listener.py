@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Callable, List, Optional, Type
 
 from . import _abi
-from ._library import Error, lib
+from ._library import Error, call, lib
 from .config import Config
 from .interrupt import Interrupts
 
@@ -22,7 +22,7 @@ class Listener:
         self._config, self._progress = copy.copy(config), progress
         self._interrupts = Interrupts()
         self._raised: List[BaseException] = []
-        self._function = _abi.Progress(self._tell)  # must live as long as the config
+        self._function = _abi.ProgressFunction(self._tell)  # must live as long as the config
 
     def _tell(self, _user: Optional[int], share: float, best: float) -> int:
         try:
@@ -32,7 +32,7 @@ class Listener:
             return 1
 
     def __enter__(self) -> Config:
-        lib.ppsched_config_set_progress(self._config._handle, self._function, None)
+        call(lib.ppsched_config_set_progress, self._config._handle, self._function, None)
         self._interrupts.__enter__()
         return self._config
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional, Union
 
 from . import _abi
 from ._abi import ChannelOrder, Lowering, Status
-from ._library import Error, call, lib, new_handle
+from ._library import Error, lib, new_handle
 from .enums import member
+from .filling import records_of
 from .op import Op, from_record
 from .views import none_if_unset, sized
 
@@ -51,16 +52,12 @@ class Buffer(NamedTuple):
 
 
 def edges(schedule: "Schedule") -> List[Edge]:
-    count = ctypes.c_size_t()
-    call(lib.ppsched_schedule_edges, schedule._handle, None, 0, ctypes.byref(count))
-    records = (_abi.Edge * count.value)()
-    call(lib.ppsched_schedule_edges, schedule._handle, records, count.value, ctypes.byref(count))
+    records = records_of(_abi.Edge, lib.ppsched_schedule_get_edges, schedule._handle)
     return [Edge(*(getattr(record, name) for name, _ in record._fields_)) for record in records]
 
 
 def buffers(schedule: "Schedule", device: int) -> List[Buffer]:
-    records, slots = (_abi.OpBuffer * len(schedule.queues[device]))(), ctypes.c_uint32()
-    call(lib.ppsched_schedule_buffers, schedule._handle, device, records, len(records), ctypes.byref(slots))
+    records = records_of(_abi.OpBuffer, lib.ppsched_schedule_get_buffers, None, schedule._handle, device)
     return [Buffer(none_if_unset(record.slot), none_if_unset(record.until)) for record in records]
 
 
@@ -87,7 +84,7 @@ def channel_model(order: Union[ChannelOrder, str], *, rendezvous: bool = False, 
 def proof(schedule: "Schedule", model: _abi.ChannelModel) -> Proof:
     room = schedule.devices * 4
     circle, count, record = (_abi.Wait * room)(), ctypes.c_size_t(), _abi.Error()
-    status = lib.ppsched_schedule_prove(schedule._handle, ctypes.byref(model), circle, room, ctypes.byref(count),
+    status = lib.ppsched_schedule_prove(circle, room, ctypes.byref(count), schedule._handle, ctypes.byref(model),
                                         ctypes.byref(record))
     if status == Status.OK:
         return Proof(True, [], "")

@@ -2,7 +2,7 @@
 """One operation of a schedule."""
 import ctypes
 import re
-from typing import Callable, Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._abi import Kind
@@ -65,10 +65,3 @@ def units(ops: Sequence[Op]) -> Iterator[Tuple[str, int, int]]:
         else:
             yield str(ops[index]), index, 1
             index += 1
-
-
-def text_of(function: Callable[..., int], record: ctypes.Structure) -> str:
-    """The text that a two-call function gives for a record."""
-    buffer = ctypes.create_string_buffer(512)
-    function(ctypes.byref(record), buffer, len(buffer), None)
-    return buffer.value.decode("utf-8", "replace")

@@ -8,13 +8,14 @@ from typing import Callable, List, NamedTuple, NoReturn, Optional, Tuple, Union
 
 from . import _abi
 from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement, Runtime
-from ._library import Error, call, check, decoded, encoded, lib, new_handle
+from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, Quantities, quantities_in
 from .exporting import export, export_format
+from .filling import text_of
 from .launching import launch_line
 from .listener import Listener, Progress
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
-from .op import Op, from_record, text_of, to_records
+from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
 from .views import Shared, View, none_if_unset
 from .words import counted, names_checked
@@ -42,7 +43,7 @@ class Finding(NamedTuple):
 def _finding(record: _abi.Finding) -> Finding:
     return Finding(FindingKind(record.kind), record.device, none_if_unset(record.position), from_record(record.op),
                    none_if_unset(record.other_device), none_if_unset(record.other_position),
-                   from_record(record.other) if record.other.kind else None, text_of(lib.ppsched_finding_text, record))
+                   from_record(record.other) if record.other.kind else None, text_of(lib.ppsched_finding_write_text, ctypes.byref(record)))
 
 
 class Schedule(Shared):
@@ -193,12 +194,13 @@ class Schedule(Shared):
     def check(self) -> List[Finding]:
         """What is wrong with the schedule; empty where it is complete and can be run."""
         count = ctypes.c_size_t()
-        lib.ppsched_check(self._handle, None, 0, ctypes.byref(count), None)
-        records = (_abi.Finding * count.value)()
-        status = lib.ppsched_check(self._handle, records, count.value, ctypes.byref(count), None)
-        if status not in (_abi.Status.OK, _abi.Status.ERROR_INVALID_SCHEDULE):
-            check(status)
-        return [_finding(record) for record in records]
+        try:
+            call(lib.ppsched_schedule_check, None, 0, ctypes.byref(count), self._handle)
+            return []
+        except InvalidSchedule:
+            records = (_abi.Finding * count.value)()
+            lib.ppsched_schedule_check(records, len(records), None, self._handle, None)
+            return [_finding(record) for record in records]
 
     def evaluate(self, config: Optional[Config] = None, *, latest: bool = True, reusable: bool = False) -> "Timeline":
         """Times the schedule with its own config, or another of the same sizes.
@@ -207,7 +209,7 @@ class Schedule(Shared):
         """
         config = self.config if config is None else config
         flags = (0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY) | (_abi.EvaluateFlag.REUSABLE if reusable else 0)
-        return Timeline(new_handle(lib.ppsched_evaluate, self._handle, config._handle, flags), self, config)
+        return Timeline(new_handle(lib.ppsched_schedule_evaluate, self._handle, config._handle, flags), self, config)
 
     @names_checked
     def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
@@ -216,7 +218,7 @@ class Schedule(Shared):
         prove), for each other; by default for their links alone."""
         config = self.config if config is None else config
         model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
-        handle = new_handle(lib.ppsched_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)
+        handle = new_handle(lib.ppsched_schedule_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)
         return Timeline(handle, self, config)
 
     def export(self, format: Union[Format, str]) -> str:

@@ -6,10 +6,11 @@ from typing import Any, Callable, List, NamedTuple, Optional, Union
 
 from . import _abi, explain
 from ._abi import Format, Kind, Objective
-from ._library import Error, call, check, lib
+from ._library import call, lib
 from .config import Config
 from .explain import CriticalOp, Relief, Sensitivity
 from .exporting import export, export_format
+from .filling import records_of
 from .views import Item, Shared, View, none_if_unset, sized
 from .words import counted
 
@@ -157,7 +158,7 @@ class Timeline(Shared):
     @property
     def metrics(self) -> Metrics:
         record = sized(_abi.Metrics)
-        check(lib.ppsched_timeline_metrics(self._handle, ctypes.byref(record)))
+        call(lib.ppsched_timeline_get_metrics, ctypes.byref(record), self._handle)
         bubble = Bubble(record.bubble_of_total, record.bubble_of_ideal, record.bubble_of_span)
         return Metrics(record.makespan, record.span, record.span_device, bubble, record.peak_memory, record.peak_device,
                        none_if_unset(record.limit_device))
@@ -168,7 +169,7 @@ class Timeline(Shared):
 
     def _device_metrics(self, device: int) -> DeviceMetrics:
         record = sized(_abi.DeviceMetrics)
-        check(lib.ppsched_timeline_device_metrics(self._handle, device, ctypes.byref(record)))
+        call(lib.ppsched_timeline_get_device_metrics, ctypes.byref(record), self._handle, device)
         return DeviceMetrics(record.busy, record.idle, record.first_start, record.last_end, record.static_memory,
                              record.peak_memory, record.peak_time, none_if_unset(record.peak_position), record.memory_limit)
 
@@ -179,18 +180,14 @@ class Timeline(Shared):
 
     def _idle(self, device: int) -> Idle:
         record = sized(_abi.Idle)
-        if lib.ppsched_timeline_idle(self._handle, device, ctypes.byref(record)) != _abi.Status.OK:
-            raise Error("the causes of idle times were left out (latest=False)")
+        call(lib.ppsched_timeline_get_idle, ctypes.byref(record), self._handle, device)
         return Idle(*(getattr(record, name) for name in Idle._fields))
 
     def memory(self, device: int) -> List[MemoryPoint]:
         """The memory of a device over time: its static memory at 0, then a point for each change."""
         if not 0 <= device < self.schedule.devices:
             raise IndexError(f"there is no device {device}")
-        count = ctypes.c_size_t()
-        check(lib.ppsched_timeline_memory(self._handle, device, None, 0, ctypes.byref(count)))
-        points = (_abi.MemoryPoint * count.value)()
-        check(lib.ppsched_timeline_memory(self._handle, device, points, count.value, None))
+        points = records_of(_abi.MemoryPoint, lib.ppsched_timeline_get_memory, self._handle, device)
         return [MemoryPoint(point.time, point.memory) for point in points]
 
     def export(self, format: Union[Format, str], *, text_columns: int = 0, time_scale: float = 0.0) -> str:

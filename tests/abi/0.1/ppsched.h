@@ -7,14 +7,20 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-enum ppsched_log_level { PPSCHED_LOG_WARNING = 1, PPSCHED_LOG_INFO = 2 };
+enum ppsched_log_level {
+    PPSCHED_LOG_LEVEL_WARNING = 1,
+    PPSCHED_LOG_LEVEL_INFO = 2
+};
+typedef void *(*ppsched_allocate_function)(void *user, size_t size);
+typedef void (*ppsched_release_function)(void *user, void *memory);
+typedef void (*ppsched_log_function)(void *user, int32_t level, const char *message);
 typedef struct ppsched_environment {
     uint32_t size;
     int32_t log_level;
     void *user;
-    void *(*allocate)(void *user, size_t size);
-    void (*release)(void *user, void *memory);
-    void (*log)(void *user, int32_t level, const char *message);
+    ppsched_allocate_function allocate;
+    ppsched_release_function release;
+    ppsched_log_function log;
 } ppsched_environment;
 #ifdef __cplusplus
 }
@@ -41,13 +47,15 @@ enum ppsched_status_value {
     PPSCHED_ERROR_NO_MEMORY = 2,
     PPSCHED_ERROR_RANGE = 3,
     PPSCHED_ERROR_LENGTH = 4,
-    PPSCHED_ERROR_STRUCT_SIZE = 5,
+    PPSCHED_ERROR_STRUCT_SIZE =
+        5,
     PPSCHED_ERROR_UNKNOWN_STRATEGY = 6,
     PPSCHED_ERROR_UNKNOWN_OPTION = 7,
     PPSCHED_ERROR_REFUSED = 8,
     PPSCHED_ERROR_INVALID_SCHEDULE = 9,
     PPSCHED_ERROR_MISMATCH = 10,
-    PPSCHED_ERROR_BUFFER = 11,
+    PPSCHED_ERROR_BUFFER =
+        11,
     PPSCHED_ERROR_WRITER = 12,
     PPSCHED_ERROR_CALLBACK = 13,
     PPSCHED_ERROR_INTERNAL = 14,
@@ -85,49 +93,95 @@ enum ppsched_placement {
     PPSCHED_PLACEMENT_LINEAR = 1,
     PPSCHED_PLACEMENT_LOOP = 2,
     PPSCHED_PLACEMENT_V = 3,
-    PPSCHED_PLACEMENT_BIDIRECTIONAL = 4,
+    PPSCHED_PLACEMENT_BIDIRECTIONAL =
+        4,
     PPSCHED_PLACEMENT_MAP = 5
 };
 enum ppsched_quantity {
-    PPSCHED_FORWARD_TIMES = 1,
-    PPSCHED_BACKWARD_TIMES = 2,
-    PPSCHED_BACKWARD_INPUT_TIMES = 3,
-    PPSCHED_BACKWARD_WEIGHT_TIMES = 4,
-    PPSCHED_BACKWARD_INPUT_SHARE = 5,
-    PPSCHED_OVERLAPPED_TIMES = 6,
-    PPSCHED_P2P_TIMES = 7,
-    PPSCHED_MEM_FORWARD = 8,
-    PPSCHED_MEM_BACKWARD_INPUT = 9,
-    PPSCHED_MEM_BACKWARD_WEIGHT = 10,
-    PPSCHED_MEM_STATIC = 11,
-    PPSCHED_MEM_WEIGHTS = 12,
-    PPSCHED_MEM_LIMIT = 13,
-    PPSCHED_P2P_BANDWIDTH = 14,
-    PPSCHED_ACTIVATION_BYTES = 15,
-    PPSCHED_GRADIENT_BYTES = 16
+    PPSCHED_QUANTITY_FORWARD_TIMES = 1,
+    PPSCHED_QUANTITY_BACKWARD_TIMES =
+        2,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES =
+        3,
+    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 4,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE =
+        5,
+    PPSCHED_QUANTITY_OVERLAPPED_TIMES =
+        6,
+    PPSCHED_QUANTITY_P2P_TIMES =
+        7,
+    PPSCHED_QUANTITY_MEM_FORWARD =
+        8,
+    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT =
+        9,
+    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT =
+        10,
+    PPSCHED_QUANTITY_MEM_STATIC =
+        11,
+    PPSCHED_QUANTITY_MEM_WEIGHTS =
+        12,
+    PPSCHED_QUANTITY_MEM_LIMIT = 13,
+    PPSCHED_QUANTITY_P2P_BANDWIDTH =
+        14,
+    PPSCHED_QUANTITY_ACTIVATION_BYTES =
+        15,
+    PPSCHED_QUANTITY_GRADIENT_BYTES =
+        16
 };
-PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices, int64_t stages, int64_t microbatches,
-                                                 const ppsched_environment *environment, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_config_copy(ppsched_config **out, const ppsched_config *config, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices,
+                                                 int64_t stages, int64_t microbatches,
+                                                 const ppsched_environment *environment,
+                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_copy(ppsched_config **out, const ppsched_config *config,
+                                               ppsched_error *error);
 PPSCHED_API void ppsched_config_destroy(ppsched_config *config);
 PPSCHED_API uint32_t ppsched_config_devices(const ppsched_config *config);
 PPSCHED_API uint32_t ppsched_config_stages(const ppsched_config *config);
 PPSCHED_API uint32_t ppsched_config_microbatches(const ppsched_config *config);
 PPSCHED_API uint32_t ppsched_config_iterations(const ppsched_config *config);
-PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, int32_t placement, const uint32_t *map,
-                                                        size_t count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations,
+                                                         ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, int32_t placement,
+                                                        const uint32_t *map, size_t count,
+                                                        ppsched_error *error);
 PPSCHED_API int32_t ppsched_config_placement(const ppsched_config *config);
-PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config, int64_t versions, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity, const double *values,
-                                                     size_t count, ppsched_error *error);
-PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity, size_t *count);
-PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
-PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name, const char *value,
+PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config,
+                                                              int64_t versions,
+                                                              ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity,
+                                                     const double *values, size_t count,
                                                      ppsched_error *error);
-typedef int32_t (*ppsched_progress)(void *user, double share, double best);
-PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress progress, void *user);
-PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config, ppsched_error *error);
+PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity,
+                                                size_t *count);
+PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
+PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
+                                                     const char *value, ppsched_error *error);
+typedef int32_t (*ppsched_progress_function)(void *user, double share, double best);
+PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
+                                                       ppsched_progress_function progress,
+                                                       void *user, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
+                                                   ppsched_error *error);
+typedef struct ppsched_model_end {
+    double forward_time;
+    double backward_time;
+    double backward_input_time;
+    double backward_weight_time;
+    double mem_forward;
+    double mem_backward_input;
+    double mem_backward_weight;
+    double mem_static;
+    double mem_weights;
+} ppsched_model_end;
+PPSCHED_API ppsched_status ppsched_config_with_stages(ppsched_config **out,
+                                                      const ppsched_config *config, int64_t stages,
+                                                      const ppsched_model_end *embedding,
+                                                      const ppsched_model_end *head,
+                                                      ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_with_microbatches(ppsched_config **out,
+                                                            const ppsched_config *config,
+                                                            int64_t microbatches,
+                                                            ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -138,18 +192,26 @@ PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
 #ifdef __cplusplus
 extern "C" {
 #endif
-enum ppsched_objective { PPSCHED_OBJECTIVE_SPAN = 1, PPSCHED_OBJECTIVE_MAKESPAN = 2 };
+enum ppsched_objective {
+    PPSCHED_OBJECTIVE_SPAN = 1,
+    PPSCHED_OBJECTIVE_MAKESPAN = 2
+};
 typedef struct ppsched_bound {
     uint32_t size;
     uint32_t device;
     double value;
-    double work;
-    double fill_drain;
-    double memory;
-    double least_limit;
+    double
+        work;
+    double
+        fill_drain;
+    double
+        memory;
+    double
+        least_limit;
 } ppsched_bound;
-PPSCHED_API ppsched_status ppsched_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t objective,
-                                               ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_find_bound(ppsched_bound *out,
+                                                     const ppsched_config *config,
+                                                     int32_t objective, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -172,15 +234,20 @@ enum ppsched_kind {
     PPSCHED_KIND_RECV_B = 8,
     PPSCHED_KIND_UNSHARD = 9,
     PPSCHED_KIND_RESHARD = 10,
-    PPSCHED_KIND_REDUCE_GRAD = 11,
+    PPSCHED_KIND_REDUCE_GRAD =
+        11,
     PPSCHED_KIND_RECOMPUTE = 12,
     PPSCHED_KIND_OFFLOAD = 13,
     PPSCHED_KIND_RELOAD = 14,
     PPSCHED_KIND_OPTIMIZER_STEP = 15
 };
-enum ppsched_op_flag { PPSCHED_OP_OVERLAPPED = 1 };
+enum ppsched_op_flag {
+    PPSCHED_OP_FLAG_OVERLAPPED =
+        1
+};
 typedef struct ppsched_op {
-    uint32_t microbatch;
+    uint32_t
+        microbatch;
     uint16_t stage;
     uint16_t slice;
     uint8_t kind;
@@ -193,7 +260,8 @@ typedef struct ppsched_span {
 } ppsched_span;
 PPSCHED_API const char *ppsched_kind_token(int32_t kind);
 PPSCHED_API const char *ppsched_kind_text(int32_t kind);
-PPSCHED_API ppsched_status ppsched_op_token(const ppsched_op *op, char *buffer, size_t capacity, size_t *needed);
+PPSCHED_API ppsched_status ppsched_op_write_token(char *out, size_t capacity, size_t *needed,
+                                                  const ppsched_op *op, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -208,36 +276,49 @@ extern "C" {
 typedef struct ppsched_schedule ppsched_schedule;
 typedef struct ppsched_queue ppsched_queue;
 typedef struct ppsched_builder ppsched_builder;
-PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out, const ppsched_config *config, const char *strategy,
-                                                     ppsched_error *error);
-PPSCHED_API ppsched_schedule *ppsched_schedule_retain(ppsched_schedule *schedule);
-PPSCHED_API void ppsched_schedule_release(ppsched_schedule *schedule);
+PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out,
+                                                     const ppsched_config *config,
+                                                     const char *strategy, ppsched_error *error);
+PPSCHED_API const ppsched_schedule *ppsched_schedule_retain(const ppsched_schedule *schedule);
+PPSCHED_API void ppsched_schedule_release(const ppsched_schedule *schedule);
 PPSCHED_API const char *ppsched_schedule_name(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_devices(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_stages(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_microbatches(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_iterations(const ppsched_schedule *schedule);
 PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
-PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage, uint32_t microbatch);
+PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
+                                                uint32_t microbatch);
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule);
 PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule);
-PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule, uint32_t device);
+PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule,
+                                                        uint32_t device);
 PPSCHED_API const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count);
 PPSCHED_API uint32_t ppsched_queue_device(const ppsched_queue *queue);
-PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out, const ppsched_config *config, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out,
+                                                  const ppsched_config *config,
+                                                  ppsched_error *error);
 PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
-PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device, const ppsched_op *ops,
-                                                  size_t count, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder, uint32_t versions,
+PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device,
+                                                  const ppsched_op *ops, size_t count,
+                                                  ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name,
+                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes,
+                                                       ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder,
+                                                               uint32_t versions,
                                                                ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder, ppsched_error *error);
-typedef ppsched_status (*ppsched_generate_function)(void *user, const ppsched_config *config, ppsched_builder *builder);
-PPSCHED_API ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out, const ppsched_config *config,
-                                                          const char *name, ppsched_generate_function generate, void *user,
-                                                          ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder,
+                                                  ppsched_error *error);
+typedef ppsched_status (*ppsched_generate_function)(void *user, const ppsched_config *config,
+                                                    ppsched_builder *builder);
+PPSCHED_API ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out,
+                                                          const ppsched_config *config,
+                                                          const char *name,
+                                                          ppsched_generate_function generate,
+                                                          void *user, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -250,25 +331,30 @@ PPSCHED_API ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out
 extern "C" {
 #endif
 enum ppsched_channel_order {
-    PPSCHED_CHANNEL_GROUP = 0,
-    PPSCHED_CHANNEL_DIRECTION = 1,
-    PPSCHED_CHANNEL_PAIR = 2,
-    PPSCHED_CHANNEL_NONE = 3
+    PPSCHED_CHANNEL_ORDER_GROUP = 0,
+    PPSCHED_CHANNEL_ORDER_DIRECTION = 1,
+    PPSCHED_CHANNEL_ORDER_PAIR = 2,
+    PPSCHED_CHANNEL_ORDER_NONE = 3
 };
 typedef struct ppsched_channel_model {
     uint32_t size;
     int32_t order;
-    uint32_t rendezvous;
-    uint32_t batched;
-    uint32_t blocking;
+    uint32_t
+        rendezvous;
+    uint32_t
+        batched;
+    uint32_t
+        blocking;
 } ppsched_channel_model;
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;
     ppsched_op op;
 } ppsched_wait;
-PPSCHED_API ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model,
-                                                  ppsched_wait *circle, size_t capacity, size_t *count, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_prove(ppsched_wait *out, size_t capacity, size_t *count,
+                                                  const ppsched_schedule *schedule,
+                                                  const ppsched_channel_model *model,
+                                                  ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -281,11 +367,13 @@ PPSCHED_API ppsched_status ppsched_schedule_prove(const ppsched_schedule *schedu
 extern "C" {
 #endif
 enum ppsched_finding_kind {
-    PPSCHED_FINDING_MISSING = 1,
-    PPSCHED_FINDING_DUPLICATE = 2,
-    PPSCHED_FINDING_MISPLACED = 3,
-    PPSCHED_FINDING_CYCLE = 4,
-    PPSCHED_FINDING_BLOCKED = 5
+    PPSCHED_FINDING_KIND_MISSING = 1,
+    PPSCHED_FINDING_KIND_DUPLICATE =
+        2,
+    PPSCHED_FINDING_KIND_MISPLACED = 3,
+    PPSCHED_FINDING_KIND_CYCLE =
+        4,
+    PPSCHED_FINDING_KIND_BLOCKED = 5
 };
 typedef struct ppsched_finding {
     int32_t kind;
@@ -296,9 +384,12 @@ typedef struct ppsched_finding {
     ppsched_op op;
     ppsched_op other;
 } ppsched_finding;
-PPSCHED_API ppsched_status ppsched_check(const ppsched_schedule *schedule, ppsched_finding *findings, size_t capacity,
-                                         size_t *count, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, char *buffer, size_t capacity, size_t *needed);
+PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,
+                                                  size_t *count, const ppsched_schedule *schedule,
+                                                  ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_finding_write_text(char *out, size_t capacity, size_t *needed,
+                                                      const ppsched_finding *finding,
+                                                      ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -311,14 +402,21 @@ PPSCHED_API ppsched_status ppsched_finding_text(const ppsched_finding *finding, 
 extern "C" {
 #endif
 typedef struct ppsched_timeline ppsched_timeline;
-enum ppsched_evaluate_flag { PPSCHED_EVALUATE_EARLIEST_ONLY = 1, PPSCHED_EVALUATE_REUSABLE = 2 };
+enum ppsched_evaluate_flag {
+    PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY =
+        1,
+    PPSCHED_EVALUATE_FLAG_REUSABLE =
+        2
+};
 typedef struct ppsched_metrics {
     uint32_t size;
     uint32_t span_device;
     uint32_t peak_device;
-    uint32_t limit_device;
+    uint32_t
+        limit_device;
     double makespan;
-    double span;
+    double
+        span;
     double bubble_of_total;
     double bubble_of_ideal;
     double bubble_of_span;
@@ -326,7 +424,8 @@ typedef struct ppsched_metrics {
 } ppsched_metrics;
 typedef struct ppsched_device_metrics {
     uint32_t size;
-    uint32_t peak_position;
+    uint32_t
+        peak_position;
     double busy;
     double idle;
     double first_start;
@@ -342,8 +441,10 @@ typedef struct ppsched_idle {
     double fill;
     double drain;
     double neighbour;
-    double imbalance;
-    double transfer;
+    double
+        imbalance;
+    double
+        transfer;
     double link;
     double head_of_line;
 } ppsched_idle;
@@ -351,23 +452,36 @@ typedef struct ppsched_memory_point {
     double time;
     double memory;
 } ppsched_memory_point;
-PPSCHED_API ppsched_status ppsched_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule,
-                                            const ppsched_config *config, uint32_t flags, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule,
-                                                      const ppsched_config *config, const ppsched_channel_model *model,
-                                                      uint32_t flags, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline, const ppsched_config *config,
+PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
+                                                     const ppsched_schedule *schedule,
+                                                     const ppsched_config *config, uint32_t flags,
+                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
+    ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+    const ppsched_channel_model *model, uint32_t flags, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline,
+                                                   const ppsched_config *config,
                                                    ppsched_error *error);
 PPSCHED_API void ppsched_timeline_destroy(ppsched_timeline *timeline);
 PPSCHED_API const ppsched_schedule *ppsched_timeline_schedule(const ppsched_timeline *timeline);
-PPSCHED_API const ppsched_span *ppsched_timeline_spans(const ppsched_timeline *timeline, uint32_t device, size_t *count);
-PPSCHED_API const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline, uint32_t device, size_t *count);
-PPSCHED_API ppsched_status ppsched_timeline_metrics(const ppsched_timeline *timeline, ppsched_metrics *metrics);
-PPSCHED_API ppsched_status ppsched_timeline_device_metrics(const ppsched_timeline *timeline, uint32_t device,
-                                                           ppsched_device_metrics *metrics);
-PPSCHED_API ppsched_status ppsched_timeline_idle(const ppsched_timeline *timeline, uint32_t device, ppsched_idle *idle);
-PPSCHED_API ppsched_status ppsched_timeline_memory(const ppsched_timeline *timeline, uint32_t device,
-                                                   ppsched_memory_point *points, size_t capacity, size_t *count);
+PPSCHED_API const ppsched_span *ppsched_timeline_spans(const ppsched_timeline *timeline,
+                                                       uint32_t device, size_t *count);
+PPSCHED_API const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline,
+                                                         uint32_t device, size_t *count);
+PPSCHED_API ppsched_status ppsched_timeline_get_metrics(ppsched_metrics *out,
+                                                        const ppsched_timeline *timeline,
+                                                        ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_device_metrics(ppsched_device_metrics *out,
+                                                               const ppsched_timeline *timeline,
+                                                               uint32_t device,
+                                                               ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
+                                                     const ppsched_timeline *timeline,
+                                                     uint32_t device, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
+                                                       size_t *needed,
+                                                       const ppsched_timeline *timeline,
+                                                       uint32_t device, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -379,7 +493,12 @@ PPSCHED_API ppsched_status ppsched_timeline_memory(const ppsched_timeline *timel
 #ifdef __cplusplus
 extern "C" {
 #endif
-enum ppsched_reason { PPSCHED_REASON_BEGIN = 1, PPSCHED_REASON_DEVICE = 2, PPSCHED_REASON_INPUT = 3, PPSCHED_REASON_FLUSH = 4 };
+enum ppsched_reason {
+    PPSCHED_REASON_BEGIN = 1,
+    PPSCHED_REASON_DEVICE = 2,
+    PPSCHED_REASON_INPUT = 3,
+    PPSCHED_REASON_FLUSH = 4
+};
 typedef struct ppsched_critical_op {
     uint32_t device;
     uint32_t position;
@@ -392,12 +511,23 @@ typedef struct ppsched_sensitivity {
     double more;
     double less;
 } ppsched_sensitivity;
-PPSCHED_API ppsched_status ppsched_timeline_critical_path(const ppsched_timeline *timeline, ppsched_critical_op *path,
-                                                          size_t capacity, size_t *count, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_timeline_slack(const ppsched_timeline *timeline, double *by_device, size_t devices,
-                                                  double *by_stage, size_t stages, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_timeline_sensitivities(const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                                                          ppsched_sensitivity *out, size_t capacity, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_op *out,
+                                                              size_t capacity, size_t *needed,
+                                                              const ppsched_timeline *timeline,
+                                                              ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_device_slack(double *out, size_t capacity,
+                                                             size_t *needed,
+                                                             const ppsched_timeline *timeline,
+                                                             ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t capacity,
+                                                            size_t *needed,
+                                                            const ppsched_timeline *timeline,
+                                                            ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out,
+                                                              size_t capacity, size_t *needed,
+                                                              const ppsched_timeline *timeline,
+                                                              int32_t objective, int32_t kind,
+                                                              ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -411,12 +541,18 @@ extern "C" {
 #endif
 enum ppsched_format {
     PPSCHED_FORMAT_TEXT = 1,
-    PPSCHED_FORMAT_CSV = 2,
-    PPSCHED_FORMAT_JSON = 3,
-    PPSCHED_FORMAT_CHROME_TRACE = 4,
-    PPSCHED_FORMAT_MEGATRON = 5,
-    PPSCHED_FORMAT_DEEPSPEED = 6,
-    PPSCHED_FORMAT_SAIL = 7
+    PPSCHED_FORMAT_CSV =
+        2,
+    PPSCHED_FORMAT_JSON =
+        3,
+    PPSCHED_FORMAT_CHROME_TRACE =
+        4,
+    PPSCHED_FORMAT_MEGATRON =
+        5,
+    PPSCHED_FORMAT_DEEPSPEED =
+        6,
+    PPSCHED_FORMAT_SAIL =
+        7
 };
 typedef struct ppsched_export_options {
     uint32_t size;
@@ -424,12 +560,15 @@ typedef struct ppsched_export_options {
     double time_scale;
 } ppsched_export_options;
 typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
-PPSCHED_API ppsched_status ppsched_export(const ppsched_schedule *schedule, const ppsched_timeline *timeline, int32_t format,
-                                          const ppsched_export_options *options, ppsched_write_function write, void *user,
-                                          ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_export_to_buffer(const ppsched_schedule *schedule, const ppsched_timeline *timeline,
-                                                    int32_t format, const ppsched_export_options *options, char *buffer,
-                                                    size_t capacity, size_t *needed, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule,
+                                                   const ppsched_timeline *timeline, int32_t format,
+                                                   const ppsched_export_options *options,
+                                                   ppsched_write_function write, void *user,
+                                                   ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_export_to_buffer(
+    char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
+    const ppsched_timeline *timeline, int32_t format, const ppsched_export_options *options,
+    ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -441,8 +580,10 @@ PPSCHED_API ppsched_status ppsched_export_to_buffer(const ppsched_schedule *sche
 #ifdef __cplusplus
 extern "C" {
 #endif
-PPSCHED_API ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, const char *data, size_t size,
-                                                   const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format,
+                                                   const char *data, size_t size,
+                                                   const ppsched_environment *environment,
+                                                   ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -457,19 +598,23 @@ extern "C" {
 enum ppsched_runtime {
     PPSCHED_RUNTIME_MEGATRON = 1,
     PPSCHED_RUNTIME_TORCHTITAN = 2,
-    PPSCHED_RUNTIME_PYTORCH = 3,
-    PPSCHED_RUNTIME_DEEPSPEED = 4,
+    PPSCHED_RUNTIME_PYTORCH =
+        3,
+    PPSCHED_RUNTIME_DEEPSPEED =
+        4,
     PPSCHED_RUNTIME_SAIL = 5
 };
 typedef struct ppsched_launch_options {
     uint32_t size;
-    uint32_t exact;
-    const char *csv;
+    uint32_t
+        exact;
+    const char *
+        csv;
 } ppsched_launch_options;
 PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
-PPSCHED_API ppsched_status ppsched_schedule_launch(const ppsched_schedule *schedule, int32_t runtime,
-                                                   const ppsched_launch_options *options, char *buffer, size_t capacity,
-                                                   size_t *needed, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
+    char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule, int32_t runtime,
+    const ppsched_launch_options *options, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -482,21 +627,29 @@ extern "C" {
 #endif
 enum ppsched_lowering {
     PPSCHED_LOWERING_NONE = 0,
-    PPSCHED_LOWERING_PYTORCH = 1,
-    PPSCHED_LOWERING_BY_TIME = 2,
-    PPSCHED_LOWERING_JUST_IN_TIME = 3
+    PPSCHED_LOWERING_PYTORCH =
+        1,
+    PPSCHED_LOWERING_BY_TIME =
+        2,
+    PPSCHED_LOWERING_JUST_IN_TIME =
+        3
 };
 typedef struct ppsched_lower_options {
     uint32_t size;
     int32_t lowering;
     uint32_t merge_backwards;
-    uint32_t split_backwards;
-    uint32_t unshard;
+    uint32_t
+        split_backwards;
+    uint32_t
+        unshard;
     uint32_t reduce_grad;
-    uint32_t defer_receives;
+    uint32_t
+        defer_receives;
 } ppsched_lower_options;
-PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_schedule *schedule,
-                                                  const ppsched_config *config, const ppsched_lower_options *options,
+PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
+                                                  const ppsched_schedule *schedule,
+                                                  const ppsched_config *config,
+                                                  const ppsched_lower_options *options,
                                                   ppsched_error *error);
 #ifdef __cplusplus
 }
@@ -509,28 +662,14 @@ PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const 
 #ifdef __cplusplus
 extern "C" {
 #endif
-typedef struct ppsched_model_end {
-    double forward_time;
-    double backward_time;
-    double backward_input_time;
-    double backward_weight_time;
-    double mem_forward;
-    double mem_backward_input;
-    double mem_backward_weight;
-    double mem_static;
-    double mem_weights;
-} ppsched_model_end;
-PPSCHED_API ppsched_status ppsched_config_with_stages(ppsched_config **out, const ppsched_config *config, int64_t stages,
-                                                      const ppsched_model_end *embedding, const ppsched_model_end *head,
-                                                      ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_config_with_microbatches(ppsched_config **out, const ppsched_config *config,
-                                                            int64_t microbatches, ppsched_error *error);
 typedef struct ppsched_plan_options {
     uint32_t size;
     int32_t objective;
-    const char *const *strategies;
+    const char *const
+        *strategies;
     const uint32_t *chunks;
-    const uint32_t *group_sizes;
+    const uint32_t *
+        group_sizes;
     const uint32_t *microbatches;
     const double *memory_limits;
     uint32_t strategy_count;
@@ -538,10 +677,13 @@ typedef struct ppsched_plan_options {
     uint32_t group_size_count;
     uint32_t microbatch_count;
     uint32_t memory_limit_count;
-    uint32_t placements;
+    uint32_t
+        placements;
     uint32_t effort;
-    int32_t lowering;
-    const ppsched_channel_model *channel;
+    int32_t
+        lowering;
+    const ppsched_channel_model
+        *channel;
     const ppsched_model_end *embedding;
     const ppsched_model_end *head;
 } ppsched_plan_options;
@@ -560,8 +702,9 @@ typedef struct ppsched_candidate {
     uint32_t fits;
     uint32_t limit_device;
     uint32_t peak_device;
-    uint32_t reserved;
-    double memory_limit;
+    uint32_t rank;
+    double
+        memory_limit;
     double step_time;
     double makespan;
     double span;
@@ -575,18 +718,26 @@ typedef struct ppsched_candidate {
     uint64_t messages;
 } ppsched_candidate;
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
-                                               const ppsched_plan_options *options, ppsched_error *error);
+                                               const ppsched_plan_options *options,
+                                               ppsched_error *error);
 PPSCHED_API void ppsched_plan_destroy(ppsched_plan *plan);
 PPSCHED_API size_t ppsched_plan_count(const ppsched_plan *plan);
-PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_plan_candidate(const ppsched_plan *plan, size_t candidate, ppsched_candidate *out);
-PPSCHED_API ppsched_status ppsched_plan_config(ppsched_config **out, const ppsched_plan *plan, size_t candidate,
-                                               ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_plan_timeline(ppsched_timeline **out, const ppsched_plan *plan, size_t candidate,
+PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate,
                                                  ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_plan_least_limit(double *out, size_t *candidate, const ppsched_plan *plan,
-                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
+PPSCHED_API size_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, size_t rank);
+PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
+                                                      const ppsched_plan *plan, size_t candidate,
+                                                      ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
+                                                      const ppsched_plan *plan, size_t candidate,
+                                                      ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
+                                                        const ppsched_plan *plan, size_t candidate,
+                                                        ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, size_t *candidate,
+                                                         const ppsched_plan *plan,
+                                                         ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -601,17 +752,20 @@ typedef struct ppsched_strategy_info {
     uint32_t size;
     int32_t placement;
     uint32_t option_count;
+    uint32_t alias_count;
     uint32_t chunks;
     uint32_t weight_versions;
     uint32_t splits_backward;
     uint32_t flushes;
-    uint32_t alias_count;
+    uint32_t searches;
+    uint32_t searches_long;
+    uint32_t takes_group_size;
+    uint32_t reserved;
+    uint64_t most_memory;
     const char *name;
     const char *summary;
     const char *source;
     const char *const *aliases;
-    uint32_t searches;
-    uint32_t reserved;
 } ppsched_strategy_info;
 typedef struct ppsched_option_info {
     uint32_t size;
@@ -624,10 +778,14 @@ typedef struct ppsched_option_info {
     const char *const *choices;
 } ppsched_option_info;
 PPSCHED_API uint32_t ppsched_strategy_count(void);
-PPSCHED_API ppsched_status ppsched_strategy_describe(uint32_t strategy, ppsched_strategy_info *info);
-PPSCHED_API ppsched_status ppsched_strategy_option(uint32_t strategy, uint32_t option, ppsched_option_info *info);
-PPSCHED_API ppsched_status ppsched_strategy_find(const char *name, uint32_t *out, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched_config *config, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_strategy_get_info(ppsched_strategy_info *out, uint32_t strategy,
+                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t strategy,
+                                                       uint32_t option, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_strategy_find(uint32_t *out, const char *name,
+                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched_config *config,
+                                                 ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -643,17 +801,23 @@ typedef struct ppsched_edge {
     uint32_t from;
     uint32_t to;
     uint32_t messages;
-    uint32_t most_in_flight;
+    uint32_t
+        most_in_flight;
 } ppsched_edge;
 typedef struct ppsched_op_buffer {
-    uint32_t slot;
-    uint32_t until;
+    uint32_t
+        slot;
+    uint32_t
+        until;
 } ppsched_op_buffer;
-PPSCHED_API ppsched_status ppsched_schedule_edges(const ppsched_schedule *schedule, ppsched_edge *edges, size_t capacity,
-                                                  size_t *count, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_schedule_buffers(const ppsched_schedule *schedule, uint32_t device,
-                                                    ppsched_op_buffer *buffers, size_t capacity, uint32_t *slots,
-                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_get_edges(ppsched_edge *out, size_t capacity,
+                                                      size_t *needed,
+                                                      const ppsched_schedule *schedule,
+                                                      ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, size_t capacity,
+                                                        size_t *needed, uint32_t *slots,
+                                                        const ppsched_schedule *schedule,
+                                                        uint32_t device, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
