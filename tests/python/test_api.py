@@ -111,7 +111,7 @@ class ScheduleTest(unittest.TestCase):
         other = copy.copy(config)
         del config
         gc.collect()
-        self.assertEqual((other.devices, other.values("forward_times")), (4, [3]))
+        self.assertEqual((other.devices, other.forward_times), (4, [3]))
         for thing in (other, schedule, timeline, ppsched.Builder(other)):
             with self.assertRaises(TypeError):
                 pickle.dumps(thing)
@@ -176,7 +176,7 @@ class ReadTest(unittest.TestCase):
     def test_lists_and_config(self):
         text = ppsched.generate("1f1b", ppsched.Config(2, 2)).export("csv")
         schedule = ppsched.Schedule.from_text(text, "csv", forward_times=[1, 2], p2p_time=0.5)
-        self.assertEqual(schedule.config.values("forward_times"), [1, 2])
+        self.assertEqual(schedule.config.forward_times, [1, 2])
         self.assertEqual(schedule.evaluate().metrics,
                          ppsched.generate("1f1b", ppsched.Config(2, 2, forward_times=[1, 2], p2p_time=0.5)).evaluate().metrics)
         with self.assertRaisesRegex(ppsched.Error, "give 1 for all stages or 2"):
@@ -231,8 +231,8 @@ class ViewTest(unittest.TestCase):
     def test_numpy(self):
         import numpy
         timeline = timeline_of("1f1b", devices=2, microbatches=3)
-        self.assertEqual(ppsched.Config(2, 2, forward_times=numpy.array(5.0)).values("forward_times"), [5.0])
-        self.assertEqual(ppsched.Config(2, 2, forward_times=[numpy.array(5.0), 6]).values("forward_times"), [5.0, 6.0])
+        self.assertEqual(ppsched.Config(2, 2, forward_times=numpy.array(5.0)).forward_times, [5.0])
+        self.assertEqual(ppsched.Config(2, 2, forward_times=[numpy.array(5.0), 6]).forward_times, [5.0, 6.0])
         spans = numpy.asarray(timeline.spans[1])
         self.assertEqual((spans["end"] - spans["start"]).tolist(), [1, 2, 1, 2, 1, 2])
         self.assertFalse(spans.flags.writeable)

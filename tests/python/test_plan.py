@@ -42,7 +42,7 @@ class PlanTest(unittest.TestCase):
             self.assertEqual(timeline.metrics.makespan, candidate.makespan)
             self.assertEqual(timeline.metrics.peak_memory, candidate.peak_memory)
             self.assertEqual(timeline.schedule.stages, candidate.stages)
-            self.assertEqual(timeline.schedule.config.values("forward_times")[:1] or [1.0], [1 / candidate.chunks])
+            self.assertEqual(timeline.schedule.config.forward_times[:1] or [1.0], [1 / candidate.chunks])
             self.assertAlmostEqual(sum(timeline.idle[0]), timeline.device_metrics[0].idle)
             self.assertEqual(timeline.schedule.check(), [])
 

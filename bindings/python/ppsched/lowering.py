@@ -57,6 +57,8 @@ def edges(schedule: "Schedule") -> List[Edge]:
 
 
 def buffers(schedule: "Schedule", device: int) -> List[Buffer]:
+    if not 0 <= device < schedule.devices:
+        raise IndexError(f"there is no device {device}")
     records = records_of(_abi.OpBuffer, lib.ppsched_schedule_get_buffers, None, schedule._handle, device)
     return [Buffer(none_if_unset(record.slot), none_if_unset(record.until)) for record in records]
 
