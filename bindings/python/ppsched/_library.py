@@ -52,7 +52,7 @@ def _candidates() -> List[str]:
     if "PPSCHED_LIBRARY" in os.environ:
         return [os.environ["PPSCHED_LIBRARY"]]
     found = [_HERE / _SONAME]
-    if len(_HERE.parents) > 2:
+    if len(_HERE.parents) > 2 and (_HERE.parents[2] / "meson.build").exists():
         pattern = f"build*/lib/{_SONAME}"
         builds = [path for path in sorted(_HERE.parents[2].glob(pattern)) if "sanitize" not in str(path)]
         found += sorted(builds, key=lambda path: path.parts[-3] != "build-run")  # that of run.sh first: it is kept up to date
@@ -73,7 +73,7 @@ def _load() -> _abi.Library:
             library = _abi.Library(path)
         except OSError as error:
             reason = str(error).removeprefix(f"{path}: ")
-            reasons.append(f"{path} ({reason})")
+            reasons.append(f"{path if os.path.isabs(path) else path + ' of the system'} ({reason})")
             continue
         _check_version(library, path)
         for name, (result, arguments) in _abi.FUNCTIONS.items():

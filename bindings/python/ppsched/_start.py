@@ -3,13 +3,16 @@
 
 Where the package is imported by other programs nothing here acts.
 """
-import _signal  # type: ignore[import]  # signal itself takes milliseconds, in which Ctrl-C would give a traceback
+from __future__ import annotations
+
+import _signal  # type: ignore[import]
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn, Optional, Type
 
+TYPE_CHECKING = False  # typing and signal take milliseconds, in which Ctrl-C would still give a traceback
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
+    from typing import NoReturn, Optional, Type
 
 INTERRUPTED = 130  # exit status, as a shell has it
 _SCRIPTS = ("ppsched", "ppsched.in")
@@ -32,7 +35,7 @@ def _say(text: str) -> None:
         pass
 
 
-def _leave(_number: int = 0, _frame: "Optional[FrameType]" = None) -> NoReturn:
+def _leave(_number: int = 0, _frame: Optional[FrameType] = None) -> NoReturn:
     """What Ctrl-C does where nothing is half done: the process ends at once."""
     _say("interrupted")
     os._exit(INTERRUPTED)
@@ -49,7 +52,7 @@ class Start:
             _signal.signal(_signal.SIGINT, _leave)
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: "Optional[TracebackType]") -> None:
+                 trace: Optional[TracebackType]) -> None:
         if self._is_command and isinstance(error, ImportError):
             _say(" ".join(str(error).split()))
             raise SystemExit(1) from None
@@ -72,7 +75,7 @@ class Interruptible:
             _signal.signal(_signal.SIGINT, _leave)
 
     @staticmethod
-    def _lost(unraisable: "sys.UnraisableHookArgs") -> None:
+    def _lost(unraisable: sys.UnraisableHookArgs) -> None:
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
             _leave()
         sys.__unraisablehook__(unraisable)
