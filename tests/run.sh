@@ -14,6 +14,7 @@ install_tools gcc:gcc g++:g++ clang:clang meson:meson ninja:ninja-build pkg-conf
 install_python_modules yaml:python3-yaml matplotlib:python3-matplotlib numpy:python3-numpy setuptools:python3-setuptools \
   wheel:python3-wheel pip:python3-pip ensurepip:python3-venv
 pkg-config --exists cmocka || apt_install libcmocka-dev
+command -v clang-format-14 >/dev/null || apt_install clang-format-14 || echo "the test of the style is skipped" >&2
 
 # Other platforms; where these packages cannot be had, the tests skip them.
 platforms=()

@@ -19,30 +19,32 @@ enum ppsched_objective {
     PPSCHED_OBJECTIVE_MAKESPAN = 2 /* from 0 to the last end */
 };
 
-/* Bounds on the objective over one iteration. Sized: the caller sets `size`. Times in the caller's unit. */
+/* Bounds on the objective over one iteration. Sized. Times in the caller's unit. */
 typedef struct ppsched_bound {
     uint32_t size;
-    uint32_t device; /* the device that `value` comes from, the lowest of them */
-    double value;    /* the largest of the three */
-    double
-        work; /* a device must run all its ops; for the makespan also wait for its first input before */
-    double
-        fill_drain; /* from the first F of stage 0 to a device, through all its Fs and Is, and back to the last W of stage
-                            0, all of which the span of stage 0's device holds */
-    double
-        memory; /* activations are held for the least possible time, and must share the device's memory limit; 0
-                            where there is none */
-    double
-        least_limit; /* the least memory limit, one for all devices, under which there is a schedule at all */
+    uint32_t device;    /* the device that `value` comes from, the lowest of them */
+    double value;       /* the largest of the next three */
+    double work;        /* a device must run all its ops; for the makespan also wait for its first
+                           input before */
+    double fill_drain;  /* from the first F of stage 0 to a device, through all its Fs and Is, and
+                           back to the last W of stage 0, all of which the span of stage 0's device
+                           holds */
+    double memory;      /* activations are held for the least possible time, and must share the
+                           device's memory limit; 0 where there is none */
+    double least_limit; /* the least memory limit, one for all devices, under which there is a
+                           schedule at all */
 } ppsched_bound;
 
-/* Fills `out` for the config's placement (DEFAULT: loop) and `objective` (enum ppsched_objective). A full backward may take the
- * place of I and W, and pairs may overlap, where that is shorter. The memory limits may be too small for any schedule: compare
- * with `least_limit`. The values are sums of doubles, and may be above those of a schedule that reaches the bound by their
- * rounding. Source: the bounds are those of Zero Bubble Pipeline Parallelism (Qi et al. 2023, section 2 and appendix
- * B), for uneven stages.
- * Errors: ARGUMENT, STRUCT_SIZE, RANGE where the config's lists contradict each other, REFUSED where the sizes do not suit the
- * placement, NO_MEMORY. */
+/* Finds the bounds for the config's placement (DEFAULT: loop) and `objective` (enum
+ * ppsched_objective).
+ *   - A full backward may take the place of I and W, and pairs may overlap, where that is shorter.
+ *   - The memory limits may be too small for any schedule: compare with `least_limit`.
+ *   - The values are sums of doubles, and may be above those of a schedule that reaches the bound
+ *     by their rounding.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE where the config's lists contradict each other; REFUSED
+ *   where the sizes do not suit the placement; NO_MEMORY.
+ * Source: the bounds are those of Zero Bubble Pipeline Parallelism (Qi et al. 2023, section 2 and
+ *   appendix B), for uneven stages. */
 PPSCHED_API ppsched_status ppsched_config_find_bound(ppsched_bound *out,
                                                      const ppsched_config *config,
                                                      int32_t objective, ppsched_error *error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The problem: sizes, placement, durations, delays, memory, and the options of the strategy that shall serve it. */
+/* The problem: sizes, placement, durations, delays, memory, and the options of the strategy that
+ * shall serve it. */
 #ifndef PPSCHED_CONFIG_H
 #define PPSCHED_CONFIG_H
 
@@ -14,80 +15,112 @@
 extern "C" {
 #endif
 
-/* Thread-safety: one thread at a time while it is changed; any number of threads may read it and build from it.
- * Lifetime: the caller destroys it; schedules and timelines copy what they need and may outlive it. */
+/* A problem.
+ * Lifetime: the caller destroys it; schedules and timelines copy what they need and may outlive it.
+ * Thread-safety: one thread at a time while it is changed; any number of threads may read it and
+ *   build from it. */
 typedef struct ppsched_config ppsched_config;
 
-/* Largest sizes that are accepted. Stages times microbatches times iterations is bounded by PPSCHED_MAX_CELLS. */
+/* Largest sizes that are accepted. Stages times microbatches times iterations is bounded by
+ * PPSCHED_MAX_CELLS. */
 #define PPSCHED_MAX_STAGES 65535
 #define PPSCHED_MAX_CELLS 1073741824
 
 /* Which device holds which stages; D devices, S stages. */
 enum ppsched_placement {
-    PPSCHED_PLACEMENT_DEFAULT = 0, /* what the strategy wants; for own schedules loop */
-    PPSCHED_PLACEMENT_LINEAR = 1,  /* S = D, stage s on device s */
-    PPSCHED_PLACEMENT_LOOP = 2,    /* stage s on device s mod D */
-    PPSCHED_PLACEMENT_V = 3,       /* 0..D-1, D-1..0, and so on back and forth */
-    PPSCHED_PLACEMENT_BIDIRECTIONAL =
-        4, /* S = D, two model copies: the second half of an iteration's microbatches runs
-                                            stage s on device D-1-s (DualPipe) */
-    PPSCHED_PLACEMENT_MAP = 5 /* the caller's own list, a device for each stage */
+    PPSCHED_PLACEMENT_DEFAULT = 0,       /* what the strategy wants; for own schedules loop */
+    PPSCHED_PLACEMENT_LINEAR = 1,        /* S = D, stage s on device s */
+    PPSCHED_PLACEMENT_LOOP = 2,          /* stage s on device s mod D */
+    PPSCHED_PLACEMENT_V = 3,             /* 0..D-1, D-1..0, and so on back and forth */
+    PPSCHED_PLACEMENT_BIDIRECTIONAL = 4, /* S = D, two model copies: the second half of an
+                                            iteration's microbatches runs stage s on device D-1-s
+                                            (DualPipe) */
+    PPSCHED_PLACEMENT_MAP = 5            /* the caller's own list, a device for each stage */
 };
 
-/* Lists of numbers that describe the problem. Each takes one value for all or the counts named here; D devices, S
- * stages. Times and memory are in units of the caller's choice. All must be finite, but for bandwidths. */
+/* Lists of numbers that describe the problem.
+ * Each takes one value for all, or the counts named here; D devices, S stages. Times and memory are
+ * in units of the caller's choice. All must be finite, but for bandwidths. */
 enum ppsched_quantity {
-    PPSCHED_QUANTITY_FORWARD_TIMES = 1, /* duration of F: 1 or S values, >= 0. Default 1 */
-    PPSCHED_QUANTITY_BACKWARD_TIMES =
-        2, /* duration of B: 1 or S, >= 0. Default: I + W where both are given, else 2 */
-    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES =
-        3, /* duration of I: 1 or S, >= 0. Default: B - W where W is given, else share * B */
-    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 4, /* duration of W: 1 or S, >= 0. Default: B - I */
-    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE =
-        5, /* share of B that is I where neither I nor W is given: 1 value in 0..1. Default 0.5 */
-    PPSCHED_QUANTITY_OVERLAPPED_TIMES =
-        6, /* duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward
-                                          stage, column: backward stage), >= 0. Default: the sum of both ops */
-    PPSCHED_QUANTITY_P2P_TIMES =
-        7, /* latency of what goes from one device to another: 1 or D*D values (row: from, column:
-                                          to), >= 0. Default 0 */
-    PPSCHED_QUANTITY_MEM_FORWARD =
-        8, /* memory added when F of a stage pass starts: 1 or S, >= 0. Default 1, or what the
-                                          other two leave */
-    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT =
-        9, /* added when I ends: 1 or S, <= 0. Default 0, or what the other two leave */
-    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT =
-        10, /* added when W ends: 1 or S, <= 0; B does both. The three sum to 0. Default: what
-                                          the other two leave */
-    PPSCHED_QUANTITY_MEM_STATIC =
-        11, /* memory that a stage always takes (gradients, optimizer): 1 or S, >= 0. Default 0 */
-    PPSCHED_QUANTITY_MEM_WEIGHTS =
-        12, /* memory of one version of a stage's weights: 1 or S, >= 0. Default 0 */
-    PPSCHED_QUANTITY_MEM_LIMIT = 13, /* memory of a device: 1 or D, >= 0. Default: none */
-    PPSCHED_QUANTITY_P2P_BANDWIDTH =
-        14, /* bytes per unit of time from one device to another: 1 or D*D, > 0, may be infinite.
-                                          Default: infinite */
-    PPSCHED_QUANTITY_ACTIVATION_BYTES =
-        15, /* size of what F of a stage hands on to the next one: 1 or S, >= 0. Default 0 */
-    PPSCHED_QUANTITY_GRADIENT_BYTES =
-        16 /* size of what B or I of a stage hands back to the stage before: 1 or S, >= 0.
-                                          Default: that of the activation which came from there */
+    /* --- times --- */
+
+    /* Duration of F: 1 or S values, >= 0. Default: 1. */
+    PPSCHED_QUANTITY_FORWARD_TIMES = 1,
+
+    /* Duration of B: 1 or S, >= 0. Default: I + W where both are given, else 2. */
+    PPSCHED_QUANTITY_BACKWARD_TIMES = 2,
+
+    /* Duration of I: 1 or S, >= 0. Default: B - W where W is given, else share * B. */
+    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 3,
+
+    /* Duration of W: 1 or S, >= 0. Default: B - I. */
+    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 4,
+
+    /* Share of B that is I where neither I nor W is given: 1 value in 0..1. Default: 0.5. */
+    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 5,
+
+    /* Duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward stage,
+     * column: backward stage), >= 0. Default: the sum of both ops. */
+    PPSCHED_QUANTITY_OVERLAPPED_TIMES = 6,
+
+    /* Latency of what goes from one device to another: 1 or D*D values (row: from, column: to),
+     * >= 0. Default: 0. */
+    PPSCHED_QUANTITY_P2P_TIMES = 7,
+
+    /* --- memory --- */
+
+    /* Added when F of a stage pass starts: 1 or S, >= 0. Default: 1, or what the next two leave. */
+    PPSCHED_QUANTITY_MEM_FORWARD = 8,
+
+    /* Added when I ends: 1 or S, <= 0. Default: 0, or what the other two leave. */
+    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 9,
+
+    /* Added when W ends: 1 or S, <= 0; B does both. The three sum to 0. Default: what the other two
+     * leave. */
+    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 10,
+
+    /* What a stage always takes (gradients, optimizer): 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_MEM_STATIC = 11,
+
+    /* One version of a stage's weights: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_MEM_WEIGHTS = 12,
+
+    /* What a device has: 1 or D, >= 0. Default: no limit. */
+    PPSCHED_QUANTITY_MEM_LIMIT = 13,
+
+    /* --- what is sent --- */
+
+    /* Bytes per unit of time from one device to another: 1 or D*D, > 0, may be infinite. Default:
+     * infinite. */
+    PPSCHED_QUANTITY_P2P_BANDWIDTH = 14,
+
+    /* Size of what F of a stage hands on to the next one: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_ACTIVATION_BYTES = 15,
+
+    /* Size of what B or I of a stage hands back to the stage before: 1 or S, >= 0. Default: that of
+     * the activation which came from there. */
+    PPSCHED_QUANTITY_GRADIENT_BYTES = 16
 };
 
-/* Makes a problem of `devices` D, `stages` S (virtual stages of the whole model) and `microbatches` M per iteration.
- * `environment` may be NULL. `*out` is written on success only.
- * Errors: RANGE where a size is below 1 or too large, STRUCT_SIZE, NO_MEMORY. */
+/* --- making it --- */
+
+/* Makes a problem of `devices` D, `stages` S (virtual stages of the whole model) and `microbatches`
+ * M per iteration. `environment` may be NULL.
+ * Errors: ARGUMENT; RANGE where a size is below 1 or too large; STRUCT_SIZE, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices,
                                                  int64_t stages, int64_t microbatches,
                                                  const ppsched_environment *environment,
                                                  ppsched_error *error);
 
-/* A copy of its own, in the same environment; the caller destroys it. Errors: ARGUMENT, NO_MEMORY. */
+/* A copy of its own, in the same environment.
+ * Errors: ARGUMENT, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_copy(ppsched_config **out, const ppsched_config *config,
                                                ppsched_error *error);
 
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_config_destroy(ppsched_config *config);
+
+/* --- sizes and placement --- */
 
 /* The sizes, as given. */
 PPSCHED_API uint32_t ppsched_config_devices(const ppsched_config *config);
@@ -95,63 +128,83 @@ PPSCHED_API uint32_t ppsched_config_stages(const ppsched_config *config);
 PPSCHED_API uint32_t ppsched_config_microbatches(const ppsched_config *config);
 PPSCHED_API uint32_t ppsched_config_iterations(const ppsched_config *config);
 
-/* Training iterations in one schedule, 1 or more. Default 1. Errors: ARGUMENT, RANGE. */
+/* Training iterations in one schedule, 1 or more. Default 1.
+ * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations,
                                                          ppsched_error *error);
 
-/* Chooses a placement (enum ppsched_placement). `map` is read for PPSCHED_PLACEMENT_MAP only: `count` must be S, each
- * value a device below D. Errors: ARGUMENT, LENGTH, RANGE; REFUSED where S and D do not suit the placement. */
+/* Chooses a placement (enum ppsched_placement). `map` is read for PPSCHED_PLACEMENT_MAP only:
+ * `count` must be S, each value a device below D.
+ * Errors: ARGUMENT, LENGTH, RANGE; REFUSED where S and D do not suit the placement; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, int32_t placement,
                                                         const uint32_t *map, size_t count,
                                                         ppsched_error *error);
 PPSCHED_API int32_t ppsched_config_placement(const ppsched_config *config);
 
-/* How many versions of the weights live at once: 1 to 1024, or 0 for what the strategy needs (the default). Errors: ARGUMENT,
- * RANGE. */
+/* How many versions of the weights live at once: 1 to 1024, or 0 for what the strategy needs (the
+ * default).
+ * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config,
                                                               int64_t versions,
                                                               ppsched_error *error);
 
-/* Sets a list of numbers (enum ppsched_quantity); the values are copied. `count` 0 goes back to the default.
- * Errors: ARGUMENT, LENGTH, RANGE (`error->position` is the index of the value, `error->stage` or `device` what it is
- * for). On failure the list stays as it was. */
+/* --- numbers --- */
+
+/* Sets a list of numbers (enum ppsched_quantity); the values are copied. `count` 0 goes back to the
+ * default. On failure the list stays as it was.
+ * Errors: ARGUMENT, LENGTH; RANGE, where `error->position` is the index of the value,
+ *   `error->stage` or `error->device` what it is for; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity,
                                                      const double *values, size_t count,
                                                      ppsched_error *error);
 
-/* The list as it was set, borrowed until it is set again; NULL and `*count` 0 where the default holds. */
+/* The list as it was set, borrowed until it is set again; NULL and `*count` 0 where the default
+ * holds. */
 PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity,
                                                 size_t *count);
 
-/* The quantity's name as the command line and the config files have it, such as "forward_times"; NULL past the last.
- * Static storage. Quantities are numbered from 1. */
+/* The quantity's name as the command line and the config files have it, such as "forward_times";
+ * NULL past the last. Quantities are numbered from 1. Static storage. */
 PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 
-/* Sets one option of the strategy, as text; it is checked when a strategy is asked to serve the problem. NULL as `value`
- * takes the option back. A config holds up to 256. Errors: ARGUMENT, RANGE for one more, NO_MEMORY. */
+/* Tells whether the lists agree with each other: B, I and W can be told from what is given, and
+ * memory sums to 0. Building a schedule does not need it; evaluation does, and reports the same
+ * errors.
+ * Errors: ARGUMENT, RANGE. */
+PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
+                                                   ppsched_error *error);
+
+/* --- the strategy --- */
+
+/* Sets one option of the strategy, as text; it is checked when a strategy is asked to serve the
+ * problem. NULL as `value` takes the option back. A config holds up to 256.
+ * Errors: ARGUMENT, RANGE for one more, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
                                                      const char *value, ppsched_error *error);
 
-/* What a search tells while it runs: the share of its work that is done, 0 to 1, never less than before, and the objective of
- * the best schedule so far (infinite: none yet). Returns 0 to go on; anything else stops the search, which then fails with
- * CANCELLED and leaves nothing behind. It may read the config, and must not change it. */
+/* Hears from a search while it runs.
+ *   `share`  of its work that is done, 0 to 1, never less than before
+ *   `best`   objective of the best schedule so far; infinite: none yet
+ * Returns 0 to go on. Anything else stops the search, which then fails with CANCELLED and leaves
+ * nothing behind. It may read the config, and must not change it. */
 typedef int32_t (*ppsched_progress_function)(void *user, double share, double best);
 
-/* Sets what strategies that search call, in the thread that builds the schedule; NULL: nothing (the default). A copy of the
- * config has it too. Errors: ARGUMENT. */
+/* Sets what strategies that search call, in the thread that builds the schedule; NULL: nothing (the
+ * default). A copy of the config has it too.
+ * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
                                                        ppsched_progress_function progress,
                                                        void *user, ppsched_error *error);
 
-/* Tells whether the lists agree with each other: B, I and W can be told from what is given, and memory sums to 0.
- * Building a schedule does not need it; evaluation does, and reports the same errors (RANGE). */
-PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
-                                                   ppsched_error *error);
+/* --- the same model in other sizes --- */
 
-/* What is in the first (embedding) or the last stage beside layers like those of the others, in the config's units. It is part
- * of that stage's costs, takes no more than they are, and is not divided when the stage is. Of its three backward times those
- * that are 0 are what is left of backward = input + weight; where both of these are 0, backward is split as in the stage. Its
- * memory of a stage pass sums to 0 as the stage's does. */
+/* What is in the first stage (embedding) or the last one (head) beside layers like those of the
+ * others, in the config's units.
+ *   - It is part of that stage's costs, takes no more than they are, and is not divided when the
+ *     stage is.
+ *   - Of its three backward times those that are 0 are what is left of backward = input + weight;
+ *     where both of these are 0, backward is split as in the stage.
+ *   - Its memory of a stage pass sums to 0, as the stage's does. */
 typedef struct ppsched_model_end {
     double forward_time;
     double backward_time;
@@ -164,20 +217,26 @@ typedef struct ppsched_model_end {
     double mem_weights;
 } ppsched_model_end;
 
-/* The same model in another number of stages, `stages`: where the config has more, each new stage is the sum of its old ones
- * (costs by layer: a config with a stage a layer); where it has fewer, old ones are divided evenly, but for `embedding` and
- * `head` (NULL: none), which stay in the first and the last. Bytes are those at the new borders. Lists that a device or a pair
- * of devices has stay as they are, and so do sizes, placement (a map is refused) and options. `*out` is the caller's.
- * Errors: ARGUMENT; RANGE (also where an end takes more than its stage); REFUSED where one number of stages is no multiple of
- * the other, or overlapped_times are given by pairs of stages; NO_MEMORY. */
+/* The same model in another number of stages.
+ *   - Where the config has more, each new stage is the sum of its old ones (costs by layer: a
+ *     config with a stage a layer).
+ *   - Where it has fewer, old ones are divided evenly, but for `embedding` and `head` (NULL: none),
+ *     which stay in the first and the last.
+ *   - Bytes are those at the new borders.
+ *   - Lists that a device or a pair of devices has stay as they are, and so do sizes, placement (a
+ *     map is refused) and options.
+ * Errors: ARGUMENT; RANGE, also where an end takes more than its stage; REFUSED where one number of
+ *   stages is no multiple of the other, or overlapped_times are given by pairs of stages;
+ *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_with_stages(ppsched_config **out,
                                                       const ppsched_config *config, int64_t stages,
                                                       const ppsched_model_end *embedding,
                                                       const ppsched_model_end *head,
                                                       ppsched_error *error);
 
-/* The same batch in another number of microbatches: times, bytes and memory of a stage pass change by their ratio; latency,
- * static memory and weights stay. `*out` is the caller's. Errors: ARGUMENT, RANGE, NO_MEMORY. */
+/* The same batch in another number of microbatches: times, bytes and memory of a stage pass change
+ * by their ratio; latency, static memory and weights stay.
+ * Errors: ARGUMENT, RANGE, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_with_microbatches(ppsched_config **out,
                                                             const ppsched_config *config,
                                                             int64_t microbatches,

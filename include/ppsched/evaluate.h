@@ -17,107 +17,123 @@
 extern "C" {
 #endif
 
-/* The evaluator's result. Immutable but for ppsched_timeline_update; holds a reference to its schedule, so both may be freed
- * in any order.
- * Thread-safety: may be read by any number of threads; updated while none reads it; destroyed once. */
+/* The evaluator's result. Immutable but for ppsched_timeline_update.
+ * Lifetime: the caller destroys it. It holds a reference to its schedule, so both may be freed in
+ *   any order.
+ * Thread-safety: may be read by any number of threads; updated while none reads it; destroyed
+ *   once. */
 typedef struct ppsched_timeline ppsched_timeline;
 
 enum ppsched_evaluate_flag {
-    PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY =
-        1, /* leave out the latest starts and why devices are idle: less time and memory */
-    PPSCHED_EVALUATE_FLAG_REUSABLE =
-        2 /* keep what ppsched_timeline_update needs: twice the timeline's memory, and 16 bytes
-                                           a stage pass */
+    PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY = 1, /* leave out the latest starts and why devices are
+                                                idle: less time and memory */
+    PPSCHED_EVALUATE_FLAG_REUSABLE = 2       /* keep what ppsched_timeline_update needs: twice the
+                                                timeline's memory, and 16 bytes a stage pass */
 };
 
-/* Figures of the whole schedule. Sized: the caller sets `size`. Times and memory in the caller's units. */
+/* Figures of the whole schedule. Sized. Times and memory in the caller's units. */
 typedef struct ppsched_metrics {
     uint32_t size;
-    uint32_t span_device; /* the device with the longest span, the lowest of them */
-    uint32_t peak_device; /* the device with the largest peak memory, the lowest of them */
-    uint32_t
-        limit_device; /* the first device whose peak is over its limit (by more than a share of 1e-9);
-                                PPSCHED_NONE where all fit */
-    double makespan; /* from 0 to the last end */
-    double
-        span; /* longest first-start-to-last-end of one device: the cost of an iteration where the optimizer
-                                does not synchronise the devices */
+    uint32_t span_device;   /* the device with the longest span, the lowest of them */
+    uint32_t peak_device;   /* the device with the largest peak memory, the lowest of them */
+    uint32_t limit_device;  /* the first device whose peak is over its limit (by more than a share
+                               of 1e-9); PPSCHED_NONE where all fit */
+    double makespan;        /* from 0 to the last end */
+    double span;            /* longest first-start-to-last-end of one device: the cost of an
+                               iteration where the optimizer does not synchronise the devices */
     double bubble_of_total; /* idle / (D * makespan) */
     double bubble_of_ideal; /* idle / busy */
     double bubble_of_span;  /* 1 - mean busy / span */
     double peak_memory;     /* of `peak_device` */
 } ppsched_metrics;
 
-/* Figures of one device. Sized likewise. */
+/* Figures of one device. Sized. Times and memory in the caller's units. */
 typedef struct ppsched_device_metrics {
     uint32_t size;
-    uint32_t
-        peak_position; /* the op of its queue at whose start the peak first stands, as doubles add up;
-                                PPSCHED_NONE where no op adds to the static memory */
-    double busy;       /* sum of durations, an overlapped pair counted once */
-    double idle;       /* makespan - busy */
-    double first_start; /* of F, B, I and W; 0 where the queue has none, as last_end */
-    double last_end;
-    double static_memory; /* static memory of its stages, and their weights times the versions */
-    double peak_memory;   /* static memory included */
-    double peak_time;     /* when the peak first stands */
-    double memory_limit;  /* infinite where none is set */
+    uint32_t peak_position; /* the op of its queue at whose start the peak first stands, as doubles
+                               add up; PPSCHED_NONE where no op adds to the static memory */
+    double busy;            /* sum of durations, an overlapped pair counted once */
+    double idle;            /* makespan - busy */
+    double first_start;     /* of F, B, I and W; 0 where the queue has none */
+    double last_end;        /* likewise */
+    double static_memory;   /* static memory of its stages, and their weights times the versions */
+    double peak_memory;     /* static memory included */
+    double peak_time;       /* when the peak first stands */
+    double memory_limit;    /* infinite where none is set */
 } ppsched_device_metrics;
 
-/* Why a device is idle; the parts sum to its idle time. Sized likewise. A wait that ends with the receive of a value is split
- * along the way of that value. Before a device's first op of an iteration waiting for the neighbour is `fill`. */
+/* Why a device is idle; the parts sum to its idle time. Sized. Times in the caller's unit.
+ * A wait that ends with the receive of a value is split along the way of that value. Before a
+ * device's first op of an iteration, waiting for the neighbour is `fill`. */
 typedef struct ppsched_idle {
     uint32_t size;
     uint32_t reserved;
-    double fill;      /* before its first op of an iteration: no value has been made for it */
-    double drain;     /* after its last op of an iteration */
-    double neighbour; /* the value that it waits for is not made yet, less `imbalance` */
-    double
-        imbalance; /* the same, as far as other devices just have more work: at most the busiest device's more */
-    double
-        transfer; /* the value is on its way: latency, and bytes / bandwidth; or the device is busy sending */
+    double fill;         /* before its first op of an iteration: no value has been made for it */
+    double drain;        /* after its last op of an iteration */
+    double neighbour;    /* the value that it waits for is not made yet, less `imbalance` */
+    double imbalance;    /* the same, as far as other devices just have more work: at most the
+                            busiest device's more */
+    double transfer;     /* the value is on its way: latency, and bytes / bandwidth; or the device
+                            is busy sending */
     double link;         /* the value waits for its link, which other values occupy */
     double head_of_line; /* the value, or its receive, waits behind other comm ops of its queue */
 } ppsched_idle;
 
-/* A step of a device's memory curve: the level from `time` on, in the order of the queue. */
+/* A step of a device's memory curve: the level from `time` on. 16 bytes, no padding. */
 typedef struct ppsched_memory_point {
     double time;
     double memory;
 } ppsched_memory_point;
 
-/* Times the schedule with the config's durations and delays: an op starts when its device is free (in queue order) and its
- * inputs are there. F(s,m) needs F(s-1,m); B or I of (s,m) needs its own F and the backward (B or I) of (s+1,m); W needs its
- * I; a dependency that crosses devices adds its latency and bytes / bandwidth, whatever else is on the way. Both ops of an
- * overlapped pair start and end together. Where the schedule flushes, an iteration starts when the one before has ended on all
- * devices. Ops other than F, B, I and W take no time of their own here, and wait for their place in the queue and the flush
- * alone. Results are equal to the last bit on every platform.
- * `flags`: enum ppsched_evaluate_flag, 0 for everything. Devices and stages of schedule and config must be equal;
- * microbatches, iterations and placement are the schedule's.
- * Errors: MISMATCH, RANGE (see ppsched_config_validate; times or memory whose sum overflows), INVALID_SCHEDULE with the cycle
- * or the missing op, NO_MEMORY. Time and memory are linear in the ops. */
+/* --- making one --- */
+
+/* Times the schedule with the config's durations and delays. `flags`: enum ppsched_evaluate_flag, 0
+ * for everything.
+ *   - An op starts when its device is free (in queue order) and its inputs are there: F(s,m) needs
+ *     F(s-1,m); B or I of (s,m) needs its own F and the backward (B or I) of (s+1,m); W needs its
+ *     I.
+ *   - A dependency that crosses devices adds its latency and bytes / bandwidth, whatever else is on
+ *     the way.
+ *   - Both ops of an overlapped pair start and end together.
+ *   - Where the schedule flushes, an iteration starts when the one before has ended on all devices.
+ *   - Ops other than F, B, I and W take no time of their own here, and wait for their place in the
+ *     queue and the flush alone.
+ * Devices and stages of schedule and config must be equal; microbatches, iterations and placement
+ * are the schedule's. Results are equal to the last bit on every platform. Time and memory are
+ * linear in the ops.
+ * Errors: ARGUMENT, MISMATCH; RANGE as of ppsched_config_validate, and where times or memory sum to
+ *   more than a double; INVALID_SCHEDULE with the cycle or the missing op; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
                                                      const ppsched_schedule *schedule,
                                                      const ppsched_config *config, uint32_t flags,
                                                      ppsched_error *error);
 
-/* Times a lowered schedule with its transfers. A send asks for its link, the directed pair of devices, once it has its turn in
- * the channel model (and with rendezvous its receive, too); links serve in the order in which they are asked. A transfer
- * occupies its link for bytes / bandwidth; then the send is done, and latency later the value is there. A receive is done when
- * its value is there and its own turn has come. Only then does the op that needs it start. Spans of sends and receives are from
- * the transfer's start (a receive's: not before its turn) until they are done.
- * `model` NULL is PPSCHED_CHANNEL_ORDER_NONE, buffered: transfers wait for nothing but their links. With infinite bandwidths the
- * times are then those of ppsched_schedule_evaluate, to the last bit. There are no latest starts, as which transfer goes first depends
- * on times. `flags`: enum ppsched_evaluate_flag; EARLIEST_ONLY is of no effect, REUSABLE an ARGUMENT error.
- * Errors: as ppsched_schedule_evaluate, and those of ppsched_schedule_prove: INVALID_SCHEDULE where it hangs. */
+/* Times a lowered schedule with its transfers. `model` NULL is PPSCHED_CHANNEL_ORDER_NONE,
+ * buffered: transfers wait for nothing but their links.
+ *   - A send asks for its link, the directed pair of devices, once it has its turn in the channel
+ *     model (and with rendezvous its receive, too); links serve in the order in which they are
+ *     asked.
+ *   - A transfer occupies its link for bytes / bandwidth; then the send is done, and latency later
+ *     the value is there.
+ *   - A receive is done when its value is there and its own turn has come. Only then does the op
+ *     that needs it start.
+ *   - Spans of sends and receives are from the transfer's start (a receive's: not before its turn)
+ *     until they are done.
+ * With infinite bandwidths and no model the times are those of ppsched_schedule_evaluate, to the
+ * last bit. There are no latest starts, as which transfer goes first depends on times.
+ * `flags`: enum ppsched_evaluate_flag; EARLIEST_ONLY is of no effect, REUSABLE an ARGUMENT error.
+ * Errors: as ppsched_schedule_evaluate, and those of ppsched_schedule_prove: INVALID_SCHEDULE where
+ *   it hangs. */
 PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
     ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
     const ppsched_channel_model *model, uint32_t flags, ppsched_error *error);
 
-/* Times the schedule of a timeline anew, as ppsched_schedule_evaluate would with this config and the timeline's flags: for a launcher
- * that plans each step with the costs it has just measured. Allocates nothing. What was borrowed from the timeline is invalid
- * afterwards; on an error all is as before.
- * Errors: ARGUMENT where the timeline was made without REUSABLE; MISMATCH, RANGE as ppsched_schedule_evaluate. */
+/* Times the schedule of a timeline anew, as ppsched_schedule_evaluate would with this config and
+ * the timeline's flags: for a launcher that plans each step with the costs it has just measured.
+ * Allocates nothing. What was borrowed from the timeline is invalid afterwards; on an error all is
+ * as before.
+ * Errors: ARGUMENT, also where the timeline was made without REUSABLE; MISMATCH, RANGE as
+ *   ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline,
                                                    const ppsched_config *config,
                                                    ppsched_error *error);
@@ -125,35 +141,43 @@ PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline,
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_timeline_destroy(ppsched_timeline *timeline);
 
+/* --- reading it --- */
+
 /* The schedule that was timed, borrowed. */
 PPSCHED_API const ppsched_schedule *ppsched_timeline_schedule(const ppsched_timeline *timeline);
 
-/* Start and end of each op of a device's queue, borrowed; `*count` equals the queue's. NULL where there is no such device. */
+/* Start and end of each op of a device's queue, borrowed; `*count` equals the queue's. NULL where
+ * there is no such device. */
 PPSCHED_API const ppsched_span *ppsched_timeline_spans(const ppsched_timeline *timeline,
                                                        uint32_t device, size_t *count);
 
-/* Latest start of each op that leaves the makespan as it is, borrowed; slack is that minus the start, and exactly 0 on the
- * critical path. NULL with EARLIEST_ONLY, and with transfers. */
+/* Latest start of each op that leaves the makespan as it is, borrowed. Slack is that minus the
+ * start, and exactly 0 on the critical path. NULL with EARLIEST_ONLY, and with transfers. */
 PPSCHED_API const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline,
                                                          uint32_t device, size_t *count);
 
-/* Fills the figures. Errors: ARGUMENT, STRUCT_SIZE. */
+/* Figures of the whole schedule.
+ * Errors: ARGUMENT, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_timeline_get_metrics(ppsched_metrics *out,
                                                         const ppsched_timeline *timeline,
                                                         ppsched_error *error);
+
+/* Figures of one device.
+ * Errors: ARGUMENT, also for a device that is not there; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_timeline_get_device_metrics(ppsched_device_metrics *out,
                                                                const ppsched_timeline *timeline,
                                                                uint32_t device,
                                                                ppsched_error *error);
 
-/* Why a device is idle. Errors: ARGUMENT, also with EARLIEST_ONLY; STRUCT_SIZE. */
+/* Why a device is idle.
+ * Errors: ARGUMENT, also for a device that is not there, and with EARLIEST_ONLY; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
                                                      const ppsched_timeline *timeline,
                                                      uint32_t device, ppsched_error *error);
 
-/* Memory of a device over time: its static memory at 0, then a point for each start or end that changes it, in queue order.
- * `*count` gets the number of points. With `points` NULL and `capacity` 0 it only asks; BUFFER where they do not fit (then
- * nothing is written). */
+/* Memory of a device over time: its static memory at 0, then a point for each start or end that
+ * changes it, in queue order. Fills a buffer: see ppsched.h.
+ * Errors: ARGUMENT, also for a device that is not there; BUFFER. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
                                                        size_t *needed,
                                                        const ppsched_timeline *timeline,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why an evaluated schedule takes as long as it does: its critical path, the slack of devices and stages, and what slower and
- * faster stages would do. All calls read a timeline of ppsched_schedule_evaluate and are as thread-safe as that. */
+/* Why an evaluated schedule takes as long as it does: its critical path, the slack of devices and
+ * stages, and what slower and faster stages would do.
+ *
+ * All calls read a timeline of ppsched_schedule_evaluate, and are as thread-safe as that; those of
+ * ppsched_schedule_evaluate_transfers are an ARGUMENT error. */
 #ifndef PPSCHED_EXPLAIN_H
 #define PPSCHED_EXPLAIN_H
 
@@ -17,8 +20,8 @@
 extern "C" {
 #endif
 
-/* Why an op of the critical path starts when it does. An input from its own device is never the reason, as the previous op of
- * the device ends no earlier. */
+/* Why an op of the critical path starts when it does. An input from its own device is never the
+ * reason, as the previous op of the device ends no earlier. */
 enum ppsched_reason {
     PPSCHED_REASON_BEGIN = 1,  /* it is its device's first, and starts at 0 */
     PPSCHED_REASON_DEVICE = 2, /* the previous F, B, I or W of its device ends then */
@@ -26,7 +29,8 @@ enum ppsched_reason {
     PPSCHED_REASON_FLUSH = 4   /* the iteration before ends then, on another device */
 };
 
-/* An op of the critical path; an overlapped pair is one, with its first op. 40 bytes, no padding. */
+/* An op of the critical path; an overlapped pair is one, with its first op. 40 bytes, no
+ * padding. */
 typedef struct ppsched_critical_op {
     uint32_t device;
     uint32_t position; /* in the device's queue */
@@ -36,30 +40,32 @@ typedef struct ppsched_critical_op {
     double end;
 } ppsched_critical_op;
 
-/* What an objective does, per unit of time, when ops take a little longer or less. */
+/* What an objective does, per unit of time, when ops take a little longer or less. 16 bytes, no
+ * padding. */
 typedef struct ppsched_sensitivity {
     double more; /* it grows by that, per unit by which each op takes longer */
     double less; /* it falls by that, per unit by which each op takes less */
 } ppsched_sensitivity;
 
-/* The chain of ops from time 0 to the makespan in which each starts exactly when what it waited for was there: at the end of
- * the op before it in the path, plus what the way between devices takes after an INPUT; to the last bit as the evaluator adds
- * it. All of them have slack 0. Where an op waited for several things at once the previous op of its device goes first, then
- * the flush, then the input of its F, then that of its B or I; of several devices that end an iteration or the makespan, the
- * lowest.
- * `*count` (may be NULL) gets the number of ops. With `path` NULL and `capacity` 0 it only asks; BUFFER where they do not fit
- * (then no op is written). Timelines with EARLIEST_ONLY serve as well. Time and memory are linear in the ops of the schedule.
- * Errors: ARGUMENT, also for timelines of ppsched_schedule_evaluate_transfers; BUFFER; NO_MEMORY. */
+/* The chain of ops from time 0 to the makespan in which each starts exactly when what it waited for
+ * was there. Fills a buffer: see ppsched.h.
+ *   - That is at the end of the op before it in the path, plus what the way between devices takes
+ *     after an INPUT; to the last bit as the evaluator adds it. All of them have slack 0.
+ *   - Where an op waited for several things at once, the previous op of its device goes first, then
+ *     the flush, then the input of its F, then that of its B or I; of several devices that end an
+ *     iteration or the makespan, the lowest.
+ * Timelines with EARLIEST_ONLY serve as well. Time and memory are linear in the ops of the
+ * schedule.
+ * Errors: ARGUMENT, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_op *out,
                                                               size_t capacity, size_t *needed,
                                                               const ppsched_timeline *timeline,
                                                               ppsched_error *error);
 
-/* The least slack (latest start less start) of the F, B, I and W of each device and of each stage: how much later all of it
- * may come without a longer makespan, infinite for a device that has none of them. Either list may be NULL with 0; what is
- * asked for must have room for all devices, or all stages.
- * Errors: ARGUMENT, also with EARLIEST_ONLY and for timelines of ppsched_schedule_evaluate_transfers; BUFFER. Nothing is written on
- * failure. */
+/* The least slack (latest start less start) of the F, B, I and W of each device, or of each stage:
+ * how much later all of it may come without a longer makespan; infinite where there are none of
+ * them. Fills a buffer: see ppsched.h.
+ * Errors: ARGUMENT, also with EARLIEST_ONLY; BUFFER. */
 PPSCHED_API ppsched_status ppsched_timeline_get_device_slack(double *out, size_t capacity,
                                                              size_t *needed,
                                                              const ppsched_timeline *timeline,
@@ -69,18 +75,23 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
                                                             const ppsched_timeline *timeline,
                                                             ppsched_error *error);
 
-/* For each stage: what the objective (enum ppsched_objective) gains per unit of time when every op of that stage and `kind` (F,
- * B, I or W; 0: all four) takes a small amount longer, and what it loses per unit when they take a small amount less. These are
- * the exact one-sided derivatives, in the order of the schedule as it is: where several ways are the longest, one that grows
- * counts for `more`, and all must shrink for `less`, so `less` is at most `more` for the makespan. They hold as far as no
- * other way becomes the longest one. Lengths that differ by less than 1e-12 of the makespan are taken as equal, as sums of
- * different order are rounded differently.
- * For the span both may be negative: a device that begins later and ends as before has a shorter one.
- * An op that takes 0 cannot take less, and counts for `more` alone. An overlapped pair counts each of its ops where it takes
- * the sum of both, and none where the config gave its duration (PPSCHED_QUANTITY_OVERLAPPED_TIMES).
- * `out` has room for `capacity` records, at least the stages. Timelines with EARLIEST_ONLY serve as well. Memory is linear in
- * the ops; so is time, and besides it is linear in the stages times the ops that some longest way goes through.
- * Errors: ARGUMENT, also for timelines of ppsched_schedule_evaluate_transfers; BUFFER; NO_MEMORY. Nothing is written on failure. */
+/* For each stage: what the objective (enum ppsched_objective) gains per unit of time when every op
+ * of that stage and `kind` (F, B, I or W; 0: all four) takes a small amount longer, and what it
+ * loses per unit when they take a small amount less. Fills a buffer: see ppsched.h.
+ *   - These are the exact one-sided derivatives, in the order of the schedule as it is: where
+ *     several ways are the longest, one that grows counts for `more`, and all must shrink for
+ *     `less`, so `less` is at most `more` for the makespan. They hold as far as no other way
+ *     becomes the longest one.
+ *   - Lengths that differ by less than 1e-12 of the makespan are taken as equal, as sums of
+ *     different order are rounded differently.
+ *   - For the span both may be negative: a device that begins later and ends as before has a
+ *     shorter one.
+ *   - An op that takes 0 cannot take less, and counts for `more` alone.
+ *   - An overlapped pair counts each of its ops where it takes the sum of both, and none where the
+ *     config gave its duration (PPSCHED_QUANTITY_OVERLAPPED_TIMES).
+ * Timelines with EARLIEST_ONLY serve as well. Memory is linear in the ops; so is time, and besides
+ * it is linear in the stages times the ops that some longest way goes through.
+ * Errors: ARGUMENT, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out,
                                                               size_t capacity, size_t *needed,
                                                               const ppsched_timeline *timeline,

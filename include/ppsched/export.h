@@ -16,45 +16,47 @@ extern "C" {
 #endif
 
 enum ppsched_format {
-    PPSCHED_FORMAT_TEXT = 1, /* a grid for terminals: a row a device, time to the right */
-    PPSCHED_FORMAT_CSV =
-        2, /* PyTorch's CSV: a row a device, a cell an op; compute_only where all are F, B, I and W,
-                                        else compute_comms */
-    PPSCHED_FORMAT_JSON =
-        3, /* one object: sizes, queues with tokens, starts and ends, metrics, flags */
-    PPSCHED_FORMAT_CHROME_TRACE =
-        4, /* Trace Event JSON for Perfetto and chrome://tracing: tracks, arrows, memory counters */
-    PPSCHED_FORMAT_MEGATRON =
-        5, /* Megatron-LM: an object with schedule table, warm-up counts and order lists of 1F1B */
-    PPSCHED_FORMAT_DEEPSPEED =
-        6, /* DeepSpeed: the instruction lists of 1F1B with buffer ids, a line a rank */
-    PPSCHED_FORMAT_SAIL =
-        7 /* sail-sg's zero-bubble runtime: a list of scheduled nodes a rank, as JSON */
+    PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: a row a device, time to the right */
+    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: a row a device, a cell an op; compute_only
+                                        where all are F, B, I and W, else compute_comms */
+    PPSCHED_FORMAT_JSON = 3,         /* one object: sizes, queues with tokens, starts and ends,
+                                        metrics, flags */
+    PPSCHED_FORMAT_CHROME_TRACE = 4, /* Trace Event JSON for Perfetto and chrome://tracing: tracks,
+                                        arrows, memory counters */
+    PPSCHED_FORMAT_MEGATRON = 5,     /* Megatron-LM: an object with schedule table, warm-up counts
+                                        and order lists of 1F1B */
+    PPSCHED_FORMAT_DEEPSPEED = 6,    /* DeepSpeed: the instruction lists of 1F1B with buffer ids, a
+                                        line a rank */
+    PPSCHED_FORMAT_SAIL = 7          /* sail-sg's zero-bubble runtime: a list of scheduled nodes a
+                                        rank, as JSON */
 };
 
-/* Sized struct: set `size`, zero means default. */
+/* Sized: set `size`; zero means the default. */
 typedef struct ppsched_export_options {
     uint32_t size;
-    uint32_t text_columns; /* TEXT: most columns of a device's row, which has 20 or
-                              more for its ops; 0 means as many as whole labels need */
-    double time_scale;     /* CHROME_TRACE: microseconds per unit of time; 0 means 1 */
+    uint32_t text_columns; /* TEXT: most columns of a device's row, which has 20 or more for its
+                              ops; 0: as many as whole labels need */
+    double time_scale;     /* CHROME_TRACE: microseconds per unit of time; 0: 1 */
 } ppsched_export_options;
 
-/* Takes the next `size` bytes. Returns 0 to go on, anything else to stop. */
+/* Takes the next `size` bytes, which end with no NUL. Returns 0 to go on, anything else to stop. */
 typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
 
-/* Writes a schedule in a format (enum ppsched_format). `timeline` must be of that schedule; NULL is accepted for CSV,
- * MEGATRON and DEEPSPEED, and for JSON, which then has no times and no metrics. `options` may be NULL. The text is ASCII, or
- * UTF-8 where a name is. Errors: ARGUMENT, STRUCT_SIZE, RANGE, WRITER, NO_MEMORY; REFUSED where the format cannot hold the
- * schedule, or its runtime cannot run it. Nothing is written unless the arguments are good. */
+/* Writes a schedule in a format (enum ppsched_format). `options` may be NULL.
+ *   - `timeline` must be of that schedule; NULL is accepted for CSV, MEGATRON and DEEPSPEED, and
+ *     for JSON, which then has no times and no metrics.
+ *   - The text is ASCII, or UTF-8 where a name is. Nothing is written unless the arguments are
+ *     good.
+ * Errors: ARGUMENT, STRUCT_SIZE, RANGE; WRITER where `write` stopped; NO_MEMORY; REFUSED where the
+ *   format cannot hold the schedule, or its runtime cannot run it. */
 PPSCHED_API ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule,
                                                    const ppsched_timeline *timeline, int32_t format,
                                                    const ppsched_export_options *options,
                                                    ppsched_write_function write, void *user,
                                                    ppsched_error *error);
 
-/* The same into the caller's buffer, without a terminating NUL. `*needed` gets the size of the text; with `buffer` NULL and
- * `capacity` 0 it only asks. BUFFER where it does not fit; what `buffer` then holds is unspecified. */
+/* The same into a buffer: see ppsched.h.
+ * Errors: as ppsched_schedule_export but for WRITER; BUFFER. */
 PPSCHED_API ppsched_status ppsched_schedule_export_to_buffer(
     char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
     const ppsched_timeline *timeline, int32_t format, const ppsched_export_options *options,

@@ -17,36 +17,37 @@ extern "C" {
 enum ppsched_runtime {
     PPSCHED_RUNTIME_MEGATRON = 1,   /* Megatron-LM: flags of its launcher */
     PPSCHED_RUNTIME_TORCHTITAN = 2, /* torchtitan: flags of its launcher */
-    PPSCHED_RUNTIME_PYTORCH =
-        3, /* torch.distributed.pipelining: settings of the script, NAME=VALUE */
-    PPSCHED_RUNTIME_DEEPSPEED =
-        4, /* DeepSpeed: num_stages of PipelineModule, and a key of its configuration, NAME=VALUE */
-    PPSCHED_RUNTIME_SAIL = 5 /* sail-sg's zero-bubble fork of Megatron-LM: flags of its launcher */
+    PPSCHED_RUNTIME_PYTORCH = 3,    /* torch.distributed.pipelining: settings of the script,
+                                       NAME=VALUE */
+    PPSCHED_RUNTIME_DEEPSPEED = 4,  /* DeepSpeed: num_stages of PipelineModule, and a key of its
+                                       configuration, NAME=VALUE */
+    PPSCHED_RUNTIME_SAIL = 5        /* sail-sg's zero-bubble fork of Megatron-LM: flags of its
+                                       launcher */
 };
 
-/* Sized struct: set `size`, zero means default. */
+/* Sized: set `size`; zero means the default. */
 typedef struct ppsched_launch_options {
     uint32_t size;
-    uint32_t
-        exact; /* 1: refuse too where the runtime would plan an order of its own of that kind (SAIL) */
-    const char *
-        csv; /* file that TORCHTITAN and PYTORCH shall read the order from, as PPSCHED_FORMAT_CSV has it; NULL: none
-                        where a schedule class of PyTorch makes this very order, else "schedule.csv" */
+    uint32_t exact;  /* 1: refuse too where the runtime would plan an order of its own of that kind
+                        (SAIL) */
+    const char *csv; /* file that TORCHTITAN and PYTORCH shall read the order from, as
+                        PPSCHED_FORMAT_CSV has it; NULL: none where a schedule class of PyTorch
+                        makes this very order, else "schedule.csv" */
 } ppsched_launch_options;
 
-/* The runtime's name on the command line, such as "megatron"; NULL for an unknown one. Runtimes are numbered from 1.
- * Static storage. */
+/* The runtime's name on the command line, such as "megatron"; NULL for an unknown one. Runtimes are
+ * numbered from 1. Static storage. */
 PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
 
-/* Writes the arguments for a runtime (enum ppsched_runtime) and a terminating NUL to `buffer`, which has room for
- * `capacity` bytes: one line of words with blanks between, quoted for a shell. `*needed` gets the length without the NUL;
- * with `buffer` NULL and `capacity` 0 it only asks. `options` may be NULL. Left out is what a schedule does not tell:
- * layers, batch sizes, and flags that follow from these. All but SAIL run the very order of the schedule; SAIL does for
- * 1F1B, and else plans an order of its own of the kind that the schedule's name tells, unless `exact` is 1.
- * Errors: ARGUMENT (a null pointer, an unknown runtime, a file name that fits into no line), STRUCT_SIZE, RANGE, NO_MEMORY;
- * INVALID_SCHEDULE where the schedule cannot be run at all; REFUSED where the runtime cannot run it, with the reason and
- * the runtimes that can; BUFFER where the line does not fit. `buffer` and `*needed` are written on success only, `*needed`
- * with BUFFER too.
+/* Writes the arguments for a runtime (enum ppsched_runtime): one line of words with blanks between,
+ * quoted for a shell. `options` may be NULL. Fills a buffer: see ppsched.h.
+ *   - Left out is what a schedule does not tell: layers, batch sizes, and flags that follow from
+ *     these.
+ *   - All but SAIL run the very order of the schedule; SAIL does for 1F1B, and else plans an order
+ *     of its own of the kind that the schedule's name tells, unless `exact` is 1.
+ * Errors: ARGUMENT, also for an unknown runtime, and a file name that fits into no line;
+ *   STRUCT_SIZE, RANGE, NO_MEMORY; INVALID_SCHEDULE where the schedule cannot be run at all;
+ *   REFUSED where the runtime cannot run it, with the reason and the runtimes that can; BUFFER.
  * Thread-safety: as the schedule. */
 PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
     char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule, int32_t runtime,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lowering: from an order of compute ops to one that a runtime can run, with sends, receives and what sharded parameters
- * need. */
+/* Lowering: from an order of compute ops to one that a runtime can run, with sends, receives and
+ * what sharded parameters need. */
 #ifndef PPSCHED_LOWER_H
 #define PPSCHED_LOWER_H
 
@@ -15,43 +15,45 @@
 extern "C" {
 #endif
 
-/* Where sends and receives go. A send always follows its producer, perhaps with receives between. Between stages of one device
- * nothing is sent. */
+/* Where sends and receives go. A send always follows its producer, perhaps with receives between.
+ * Between stages of one device nothing is sent. */
 enum ppsched_lowering {
-    PPSCHED_LOWERING_NONE = 0, /* no sends and receives: the other passes alone */
-    PPSCHED_LOWERING_PYTORCH =
-        1, /* as PyTorch does: all devices take turns, an op a turn; a receive stands where its
-                                         device is when the value is sent */
-    PPSCHED_LOWERING_BY_TIME =
-        2, /* as sail-sg and zeropipe do: a receive goes before the op that runs when the value is
-                                         sent; needs the config's times */
-    PPSCHED_LOWERING_JUST_IN_TIME =
-        3 /* a receive stands right before its consumer, or earlier where devices that block in
-                                         sends and receives would wait for each other in a circle; so they never do */
+    PPSCHED_LOWERING_NONE = 0,        /* no sends and receives: the other passes alone */
+    PPSCHED_LOWERING_PYTORCH = 1,     /* as PyTorch does: all devices take turns, an op a turn; a
+                                         receive stands where its device is when the value is
+                                         sent */
+    PPSCHED_LOWERING_BY_TIME = 2,     /* as sail-sg and zeropipe do: a receive goes before the op
+                                         that runs when the value is sent; needs the config's
+                                         times */
+    PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive stands right before its consumer, or earlier
+                                         where devices that block in sends and receives would wait
+                                         for each other in a circle; so they never do */
 };
 
-/* The passes, in the order in which they run. Sized struct: set `size`, zero means off. */
+/* The passes, in the order in which they run: merging and splitting, unsharding, reducing, sends
+ * and receives, deferring. Sized: set `size`; zero means off. */
 typedef struct ppsched_lower_options {
     uint32_t size;
     int32_t lowering;         /* enum ppsched_lowering */
     uint32_t merge_backwards; /* 1: an I with its W right behind it becomes a B */
-    uint32_t
-        split_backwards; /* 1: a B that is in no overlapped pair becomes an I with its W right behind it */
-    uint32_t
-        unshard; /* most stages whose parameters a device holds at once (an overlapped pair holds its two in any
-                                 case): UNSHARD before a stage's next ops, RESHARD behind them, as PyTorch does (with 3);
-                                 0: none of these */
-    uint32_t reduce_grad; /* 1: REDUCE_GRAD behind the last B or W of a stage and iteration */
-    uint32_t
-        defer_receives; /* 1, for PYTORCH: as its defer_pp_recv: a receive waits until right before its consumer, or
-                                 before a send to the device that it is from, if that has the higher rank. Not safe: many orders
-                                 hang where sends block, and some of the V placement where they are buffered (prove them) */
+    uint32_t split_backwards; /* 1: a B that is in no overlapped pair becomes an I with its W right
+                                 behind it */
+    uint32_t unshard;         /* most stages whose parameters a device holds at once (an overlapped
+                                 pair holds its two in any case): UNSHARD before a stage's next ops,
+                                 RESHARD behind them, as PyTorch does (with 3); 0: none of these */
+    uint32_t reduce_grad;     /* 1: REDUCE_GRAD behind the last B or W of a stage and iteration */
+    uint32_t defer_receives;  /* 1, for PYTORCH: as its defer_pp_recv: a receive waits until right
+                                 before its consumer, or before a send to the device that it is
+                                 from, if that has the higher rank. Not safe: many orders hang where
+                                 sends block, and some of the V placement where they are buffered
+                                 (prove them) */
 } ppsched_lower_options;
 
-/* Makes a lowered schedule; the given one stays. It must be executable and have no comm ops yet. `config` may be NULL but for
- * BY_TIME. `*out` gets one reference, on success only.
- * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH, INVALID_SCHEDULE where the order cannot be run, REFUSED where it has been lowered
- * already, or BY_TIME where an op that sends takes no time, RANGE, NO_MEMORY. */
+/* Makes a lowered schedule; the given one stays. It must be executable and hold F, B, I and W
+ * alone. `config` may be NULL but for BY_TIME. `*out` gets one reference.
+ * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; INVALID_SCHEDULE where the order cannot be run; REFUSED
+ *   where it has been lowered already, or BY_TIME where an op that sends takes no time; RANGE,
+ *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_config *config,

@@ -13,21 +13,31 @@
 extern "C" {
 #endif
 
-/* Kinds of operation, with PyTorch's letters. Beware of "B": here and in PyTorch it is the full backward; the
- * zero-bubble papers write B for the input gradient alone, which is I here. */
+/* Kinds of operation, with PyTorch's letters.
+ *
+ * Beware of "B": here and in PyTorch it is the full backward; the zero-bubble papers write B for
+ * the input gradient alone, which is I here.
+ *
+ * Of what only takes its place: F, B, I and W take time and memory, SEND and RECV are timed by
+ * ppsched_schedule_evaluate_transfers. All others take neither anywhere; they wait for their place
+ * in the queue, and the checker asks nothing of them.
+ *
+ * RECOMPUTE, OFFLOAD, RELOAD and OPTIMIZER_STEP have no part in anything yet. A builder takes them,
+ * JSON writes and reads them, CHROME_TRACE writes them, TEXT leaves them out; all other formats,
+ * all launch arguments and the lowering refuse a schedule that has them. */
 enum ppsched_kind {
-    PPSCHED_KIND_F = 1,        /* forward */
-    PPSCHED_KIND_B = 2,        /* full backward: input and weight gradient */
-    PPSCHED_KIND_I = 3,        /* backward for the input gradient alone */
-    PPSCHED_KIND_W = 4,        /* backward for the weight gradient, after its I */
-    PPSCHED_KIND_SEND_F = 5,   /* send the activation to the next stage */
-    PPSCHED_KIND_RECV_F = 6,   /* receive the activation from the stage before */
-    PPSCHED_KIND_SEND_B = 7,   /* send the gradient to the stage before */
-    PPSCHED_KIND_RECV_B = 8,   /* receive the gradient from the next stage */
-    PPSCHED_KIND_UNSHARD = 9,  /* gather a stage's parameters; no microbatch */
-    PPSCHED_KIND_RESHARD = 10, /* drop the gathered parameters; no microbatch */
-    PPSCHED_KIND_REDUCE_GRAD =
-        11, /* reduce a stage's gradients over data-parallel ranks; no microbatch */
+    PPSCHED_KIND_F = 1,              /* forward */
+    PPSCHED_KIND_B = 2,              /* full backward: input and weight gradient */
+    PPSCHED_KIND_I = 3,              /* backward for the input gradient alone */
+    PPSCHED_KIND_W = 4,              /* backward for the weight gradient, after its I */
+    PPSCHED_KIND_SEND_F = 5,         /* send the activation to the next stage */
+    PPSCHED_KIND_RECV_F = 6,         /* receive the activation from the stage before */
+    PPSCHED_KIND_SEND_B = 7,         /* send the gradient to the stage before */
+    PPSCHED_KIND_RECV_B = 8,         /* receive the gradient from the next stage */
+    PPSCHED_KIND_UNSHARD = 9,        /* gather a stage's parameters; no microbatch */
+    PPSCHED_KIND_RESHARD = 10,       /* drop the gathered parameters; no microbatch */
+    PPSCHED_KIND_REDUCE_GRAD = 11,   /* reduce a stage's gradients over data-parallel ranks; no
+                                        microbatch */
     PPSCHED_KIND_RECOMPUTE = 12,     /* run the forward again before a backward */
     PPSCHED_KIND_OFFLOAD = 13,       /* move an activation out of device memory */
     PPSCHED_KIND_RELOAD = 14,        /* bring it back */
@@ -36,8 +46,8 @@ enum ppsched_kind {
 
 /* Flags of an operation. */
 enum ppsched_op_flag {
-    PPSCHED_OP_FLAG_OVERLAPPED =
-        1 /* runs as one unit with the next op of its queue: this is an F, the next a B or an I */
+    PPSCHED_OP_FLAG_OVERLAPPED = 1 /* runs as one unit with the next op of its queue: this is an F,
+                                      the next a B or an I */
 };
 
 /* One operation. 12 bytes, no padding; arrays of it are the library's own memory. */
@@ -45,7 +55,8 @@ typedef struct ppsched_op {
     uint32_t
         microbatch;    /* iteration * microbatches + index; PPSCHED_NONE where the kind has none */
     uint16_t stage;    /* virtual stage, 0 holds the first layers */
-    uint16_t slice;    /* sequence slice of the microbatch, 0 where it is not sliced */
+    uint16_t slice;    /* 0. Kept for slices of a sequence, which nothing makes yet: a builder
+                            refuses any other value */
     uint8_t kind;      /* enum ppsched_kind */
     uint8_t flags;     /* enum ppsched_op_flag, or 0 */
     uint16_t reserved; /* 0 */
@@ -60,12 +71,12 @@ typedef struct ppsched_span {
 /* The kind's token, such as "F" or "SEND_B"; NULL for an unknown kind. Static storage. */
 PPSCHED_API const char *ppsched_kind_token(int32_t kind);
 
-/* The kind in words, such as "input-gradient backward"; NULL for an unknown kind. Static storage. */
+/* The kind in words, such as "input-gradient backward"; NULL for an unknown kind. Static
+ * storage. */
 PPSCHED_API const char *ppsched_kind_text(int32_t kind);
 
-/* Writes one op in PyTorch's form ("3F0", "3SEND_B2", "0UNSHARD") and a terminating NUL to `buffer`, which has room for
- * `capacity` bytes; `*needed` (may be NULL) gets the length without the NUL. With `buffer` NULL and `capacity` 0 it only
- * asks. Errors: ARGUMENT for a null or unknown op, BUFFER where it does not fit (then nothing is written). */
+/* Writes one op in PyTorch's form: "3F0", "3SEND_B2", "0UNSHARD". Fills a buffer: see ppsched.h.
+ * Errors: ARGUMENT, also for an unknown kind; BUFFER. */
 PPSCHED_API ppsched_status ppsched_op_write_token(char *out, size_t capacity, size_t *needed,
                                                   const ppsched_op *op, ppsched_error *error);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which schedule: all that strategies, chunks, groups, microbatches and memory limits allow, evaluated and ranked. */
+/* Which schedule: all that strategies, chunks, groups, microbatches and memory limits allow,
+ * evaluated and ranked. */
 #ifndef PPSCHED_PLAN_H
 #define PPSCHED_PLAN_H
 
@@ -19,42 +20,45 @@
 extern "C" {
 #endif
 
-/* What may vary. Sized: set `size`, zero means the default. Lists are read during the call only. */
+/* The candidates for a problem.
+ * They are numbered from 0, and keep their numbers. The plan copies what it needs of config and
+ * options; ppsched_plan_run alone calls the config's progress callback.
+ * Lifetime: the caller destroys it.
+ * Thread-safety: ppsched_plan_evaluate may be called by several threads at once for different
+ *   candidates. Apart from that one thread at a time while it is evaluated or run; any number of
+ *   threads may read it. */
+typedef struct ppsched_plan ppsched_plan;
+
+/* What may vary. Sized: set `size`; zero means the default. Lists are read during the call only. */
 typedef struct ppsched_plan_options {
     uint32_t size;
-    int32_t objective; /* enum ppsched_objective: the time of a step. Default: makespan */
-    const char *const
-        *strategies; /* names or aliases. Default: all whose iterations flush, but v_search and auto
-                                       only with an `effort` */
-    const uint32_t *chunks; /* V, stages a device. Default: 1 to 4 */
-    const uint32_t *
-        group_sizes; /* g of the interleaved ones. Default: D, and what Megatron-LM takes: D <= g <= M, where M
-                                       mod g is 0 or at least D */
-    const uint32_t *microbatches; /* M at the same batch. Default: the config's */
-    const double *memory_limits;  /* each for all devices. Default: the config's */
-    uint32_t strategy_count;      /* of each list; 0 with NULL */
+    int32_t objective;             /* enum ppsched_objective: the time of a step. Default:
+                                      makespan */
+    const char *const *strategies; /* names or aliases. Default: all whose iterations flush, but
+                                      those that search long (see ppsched_strategy_info) only with
+                                      an `effort` */
+    const uint32_t *chunks;        /* V, stages a device. Default: 1 to 4 */
+    const uint32_t *group_sizes;   /* g of the interleaved ones. Default: D, and what Megatron-LM
+                                      takes: D <= g <= M, where M mod g is 0 or at least D */
+    const uint32_t *microbatches;  /* M at the same batch. Default: the config's */
+    const double *memory_limits;   /* each for all devices. Default: the config's */
+    uint32_t strategy_count;       /* of each list; 0 with NULL */
     uint32_t chunk_count;
     uint32_t group_size_count;
     uint32_t microbatch_count;
     uint32_t memory_limit_count;
-    uint32_t
-        placements; /* those that the model allows, bits 1 << enum ppsched_placement. Default: all */
-    uint32_t effort; /* of auto, 1 to 12. Default: its own, where it is named */
-    int32_t
-        lowering; /* enum ppsched_lowering; with one, candidates are timed with their transfers */
-    const ppsched_channel_model
-        *channel; /* how transfers wait then. Default: for their links alone */
-    const ppsched_model_end *embedding; /* see ppsched_config_with_stages. Default: nothing */
-    const ppsched_model_end *head;
+    uint32_t placements; /* those that the model allows, bits 1 << enum
+                                             ppsched_placement. Default: all */
+    uint32_t effort;     /* of auto, 1 to 12. Default: its own, where it is named */
+    int32_t lowering;    /* enum ppsched_lowering; with one, candidates are timed
+                                             with their transfers */
+    const ppsched_channel_model *channel; /* how transfers wait then. Default: for their links
+                                             alone */
+    const ppsched_model_end *embedding;   /* see ppsched_config_with_stages. Default: nothing */
+    const ppsched_model_end *head;        /* likewise */
 } ppsched_plan_options;
 
-/* The candidates for a problem. The plan copies what it needs of config and options; ppsched_plan_run alone calls the config's
- * progress callback.
- * Thread-safety: ppsched_plan_evaluate may be called by several threads at once for different candidates. Apart from that one
- * thread at a time while it is evaluated or run; any number of threads may read it. */
-typedef struct ppsched_plan ppsched_plan;
-
-/* A candidate. Sized: the caller sets `size`. Texts are borrowed from the plan. */
+/* A candidate. Sized. Texts are borrowed from the plan. */
 typedef struct ppsched_candidate {
     uint32_t size;
     ppsched_status status; /* OK, or REFUSED: it cannot serve the problem, see `reason` */
@@ -69,26 +73,30 @@ typedef struct ppsched_candidate {
     uint32_t fits;         /* 1: evaluated, and within its limit on every device */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;
-    uint32_t rank; /* 0: the best; PPSCHED_NONE until the plan has run */
-    double
-        memory_limit; /* that of all devices; NaN where they differ, infinite where there is none */
-    double step_time; /* makespan or span, by the objective, of one iteration */
-    double makespan;  /* of all iterations */
+    uint32_t rank;       /* 0 the best; PPSCHED_NONE until the plan has run */
+    double memory_limit; /* that of all devices; NaN where they differ, infinite where there is
+                            none */
+    double step_time;    /* makespan or span, by the objective, of one iteration */
+    double makespan;     /* of all iterations */
     double span;
     double bubble_of_total;
     double bubble_of_ideal;
     double bubble_of_span;
     double peak_memory; /* of `peak_device` */
     double excess;      /* the most that a device lacks under its limit; 0 where none does */
-    double bound; /* of `step_time`: what none of this placement within its limit can do better
-                                 * (ppsched_config_find_bound), nor without a flush where the strategy has none; a candidate that is
-                                 * over its limit may be below it */
-    double bytes; /* that go from device to device in an iteration */
-    uint64_t messages;
+    double bound;      /* of `step_time`: what none of this placement within its limit can do better
+                           (ppsched_config_find_bound), nor without a flush where the strategy has
+                           none; a candidate that is over its limit may be below it */
+    double bytes;      /* that go from device to device in an iteration */
+    uint64_t messages; /* likewise */
 } ppsched_candidate;
 
-/* Lists the candidates; nothing is generated yet. A config with a placement map has candidates of its own stages alone: auto,
- * or the strategies that are named, which refuse where they have a placement of their own; `chunks` do not go with it.
+/* --- making and running it --- */
+
+/* Lists the candidates; nothing is generated yet. `options` may be NULL.
+ * A config with a placement map has candidates of its own stages alone: auto, or the strategies
+ * that are named, which refuse where they have a placement of their own; `chunks` do not go with
+ * it.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE, UNKNOWN_STRATEGY, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,
@@ -97,46 +105,57 @@ PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_plan_destroy(ppsched_plan *plan);
 
-/* Number of candidates, which are numbered from 0. */
-PPSCHED_API size_t ppsched_plan_count(const ppsched_plan *plan);
-
-/* Generates, lowers and times one candidate; a refusal is kept with it, and is no error. Errors: ARGUMENT; RANGE, NO_MEMORY,
- * after which it may be tried again. */
+/* Generates, lowers and times one candidate, unless it is evaluated already; a refusal is kept with
+ * it, and is no error.
+ * Errors: ARGUMENT, also past the last; RANGE, NO_MEMORY, after which it may be tried again. */
 PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate,
                                                  ppsched_error *error);
 
-/* Evaluates all that are not yet, and then numbers the candidates anew by rank: those that fit by step time, then peak memory;
- * then those over their limits, the one that lacks least first, equal ones likewise; then the refused; ties stay in order.
- * What is compared is rounded to 40 bits, so that sums of the same numbers in another order are equal. The config's
- * progress callback is told the share of all work and the best step time. Errors: those of evaluate; CANCELLED. Then the
- * numbers stay as they are, what has been evaluated is kept, and the plan may be run again. */
+/* Evaluates all that are not yet, and ranks them:
+ *   - those that fit, by step time, then by peak memory;
+ *   - then those over their limits, the one that lacks least first, equal ones likewise;
+ *   - then the refused; ties stay in order.
+ * What is compared is rounded to 40 bits, so that sums of the same numbers in another order are
+ * equal. The config's progress callback is told the share of all work and the best step time.
+ * Errors: those of ppsched_plan_evaluate; CANCELLED. Then ranks stay as they are, what has been
+ *   evaluated is kept, and the plan may be run again. */
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
 
-/* The candidate of a rank, from 0, the best. SIZE_MAX where there is none: past the last, and until the
- * plan has run. */
+/* --- reading it --- */
+
+/* Number of candidates. */
+PPSCHED_API size_t ppsched_plan_count(const ppsched_plan *plan);
+
+/* The candidate that has a rank, 0 the best: its number. SIZE_MAX, which is no candidate's, past
+ * the last rank, and until the plan has run. */
 PPSCHED_API size_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, size_t rank);
 
-/* Fills `out`. Errors: ARGUMENT past the last, STRUCT_SIZE. */
+/* What a candidate is, and once it is evaluated what it costs.
+ * Errors: ARGUMENT, also past the last; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
                                                       const ppsched_plan *plan, size_t candidate,
                                                       ppsched_error *error);
 
-/* The candidate's own problem: stages, microbatches, limit and the strategy's options. `*out` is the caller's.
- * Errors: ARGUMENT, RANGE, REFUSED where its stages cannot be made of the config's, NO_MEMORY. */
+/* The candidate's own problem: stages, microbatches, limit and the strategy's options.
+ * Errors: ARGUMENT, also past the last; RANGE; REFUSED where its stages cannot be made of the
+ *   config's; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
                                                       const ppsched_plan *plan, size_t candidate,
                                                       ppsched_error *error);
 
-/* Makes the candidate's schedule again, and times it as the plan did, with all figures that there are: those of each device,
- * why it is idle, where its peak memory stands, and the schedule itself (ppsched_timeline_schedule). `*out` is the caller's.
- * Errors: as ppsched_plan_evaluate; REFUSED, or INVALID_SCHEDULE where its lowered order hangs in the channel model. */
+/* Makes the candidate's schedule again, and times it as the plan did, with all figures that there
+ * are: those of each device, why it is idle, where its peak memory stands, and the schedule itself
+ * (ppsched_timeline_schedule).
+ * Errors: as ppsched_plan_evaluate; REFUSED, or INVALID_SCHEDULE where its lowered order hangs in
+ *   the channel model. */
 PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
                                                         const ppsched_plan *plan, size_t candidate,
                                                         ppsched_error *error);
 
-/* Where no candidate fits: the least memory limit, one for all devices, under which one does, and which (may be NULL).
- * Strategies that plan within a limit are tried with others. Errors: ARGUMENT; REFUSED where there is none at all; RANGE,
- * NO_MEMORY. */
+/* Where no candidate fits: the least memory limit, one for all devices, under which one does, and
+ * which (`candidate` may be NULL). Strategies that plan within a limit are tried with others. Of
+ * several it is the one of the best rank.
+ * Errors: ARGUMENT; REFUSED where there is none at all; RANGE, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, size_t *candidate,
                                                          const ppsched_plan *plan,
                                                          ppsched_error *error);

@@ -3,8 +3,9 @@
  *
  * Names. Every function is `ppsched_<object>_<verb...>`. A question that cannot fail, and is
  * answered by the value that is returned, may be named by its answer: ppsched_config_stages,
- * ppsched_schedule_op_count, ppsched_timeline_spans. An enumerator begins with its enum's name, but
- * for those of ppsched_status_value. The type of a callback ends in `_function`.
+ * ppsched_schedule_op_count, ppsched_timeline_spans; ppsched_version asks the library. An
+ * enumerator begins with its enum's name, but for those of ppsched_status_value. The type of a
+ * callback ends in `_function`, and its first argument is `void *user`.
  *
  * Arguments. What a call makes or fills goes out through its first argument, or first arguments,
  * and is written on success only. Then comes the object that it acts on, then the rest. Every
@@ -14,7 +15,7 @@
  * Ownership. What a call makes belongs to the caller, who destroys or releases it. What is returned
  * by pointer is borrowed from the object that was asked; the length of a list that is borrowed so
  * goes to `size_t *count`, the last argument, which may be NULL. Questions take NULL as the object,
- * and answer 0 or NULL.
+ * and then answer 0, NULL or what else stands for nothing.
  *
  * Sized structs. A struct that may grow begins with `size`, which the caller sets to sizeof. Any
  * size from that of the struct's first release on is taken, to 4096.
@@ -23,13 +24,13 @@
  *   - Bytes of a newer caller that the library does not know must be zero in what a call reads, and
  *     become zero in what it fills.
  *   - Anything else is STRUCT_SIZE, and nothing is touched.
- * Zero means the default in all that a call reads.
+ * In one that a call reads, zero means the default.
  *
  * Buffers. A call that fills a list or a text of the caller's takes three arguments first:
  * `T *out, size_t capacity, size_t *needed`.
  *   - `capacity` is the room at `out`, in items: records, or bytes of a text.
  *   - `*needed` (NULL: not asked for) gets the least `capacity` that will do; for a text that is
- *     its length and 1, as all texts end with a NUL.
+ *     its length and 1, for the NUL that every text ends with.
  *   - `out` NULL with `capacity` 0 asks for `*needed` alone, and that is OK.
  *   - Where there is too little room, the status is BUFFER and `*needed` is written all the same; a
  *     list stays as it was, and a text becomes the empty text, if there is room for that.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A schedule: for each device the queue of its ops, in the order in which they run. Built by a strategy, by a builder, or
- * by the caller's generator; the same thing in all three cases. */
+/* A schedule: for each device the queue of its ops, in the order in which they run. Built by a
+ * strategy, by a builder, or by the caller's generator; the same thing in all three cases. */
 #ifndef PPSCHED_SCHEDULE_H
 #define PPSCHED_SCHEDULE_H
 
@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 /* Immutable and reference-counted.
+ * Lifetime: until the last reference is released.
  * Thread-safety: may be shared, retained and released by any number of threads. */
 typedef struct ppsched_schedule ppsched_schedule;
 
@@ -24,11 +25,15 @@ typedef struct ppsched_schedule ppsched_schedule;
  * Thread-safety: as the schedule. */
 typedef struct ppsched_queue ppsched_queue;
 
-/* Collects ops. Thread-safety: one thread at a time. */
+/* Collects ops.
+ * Lifetime: the caller destroys it, also when it has been finished.
+ * Thread-safety: one thread at a time. */
 typedef struct ppsched_builder ppsched_builder;
 
-/* Builds a strategy's schedule for the problem. `*out` gets one reference, on success only.
- * Errors: UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE, REFUSED, NO_MEMORY. */
+/* --- by a strategy --- */
+
+/* Builds a strategy's schedule for the problem. `*out` gets one reference.
+ * Errors: ARGUMENT, UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE, REFUSED, CANCELLED, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out,
                                                      const ppsched_config *config,
                                                      const char *strategy, ppsched_error *error);
@@ -39,6 +44,8 @@ PPSCHED_API const ppsched_schedule *ppsched_schedule_retain(const ppsched_schedu
 /* Gives a reference back; the last one frees. NULL is accepted. */
 PPSCHED_API void ppsched_schedule_release(const ppsched_schedule *schedule);
 
+/* --- reading it --- */
+
 /* Name of the strategy, or the name that the builder was given. Borrowed. */
 PPSCHED_API const char *ppsched_schedule_name(const ppsched_schedule *schedule);
 
@@ -48,8 +55,10 @@ PPSCHED_API uint32_t ppsched_schedule_stages(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_microbatches(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_iterations(const ppsched_schedule *schedule);
 
-/* The placement (never DEFAULT), and the device that runs a stage for a microbatch; PPSCHED_NONE out of range. */
+/* The placement (never DEFAULT). */
 PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
+
+/* The device that runs a stage for a microbatch; PPSCHED_NONE out of range. */
 PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
                                                 uint32_t microbatch);
 
@@ -62,7 +71,7 @@ PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *sc
 /* Number of ops on all devices. */
 PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule);
 
-/* One device's queue, or NULL where there is no such device. */
+/* One device's queue, borrowed; NULL where there is no such device. */
 PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule,
                                                         uint32_t device);
 
@@ -72,8 +81,11 @@ PPSCHED_API const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size
 /* Number of the queue's device. */
 PPSCHED_API uint32_t ppsched_queue_device(const ppsched_queue *queue);
 
-/* Starts a schedule of the caller's own, with the config's sizes and placement; the config may be destroyed before it. The
- * caller destroys `*out`. Errors: ARGUMENT, NO_MEMORY; REFUSED where the config's stages do not suit its placement. */
+/* --- by a builder --- */
+
+/* Starts a schedule of the caller's own, with the config's sizes and placement. The config may be
+ * destroyed before it.
+ * Errors: ARGUMENT; REFUSED where the config's stages do not suit its placement; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out,
                                                   const ppsched_config *config,
                                                   ppsched_error *error);
@@ -81,34 +93,47 @@ PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out,
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
 
-/* Appends `count` ops to a device's queue. Their order is not checked here (ppsched_schedule_check does), their values are.
- * Errors: ARGUMENT (unknown kind or flag), RANGE (no such device, stage or microbatch), NO_MEMORY. Nothing is appended
- * on failure. */
+/* Appends `count` ops to a device's queue. Their order is not checked here (ppsched_schedule_check
+ * does), their values are. Nothing is appended on failure.
+ * Errors: ARGUMENT, also for an unknown kind or flag, and a slice other than 0; RANGE where there
+ *   is no such device, stage or microbatch; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device,
                                                   const ppsched_op *ops, size_t count,
                                                   ppsched_error *error);
 
-/* Name of the schedule (UTF-8, copied, default "custom"); whether iterations flush (default 1); versions of the weights that
- * live at once (1 to 1024, default 1). Errors: ARGUMENT, RANGE, NO_MEMORY. */
+/* Name of the schedule: UTF-8, copied. Default: "custom".
+ * Errors: ARGUMENT, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name,
                                                     ppsched_error *error);
+
+/* Whether iterations flush: 0 or 1. Default: 1.
+ * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes,
                                                        ppsched_error *error);
+
+/* Versions of the weights that live at once, 1 to 1024. Default: the config's, or 1.
+ * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder,
                                                                uint32_t versions,
                                                                ppsched_error *error);
 
-/* Makes the schedule and empties the builder. It need not be valid: ppsched_schedule_check tells, evaluation refuses.
- * Errors: INVALID_SCHEDULE where a queue ends in the middle of an overlapped pair, NO_MEMORY; the builder keeps its ops. */
+/* Makes the schedule and empties the builder. `*out` gets one reference. The schedule need not be
+ * valid: ppsched_schedule_check tells, evaluation refuses.
+ * Errors: ARGUMENT; INVALID_SCHEDULE where a queue ends in the middle of an overlapped pair;
+ *   NO_MEMORY. Then the builder keeps its ops. */
 PPSCHED_API ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder,
                                                   ppsched_error *error);
 
-/* A generator of the caller's own: appends ops to `builder`, returns PPSCHED_OK or what went wrong. */
+/* --- by the caller's generator --- */
+
+/* Appends ops to `builder`. Returns PPSCHED_OK, or what went wrong. */
 typedef ppsched_status (*ppsched_generate_function)(void *user, const ppsched_config *config,
                                                     ppsched_builder *builder);
 
-/* Builds a schedule with the caller's generator, and checks it. `name` may be NULL.
- * Errors: CALLBACK where the generator failed, INVALID_SCHEDULE with what ppsched_schedule_check found first. */
+/* Builds a schedule with the caller's generator, and checks it. `name` may be NULL. `*out` gets one
+ * reference.
+ * Errors: as ppsched_builder_create, ppsched_builder_set_name and ppsched_builder_finish; CALLBACK
+ *   where the generator failed; INVALID_SCHEDULE with what ppsched_schedule_check found first. */
 PPSCHED_API ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out,
                                                           const ppsched_config *config,
                                                           const char *name,

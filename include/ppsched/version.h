@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Version numbers of the library; the build reads them from here, and nowhere else are they written. */
+/* Version numbers of the library; the build reads them from here, and nowhere else are they
+ * written. */
 #ifndef PPSCHED_VERSION_H
 #define PPSCHED_VERSION_H
 
@@ -16,7 +17,8 @@ extern "C" {
 #define PPSCHED_VERSION_MINOR 1
 #define PPSCHED_VERSION_PATCH 0
 
-/* ABI number, the one of the soname. It moves only when a program linked against an older library would break. */
+/* ABI number, the one of the soname. It moves only when a program linked against an older library
+ * would break. */
 #define PPSCHED_ABI_VERSION 0
 
 /* Release of the library that is loaded, as 10000 * major + 100 * minor + patch. */
@@ -25,7 +27,8 @@ PPSCHED_API uint32_t ppsched_version(void);
 /* Release of the library that is loaded, as "major.minor.patch". Static storage. */
 PPSCHED_API const char *ppsched_version_text(void);
 
-/* ABI number of the library that is loaded; a binding compares it with PPSCHED_ABI_VERSION before any other call. */
+/* ABI number of the library that is loaded; a binding compares it with PPSCHED_ABI_VERSION before
+ * any other call. */
 PPSCHED_API uint32_t ppsched_abi_version(void);
 
 #ifdef __cplusplus

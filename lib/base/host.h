@@ -10,10 +10,10 @@
 
 struct ppi_host {
     void *user; /* of allocate and release */
-    void *(*allocate)(void *user, size_t size);
-    void (*release)(void *user, void *memory);
+    ppsched_allocate_function allocate;
+    ppsched_release_function release;
     void *log_user;
-    void (*log)(void *user, int32_t level, const char *message);
+    ppsched_log_function log;
     int32_t log_level;
 };
 

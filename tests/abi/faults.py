@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of memory that runs out leave out no exported function, those of sizes no sized struct; memory comes from one
-place; and each handle says what it promises to threads."""
+"""The tests of memory that runs out leave out no exported function, those of sizes no sized struct, that of buffers no call
+that fills one; memory comes from one place; and each handle says what it promises to threads."""
 import pathlib
 import re
 import unittest
@@ -69,6 +69,13 @@ class SizedTest(unittest.TestCase):
         rows = re.findall(r"^ {4}ROW\((\w+), (\w+), ", read(ROOT / "tests" / "unit" / "sized_test.c"), flags=re.M)
         self.assertEqual(sorted(rows), sorted(wanted))
         self.assertEqual({name for _, name in rows}, set(structs))
+
+
+class BufferTest(unittest.TestCase):
+    def test_every_function_fills_its_buffer_by_the_rule(self):
+        wanted = {function for function, text in declarations().items() if "size_t *needed" in text}
+        rows = re.findall(r"^ {4}ROW\((\w+), ", read(ROOT / "tests" / "unit" / "buffer_test.c"), flags=re.M)
+        self.assertEqual(sorted(rows), sorted(wanted))
 
 
 class ThreadTest(unittest.TestCase):

@@ -28,6 +28,7 @@ NOT_WRAPPED = {"ppsched_abi_version", "ppsched_export_to_buffer", "ppsched_kind_
                "ppsched_quantity_name", "ppsched_queue_device", "ppsched_runtime_name", "ppsched_status_name", "ppsched_version",
                "ppsched_version_text"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
+COLUMNS, PUBLIC_COLUMNS = 128, 100
 
 
 def sources():
@@ -81,10 +82,11 @@ class HouseTest(unittest.TestCase):
         self.assertLessEqual(lengths[-1], LONGEST_FUNCTION)
         self.assertLessEqual(lengths[len(lengths) // 2], MEDIAN_FUNCTION)
 
-    def test_lines_have_at_most_128_columns(self):
+    def test_lines_are_short(self):
         for path in [*sources(), *outside_lib()]:
+            most = PUBLIC_COLUMNS if path.parent == ROOT / "include" / "ppsched" and path.suffix == ".h" else COLUMNS
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-                self.assertLessEqual(len(line), 128, f"{path}:{number}")
+                self.assertLessEqual(len(line), most, f"{path}:{number}")
 
     def test_every_source_names_its_license(self):
         page = (ROOT / "bindings" / "python" / "ppsched" / "report_page").iterdir()

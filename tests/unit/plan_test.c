@@ -418,6 +418,28 @@ static void test_what_varies(void **state)
     ppsched_config_destroy(config);
 }
 
+/* By default those that search long are left out, and all that flush are in with an effort. */
+static void test_what_searches_long(void **state)
+{
+    ppsched_config *config = make_config(2, 4, 4);
+    ppsched_plan *plan = NULL;
+    (void)state;
+    for (uint32_t effort = 0; effort <= 1; effort++) {
+        const ppsched_plan_options options = {.size = sizeof options, .effort = effort};
+        expect_ok(ppsched_plan_create(&plan, config, &options, NULL), NULL);
+        for (uint32_t s = 0; s < ppsched_strategy_count(); s++) {
+            ppsched_strategy_info info = {.size = sizeof info};
+            uint32_t found = 0;
+            expect_ok(ppsched_strategy_get_info(&info, s, NULL), NULL);
+            for (size_t i = 0; i < ppsched_plan_count(plan); i++)
+                found |= strcmp(candidate_of(plan, i).strategy, info.name) == 0;
+            assert_int_equal(found, info.flushes && (effort > 0 || !info.searches_long));
+        }
+        ppsched_plan_destroy(plan);
+    }
+    ppsched_config_destroy(config);
+}
+
 static void test_when_nothing_fits(void **state)
 {
     ppsched_config *config = make_config(4, 4, 8);
@@ -565,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_equal_excess),
         cmocka_unit_test(test_bounds_that_are_reached),
         cmocka_unit_test(test_what_varies),
+        cmocka_unit_test(test_what_searches_long),
         cmocka_unit_test(test_when_nothing_fits),
         cmocka_unit_test(test_least_limit_between),
         cmocka_unit_test(test_progress),

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The call came back with the status, and words about it. */
@@ -28,6 +29,105 @@ static void test_values(void **state)
     assert_null(ppsched_kind_text(99));
     assert_int_equal(ppsched_op_write_token(NULL, 0, NULL, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
     ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
+/* Calls that read what is there. */
+static void test_reading(void **state)
+{
+    const ppsched_op unknown = {.kind = 99};
+    const ppsched_finding finding = {.kind = PPSCHED_FINDING_KIND_MISSING, .op = {.kind = 99}};
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_schedule *schedule = make_schedule(config, "gpipe");
+    ppsched_timeline *timeline = NULL;
+    ppsched_plan *plan = NULL;
+    ppsched_metrics metrics = {.size = 3};
+    ppsched_device_metrics device = {.size = sizeof device};
+    ppsched_idle idle = {.size = sizeof idle};
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    ppsched_strategy_info info = {.size = sizeof info};
+    ppsched_option_info option = {.size = sizeof option};
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error);
+    expect_ok(ppsched_plan_create(&plan, config, NULL, &error), &error);
+    expect(ppsched_config_set_progress(NULL, NULL, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error, "config is NULL");
+    expect(ppsched_op_write_token(NULL, 0, NULL, &unknown, &error), PPSCHED_ERROR_ARGUMENT, &error, "no kind 99");
+    expect(ppsched_finding_write_text(NULL, 0, NULL, &finding, &error), PPSCHED_ERROR_ARGUMENT, &error, "no kind 99");
+    expect(ppsched_timeline_get_metrics(NULL, timeline, &error), PPSCHED_ERROR_ARGUMENT, &error, "out is NULL");
+    expect(ppsched_timeline_get_metrics(&metrics, timeline, &error), PPSCHED_ERROR_STRUCT_SIZE, &error,
+           "ppsched_metrics: size is 3; set it to sizeof(ppsched_metrics)");
+    expect(ppsched_timeline_get_device_metrics(&device, timeline, 2, &error), PPSCHED_ERROR_ARGUMENT, &error,
+           "there is no device 2; devices are 0 to 1");
+    expect(ppsched_timeline_get_idle(&idle, timeline, 2, &error), PPSCHED_ERROR_ARGUMENT, &error, "no device 2");
+    expect(ppsched_timeline_get_idle(&idle, timeline, 1, &error), PPSCHED_ERROR_ARGUMENT, &error, "EARLIEST_ONLY");
+    expect(ppsched_timeline_get_memory(NULL, 0, NULL, timeline, 2, &error), PPSCHED_ERROR_ARGUMENT, &error, "no device 2");
+    expect(ppsched_plan_get_candidate(&candidate, plan, 1000, &error), PPSCHED_ERROR_ARGUMENT, &error, "no candidate 1000 of ");
+    expect(ppsched_strategy_get_info(&info, 99, &error), PPSCHED_ERROR_ARGUMENT, &error,
+           "no strategy 99; strategies are 0 to ");
+    expect(ppsched_strategy_get_option(&option, 99, 0, &error), PPSCHED_ERROR_ARGUMENT, &error, "no strategy 99");
+    expect(ppsched_strategy_get_option(&option, 0, 7, &error), PPSCHED_ERROR_ARGUMENT, &error, "gpipe has no option 7");
+    ppsched_plan_destroy(plan);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+/* Builds F, an op of `kind`, B on one device. */
+static ppsched_schedule *with_op_between(const ppsched_config *config, uint8_t kind)
+{
+    const ppsched_op ops[] = {{.kind = PPSCHED_KIND_F},
+                              {.kind = kind, .microbatch = kind == PPSCHED_KIND_OPTIMIZER_STEP ? PPSCHED_NONE : 0},
+                              {.kind = PPSCHED_KIND_B}};
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    expect_ok(ppsched_builder_append(builder, 0, ops, 3, &error), &error);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_builder_destroy(builder);
+    return schedule;
+}
+
+/* What <ppsched/op.h> says of the kinds that have no part in anything yet. */
+static void test_kinds_without_a_part(void **state)
+{
+    const ppsched_lower_options lowering = {.size = sizeof lowering, .lowering = PPSCHED_LOWERING_PYTORCH};
+    ppsched_config *config = make_config(1, 1, 1);
+    (void)state;
+    for (uint8_t kind = PPSCHED_KIND_RECOMPUTE; kind <= PPSCHED_KIND_OPTIMIZER_STEP; kind++) {
+        ppsched_schedule *schedule = with_op_between(config, kind), *again = NULL;
+        ppsched_error error;
+        size_t points = 0;
+        expect_ok(ppsched_schedule_check(NULL, 0, NULL, schedule, &error), &error);
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        const ppsched_span *spans = ppsched_timeline_spans(timeline, 0, NULL);
+        assert_true(spans[1].start == 1 && spans[1].end == 1 && spans[2].end == 3);
+        expect_ok(ppsched_timeline_get_memory(NULL, 0, &points, timeline, 0, &error), &error);
+        assert_int_equal(points, 3); /* at 0, and what F and B change */
+        expect(ppsched_schedule_lower(&again, schedule, config, &lowering, &error), PPSCHED_ERROR_REFUSED, &error,
+               ppsched_kind_token(kind));
+        for (int32_t format = PPSCHED_FORMAT_TEXT; format <= PPSCHED_FORMAT_SAIL; format++) {
+            int writes = format == PPSCHED_FORMAT_TEXT || format == PPSCHED_FORMAT_JSON ||
+                         format == PPSCHED_FORMAT_CHROME_TRACE;
+            size_t needed = 0;
+            assert_int_equal(ppsched_schedule_export_to_buffer(NULL, 0, &needed, schedule, timeline, format, NULL, &error),
+                             writes ? PPSCHED_OK : PPSCHED_ERROR_REFUSED);
+        }
+        char *text = export_text(schedule, timeline, PPSCHED_FORMAT_TEXT, NULL);
+        char *json = export_text(schedule, NULL, PPSCHED_FORMAT_JSON, NULL);
+        assert_null(strstr(text, ppsched_kind_token(kind)));
+        expect_ok(ppsched_schedule_import(&again, PPSCHED_FORMAT_JSON, json, strlen(json), NULL, &error), &error);
+        assert_int_equal(ppsched_queue_ops(ppsched_schedule_queue(again, 0), NULL)[1].kind, kind);
+        for (int32_t runtime = PPSCHED_RUNTIME_MEGATRON; runtime <= PPSCHED_RUNTIME_SAIL; runtime++)
+            assert_int_equal(ppsched_schedule_write_launch_arguments(NULL, 0, NULL, schedule, runtime, NULL, &error),
+                             PPSCHED_ERROR_REFUSED);
+        free(json);
+        free(text);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(again);
+        ppsched_schedule_release(schedule);
+    }
     ppsched_config_destroy(config);
 }
 
@@ -192,8 +292,9 @@ static void test_plans(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_lowering),
-                                       cmocka_unit_test(test_wires),  cmocka_unit_test(test_sums),
-                                       cmocka_unit_test(test_stages), cmocka_unit_test(test_plans)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),  cmocka_unit_test(test_lowering),
+                                       cmocka_unit_test(test_wires),   cmocka_unit_test(test_sums),
+                                       cmocka_unit_test(test_stages),  cmocka_unit_test(test_plans),
+                                       cmocka_unit_test(test_reading), cmocka_unit_test(test_kinds_without_a_part)};
     return cmocka_run_group_tests_name("refused", tests, NULL, NULL);
 }

@@ -40,6 +40,28 @@ static void test_descriptors_are_complete(void **state)
                      PPSCHED_ERROR_ARGUMENT);
 }
 
+/* What is told of a strategy beside its texts goes together. */
+static void test_flags(void **state)
+{
+    uint32_t with_groups = 0;
+    (void)state;
+    for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
+        ppsched_strategy_info info = info_of(i);
+        uint32_t has_group_size = 0;
+        for (uint32_t o = 0; o < info.option_count; o++) {
+            ppsched_option_info option = {.size = sizeof option};
+            assert_int_equal(ppsched_strategy_get_option(&option, i, o, NULL), PPSCHED_OK);
+            has_group_size |= strcmp(option.name, "group_size") == 0;
+        }
+        assert_int_equal(info.takes_group_size, has_group_size);
+        with_groups += has_group_size;
+        assert_true(info.searches <= 1 && info.searches_long <= info.searches);
+        assert_true(info.searches || info.most_memory == 0);
+        assert_int_equal(info.searches_long, strcmp(info.name, "auto") == 0 || strcmp(info.name, "v_search") == 0);
+    }
+    assert_in_range(with_groups, 1, ppsched_strategy_count() - 1);
+}
+
 static void test_names(void **state)
 {
     ppsched_error error;
@@ -237,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_descriptors_are_complete),
+        cmocka_unit_test(test_flags),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_refusals),

@@ -47,15 +47,13 @@ enum ppsched_status_value {
     PPSCHED_ERROR_NO_MEMORY = 2,
     PPSCHED_ERROR_RANGE = 3,
     PPSCHED_ERROR_LENGTH = 4,
-    PPSCHED_ERROR_STRUCT_SIZE =
-        5,
+    PPSCHED_ERROR_STRUCT_SIZE = 5,
     PPSCHED_ERROR_UNKNOWN_STRATEGY = 6,
     PPSCHED_ERROR_UNKNOWN_OPTION = 7,
     PPSCHED_ERROR_REFUSED = 8,
     PPSCHED_ERROR_INVALID_SCHEDULE = 9,
     PPSCHED_ERROR_MISMATCH = 10,
-    PPSCHED_ERROR_BUFFER =
-        11,
+    PPSCHED_ERROR_BUFFER = 11,
     PPSCHED_ERROR_WRITER = 12,
     PPSCHED_ERROR_CALLBACK = 13,
     PPSCHED_ERROR_INTERNAL = 14,
@@ -93,40 +91,26 @@ enum ppsched_placement {
     PPSCHED_PLACEMENT_LINEAR = 1,
     PPSCHED_PLACEMENT_LOOP = 2,
     PPSCHED_PLACEMENT_V = 3,
-    PPSCHED_PLACEMENT_BIDIRECTIONAL =
-        4,
+    PPSCHED_PLACEMENT_BIDIRECTIONAL = 4,
     PPSCHED_PLACEMENT_MAP = 5
 };
 enum ppsched_quantity {
     PPSCHED_QUANTITY_FORWARD_TIMES = 1,
-    PPSCHED_QUANTITY_BACKWARD_TIMES =
-        2,
-    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES =
-        3,
+    PPSCHED_QUANTITY_BACKWARD_TIMES = 2,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 3,
     PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 4,
-    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE =
-        5,
-    PPSCHED_QUANTITY_OVERLAPPED_TIMES =
-        6,
-    PPSCHED_QUANTITY_P2P_TIMES =
-        7,
-    PPSCHED_QUANTITY_MEM_FORWARD =
-        8,
-    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT =
-        9,
-    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT =
-        10,
-    PPSCHED_QUANTITY_MEM_STATIC =
-        11,
-    PPSCHED_QUANTITY_MEM_WEIGHTS =
-        12,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 5,
+    PPSCHED_QUANTITY_OVERLAPPED_TIMES = 6,
+    PPSCHED_QUANTITY_P2P_TIMES = 7,
+    PPSCHED_QUANTITY_MEM_FORWARD = 8,
+    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 9,
+    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 10,
+    PPSCHED_QUANTITY_MEM_STATIC = 11,
+    PPSCHED_QUANTITY_MEM_WEIGHTS = 12,
     PPSCHED_QUANTITY_MEM_LIMIT = 13,
-    PPSCHED_QUANTITY_P2P_BANDWIDTH =
-        14,
-    PPSCHED_QUANTITY_ACTIVATION_BYTES =
-        15,
-    PPSCHED_QUANTITY_GRADIENT_BYTES =
-        16
+    PPSCHED_QUANTITY_P2P_BANDWIDTH = 14,
+    PPSCHED_QUANTITY_ACTIVATION_BYTES = 15,
+    PPSCHED_QUANTITY_GRADIENT_BYTES = 16
 };
 PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices,
                                                  int64_t stages, int64_t microbatches,
@@ -154,14 +138,14 @@ PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int
 PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity,
                                                 size_t *count);
 PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
+PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
+                                                   ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
                                                      const char *value, ppsched_error *error);
 typedef int32_t (*ppsched_progress_function)(void *user, double share, double best);
 PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
                                                        ppsched_progress_function progress,
                                                        void *user, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
-                                                   ppsched_error *error);
 typedef struct ppsched_model_end {
     double forward_time;
     double backward_time;
@@ -200,14 +184,10 @@ typedef struct ppsched_bound {
     uint32_t size;
     uint32_t device;
     double value;
-    double
-        work;
-    double
-        fill_drain;
-    double
-        memory;
-    double
-        least_limit;
+    double work;
+    double fill_drain;
+    double memory;
+    double least_limit;
 } ppsched_bound;
 PPSCHED_API ppsched_status ppsched_config_find_bound(ppsched_bound *out,
                                                      const ppsched_config *config,
@@ -234,16 +214,14 @@ enum ppsched_kind {
     PPSCHED_KIND_RECV_B = 8,
     PPSCHED_KIND_UNSHARD = 9,
     PPSCHED_KIND_RESHARD = 10,
-    PPSCHED_KIND_REDUCE_GRAD =
-        11,
+    PPSCHED_KIND_REDUCE_GRAD = 11,
     PPSCHED_KIND_RECOMPUTE = 12,
     PPSCHED_KIND_OFFLOAD = 13,
     PPSCHED_KIND_RELOAD = 14,
     PPSCHED_KIND_OPTIMIZER_STEP = 15
 };
 enum ppsched_op_flag {
-    PPSCHED_OP_FLAG_OVERLAPPED =
-        1
+    PPSCHED_OP_FLAG_OVERLAPPED = 1
 };
 typedef struct ppsched_op {
     uint32_t
@@ -339,12 +317,9 @@ enum ppsched_channel_order {
 typedef struct ppsched_channel_model {
     uint32_t size;
     int32_t order;
-    uint32_t
-        rendezvous;
-    uint32_t
-        batched;
-    uint32_t
-        blocking;
+    uint32_t rendezvous;
+    uint32_t batched;
+    uint32_t blocking;
 } ppsched_channel_model;
 typedef struct ppsched_wait {
     uint32_t device;
@@ -368,11 +343,9 @@ extern "C" {
 #endif
 enum ppsched_finding_kind {
     PPSCHED_FINDING_KIND_MISSING = 1,
-    PPSCHED_FINDING_KIND_DUPLICATE =
-        2,
+    PPSCHED_FINDING_KIND_DUPLICATE = 2,
     PPSCHED_FINDING_KIND_MISPLACED = 3,
-    PPSCHED_FINDING_KIND_CYCLE =
-        4,
+    PPSCHED_FINDING_KIND_CYCLE = 4,
     PPSCHED_FINDING_KIND_BLOCKED = 5
 };
 typedef struct ppsched_finding {
@@ -403,20 +376,16 @@ extern "C" {
 #endif
 typedef struct ppsched_timeline ppsched_timeline;
 enum ppsched_evaluate_flag {
-    PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY =
-        1,
-    PPSCHED_EVALUATE_FLAG_REUSABLE =
-        2
+    PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY = 1,
+    PPSCHED_EVALUATE_FLAG_REUSABLE = 2
 };
 typedef struct ppsched_metrics {
     uint32_t size;
     uint32_t span_device;
     uint32_t peak_device;
-    uint32_t
-        limit_device;
+    uint32_t limit_device;
     double makespan;
-    double
-        span;
+    double span;
     double bubble_of_total;
     double bubble_of_ideal;
     double bubble_of_span;
@@ -424,8 +393,7 @@ typedef struct ppsched_metrics {
 } ppsched_metrics;
 typedef struct ppsched_device_metrics {
     uint32_t size;
-    uint32_t
-        peak_position;
+    uint32_t peak_position;
     double busy;
     double idle;
     double first_start;
@@ -441,10 +409,8 @@ typedef struct ppsched_idle {
     double fill;
     double drain;
     double neighbour;
-    double
-        imbalance;
-    double
-        transfer;
+    double imbalance;
+    double transfer;
     double link;
     double head_of_line;
 } ppsched_idle;
@@ -541,18 +507,12 @@ extern "C" {
 #endif
 enum ppsched_format {
     PPSCHED_FORMAT_TEXT = 1,
-    PPSCHED_FORMAT_CSV =
-        2,
-    PPSCHED_FORMAT_JSON =
-        3,
-    PPSCHED_FORMAT_CHROME_TRACE =
-        4,
-    PPSCHED_FORMAT_MEGATRON =
-        5,
-    PPSCHED_FORMAT_DEEPSPEED =
-        6,
-    PPSCHED_FORMAT_SAIL =
-        7
+    PPSCHED_FORMAT_CSV = 2,
+    PPSCHED_FORMAT_JSON = 3,
+    PPSCHED_FORMAT_CHROME_TRACE = 4,
+    PPSCHED_FORMAT_MEGATRON = 5,
+    PPSCHED_FORMAT_DEEPSPEED = 6,
+    PPSCHED_FORMAT_SAIL = 7
 };
 typedef struct ppsched_export_options {
     uint32_t size;
@@ -598,18 +558,14 @@ extern "C" {
 enum ppsched_runtime {
     PPSCHED_RUNTIME_MEGATRON = 1,
     PPSCHED_RUNTIME_TORCHTITAN = 2,
-    PPSCHED_RUNTIME_PYTORCH =
-        3,
-    PPSCHED_RUNTIME_DEEPSPEED =
-        4,
+    PPSCHED_RUNTIME_PYTORCH = 3,
+    PPSCHED_RUNTIME_DEEPSPEED = 4,
     PPSCHED_RUNTIME_SAIL = 5
 };
 typedef struct ppsched_launch_options {
     uint32_t size;
-    uint32_t
-        exact;
-    const char *
-        csv;
+    uint32_t exact;
+    const char *csv;
 } ppsched_launch_options;
 PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
 PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
@@ -627,24 +583,18 @@ extern "C" {
 #endif
 enum ppsched_lowering {
     PPSCHED_LOWERING_NONE = 0,
-    PPSCHED_LOWERING_PYTORCH =
-        1,
-    PPSCHED_LOWERING_BY_TIME =
-        2,
-    PPSCHED_LOWERING_JUST_IN_TIME =
-        3
+    PPSCHED_LOWERING_PYTORCH = 1,
+    PPSCHED_LOWERING_BY_TIME = 2,
+    PPSCHED_LOWERING_JUST_IN_TIME = 3
 };
 typedef struct ppsched_lower_options {
     uint32_t size;
     int32_t lowering;
     uint32_t merge_backwards;
-    uint32_t
-        split_backwards;
-    uint32_t
-        unshard;
+    uint32_t split_backwards;
+    uint32_t unshard;
     uint32_t reduce_grad;
-    uint32_t
-        defer_receives;
+    uint32_t defer_receives;
 } ppsched_lower_options;
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
@@ -662,14 +612,13 @@ PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
 #ifdef __cplusplus
 extern "C" {
 #endif
+typedef struct ppsched_plan ppsched_plan;
 typedef struct ppsched_plan_options {
     uint32_t size;
     int32_t objective;
-    const char *const
-        *strategies;
+    const char *const *strategies;
     const uint32_t *chunks;
-    const uint32_t *
-        group_sizes;
+    const uint32_t *group_sizes;
     const uint32_t *microbatches;
     const double *memory_limits;
     uint32_t strategy_count;
@@ -677,17 +626,13 @@ typedef struct ppsched_plan_options {
     uint32_t group_size_count;
     uint32_t microbatch_count;
     uint32_t memory_limit_count;
-    uint32_t
-        placements;
+    uint32_t placements;
     uint32_t effort;
-    int32_t
-        lowering;
-    const ppsched_channel_model
-        *channel;
+    int32_t lowering;
+    const ppsched_channel_model *channel;
     const ppsched_model_end *embedding;
     const ppsched_model_end *head;
 } ppsched_plan_options;
-typedef struct ppsched_plan ppsched_plan;
 typedef struct ppsched_candidate {
     uint32_t size;
     ppsched_status status;
@@ -703,8 +648,7 @@ typedef struct ppsched_candidate {
     uint32_t limit_device;
     uint32_t peak_device;
     uint32_t rank;
-    double
-        memory_limit;
+    double memory_limit;
     double step_time;
     double makespan;
     double span;
@@ -721,10 +665,10 @@ PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched
                                                const ppsched_plan_options *options,
                                                ppsched_error *error);
 PPSCHED_API void ppsched_plan_destroy(ppsched_plan *plan);
-PPSCHED_API size_t ppsched_plan_count(const ppsched_plan *plan);
 PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate,
                                                  ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
+PPSCHED_API size_t ppsched_plan_count(const ppsched_plan *plan);
 PPSCHED_API size_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, size_t rank);
 PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
                                                       const ppsched_plan *plan, size_t candidate,
@@ -801,14 +745,11 @@ typedef struct ppsched_edge {
     uint32_t from;
     uint32_t to;
     uint32_t messages;
-    uint32_t
-        most_in_flight;
+    uint32_t most_in_flight;
 } ppsched_edge;
 typedef struct ppsched_op_buffer {
-    uint32_t
-        slot;
-    uint32_t
-        until;
+    uint32_t slot;
+    uint32_t until;
 } ppsched_op_buffer;
 PPSCHED_API ppsched_status ppsched_schedule_get_edges(ppsched_edge *out, size_t capacity,
                                                       size_t *needed,

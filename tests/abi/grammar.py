@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The grammar of the public headers, as ppsched.h tells it: names, the order of arguments, buffers, callbacks, enumerators."""
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
+OBJECTS = {"builder", "config", "finding", "kind", "op", "plan", "quantity", "queue", "runtime", "schedule", "status", "strategy",
+           "timeline"}
+OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
+VERBS = {"append", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "generate", "get", "import",
+         "lower", "prove", "release", "run", "set", "update", "validate", "with", "write"}
+REPORTS = {"ppsched_schedule_check", "ppsched_schedule_prove"}
+ERROR, USER, CAPACITY = "ppsched_error *error", "void *user", "size_t capacity"
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/|^#.*$", "", text, flags=re.S | re.M)
+
+
+class Function:
+    """A declaration: its result, parameters, and the comment above."""
+
+    def __init__(self, text, comment):
+        self.result, self.name, inside = re.fullmatch(r"PPSCHED_API (.*?) ?(ppsched_\w+)\((.*)\);", " ".join(text.split())).groups()
+        self.parameters = [] if inside == "void" else [part.strip() for part in inside.split(",")]
+        self.comment = comment
+        self.object, self.verb = (self.name.split("_") + [""])[1:3]
+
+    def is_own(self, parameter):
+        """Whether it is the object that the function acts on."""
+        return re.fullmatch(rf"(const )?ppsched_{self.object} \*\w+", parameter) is not None
+
+    def outputs(self):
+        """How many parameters at the beginning are for what goes out."""
+        count = 0
+        while count < len(self.parameters) and not self.is_own(self.parameters[count]) and \
+                (is_written(self.parameters[count]) or self.parameters[count] == CAPACITY):
+            count += 1
+        return count
+
+
+def is_written(parameter):
+    """Whether the call may write to where it points."""
+    return "*" in parameter and parameter not in (USER, ERROR) and \
+        not re.fullmatch(r"const [\w ]+\*(const \*)?\w+", parameter)
+
+
+def functions(text):
+    comment = ""
+    for part in re.findall(r"/\*.*?\*/|PPSCHED_API [^;]*;", re.sub(r"^#.*$", "", text, flags=re.M), flags=re.S):
+        if part.startswith("/*"):
+            comment = part
+        else:
+            yield Function(part, comment)
+
+
+def complaints_of_question(function):
+    """One that returns its answer, or nothing."""
+    parameters = [p for p in function.parameters if p != "size_t *count" or p != function.parameters[-1]]
+    if ERROR in parameters:
+        yield "an error without a status"
+    if function.result == "void" and function.verb not in VERBS:
+        yield "no verb"
+    if function.result != "void" and any(is_written(p) for p in parameters):
+        yield "a question writes"
+
+
+def complaints_of_call(function):
+    """One that can fail."""
+    first, parameters = function.outputs(), function.parameters
+    if function.verb not in VERBS:
+        yield "no verb"
+    if parameters[-1:] != [ERROR]:
+        yield "the error is not last"
+    if "Errors: " not in function.comment:
+        yield "its comment tells no errors"
+    if any(is_written(p) and not function.is_own(p) for p in parameters[first:]):
+        yield "what goes out is not first"
+    elif any(map(function.is_own, parameters)) and not function.is_own(parameters[first]):
+        yield "the object is not behind what goes out"
+    if any(p in (CAPACITY, "size_t *needed") or p.startswith("char *") for p in parameters):
+        count = "size_t *count" if function.name in REPORTS else "size_t *needed"
+        if not re.fullmatch(r"\w+ \*out", parameters[0]) or parameters[1:3] != [CAPACITY, count]:
+            yield "no buffer"
+
+
+def complaints(text):
+    """What in the declarations is against the grammar, a line each."""
+    for function in functions(text):
+        if function.name not in OF_THE_LIBRARY and function.object not in OBJECTS:
+            yield f"{function.name}: no object"
+        else:
+            told = complaints_of_call if function.result == "ppsched_status" else complaints_of_question
+            yield from (f"{function.name}: {what}" for what in told(function))
+    plain = without_comments(text)
+    for typedef, name, parameters in re.findall(r"(typedef )?[\w ]+\*?\(\*(\w+)\)\(([^)]*)\);", plain):
+        if not typedef or not re.fullmatch(r"ppsched_\w+_function", name) or not parameters.startswith(USER):
+            yield f"{name}: a callback whose type does not end in _function, or that does not take `user` first"
+    for name, body in re.findall(r"enum (\w+) \{(.*?)\};", plain, flags=re.S):
+        prefix = "PPSCHED_(OK$|ERROR_)" if name == "ppsched_status_value" else name.upper() + "_"
+        yield from (f"{member}: not named by its enum" for member in re.findall(r"(PPSCHED_\w+)\s*=", body)
+                    if not re.match(prefix, member))
+
+
+# Declarations that are wrong, and what is.
+PLANTED = {
+    "PPSCHED_API uint32_t ppsched_thing_count(void);": "no object",
+    "PPSCHED_API uint32_t ppsched_plan_count(ppsched_error *error);": "an error without a status",
+    "PPSCHED_API uint32_t ppsched_plan_count(const ppsched_plan *plan, double *out);": "a question writes",
+    "/* Errors: */ PPSCHED_API ppsched_status ppsched_plan_metrics(const ppsched_plan *plan, ppsched_error *error);": "no verb",
+    "/* Errors: */ PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan);": "the error is not last",
+    "PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);": "tells no errors",
+    "/* Errors: */ PPSCHED_API ppsched_status ppsched_plan_get_x(double *out, size_t i, const ppsched_plan *plan, "
+    "ppsched_error *error);": "the object is not behind",
+    "/* Errors: */ PPSCHED_API ppsched_status ppsched_plan_get_x(const ppsched_plan *plan, double *out, "
+    "ppsched_error *error);": "what goes out is not first",
+    "/* Errors: */ PPSCHED_API ppsched_status ppsched_op_write_x(char *out, size_t *needed, const ppsched_op *op, "
+    "ppsched_error *error);": "no buffer",
+    "typedef int32_t (*ppsched_listener)(void *user, double share);": "a callback whose type",
+    "struct x { void *(*allocate)(void *user, size_t size); };": "a callback whose type",
+    "PPSCHED_API void ppsched_plan_freed(ppsched_plan *plan);": "no verb",
+    "enum ppsched_kind { PPSCHED_FORWARD = 1 };": "not named by its enum",
+}
+
+
+class GrammarTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_headers_obey(self):
+        text = "".join(path.read_text(encoding="utf-8") for path in HEADERS)
+        self.assertGreater(len(list(functions(text))), 80)
+        self.assertEqual(list(complaints(text)), [])
+
+    def test_planted_declarations_are_seen(self):
+        for text, what in PLANTED.items():
+            found = list(complaints(text))
+            self.assertEqual(len(found), 1, (text, found))
+            self.assertIn(what, found[0])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
