@@ -301,6 +301,14 @@ class StrategyTest(unittest.TestCase):
         with self.assertRaisesRegex(ppsched.Error, "did you mean gpipe"):
             ppsched.find_strategy("gpip")
 
+    def test_what_searches(self):
+        by_name = {strategy.name: strategy for strategy in ppsched.strategies()}
+        self.assertEqual({name for name, strategy in by_name.items() if strategy.searches_long}, {"auto", "v_search"})
+        self.assertEqual({name for name, strategy in by_name.items() if strategy.takes_group_size},
+                         {name for name, strategy in by_name.items() if any(option.name == "group_size" for option in strategy.options)})
+        for name, strategy in by_name.items():
+            self.assertFalse((strategy.searches_long or strategy.most_memory) and not strategy.searches, name)
+
     def test_choices(self):
         placement, objective, effort = ppsched.find_strategy("auto").options
         self.assertEqual(placement.choices, ["default", "linear", "loop", "v", "map"])

@@ -169,7 +169,7 @@ class Plan(Shared, Sequence[Candidate]):
 
     @property
     def listed(self) -> List[Candidate]:
-        """The candidates by number, in the order in which they were made: by limit, strategy, chunks and so on."""
+        """The candidates by number, in the order in which the library lists them, whatever they cost."""
         return sorted(self, key=lambda candidate: candidate.number)
 
     @property

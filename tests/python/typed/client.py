@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# mypy: disallow-any-expr
 """A client that mypy knows all types of: it is checked with --strict and without a single Any. It also runs."""
 from typing import Dict, List, Optional, Tuple
 
