@@ -387,7 +387,7 @@ class ExplainTest(unittest.TestCase):
         with self.assertRaisesRegex(ppsched.Error, "the config 8 and 8"):
             timeline.update(ppsched.Config(devices=8, microbatches=8))
         self.assertEqual(timeline.metrics, fresh.metrics)
-        with self.assertRaisesRegex(ppsched.Error, "not reusable"):
+        with self.assertRaisesRegex(ppsched.Error, "not reusable; evaluate with reusable=True"):
             fresh.update(slow)
 
     def test_slack(self):
@@ -428,8 +428,10 @@ class ExplainTest(unittest.TestCase):
                 timeline.relief(objective)
         early = timeline.schedule.evaluate(latest=False)
         self.assertEqual((early.critical_path, early.relief()), (timeline.critical_path, timeline.relief()))
-        with self.assertRaisesRegex(ppsched.Error, "latest starts were left out"):
+        with self.assertRaisesRegex(ppsched.Error, "latest starts were left out; evaluate with latest=True"):
             early.slack_by_stage
+        with self.assertRaisesRegex(ppsched.Error, "why devices are idle was left out; evaluate with latest=True"):
+            early.idle
         transfers = timeline.schedule.lower().evaluate_transfers()
         for call in (lambda: transfers.critical_path, lambda: transfers.slack_by_device, transfers.sensitivities):
             with self.assertRaisesRegex(ppsched.Error, "with transfers"):

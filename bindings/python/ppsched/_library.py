@@ -47,6 +47,11 @@ _CLASSES: Dict[int, Type[Error]] = {_abi.Status.ERROR_CANCELLED: Cancelled, _abi
                                     _abi.Status.ERROR_INVALID_SCHEDULE: InvalidSchedule}
 
 
+# What the library's messages call by its names in C, and Python's for that.
+_NAMES = {"without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY": "with latest=True", "PPSCHED_EVALUATE_FLAG_REUSABLE": "reusable=True",
+          "PPSCHED_NONE": "None"}
+
+
 def _candidates() -> List[str]:
     """Where the library may be, best first: named by the caller, bundled, in the source tree's build, installed."""
     if "PPSCHED_LIBRARY" in os.environ:
@@ -131,6 +136,8 @@ def call(function: Callable[..., int], *arguments: object) -> None:
     status = function(*arguments, ctypes.byref(record))
     if status != _abi.Status.OK:
         message = decoded(record.message) or decoded(lib.ppsched_status_text(status))
+        for name, ours in _NAMES.items():
+            message = message.replace(name, ours)
         raise _CLASSES.get(status, Error)(message, status, record)
 
 
