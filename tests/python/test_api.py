@@ -233,6 +233,9 @@ class ViewTest(unittest.TestCase):
         timeline = timeline_of("1f1b", devices=2, microbatches=3)
         self.assertEqual(ppsched.Config(2, 2, forward_times=numpy.array(5.0)).forward_times, [5.0])
         self.assertEqual(ppsched.Config(2, 2, forward_times=[numpy.array(5.0), 6]).forward_times, [5.0, 6.0])
+        self.assertEqual(ppsched.Config(2, 2, mem_limit=numpy.float64(5), p2p_time=numpy.ones((2, 2))).p2p_time, [1.0] * 4)
+        for chunks in (numpy.array([1, 2]), numpy.array(2), numpy.int64(2)):
+            self.assertEqual(max(candidate.chunks for candidate in ppsched.plan(ppsched.Config(2, 2), chunks=chunks)), 2)
         spans = numpy.asarray(timeline.spans[1])
         self.assertEqual((spans["end"] - spans["start"]).tolist(), [1, 2, 1, 2, 1, 2])
         self.assertFalse(spans.flags.writeable)

@@ -4,7 +4,7 @@ import ctypes
 import operator
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Dict, List, NoReturn, Optional, Sequence, TypedDict, Union, cast, overload
+from typing import Any, Dict, List, NoReturn, Optional, Sequence, SupportsFloat, TypedDict, Union, cast, overload
 
 from . import _abi
 from ._abi import Placement, Quantity
@@ -12,7 +12,7 @@ from ._library import Error, call, decoded, encoded, lib, new_handle
 from .enums import member
 from .words import counted, names_checked
 
-Numbers = Union[float, Iterable[float], Iterable[Iterable[float]]]
+Numbers = Union[SupportsFloat, Iterable[SupportsFloat], Iterable[Iterable[SupportsFloat]]]
 
 # Quantity of each list of numbers, by the name that the library has for it.
 QUANTITIES: Dict[str, Quantity] = {decoded(lib.ppsched_quantity_name(quantity)): quantity for quantity in Quantity}

@@ -228,7 +228,8 @@ def _list(options: _abi.PlanOptions, name: str, count: str, values: Optional[Seq
 def _counts(name: str, values: Union[Iterable[int], int, None]) -> Optional[List[int]]:
     if values is None:
         return None
-    given = [values] if hasattr(values, "__index__") else cast(Iterable[object], values)
+    is_list = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0  # else an array that is a number
+    given = cast(Iterable[object], values) if is_list else [values]
     counts = [integer(name, value) for value in given]
     if any(not 0 < value < 2**31 for value in counts):
         raise Error(f"{name} holds {counts}; they must be 1 or more, and not that large", Status.ERROR_RANGE)
