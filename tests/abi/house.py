@@ -24,9 +24,9 @@ LAYERS = {
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
 # What C++ calls as it is (static texts and numbers), or has no use for.
-NOT_WRAPPED = {"ppsched_abi_version", "ppsched_export_to_buffer", "ppsched_kind_text", "ppsched_kind_token",
-               "ppsched_quantity_name", "ppsched_queue_device", "ppsched_runtime_name", "ppsched_status_name", "ppsched_version",
-               "ppsched_version_text"}
+NOT_WRAPPED = {"ppsched_abi_version", "ppsched_kind_text", "ppsched_kind_token",
+               "ppsched_quantity_name", "ppsched_queue_device", "ppsched_runtime_name", "ppsched_schedule_export_to_buffer",
+               "ppsched_status_name", "ppsched_version", "ppsched_version_text"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
 COLUMNS, PUBLIC_COLUMNS = 128, 100
 
