@@ -6,6 +6,7 @@ usage: generate_abi.py [--check]     --check: exit 1 where the file in the tree 
 """
 import argparse
 import difflib
+import keyword
 import pathlib
 import re
 import sys
@@ -18,6 +19,7 @@ TARGET = HERE / "ppsched" / "_abi.py"
 CLASSES = {"ppsched_status_value": "Status"}
 PREFIXES = {"ppsched_status_value": "PPSCHED_"}
 
+# The ctypes type of each number.
 SCALARS = {
     "double": "c_double",
     "int32_t": "c_int32",
@@ -47,6 +49,21 @@ def read_headers():
         defines.update(re.findall(r"^#define (PPSCHED_[A-Z_]+) (\d+)u?$", source, flags=re.M))
         text += re.sub(r"^#.*$", "", source, flags=re.M)
     return text, defines
+
+
+def seen_type(kind):
+    """What Python sees where a field or a result has a ctypes type, as an annotation."""
+    pointer = re.fullmatch(r"POINTER\((.*)\)", kind)
+    array = re.fullmatch(r"(\w+) \* \d+", kind)
+    if pointer:
+        return f"_Pointer[{pointer[1]}]"
+    if array:
+        return "bytes" if array[1] == "c_char" else f"Array[{array[1]}]"
+    if kind in SCALARS.values():
+        return "float" if kind == "c_double" else "int"
+    if kind.endswith("Function"):  # a callback
+        return "_FuncPointer"
+    return {"c_char_p": "Optional[bytes]", "c_void_p": "Optional[int]"}.get(kind, kind)
 
 
 class Abi:
@@ -121,9 +138,15 @@ def generate():
     lines = ["# SPDX-License-Identifier: Apache-2.0",
              "# Written by generate_abi.py from include/ppsched/*.h. Do not edit.",
              '"""The C ABI: constants, struct layouts and prototypes."""',
+             "from __future__ import annotations",
+             "",
              "import enum",
-             "from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t,",
+             "from ctypes import (CDLL, CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t,",
              "                    c_uint8, c_uint16, c_uint32, c_uint64, c_void_p)",
+             "from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple",
+             "",
+             "if TYPE_CHECKING:",
+             "    from ctypes import Array, _FuncPointer, _Pointer",
              ""]
     lines += [f"{name.removeprefix('PPSCHED_')} = {value}" for name, value in sorted(abi.defines.items())]
     for name, body in abi.enums:
@@ -135,13 +158,15 @@ def generate():
             kinds = ["c_void_p" if kind == "c_char_p" else kind for kind in kinds]
         lines.append(f"{class_name(name)} = CFUNCTYPE({', '.join(kinds)})")
     for struct in abi.structs_in_order():
-        lines += [f"\n\nclass {class_name(struct)}(Structure):", "    _fields_ = ["]
-        lines += [f'        ("{name}", {kind}),' for name, kind in abi.fields(struct)]
-        lines += ["    ]"]
-    lines += ["\n", "# name: (result, arguments)", "FUNCTIONS = {"]
+        lines += [f"\n\nclass {class_name(struct)}(Structure):"]
+        lines += [f"    {name}: {seen_type(kind)}" for name, kind in abi.fields(struct) if not keyword.iskeyword(name)]
+        lines += ["    _fields_ = [", *(f'        ("{name}", {kind}),' for name, kind in abi.fields(struct)), "    ]"]
+    lines += ["\n", "# name: (result, arguments)", "FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {"]
     for result, name, parameters in abi.functions:
         lines.append(f'    "{name}": ({abi.type_of(result)}, [{", ".join(abi.parameters(parameters))}]),')
-    return "\n".join(lines + ["}", ""])
+    lines += ["}", "\n", "class Library(CDLL):", '    """The library, and what its functions return."""', ""]
+    lines += [f"    {name}: Callable[..., {seen_type(abi.type_of(result))}]" for result, name, _ in abi.functions]
+    return "\n".join(lines + [""])
 
 
 def main():

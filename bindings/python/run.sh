@@ -29,4 +29,4 @@ export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
 if [ $# -eq 0 ]; then
   exec /usr/bin/python3 -m ppsched.published
 fi
-exec /usr/bin/python3 -m ppsched "$@"
+exec /usr/bin/python3 -S "$here/ppsched.in" "$@"

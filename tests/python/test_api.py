@@ -111,7 +111,7 @@ class ScheduleTest(unittest.TestCase):
         other = copy.copy(config)
         del config
         gc.collect()
-        self.assertEqual((other.devices, other.values("forward_times")), (4, [3]))
+        self.assertEqual((other.devices, other.forward_times), (4, [3]))
         for thing in (other, schedule, timeline, ppsched.Builder(other)):
             with self.assertRaises(TypeError):
                 pickle.dumps(thing)
@@ -176,7 +176,7 @@ class ReadTest(unittest.TestCase):
     def test_lists_and_config(self):
         text = ppsched.generate("1f1b", ppsched.Config(2, 2)).export("csv")
         schedule = ppsched.Schedule.from_text(text, "csv", forward_times=[1, 2], p2p_time=0.5)
-        self.assertEqual(schedule.config.values("forward_times"), [1, 2])
+        self.assertEqual(schedule.config.forward_times, [1, 2])
         self.assertEqual(schedule.evaluate().metrics,
                          ppsched.generate("1f1b", ppsched.Config(2, 2, forward_times=[1, 2], p2p_time=0.5)).evaluate().metrics)
         with self.assertRaisesRegex(ppsched.Error, "give 1 for all stages or 2"):
@@ -231,8 +231,11 @@ class ViewTest(unittest.TestCase):
     def test_numpy(self):
         import numpy
         timeline = timeline_of("1f1b", devices=2, microbatches=3)
-        self.assertEqual(ppsched.Config(2, 2, forward_times=numpy.array(5.0)).values("forward_times"), [5.0])
-        self.assertEqual(ppsched.Config(2, 2, forward_times=[numpy.array(5.0), 6]).values("forward_times"), [5.0, 6.0])
+        self.assertEqual(ppsched.Config(2, 2, forward_times=numpy.array(5.0)).forward_times, [5.0])
+        self.assertEqual(ppsched.Config(2, 2, forward_times=[numpy.array(5.0), 6]).forward_times, [5.0, 6.0])
+        self.assertEqual(ppsched.Config(2, 2, mem_limit=numpy.float64(5), p2p_time=numpy.ones((2, 2))).p2p_time, [1.0] * 4)
+        for chunks in (numpy.array([1, 2]), numpy.array(2), numpy.int64(2)):
+            self.assertEqual(max(candidate.chunks for candidate in ppsched.plan(ppsched.Config(2, 2), chunks=chunks)), 2)
         spans = numpy.asarray(timeline.spans[1])
         self.assertEqual((spans["end"] - spans["start"]).tolist(), [1, 2, 1, 2, 1, 2])
         self.assertFalse(spans.flags.writeable)
@@ -300,6 +303,14 @@ class StrategyTest(unittest.TestCase):
         self.assertEqual(ppsched.find_strategy("vpp").options[0].name, "group_size")
         with self.assertRaisesRegex(ppsched.Error, "did you mean gpipe"):
             ppsched.find_strategy("gpip")
+
+    def test_what_searches(self):
+        by_name = {strategy.name: strategy for strategy in ppsched.strategies()}
+        self.assertEqual({name for name, strategy in by_name.items() if strategy.searches_long}, {"auto", "v_search"})
+        self.assertEqual({name for name, strategy in by_name.items() if strategy.takes_group_size},
+                         {name for name, strategy in by_name.items() if any(option.name == "group_size" for option in strategy.options)})
+        for name, strategy in by_name.items():
+            self.assertFalse((strategy.searches_long or strategy.most_memory) and not strategy.searches, name)
 
     def test_choices(self):
         placement, objective, effort = ppsched.find_strategy("auto").options
@@ -379,7 +390,7 @@ class ExplainTest(unittest.TestCase):
         with self.assertRaisesRegex(ppsched.Error, "the config 8 and 8"):
             timeline.update(ppsched.Config(devices=8, microbatches=8))
         self.assertEqual(timeline.metrics, fresh.metrics)
-        with self.assertRaisesRegex(ppsched.Error, "not reusable"):
+        with self.assertRaisesRegex(ppsched.Error, "not reusable; evaluate with reusable=True"):
             fresh.update(slow)
 
     def test_slack(self):
@@ -420,8 +431,10 @@ class ExplainTest(unittest.TestCase):
                 timeline.relief(objective)
         early = timeline.schedule.evaluate(latest=False)
         self.assertEqual((early.critical_path, early.relief()), (timeline.critical_path, timeline.relief()))
-        with self.assertRaisesRegex(ppsched.Error, "latest starts were left out"):
+        with self.assertRaisesRegex(ppsched.Error, "latest starts were left out; evaluate with latest=True"):
             early.slack_by_stage
+        with self.assertRaisesRegex(ppsched.Error, "why devices are idle was left out; evaluate with latest=True"):
+            early.idle
         transfers = timeline.schedule.lower().evaluate_transfers()
         for call in (lambda: transfers.critical_path, lambda: transfers.slack_by_device, transfers.sensitivities):
             with self.assertRaisesRegex(ppsched.Error, "with transfers"):

@@ -42,9 +42,32 @@ class PlanTest(unittest.TestCase):
             self.assertEqual(timeline.metrics.makespan, candidate.makespan)
             self.assertEqual(timeline.metrics.peak_memory, candidate.peak_memory)
             self.assertEqual(timeline.schedule.stages, candidate.stages)
-            self.assertEqual(timeline.schedule.config.values("forward_times")[:1] or [1.0], [1 / candidate.chunks])
+            self.assertEqual(timeline.schedule.config.forward_times[:1] or [1.0], [1 / candidate.chunks])
             self.assertAlmostEqual(sum(timeline.idle[0]), timeline.device_metrics[0].idle)
             self.assertEqual(timeline.schedule.check(), [])
+
+    def test_numbers_and_ranks(self):
+        """By rank a plan is sorted; by number it has the order in which its candidates were listed, whatever they cost."""
+        config = ppsched.Config(4, 8, mem_limit=3)
+        plan = ppsched.plan(config, strategies=["gpipe", "1f1b", "zb_h1"], memory_limits=[3, 8], chunks=1)
+        self.assertEqual([(candidate.memory_limit, candidate.strategy) for candidate in plan.listed],
+                         [(limit, name) for name in ("gpipe", "1f1b", "zb_h1") for limit in (3, 8)])
+        self.assertEqual([candidate.number for candidate in plan.listed], list(range(6)))
+        self.assertEqual([candidate.rank for candidate in plan], list(range(6)))
+        self.assertNotEqual([candidate.number for candidate in plan], list(range(6)))
+        self.assertEqual(sorted(plan, key=lambda candidate: candidate.number), plan.listed)
+        for candidate in plan.listed:
+            self.assertIs(plan[candidate.rank], candidate)
+            self.assertEqual(plan.timeline(candidate).metrics.makespan, candidate.makespan)
+            self.assertEqual(plan.config_of(candidate).mem_limit, [candidate.memory_limit])
+        tight = ppsched.plan(config, strategies=["gpipe", "1f1b"], memory_limits=[1, 2], chunks=1)
+        self.assertIsNone(tight.best)
+        self.assertEqual((tight.least_limit().limit, tight.least_limit().candidate.strategy), (4, "1f1b"))
+
+    def test_rows_have_ranks_alone(self):
+        rows = json.loads(run("compare", "-s", 4, "-b", 8, "--strategies", "gpipe", "1f1b", "--json").stdout)
+        self.assertEqual([row["rank"] for row in rows], list(range(len(rows))))
+        self.assertNotIn("number", rows[0])
 
     def test_an_exhaustive_one_is_never_worse(self):
         config = ppsched.Config(4, 8, forward_times=[1, 2, 1, 1], mem_limit=4)

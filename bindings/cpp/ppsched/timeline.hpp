@@ -55,8 +55,8 @@ public:
         return {starts, count};
     }
 
-    /* Times it anew with another config's costs, and allocates nothing. For a timeline made with PPSCHED_EVALUATE_FLAG_REUSABLE;
-     * views of it are invalid afterwards. */
+    /* Times it anew with another config's costs, and allocates nothing. For a timeline made with
+     * PPSCHED_EVALUATE_FLAG_REUSABLE; views of it are invalid afterwards. */
     void update(const Config &config) { detail::call(ppsched_timeline_update, handle_.get(), config.get()); }
 
     View<Span> spans(uint32_t device) const && = delete;

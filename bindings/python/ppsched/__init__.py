@@ -6,28 +6,32 @@
     timeline = ppsched.generate("1f1b", config).evaluate()
     print(timeline.metrics.bubble.of_total, timeline.export("text"))
 """
-from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Runtime, Status
-from ._library import Cancelled, Error, InvalidSchedule, Refused, lib
-from .bound import Bound, lower_bound
-from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
-from .config import Config
-from .explain import CriticalOp, Relief, Sensitivity
-from .lowering import Buffer, Edge, Proof, Wait
-from .op import Op
-from .plan import Candidate, LeastLimit, Plan, plan
-from .profile import Measured, Profile, Spread
-from .schedule import Builder, Finding, Schedule, generate, read
-from .strategy import Option, Strategy, find_strategy, strategies
-from .timeline import Bubble, DeviceMetrics, Idle, MemoryPoint, Metrics, Span, Timeline
-from .views import View
+from ._start import Start
 
-__version__ = lib.ppsched_version_text().decode()
+with Start():
+    from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Runtime, Status
+    from ._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
+    from .bound import Bound, lower_bound
+    from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
+    from .config import Config, Numbers, Quantities
+    from .explain import CriticalOp, Relief, Sensitivity
+    from .lowering import Buffer, Edge, Proof, Wait
+    from .op import Op
+    from .plan import Candidate, LeastLimit, ModelEnd, Plan, plan
+    from .profile import Measured, Profile, Spread
+    from .schedule import Builder, Finding, Schedule, generate, read
+    from .strategy import Option, Strategy, find_strategy, strategies
+    from .timeline import Bubble, DeviceMetrics, Idle, MemoryPoint, Metrics, Span, Timeline
+    from .views import View
+
+__version__: str = decoded(lib.ppsched_version_text())
 
 __all__ = [
     "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config",
     "CriticalOp", "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle",
-    "InvalidSchedule", "Kind", "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics", "Objective", "Op",
-    "OpTimes", "Option", "Parting", "Placement", "Plan", "Profile", "Proof", "Reason", "Refused", "Relief", "Runtime",
-    "Schedule", "Sensitivity", "Span", "Spread", "StageSum", "Status", "Strategy", "Timeline", "View", "Wait",
+    "InvalidSchedule", "Kind", "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics", "ModelEnd", "Numbers",
+    "Objective", "Op", "OpTimes", "Option", "Parting", "Placement", "Plan", "Profile", "Proof", "Quantities", "Reason",
+    "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "Span", "Spread", "StageSum", "Status", "Strategy", "Timeline",
+    "View", "Wait",
     "compare_run", "find_strategy", "generate", "lower_bound", "plan", "read", "strategies",
 ]

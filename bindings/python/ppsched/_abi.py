@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Written by generate_abi.py from include/ppsched/*.h. Do not edit.
 """The C ABI: constants, struct layouts and prototypes."""
+from __future__ import annotations
+
 import enum
-from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t,
+from ctypes import (CDLL, CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t,
                     c_uint8, c_uint16, c_uint32, c_uint64, c_void_p)
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
+
+if TYPE_CHECKING:
+    from ctypes import Array, _FuncPointer, _Pointer
 
 ABI_VERSION = 0
 MAX_CELLS = 1073741824
@@ -155,6 +161,13 @@ GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
 
 
 class Bound(Structure):
+    size: int
+    device: int
+    value: float
+    work: float
+    fill_drain: float
+    memory: float
+    least_limit: float
     _fields_ = [
         ("size", c_uint32),
         ("device", c_uint32),
@@ -167,6 +180,11 @@ class Bound(Structure):
 
 
 class ChannelModel(Structure):
+    size: int
+    order: int
+    rendezvous: int
+    batched: int
+    blocking: int
     _fields_ = [
         ("size", c_uint32),
         ("order", c_int32),
@@ -177,6 +195,15 @@ class ChannelModel(Structure):
 
 
 class ModelEnd(Structure):
+    forward_time: float
+    backward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_backward_input: float
+    mem_backward_weight: float
+    mem_static: float
+    mem_weights: float
     _fields_ = [
         ("forward_time", c_double),
         ("backward_time", c_double),
@@ -191,6 +218,12 @@ class ModelEnd(Structure):
 
 
 class Environment(Structure):
+    size: int
+    log_level: int
+    user: Optional[int]
+    allocate: _FuncPointer
+    release: _FuncPointer
+    log: _FuncPointer
     _fields_ = [
         ("size", c_uint32),
         ("log_level", c_int32),
@@ -202,6 +235,16 @@ class Environment(Structure):
 
 
 class Metrics(Structure):
+    size: int
+    span_device: int
+    peak_device: int
+    limit_device: int
+    makespan: float
+    span: float
+    bubble_of_total: float
+    bubble_of_ideal: float
+    bubble_of_span: float
+    peak_memory: float
     _fields_ = [
         ("size", c_uint32),
         ("span_device", c_uint32),
@@ -217,6 +260,16 @@ class Metrics(Structure):
 
 
 class DeviceMetrics(Structure):
+    size: int
+    peak_position: int
+    busy: float
+    idle: float
+    first_start: float
+    last_end: float
+    static_memory: float
+    peak_memory: float
+    peak_time: float
+    memory_limit: float
     _fields_ = [
         ("size", c_uint32),
         ("peak_position", c_uint32),
@@ -232,6 +285,15 @@ class DeviceMetrics(Structure):
 
 
 class Idle(Structure):
+    size: int
+    reserved: int
+    fill: float
+    drain: float
+    neighbour: float
+    imbalance: float
+    transfer: float
+    link: float
+    head_of_line: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -246,6 +308,8 @@ class Idle(Structure):
 
 
 class MemoryPoint(Structure):
+    time: float
+    memory: float
     _fields_ = [
         ("time", c_double),
         ("memory", c_double),
@@ -253,6 +317,8 @@ class MemoryPoint(Structure):
 
 
 class Sensitivity(Structure):
+    more: float
+    less: float
     _fields_ = [
         ("more", c_double),
         ("less", c_double),
@@ -260,6 +326,9 @@ class Sensitivity(Structure):
 
 
 class ExportOptions(Structure):
+    size: int
+    text_columns: int
+    time_scale: float
     _fields_ = [
         ("size", c_uint32),
         ("text_columns", c_uint32),
@@ -268,6 +337,9 @@ class ExportOptions(Structure):
 
 
 class LaunchOptions(Structure):
+    size: int
+    exact: int
+    csv: Optional[bytes]
     _fields_ = [
         ("size", c_uint32),
         ("exact", c_uint32),
@@ -276,6 +348,13 @@ class LaunchOptions(Structure):
 
 
 class LowerOptions(Structure):
+    size: int
+    lowering: int
+    merge_backwards: int
+    split_backwards: int
+    unshard: int
+    reduce_grad: int
+    defer_receives: int
     _fields_ = [
         ("size", c_uint32),
         ("lowering", c_int32),
@@ -288,6 +367,12 @@ class LowerOptions(Structure):
 
 
 class Op(Structure):
+    microbatch: int
+    stage: int
+    slice: int
+    kind: int
+    flags: int
+    reserved: int
     _fields_ = [
         ("microbatch", c_uint32),
         ("stage", c_uint16),
@@ -299,6 +384,8 @@ class Op(Structure):
 
 
 class Span(Structure):
+    start: float
+    end: float
     _fields_ = [
         ("start", c_double),
         ("end", c_double),
@@ -306,6 +393,24 @@ class Span(Structure):
 
 
 class PlanOptions(Structure):
+    size: int
+    objective: int
+    strategies: _Pointer[c_char_p]
+    chunks: _Pointer[c_uint32]
+    group_sizes: _Pointer[c_uint32]
+    microbatches: _Pointer[c_uint32]
+    memory_limits: _Pointer[c_double]
+    strategy_count: int
+    chunk_count: int
+    group_size_count: int
+    microbatch_count: int
+    memory_limit_count: int
+    placements: int
+    effort: int
+    lowering: int
+    channel: _Pointer[ChannelModel]
+    embedding: _Pointer[ModelEnd]
+    head: _Pointer[ModelEnd]
     _fields_ = [
         ("size", c_uint32),
         ("objective", c_int32),
@@ -329,6 +434,32 @@ class PlanOptions(Structure):
 
 
 class Candidate(Structure):
+    size: int
+    status: int
+    strategy: Optional[bytes]
+    reason: Optional[bytes]
+    chunks: int
+    stages: int
+    microbatches: int
+    group_size: int
+    placement: int
+    evaluated: int
+    fits: int
+    limit_device: int
+    peak_device: int
+    rank: int
+    memory_limit: float
+    step_time: float
+    makespan: float
+    span: float
+    bubble_of_total: float
+    bubble_of_ideal: float
+    bubble_of_span: float
+    peak_memory: float
+    excess: float
+    bound: float
+    bytes: float
+    messages: int
     _fields_ = [
         ("size", c_uint32),
         ("status", c_int32),
@@ -360,6 +491,13 @@ class Candidate(Structure):
 
 
 class Error(Structure):
+    status: int
+    device: int
+    stage: int
+    microbatch: int
+    position: int
+    reserved: Array[c_uint32]
+    message: bytes
     _fields_ = [
         ("status", c_int32),
         ("device", c_uint32),
@@ -372,6 +510,23 @@ class Error(Structure):
 
 
 class StrategyInfo(Structure):
+    size: int
+    placement: int
+    option_count: int
+    alias_count: int
+    chunks: int
+    weight_versions: int
+    splits_backward: int
+    flushes: int
+    searches: int
+    searches_long: int
+    takes_group_size: int
+    reserved: int
+    most_memory: int
+    name: Optional[bytes]
+    summary: Optional[bytes]
+    source: Optional[bytes]
+    aliases: _Pointer[c_char_p]
     _fields_ = [
         ("size", c_uint32),
         ("placement", c_int32),
@@ -394,6 +549,14 @@ class StrategyInfo(Structure):
 
 
 class OptionInfo(Structure):
+    size: int
+    choice_count: int
+    minimum: int
+    maximum: int
+    name: Optional[bytes]
+    default_text: Optional[bytes]
+    text: Optional[bytes]
+    choices: _Pointer[c_char_p]
     _fields_ = [
         ("size", c_uint32),
         ("choice_count", c_uint32),
@@ -407,6 +570,9 @@ class OptionInfo(Structure):
 
 
 class Edge(Structure):
+    to: int
+    messages: int
+    most_in_flight: int
     _fields_ = [
         ("from", c_uint32),
         ("to", c_uint32),
@@ -416,6 +582,8 @@ class Edge(Structure):
 
 
 class OpBuffer(Structure):
+    slot: int
+    until: int
     _fields_ = [
         ("slot", c_uint32),
         ("until", c_uint32),
@@ -423,6 +591,9 @@ class OpBuffer(Structure):
 
 
 class Wait(Structure):
+    device: int
+    position: int
+    op: Op
     _fields_ = [
         ("device", c_uint32),
         ("position", c_uint32),
@@ -431,6 +602,13 @@ class Wait(Structure):
 
 
 class Finding(Structure):
+    kind: int
+    device: int
+    position: int
+    other_device: int
+    other_position: int
+    op: Op
+    other: Op
     _fields_ = [
         ("kind", c_int32),
         ("device", c_uint32),
@@ -443,6 +621,12 @@ class Finding(Structure):
 
 
 class CriticalOp(Structure):
+    device: int
+    position: int
+    op: Op
+    reason: int
+    start: float
+    end: float
     _fields_ = [
         ("device", c_uint32),
         ("position", c_uint32),
@@ -454,7 +638,7 @@ class CriticalOp(Structure):
 
 
 # name: (result, arguments)
-FUNCTIONS = {
+FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
     "ppsched_schedule_prove": (c_int32, [POINTER(Wait), c_size_t, POINTER(c_size_t), c_void_p, POINTER(ChannelModel), POINTER(Error)]),
     "ppsched_schedule_check": (c_int32, [POINTER(Finding), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
@@ -549,3 +733,101 @@ FUNCTIONS = {
     "ppsched_version_text": (c_char_p, []),
     "ppsched_abi_version": (c_uint32, []),
 }
+
+
+class Library(CDLL):
+    """The library, and what its functions return."""
+
+    ppsched_config_find_bound: Callable[..., int]
+    ppsched_schedule_prove: Callable[..., int]
+    ppsched_schedule_check: Callable[..., int]
+    ppsched_finding_write_text: Callable[..., int]
+    ppsched_config_create: Callable[..., int]
+    ppsched_config_copy: Callable[..., int]
+    ppsched_config_destroy: Callable[..., None]
+    ppsched_config_devices: Callable[..., int]
+    ppsched_config_stages: Callable[..., int]
+    ppsched_config_microbatches: Callable[..., int]
+    ppsched_config_iterations: Callable[..., int]
+    ppsched_config_set_iterations: Callable[..., int]
+    ppsched_config_set_placement: Callable[..., int]
+    ppsched_config_placement: Callable[..., int]
+    ppsched_config_set_weight_versions: Callable[..., int]
+    ppsched_config_set_values: Callable[..., int]
+    ppsched_config_values: Callable[..., _Pointer[c_double]]
+    ppsched_quantity_name: Callable[..., Optional[bytes]]
+    ppsched_config_validate: Callable[..., int]
+    ppsched_config_set_option: Callable[..., int]
+    ppsched_config_set_progress: Callable[..., int]
+    ppsched_config_with_stages: Callable[..., int]
+    ppsched_config_with_microbatches: Callable[..., int]
+    ppsched_schedule_evaluate: Callable[..., int]
+    ppsched_schedule_evaluate_transfers: Callable[..., int]
+    ppsched_timeline_update: Callable[..., int]
+    ppsched_timeline_destroy: Callable[..., None]
+    ppsched_timeline_schedule: Callable[..., Optional[int]]
+    ppsched_timeline_spans: Callable[..., _Pointer[Span]]
+    ppsched_timeline_latest_starts: Callable[..., _Pointer[c_double]]
+    ppsched_timeline_get_metrics: Callable[..., int]
+    ppsched_timeline_get_device_metrics: Callable[..., int]
+    ppsched_timeline_get_idle: Callable[..., int]
+    ppsched_timeline_get_memory: Callable[..., int]
+    ppsched_timeline_get_critical_path: Callable[..., int]
+    ppsched_timeline_get_device_slack: Callable[..., int]
+    ppsched_timeline_get_stage_slack: Callable[..., int]
+    ppsched_timeline_get_sensitivities: Callable[..., int]
+    ppsched_schedule_export: Callable[..., int]
+    ppsched_schedule_export_to_buffer: Callable[..., int]
+    ppsched_schedule_import: Callable[..., int]
+    ppsched_runtime_name: Callable[..., Optional[bytes]]
+    ppsched_schedule_write_launch_arguments: Callable[..., int]
+    ppsched_schedule_lower: Callable[..., int]
+    ppsched_kind_token: Callable[..., Optional[bytes]]
+    ppsched_kind_text: Callable[..., Optional[bytes]]
+    ppsched_op_write_token: Callable[..., int]
+    ppsched_plan_create: Callable[..., int]
+    ppsched_plan_destroy: Callable[..., None]
+    ppsched_plan_evaluate: Callable[..., int]
+    ppsched_plan_run: Callable[..., int]
+    ppsched_plan_count: Callable[..., int]
+    ppsched_plan_candidate_at_rank: Callable[..., int]
+    ppsched_plan_get_candidate: Callable[..., int]
+    ppsched_plan_create_config: Callable[..., int]
+    ppsched_plan_create_timeline: Callable[..., int]
+    ppsched_plan_find_least_limit: Callable[..., int]
+    ppsched_schedule_generate: Callable[..., int]
+    ppsched_schedule_retain: Callable[..., Optional[int]]
+    ppsched_schedule_release: Callable[..., None]
+    ppsched_schedule_name: Callable[..., Optional[bytes]]
+    ppsched_schedule_devices: Callable[..., int]
+    ppsched_schedule_stages: Callable[..., int]
+    ppsched_schedule_microbatches: Callable[..., int]
+    ppsched_schedule_iterations: Callable[..., int]
+    ppsched_schedule_placement: Callable[..., int]
+    ppsched_schedule_device_of: Callable[..., int]
+    ppsched_schedule_flushes: Callable[..., int]
+    ppsched_schedule_weight_versions: Callable[..., int]
+    ppsched_schedule_op_count: Callable[..., int]
+    ppsched_schedule_queue: Callable[..., Optional[int]]
+    ppsched_queue_ops: Callable[..., _Pointer[Op]]
+    ppsched_queue_device: Callable[..., int]
+    ppsched_builder_create: Callable[..., int]
+    ppsched_builder_destroy: Callable[..., None]
+    ppsched_builder_append: Callable[..., int]
+    ppsched_builder_set_name: Callable[..., int]
+    ppsched_builder_set_flushes: Callable[..., int]
+    ppsched_builder_set_weight_versions: Callable[..., int]
+    ppsched_builder_finish: Callable[..., int]
+    ppsched_schedule_generate_with: Callable[..., int]
+    ppsched_status_name: Callable[..., Optional[bytes]]
+    ppsched_status_text: Callable[..., Optional[bytes]]
+    ppsched_strategy_count: Callable[..., int]
+    ppsched_strategy_get_info: Callable[..., int]
+    ppsched_strategy_get_option: Callable[..., int]
+    ppsched_strategy_find: Callable[..., int]
+    ppsched_strategy_fits: Callable[..., int]
+    ppsched_schedule_get_edges: Callable[..., int]
+    ppsched_schedule_get_buffers: Callable[..., int]
+    ppsched_version: Callable[..., int]
+    ppsched_version_text: Callable[..., Optional[bytes]]
+    ppsched_abi_version: Callable[..., int]

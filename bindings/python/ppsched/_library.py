@@ -3,10 +3,12 @@
 import ctypes
 import os
 import pathlib
+from typing import Callable, Dict, List, Optional, Type
 
 from . import _abi
 
 _HERE = pathlib.Path(__file__).resolve().parent
+_SONAME = f"libppsched.so.{_abi.ABI_VERSION}"
 
 
 class Error(Exception):
@@ -15,7 +17,13 @@ class Error(Exception):
     status: the ppsched.Status; device, stage, microbatch, position: where, or None.
     """
 
-    def __init__(self, message, status=_abi.Status.ERROR_ARGUMENT, record=None):
+    status: _abi.Status
+    device: Optional[int]
+    stage: Optional[int]
+    microbatch: Optional[int]
+    position: Optional[int]
+
+    def __init__(self, message: str, status: int = _abi.Status.ERROR_ARGUMENT, record: Optional[_abi.Error] = None) -> None:
         super().__init__(message)
         self.status = _abi.Status(status)
         for field in ("device", "stage", "microbatch", "position"):
@@ -35,31 +43,42 @@ class Cancelled(Error):
     """A progress function asked to stop."""
 
 
-_CLASSES = {_abi.Status.ERROR_CANCELLED: Cancelled, _abi.Status.ERROR_REFUSED: Refused,
-            _abi.Status.ERROR_INVALID_SCHEDULE: InvalidSchedule}
+_CLASSES: Dict[int, Type[Error]] = {_abi.Status.ERROR_CANCELLED: Cancelled, _abi.Status.ERROR_REFUSED: Refused,
+                                    _abi.Status.ERROR_INVALID_SCHEDULE: InvalidSchedule}
 
 
-def _candidates():
+# What the library's messages call by its names in C, and Python's for that.
+_NAMES = {"without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY": "with latest=True", "PPSCHED_EVALUATE_FLAG_REUSABLE": "reusable=True",
+          "PPSCHED_NONE": "None"}
+
+
+def _candidates() -> List[str]:
     """Where the library may be, best first: named by the caller, bundled, in the source tree's build, installed."""
-    soname = f"libppsched.so.{_abi.ABI_VERSION}"
     if "PPSCHED_LIBRARY" in os.environ:
         return [os.environ["PPSCHED_LIBRARY"]]
-    found = [_HERE / soname]
-    if len(_HERE.parents) > 2:
-        builds = [path for path in sorted(_HERE.parents[2].glob(f"build*/lib/{soname}")) if "sanitize" not in str(path)]
+    found = [_HERE / _SONAME]
+    if len(_HERE.parents) > 2 and (_HERE.parents[2] / "meson.build").exists():
+        pattern = f"build*/lib/{_SONAME}"
+        builds = [path for path in sorted(_HERE.parents[2].glob(pattern)) if "sanitize" not in str(path)]
         found += sorted(builds, key=lambda path: path.parts[-3] != "build-run")  # that of run.sh first: it is kept up to date
+        found += [] if builds else [_HERE.parents[2] / pattern]
     installed = _HERE / "_installed_library.txt"
     if installed.exists():
         found.append(pathlib.Path(installed.read_text(encoding="utf-8").strip()))
-    return [str(path) for path in found if path.exists()] + [soname]
+    return [str(path) for path in found] + [_SONAME]
 
 
-def _load():
+def _load() -> _abi.Library:
+    reasons: List[str] = []
     for path in _candidates():
+        if os.path.isabs(path) and not os.path.exists(path):
+            reasons.append(f"{path} (there is none)")
+            continue
         try:
-            library = ctypes.CDLL(path)
+            library = _abi.Library(path)
         except OSError as error:
-            reason = error
+            reason = str(error).removeprefix(f"{path}: ")
+            reasons.append(f"{path if os.path.isabs(path) else path + ' of the system'} ({reason})")
             continue
         _check_version(library, path)
         for name, (result, arguments) in _abi.FUNCTIONS.items():
@@ -68,10 +87,17 @@ def _load():
                 raise ImportError(f"{path} has no {name}; it is older than this package, build it again")
             function.restype, function.argtypes = result, arguments
         return library
-    raise ImportError(f"cannot load libppsched ({reason}); build it with meson, or set PPSCHED_LIBRARY to its path")
+    raise ImportError(f"cannot load {_SONAME}; tried {', '.join(reasons)}; {_advice()}")
 
 
-def _check_version(library, path):
+def _advice() -> str:
+    """What would work where there is no library."""
+    if "PPSCHED_LIBRARY" in os.environ:
+        return f"set PPSCHED_LIBRARY to the path of {_SONAME}, or unset it"
+    return "build it (meson setup build && ninja -C build), install it, or set PPSCHED_LIBRARY to its path"
+
+
+def _check_version(library: ctypes.CDLL, path: str) -> None:
     """Turns down a library of another ABI, or one that is older than this package."""
     wanted = 10000 * _abi.VERSION_MAJOR + 100 * _abi.VERSION_MINOR + _abi.VERSION_PATCH
     for name in ("ppsched_abi_version", "ppsched_version"):
@@ -87,7 +113,7 @@ def _check_version(library, path):
 lib = _load()
 
 
-def encoded(what, text):
+def encoded(what: str, text: object) -> bytes:
     """A text as C takes it; turns down what C would cut short or cannot hold."""
     if not isinstance(text, str):
         raise Error(f"{what} must be a text, not {text!r}")
@@ -99,22 +125,23 @@ def encoded(what, text):
         raise Error(f"{what} {text!r} is no Unicode text") from None
 
 
-def call(function, *arguments):
+def decoded(text: Optional[bytes]) -> str:
+    """A text of the library; empty where there is none."""
+    return "" if text is None else text.decode("utf-8", "replace")
+
+
+def call(function: Callable[..., int], *arguments: object) -> None:
     """Calls a function whose last argument is an error record; raises where it fails."""
     record = _abi.Error()
     status = function(*arguments, ctypes.byref(record))
     if status != _abi.Status.OK:
-        message = record.message.decode("utf-8", "replace") or lib.ppsched_status_text(status).decode()
+        message = decoded(record.message) or decoded(lib.ppsched_status_text(status))
+        for name, ours in _NAMES.items():
+            message = message.replace(name, ours)
         raise _CLASSES.get(status, Error)(message, status, record)
 
 
-def check(status):
-    """Raises where a call without an error record failed."""
-    if status != _abi.Status.OK:
-        raise Error(lib.ppsched_status_text(status).decode(), status)
-
-
-def new_handle(function, *arguments):
+def new_handle(function: Callable[..., int], *arguments: object) -> ctypes.c_void_p:
     """Calls a function that makes a handle through its first argument."""
     handle = ctypes.c_void_p()
     call(function, ctypes.byref(handle), *arguments)

@@ -30,5 +30,5 @@ class Bound(NamedTuple):
 def lower_bound(config: Config, objective: Union[Objective, str] = "span") -> Bound:
     """The bounds for the config's placement (default: loop), on the longest device span or the makespan."""
     record = sized(_abi.Bound)
-    call(lib.ppsched_lower_bound, ctypes.byref(record), config._handle, member(Objective, "objective", objective))
+    call(lib.ppsched_config_find_bound, ctypes.byref(record), config._handle, member(Objective, "objective", objective))
     return Bound(*(getattr(record, field) for field in Bound._fields))

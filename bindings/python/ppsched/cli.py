@@ -7,12 +7,14 @@ import re
 import shutil
 import sys
 import unicodedata
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import __version__
-from ._library import Error
-from .config import Config
+from ._library import Error, decoded, lib
+from ._start import INTERRUPTED, Interruptible
+from .config import Config, quantities_in
 from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
+from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, launch_fault, print_launch
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .output import whole_file, write_text
@@ -20,15 +22,14 @@ from .picture import draw
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
 from .schedule import generate
-from .strategy import find_strategy, strategies
-from .timeline import FORMAT_NAMES
+from .strategy import Strategy, find_strategy, strategies
+from .timeline import Timeline
 
 PICTURES = (".png", ".svg", ".pdf")
-INTERRUPTED = 130  # as a shell has it
 FORMATS = {".trace.json": "chrome", ".json": "json", ".csv": "csv", ".txt": "text"}
 
 # Option of the command line, lists of numbers: (option strings, help).
-LISTS = {
+LISTS: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "forward_times": (("-f", "--forward-times"), "time of a forward pass"),
     "backward_times": (("-bw", "--backward-times"), "time of a full backward pass"),
     "backward_input_times": (("--backward-input-times",), "time of a backward pass for the input gradient alone"),
@@ -51,15 +52,19 @@ LISTS = {
 _NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-(inf|nan)$")
 
 
+Commands = Any  # of argparse, which has no public name for it
+Values = Dict[str, Any]  # what the command line and the config file say, by name
+
+
 class UsageError(Error):
     """The words of the command line are off."""
 
 
-def _parser():
+def _parser() -> argparse.ArgumentParser:
     from . import file_commands, plan_commands  # which need this module
     parser = argparse.ArgumentParser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.",
                                      allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"ppsched {__version__}")
+    parser.add_argument("--version", action="version", version=f"ppsched {decoded(lib.ppsched_version_text())}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_strategies(commands)
     _add_schedule(commands)
@@ -68,7 +73,7 @@ def _parser():
     return parser
 
 
-def _add_strategies(commands):
+def _add_strategies(commands: Commands) -> None:
     parser = commands.add_parser("strategies", help="list the strategies and their options", allow_abbrev=False)
     parser.add_argument("name", nargs="?", help="describe this one alone")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -76,7 +81,7 @@ def _add_strategies(commands):
     parser.set_defaults(run=run_strategies)
 
 
-def _add_schedule(commands):
+def _add_schedule(commands: Commands) -> None:
     parser = commands.add_parser(
         "schedule", help="build and evaluate one schedule", allow_abbrev=False,
         description="Builds a strategy's schedule and evaluates it. Times and memory: one number for all stages, or one a stage.")
@@ -100,7 +105,7 @@ def _add_schedule(commands):
     parser.set_defaults(run=run_schedule)
 
 
-def add_problem_arguments(parser):
+def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     """What states a problem, on every command that needs one."""
     parser.add_argument("-s", "--num-stages", type=int, metavar="S", help="stages of the model; alone: that many devices too")
     parser.add_argument("-b", "--num-batches", type=int, metavar="M", help="microbatches per iteration")
@@ -111,7 +116,7 @@ def add_problem_arguments(parser):
     add_cost_arguments(parser)
 
 
-def add_cost_arguments(parser):
+def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
     """Times and memory, by list or by file."""
     parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
     add_profile_arguments(parser)
@@ -120,8 +125,8 @@ def add_cost_arguments(parser):
         parser.add_argument(*strings, nargs="+", type=float, metavar="T", dest=name, help=text)
 
 
-def _settings(pairs):
-    settings = {}
+def _settings(pairs: Sequence[str]) -> Dict[str, str]:
+    settings: Dict[str, str] = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")
         if not separator or not key:
@@ -130,7 +135,7 @@ def _settings(pairs):
     return settings
 
 
-def _placement(words):
+def _placement(words: Optional[List[str]]) -> Union[str, List[int], None]:
     """A name, or the device of each stage."""
     if words is None or len(words) == 1 and not words[0].isdigit():
         return words[0] if words else None
@@ -140,9 +145,9 @@ def _placement(words):
         raise UsageError(f"--placement {' '.join(words)}: it must be a name, or the device of each stage") from None
 
 
-def merged(arguments):
+def merged(arguments: argparse.Namespace) -> Values:
     """What is measured, with the config file's values over it, and those of the command line over both."""
-    values = read_config_file(arguments.config) if arguments.config is not None else {}
+    values: Values = read_config_file(arguments.config) if arguments.config is not None else {}
     if "output_file" in values:
         if "output" in values:
             raise Error(f"{arguments.config}: output and output_file are the same; give one")
@@ -160,26 +165,23 @@ def merged(arguments):
     return {**measurement.below(values), "measurement": measurement}
 
 
-def make_config(values):
+def make_config(values: Mapping[str, Any]) -> Config:
     """The problem of merged values."""
-    devices, stages = values.get("num_devices"), values.get("num_stages")
-    if devices is None and stages is None:
+    sizes = [values[name] for name in ("num_devices", "num_stages") if values.get(name) is not None]
+    if not sizes:
         raise UsageError("give --num-stages, or --num-devices, or a config file with one of them")
     if "num_batches" not in values:
         raise UsageError("give --num-batches, or a config file with num_batches")
-    devices = stages if devices is None else devices
-    stages = devices if stages is None else stages
-    lists = {name: values[name] for name in LISTS if name in values}
-    return Config(devices, values["num_batches"], stages, iterations=values.get("iterations", 1),
+    return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                   placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
-                  options=values["options"], **lists)
+                  options=values["options"], **quantities_in(values))
 
 
-def ending_of(path, endings):
+def ending_of(path: str, endings: Iterable[str]) -> Optional[str]:
     return next((ending for ending in endings if path.lower().endswith(ending)), None)
 
 
-def check_limit(timeline):
+def check_limit(timeline: Timeline) -> None:
     """A schedule over the caller's memory limit is refused: it could not be run."""
     device = timeline.metrics.limit_device
     if device is None:
@@ -190,16 +192,16 @@ def check_limit(timeline):
                 f"{figures.memory_limit:g}")
 
 
-def terminal_columns(to_terminal):
+def terminal_columns(to_terminal: bool) -> int:
     return shutil.get_terminal_size().columns if to_terminal else 0
 
 
-def printable(text):
+def printable(text: str) -> str:
     """A name from a file for a terminal, which would obey control characters."""
     return "".join("?" if unicodedata.category(character) == "Cc" else character for character in text)
 
 
-def print_text(text, path=None):
+def print_text(text: str, path: Optional[str] = None) -> None:
     """To a file, or to standard output. Who reads that may stop to: then the rest goes nowhere."""
     if path is None:
         try:
@@ -208,13 +210,13 @@ def print_text(text, path=None):
         except BrokenPipeError:
             _drop_output()
         except UnicodeEncodeError:
-            sys.stdout.reconfigure(errors="backslashreplace")
+            sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]  # it is the text file of io
             print_text(text)
     else:
         write_text(path, text)
 
 
-def _build(values):
+def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits."""
     with ProgressBar() as bar:
         schedule = generate(values.get("strategy", "1f1b"), make_config(values), progress=bar)
@@ -223,23 +225,23 @@ def _build(values):
     return timeline
 
 
-def run_launch(arguments, values):
+def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     fault = launch_fault(arguments, arguments.format)
     if fault:
         raise UsageError(fault)
     print_launch(_build(values).schedule, arguments)
 
 
-def run_schedule(arguments):
+def run_schedule(arguments: argparse.Namespace) -> None:
     values = merged(arguments)
     if arguments.launch is not None:
         run_launch(arguments, values)
         return
-    output = values.get("output")
+    output: Optional[str] = values.get("output")
     picture = ending_of(output, PICTURES) if output else None
     chosen = values.get("format")
     if output and not picture and chosen is None:
-        chosen = FORMATS.get(ending_of(output, FORMATS))
+        chosen = FORMATS.get(ending_of(output, FORMATS) or "")
         if chosen is None:
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
     if values.get("measured") and chosen not in (None, "text", "json"):
@@ -247,7 +249,7 @@ def run_schedule(arguments):
     if values.get("explain") and chosen not in (None, "text", "json"):
         raise UsageError(f"--explain: it goes with text and json, not with {chosen}")
     timeline = _build(values)
-    if picture:
+    if picture and output:
         if not values.get("no_visualization"):
             with whole_file(output) as temporary:
                 draw(timeline, temporary, picture[1:])
@@ -261,18 +263,18 @@ def run_schedule(arguments):
     print_text(values["measurement"].beside(timeline, text, chosen), output)
 
 
-def _explained(timeline, text, format):
+def _explained(timeline: Timeline, text: str, format: str) -> str:
     """A text or JSON with what explains it."""
     if format == "text":
         return text + explain_text(timeline)
     return json.dumps({**json.loads(text), "explain": explain_row(timeline)}) + "\n"
 
 
-def _strategy_row(strategy):
+def _strategy_row(strategy: Strategy) -> Dict[str, Any]:
     return {**strategy._asdict(), "options": [option._asdict() for option in strategy.options]}
 
 
-def _strategy_text(strategy):
+def _strategy_text(strategy: Strategy) -> str:
     chunks = strategy.chunks or "any number of"
     placement = "any" if strategy.placement == "default" else strategy.placement
     lines = [f"{strategy.name}: {strategy.summary}",
@@ -287,7 +289,7 @@ def _strategy_text(strategy):
     return "\n".join(lines)
 
 
-def run_strategies(arguments):
+def run_strategies(arguments: argparse.Namespace) -> None:
     chosen = [find_strategy(arguments.name)] if arguments.name else strategies()
     if arguments.json:
         text = json.dumps([_strategy_row(strategy) for strategy in chosen], indent=1)
@@ -296,7 +298,7 @@ def run_strategies(arguments):
     print_text(text + "\n", arguments.output)
 
 
-def _fail(command, error):
+def _fail(command: str, error: Union[BaseException, str]) -> int:
     if sys.stderr is None:
         return 2 if isinstance(error, UsageError) else 1
     message = " ".join(str(error).split()) or type(error).__name__
@@ -304,12 +306,12 @@ def _fail(command, error):
     return 2 if isinstance(error, UsageError) else 1
 
 
-def _drop_output():
+def _drop_output() -> None:
     """What is still to be written goes nowhere, so that Python does not try again at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _finish(code):
+def _finish(code: int) -> int:
     """What is left of standard output; a failure there must not hide that of the command."""
     try:
         sys.stdout.flush()
@@ -318,27 +320,34 @@ def _finish(code):
     return code
 
 
-def main(words=None):
+def main(words: Optional[Sequence[str]] = None) -> int:
     """Runs the command; returns its exit code: 0, 1 (refused or invalid), 2 (usage) or 130 (Ctrl-C)."""
-    command = "-"
+    command = ["-"]
+    try:
+        with Interruptible():
+            return _run(words, command)
+    except KeyboardInterrupt:
+        _fail(command[-1], "interrupted")
+        return INTERRUPTED
+
+
+def _run(words: Optional[Sequence[str]], command: List[str]) -> int:
+    """Appends the command's name to `command` when it is known."""
     if sys.stdout is None:
-        return _fail(command, "standard output is closed")
+        return _fail(command[-1], "standard output is closed")
     try:
         arguments = _parser().parse_args(words)
-        command = arguments.command
+        command.append(arguments.command)
         arguments.run(arguments)
         sys.stdout.flush()
     except SystemExit as error:  # of the parser
-        return _finish(error.code)
+        return _finish(int(error.code or 0))
     except BrokenPipeError:
         _drop_output()
-    except KeyboardInterrupt:
-        _fail(command, "interrupted")
-        return INTERRUPTED
     except MemoryError:
-        return _fail(command, "out of memory")
+        return _fail(command[-1], "out of memory")
     except (Error, OSError, ValueError) as error:
         if isinstance(error, OSError):
             _drop_output()
-        return _finish(_fail(command, error))
+        return _finish(_fail(command[-1], error))
     return 0

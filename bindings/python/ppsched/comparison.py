@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan beside its measurement: when each op was to run and when it ran, where they part, and why."""
 import math
-from typing import List, NamedTuple, Optional
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ._abi import Kind
 from ._library import Error
 from .op import Op, units
 from .profile import Profile
+from .schedule import Schedule
 from .timeline import Span, Timeline
-from .trace import ANNOTATIONS, COMPUTE, RANGES, ops_of_token
+from .trace import ANNOTATIONS, COMPUTE, RANGES, Ops, ops_of_token
+from .words import counted
 
 LATE_DEVICE, LATE_INPUT, SLOW_OP = "late device", "late input", "slow op"
 
@@ -65,7 +67,7 @@ class StageSum(NamedTuple):
 
     stage: int
     kind: Kind
-    count: int
+    count: int  # type: ignore[assignment]  # not that of tuples
     planned: float
     measured: float
     deviation: float
@@ -92,6 +94,12 @@ class Comparison(NamedTuple):
     stages: List[StageSum]
     notes: List[str]
 
+    def __repr__(self) -> str:
+        origin = "" if self.origin is None else f", from {self.origin.op} on device {self.origin.device} on"
+        return (f"<ppsched.Comparison of {counted(len(self.ops), 'op')} on {counted(len(self.devices), 'device')}: makespan "
+                f"{self.makespan:g}, measured {self.measured_makespan:g} {self.unit}; {counted(len(self.partings), 'device')} "
+                f"{'lags' if len(self.partings) == 1 else 'lag'}{origin}>")
+
 
 def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float] = None) -> Comparison:
     """Puts a timeline of one iteration, the plan, beside the profile of traces of the same schedule, in the same unit of time.
@@ -115,11 +123,11 @@ def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float]
                       _stage_sums(rows, profile), notes)
 
 
-def _length(span):
+def _length(span: Span) -> float:
     return span.end - span.start
 
 
-def _check_sizes(schedule, profile):
+def _check_sizes(schedule: Schedule, profile: Profile) -> None:
     if not profile.repetitions:
         raise Error(f"{profile.name}: a profile file does not tell when ops ran; give traces")
     for what in ("stages", "devices", "microbatches"):
@@ -130,13 +138,13 @@ def _check_sizes(schedule, profile):
         raise Error(f"the plan has {schedule.iterations} iterations; compare one")
 
 
-def _aligned(timeline, profile):
+def _aligned(timeline: Timeline, profile: Profile) -> List[List[OpTimes]]:
     """For each device its rows, both times counted from their first starts."""
     measured = _mean_spans(profile)
     queues = [[(token, spans[index]) for token, index, _ in units(queue) if queue[index].kind in COMPUTE]
               for queue, spans in zip(timeline.schedule.queues, timeline.spans)]
     first = min(span.start for queue in queues for _, span in queue)
-    rows = []
+    rows: List[List[OpTimes]] = []
     for device, queue in enumerate(queues):
         rows.append([])
         for token, span in queue:
@@ -152,11 +160,11 @@ def _aligned(timeline, profile):
     return rows
 
 
-def _mean_spans(profile):
+def _mean_spans(profile: Profile) -> Dict[Ops, Tuple[int, Span]]:
     """For each measured op its device and its mean span, counted from the first start of its iteration."""
     count, every = profile.iterations, profile.repetitions
     firsts = [min(times[iteration].start for times in every.values()) for iteration in range(count)]
-    spans = {}
+    spans: Dict[Ops, Tuple[int, Span]] = {}
     for ops, times in every.items():
         start = math.fsum(measured.start - first for measured, first in zip(times, firsts)) / count
         spans[ops] = times[0].device, Span(start, start + math.fsum(measured.duration for measured in times) / count)
@@ -166,21 +174,24 @@ def _mean_spans(profile):
 class _Inputs:
     """What ops wait for from other devices."""
 
-    def __init__(self, timeline, rows):
+    def __init__(self, timeline: Timeline, rows: List[OpTimes]) -> None:
         self._config, self._last = timeline.config, timeline.schedule.stages - 1
         self._rows = {op: row for row in rows for op in ops_of_token(row.op)}
 
-    def of(self, row):
+    def of(self, row: OpTimes) -> Iterator[Tuple[float, OpTimes]]:
         """(when it was there, the input's row) for each."""
         for op in ops_of_token(row.op):
             source = self._source(op)
             if source is not None and source.device != row.device:
                 yield source.measured.end + self._delay(op, source.device * self._config.devices + row.device), source
 
-    def latest(self, row):
-        return max(self.of(row), key=lambda arrival: arrival[0], default=(-math.inf, None))
+    def latest(self, row: OpTimes) -> Tuple[float, Optional[OpTimes]]:
+        latest: Tuple[float, Optional[OpTimes]] = (-math.inf, None)
+        for arrival in self.of(row):
+            latest = arrival if arrival[0] > latest[0] else latest
+        return latest
 
-    def _source(self, op):
+    def _source(self, op: Op) -> Optional[OpTimes]:
         if op.kind == Kind.F:
             return self._rows.get(Op(op.stage - 1, Kind.F, op.microbatch))
         if op.kind == Kind.W or op.stage == self._last:
@@ -188,25 +199,27 @@ class _Inputs:
         after = (Op(op.stage + 1, kind, op.microbatch) for kind in (Kind.B, Kind.I))
         return next((self._rows[each] for each in after if each in self._rows), None)
 
-    def _value(self, name, index, default):
-        values = self._config.values(name)
-        return default if not values else values[0] if len(values) == 1 else values[index]
-
-    def _delay(self, op, edge):
+    def _delay(self, op: Op, edge: int) -> float:
+        config = self._config
         if op.kind == Kind.F:
-            size = self._value("activation_bytes", op.stage - 1, 0.0)
+            size = _value(config.activation_bytes, op.stage - 1, 0.0)
         else:
-            size = self._value("gradient_bytes", op.stage + 1, self._value("activation_bytes", op.stage, 0.0))
-        return self._value("p2p_time", edge, 0.0) + size / self._value("p2p_bandwidth", edge, math.inf)
+            size = _value(config.gradient_bytes, op.stage + 1, _value(config.activation_bytes, op.stage, 0.0))
+        return _value(config.p2p_time, edge, 0.0) + size / _value(config.p2p_bandwidth, edge, math.inf)
 
 
-def _parting(queue, inputs, tolerance):
+def _value(values: List[float], index: int, default: float) -> float:
+    return default if not values else values[0] if len(values) == 1 else values[index]
+
+
+def _parting(queue: List[OpTimes], inputs: _Inputs, tolerance: float) -> Optional[Parting]:
     """The first row that lags too much, and why. A row is kept by its device, which is busy, or by its input. The rows that ran
     one after another up to it are looked at together, back to one that its input kept."""
     position = next((position for position, row in enumerate(queue) if row.lag > tolerance), None)
     if position is None:
         return None
-    row, longer, paused, slowest = queue[position], 0.0, 0.0, None
+    row, longer, paused = queue[position], 0.0, 0.0
+    slowest: Optional[OpTimes] = None
     while True:
         free = queue[position - 1].measured.end if position else 0.0
         arrival, source = inputs.latest(queue[position])
@@ -215,7 +228,7 @@ def _parting(queue, inputs, tolerance):
             break
         position -= 1
         longer += queue[position].longer
-        slowest = max(slowest or queue[position], queue[position], key=lambda each: each.longer)
+        slowest = queue[position] if slowest is None or queue[position].longer > slowest.longer else slowest
     late = arrival - queue[position].planned.start if arrival > free else 0.0
     if longer >= max(late, paused) and slowest is not None:
         return Parting(row.device, row.op, row.lag, SLOW_OP, slowest.op, row.device, slowest.longer)
@@ -225,33 +238,33 @@ def _parting(queue, inputs, tolerance):
     return Parting(row.device, row.op, row.lag, LATE_DEVICE, None, None, paused)
 
 
-def _origin(partings, rows):
+def _origin(partings: List[Parting], rows: List[OpTimes]) -> Optional[Parting]:
     """The earliest parting that no other device explains; else the earliest."""
     starts = {(row.device, row.op): row.measured.start for row in rows}
     own = [parting for parting in partings if parting.cause != LATE_INPUT] or partings
-    return min(own, key=lambda parting: starts[parting.device, parting.op], default=None)
+    return min(own, key=lambda parting: starts[parting.device, parting.op]) if own else None
 
 
-def _device_sum(device, queue, end, measured_end):
+def _device_sum(device: int, queue: List[OpTimes], end: float, measured_end: float) -> DeviceSum:
     spans = [row.planned for row in queue], [row.measured for row in queue]
     planned, measured = (math.fsum(map(_length, column)) for column in spans)
-    last = (max((span.end for span in column), default=0.0) for column in spans)
-    return DeviceSum(device, planned, measured, end - planned, measured_end - measured, *last)
+    planned_end, own_end = (max((span.end for span in column), default=0.0) for column in spans)
+    return DeviceSum(device, planned, measured, end - planned, measured_end - measured, planned_end, own_end)
 
 
-def _stage_sums(rows, profile):
-    groups = {}
+def _stage_sums(rows: List[OpTimes], profile: Profile) -> List[StageSum]:
+    groups: Dict[Tuple[int, Kind], List[OpTimes]] = {}
     for row in rows:
         ops = ops_of_token(row.op)
         if len(ops) == 1:
             groups.setdefault((ops[0].stage, ops[0].kind), []).append(row)
     spreads = {(spread.stage, spread.kind): spread for spread in profile.spread}
-    return [StageSum(*key, len(group), math.fsum(_length(row.planned) for row in group),
-                     math.fsum(_length(row.measured) for row in group), *spreads[key][-3:])
-            for key, group in sorted(groups.items())]
+    return [StageSum(stage, kind, len(group), math.fsum(_length(row.planned) for row in group),
+                     math.fsum(_length(row.measured) for row in group), *spreads[stage, kind][-3:])
+            for (stage, kind), group in sorted(groups.items())]
 
 
-def _source_notes(profile):
+def _source_notes(profile: Profile) -> List[str]:
     """What the times are taken from, and what that leaves out or adds."""
     notes = [f"times of {'/'.join(kind.name for kind in sorted(kinds))} are those of {source}"
              for source, kinds in profile.sources.items()]
@@ -262,7 +275,7 @@ def _source_notes(profile):
     return notes
 
 
-def _order_notes(queues, makespan):
+def _order_notes(queues: List[List[OpTimes]], makespan: float) -> Iterator[str]:
     for queue in queues:
         for row, after in zip(queue, queue[1:]):
             if after.measured.start < row.measured.start - 1e-9 * makespan:
@@ -270,13 +283,13 @@ def _order_notes(queues, makespan):
                 break
 
 
-def _clock_notes(rows, inputs, makespan):
+def _clock_notes(rows: List[OpTimes], inputs: _Inputs, makespan: float) -> Iterator[str]:
     """Where an op starts before its input has ended, the clocks of their devices differ."""
-    worst = {}
+    worst: Dict[Tuple[int, int], Tuple[float, OpTimes, OpTimes]] = {}
     for row in rows:
         for _, source in inputs.of(row):
             early, edge = source.measured.end - row.measured.start, (source.device, row.device)
-            if early > 1e-9 * makespan and early > worst.get(edge, (0.0,))[0]:
+            if early > 1e-9 * makespan and (edge not in worst or early > worst[edge][0]):
                 worst[edge] = early, row, source
     for (sender, receiver), (early, row, source) in sorted(worst.items()):
         yield (f"{row.op} started {early:g} before its input {source.op} ended: the clocks of devices {sender} and {receiver} "

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """A comparison of plan and measurement as a table, and as JSON."""
 import math
+from typing import Any, Callable, Dict, Iterable, List, Sequence
 
-from .comparison import LATE_DEVICE, LATE_INPUT
+from .comparison import LATE_DEVICE, LATE_INPUT, Comparison, Parting
+
+Number = Callable[[float], str]  # writes one
 
 
-def json_row(comparison):
+def json_row(comparison: Comparison) -> Dict[str, Any]:
     """For JSON; what Comparison has, with the same names."""
     ops = [{"device": row.device, "op": row.op, "planned": list(row.planned), "measured": list(row.measured), "lag": row.lag,
             "longer": row.longer} for row in comparison.ops]
-    rows = {**comparison._asdict(), "ops": ops, "partings": [parting._asdict() for parting in comparison.partings],
+    return {**comparison._asdict(), "ops": ops, "partings": [parting._asdict() for parting in comparison.partings],
             "origin": comparison.origin and comparison.origin._asdict(),
             "devices": [row._asdict() for row in comparison.devices],
             "stages": [{**row._asdict(), "kind": row.kind.name} for row in comparison.stages]}
-    return rows
 
 
-def text(comparison):
+def text(comparison: Comparison) -> str:
     """Tables of the ops, the devices and the stages, then where plan and measurement part."""
     number = _number_format(comparison)
     share = comparison.measured_makespan / comparison.makespan - 1 if comparison.makespan else 0.0
@@ -32,25 +34,25 @@ def text(comparison):
     return "\n".join([*lines, "", *_parting_lines(comparison, number)]) + "\n"
 
 
-def _mean_of(iterations):
+def _mean_of(iterations: int) -> str:
     return "1 iteration" if iterations == 1 else f"mean of {iterations} iterations"
 
 
-def _number_format(comparison):
+def _number_format(comparison: Comparison) -> Number:
     """Enough digits for three of a mean op."""
     mean = math.fsum(row.planned.end - row.planned.start for row in comparison.ops) / len(comparison.ops)
     digits = min(9, max(0, 2 - math.floor(math.log10(mean)))) if mean > 0 else 3
     return lambda number: f"{number:.{digits}f}"
 
 
-def _table(heads, rows):
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> List[str]:
     """Columns aligned to the right."""
-    cells = [heads, *(tuple(map(str, row)) for row in rows)]
+    cells: List[Sequence[str]] = [heads, *(tuple(map(str, row)) for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in cells]
 
 
-def _parting_lines(comparison, number):
+def _parting_lines(comparison: Comparison, number: Number) -> List[str]:
     if not comparison.partings:
         return [f"no op lags by more than {number(comparison.tolerance)}"]
     lines = [f"ops that lag by more than {number(comparison.tolerance)}, the first of each device:"]
@@ -60,7 +62,7 @@ def _parting_lines(comparison, number):
     return lines
 
 
-def _reason(parting, number):
+def _reason(parting: Parting, number: Number) -> str:
     if parting.cause == LATE_DEVICE:
         return f"late device, which paused for {number(parting.amount)} with its input there"
     if parting.cause == LATE_INPUT:

@@ -3,45 +3,75 @@
 import ctypes
 import operator
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Optional, Union
+from collections.abc import Iterable, Mapping
+from typing import Any, Dict, List, NoReturn, Optional, Sequence, SupportsFloat, TypedDict, Union, cast, overload
 
 from . import _abi
 from ._abi import Placement, Quantity
-from ._library import Error, call, encoded, lib, new_handle
+from ._library import Error, call, decoded, encoded, lib, new_handle
 from .enums import member
+from .words import counted, names_checked
 
-Numbers = Union[float, Iterable[float], Iterable[Iterable[float]]]
+Numbers = Union[SupportsFloat, Iterable[SupportsFloat], Iterable[Iterable[SupportsFloat]]]
 
-# Name of each list of numbers, as the library has it: forward_times, ..., mem_limit.
-QUANTITIES = {lib.ppsched_quantity_name(quantity).decode(): quantity for quantity in Quantity}
+# Quantity of each list of numbers, by the name that the library has for it.
+QUANTITIES: Dict[str, Quantity] = {decoded(lib.ppsched_quantity_name(quantity)): quantity for quantity in Quantity}
 
 
-def integer(name, value):
+class Quantities(TypedDict, total=False):
+    """The lists of numbers that ppsched.Config takes, of which any may be left out: config = Config(4, 8, **quantities)."""
+
+    forward_times: Numbers
+    backward_times: Numbers
+    backward_input_times: Numbers
+    backward_weight_times: Numbers
+    backward_input_share: Numbers
+    overlapped_times: Numbers
+    p2p_time: Numbers
+    p2p_bandwidth: Numbers
+    activation_bytes: Numbers
+    gradient_bytes: Numbers
+    mem_forward: Numbers
+    mem_backward_input: Numbers
+    mem_backward_weight: Numbers
+    mem_static: Numbers
+    mem_weights: Numbers
+    mem_limit: Numbers
+
+
+DEFAULT: Numbers = ()  # of a list that is not given
+
+
+def quantities_in(values: Mapping[str, Any]) -> Quantities:
+    """Those of some named values that are quantities, and given."""
+    return cast(Quantities, {name: values[name] for name in QUANTITIES if values.get(name, DEFAULT) is not DEFAULT})
+
+
+def integer(name: str, value: object) -> int:
     """An integer that C can take."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise Error(f"{name} must be an integer, not {value!r}")
-    value = operator.index(value)
-    if not -2**63 <= value < 2**63:
-        raise Error(f"{name} is {value}, which no integer of the library can hold", _abi.Status.ERROR_RANGE)
-    return value
+    number = operator.index(value)
+    if not -2**63 <= number < 2**63:
+        raise Error(f"{name} is {number}, which no integer of the library can hold", _abi.Status.ERROR_RANGE)
+    return number
 
 
-def _is_number(value):
+def _is_number(value: object) -> bool:
     """Arrays without a dimension are numbers, though they say that they can be iterated over."""
     return hasattr(value, "__float__") and not isinstance(value, bool) and (
         not isinstance(value, Iterable) or getattr(value, "ndim", None) == 0)
 
 
-def numbers(name, value):
+def numbers(name: str, value: object) -> List[float]:
     """A flat list of floats from a number, a list, or a matrix."""
     if _is_number(value):
         value = [value]
     if isinstance(value, (str, bytes, Mapping, bool)) or not isinstance(value, Iterable):
         raise Error(f"{name} must be a number or a list of numbers, not {value!r}")
-    flat = []
+    flat: List[float] = []
     for item in value:
-        row = [item] if _is_number(item) or isinstance(item, (str, bytes, Mapping)) or not isinstance(item, Iterable) else list(item)
+        row: List[object] = [item] if _is_number(item) or isinstance(item, (str, bytes, Mapping)) or not isinstance(item, Iterable) else list(item)
         for number in row:
             if isinstance(number, bool) or not hasattr(number, "__float__"):
                 raise Error(f"{name} must hold numbers, not {number!r}")
@@ -51,11 +81,37 @@ def numbers(name, value):
     return flat
 
 
-def _to_float(name, number):
+def _to_float(name: str, number: Any) -> float:
     try:
         return float(number)
     except OverflowError:
         raise Error(f"{name} holds {str(number)[:40]}..., which is too large", _abi.Status.ERROR_RANGE) from None
+
+
+class Values:
+    """A list of numbers as an attribute of ppsched.Config: as it was set, empty where the default holds."""
+
+    def __init__(self, text: str) -> None:
+        self.__doc__ = text
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name, self._quantity = name, QUANTITIES[name]
+
+    @overload
+    def __get__(self, config: None, owner: type) -> "Values": ...
+
+    @overload
+    def __get__(self, config: "Config", owner: type) -> List[float]: ...
+
+    def __get__(self, config: Optional["Config"], owner: type) -> Union["Values", List[float]]:
+        if config is None:
+            return self
+        count = ctypes.c_size_t()
+        pointer = lib.ppsched_config_values(config._handle, self._quantity, ctypes.byref(count))
+        return pointer[:count.value]
+
+    def __set__(self, config: "Config", value: NoReturn) -> None:
+        raise AttributeError(f"{self._name} of a ppsched.Config cannot be changed; make another one")
 
 
 class Config:
@@ -69,12 +125,20 @@ class Config:
     The others are lists of numbers; one number stands for all. Per stage: forward_times, backward_times (full backward),
     backward_input_times, backward_weight_times, mem_forward, mem_backward_input, mem_backward_weight, mem_static,
     mem_weights, activation_bytes, gradient_bytes. Per device: mem_limit. Per pair of devices: p2p_time, p2p_bandwidth. Per
-    forward stage or pair of stages: overlapped_times. One number: backward_input_share.
+    forward stage or pair of stages: overlapped_times. One number: backward_input_share. All are attributes too: lists as they
+    were given, empty where the default holds.
     """
 
+    @names_checked
     def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1,
                  placement: Union[Placement, str, Sequence[int], None] = None, weight_versions: int = 0,
-                 options: Optional[Mapping[str, object]] = None, **lists: Numbers):
+                 options: Optional[Mapping[str, object]] = None, forward_times: Numbers = (),
+                 backward_times: Numbers = (), backward_input_times: Numbers = (), backward_weight_times: Numbers = (),
+                 backward_input_share: Numbers = (), overlapped_times: Numbers = (), p2p_time: Numbers = (),
+                 p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (), gradient_bytes: Numbers = (),
+                 mem_forward: Numbers = (), mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (),
+                 mem_static: Numbers = (), mem_weights: Numbers = (), mem_limit: Numbers = ()) -> None:
+        given = quantities_in(locals())
         stages = devices if stages is None else stages
         self._own(new_handle(lib.ppsched_config_create, integer("devices", devices), integer("stages", stages),
                              integer("microbatches", microbatches), None))
@@ -82,27 +146,32 @@ class Config:
         call(lib.ppsched_config_set_weight_versions, self._handle, integer("weight_versions", weight_versions))
         if placement is not None:
             self._set_placement(placement)
-        for name, value in lists.items():
+        for name, value in given.items():
             self._set_list(name, value)
         for name, value in (options or {}).items():
             call(lib.ppsched_config_set_option, self._handle, encoded("option", str(name)), encoded("value", str(value)))
 
-    def _own(self, handle):
+    def _own(self, handle: ctypes.c_void_p) -> None:
         self._handle = handle
         self._release = weakref.finalize(self, lib.ppsched_config_destroy, handle)
 
-    def __copy__(self):
-        copy = Config.__new__(Config)
-        copy._own(new_handle(lib.ppsched_config_copy, self._handle))
-        return copy
+    @classmethod
+    def _of(cls, handle: ctypes.c_void_p) -> "Config":
+        """That of a handle, which it owns from now on."""
+        config = cls.__new__(cls)
+        config._own(handle)
+        return config
 
-    def __deepcopy__(self, _memo):
+    def __copy__(self) -> "Config":
+        return Config._of(new_handle(lib.ppsched_config_copy, self._handle))
+
+    def __deepcopy__(self, _memo: object) -> "Config":
         return self.__copy__()
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a ppsched.Config cannot be pickled")
 
-    def _set_placement(self, placement):
+    def _set_placement(self, placement: Union[Placement, str, Sequence[int]]) -> None:
         if isinstance(placement, str):
             placement = member(Placement, "placement", placement)
         if isinstance(placement, int):
@@ -111,12 +180,10 @@ class Config:
         devices = [integer("placement", device) for device in placement]
         if any(not 0 <= device < 2**32 for device in devices):
             raise Error(f"placement holds devices out of range: {devices}", _abi.Status.ERROR_RANGE)
-        devices = (ctypes.c_uint32 * len(devices))(*devices)
-        call(lib.ppsched_config_set_placement, self._handle, Placement.MAP, devices, len(devices))
+        array = (ctypes.c_uint32 * len(devices))(*devices)
+        call(lib.ppsched_config_set_placement, self._handle, Placement.MAP, array, len(devices))
 
-    def _set_list(self, name, value):
-        if name not in QUANTITIES:
-            raise TypeError(f"Config has no argument {name!r}; the lists are {', '.join(QUANTITIES)}")
+    def _set_list(self, name: str, value: object) -> None:
         flat = numbers(name, value)
         values = (ctypes.c_double * len(flat))(*flat)
         call(lib.ppsched_config_set_values, self._handle, QUANTITIES[name], values, len(flat))
@@ -137,16 +204,33 @@ class Config:
     def iterations(self) -> int:
         return lib.ppsched_config_iterations(self._handle)
 
-    def values(self, name: str) -> list:
-        """A list as it was set; empty where the default holds."""
-        count = ctypes.c_size_t()
-        pointer = lib.ppsched_config_values(self._handle, QUANTITIES[name], ctypes.byref(count))
-        return [pointer[i] for i in range(count.value)]
+    @property
+    def placement(self) -> Placement:
+        return Placement(lib.ppsched_config_placement(self._handle))
+
+    forward_times = Values("Time of a forward, a stage.")
+    backward_times = Values("Time of a full backward, a stage.")
+    backward_input_times = Values("Time of a backward for the input gradient alone, a stage.")
+    backward_weight_times = Values("Time of a backward for the weight gradient alone, a stage.")
+    backward_input_share = Values("The input gradient's share of a full backward: one number.")
+    overlapped_times = Values("Time of an overlapped forward and backward, a forward stage, or a pair of stages.")
+    p2p_time = Values("Latency from device to device, a pair of them.")
+    p2p_bandwidth = Values("Bytes per unit of time from device to device, a pair of them.")
+    activation_bytes = Values("Size of what a forward hands on, a stage.")
+    gradient_bytes = Values("Size of what a backward hands back, a stage.")
+    mem_forward = Values("Memory that a stage pass takes at its forward, a stage.")
+    mem_backward_input = Values("Memory added (negative) when the input gradient is done, a stage.")
+    mem_backward_weight = Values("Memory added (negative) when the weight gradient is done, a stage.")
+    mem_static = Values("Memory that a stage always takes.")
+    mem_weights = Values("Memory of one version of a stage's weights.")
+    mem_limit = Values("Memory of a device.")
 
     def validate(self) -> None:
         """Raises where the lists contradict each other."""
         call(lib.ppsched_config_validate, self._handle)
 
-    def __repr__(self):
-        return (f"<ppsched.Config: {self.devices} devices, {self.stages} stages, {self.microbatches} microbatches, "
-                f"{self.iterations} iterations>")
+    def __repr__(self) -> str:
+        sizes = ", ".join([counted(self.devices, "device"), counted(self.stages, "stage"),
+                           counted(self.microbatches, "microbatch", "es"), counted(self.iterations, "iteration")])
+        given = [name for name in QUANTITIES if getattr(self, name)]
+        return f"<ppsched.Config: {sizes}, {self.placement.name.lower()} placement{'; with ' if given else ''}{', '.join(given)}>"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Config files of the command line: JSON, or YAML where PyYAML is installed."""
-import difflib
 import json
 import pathlib
 import re
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from .config import QUANTITIES
 from ._library import Error
+from .config import QUANTITIES
+from .words import nearest
 
 # Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
 INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_versions", "effort")
@@ -17,7 +18,7 @@ OTHERS = ("placement", "no_visualization", *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 
-def _unique_keys(pairs):
+def _unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     keys = [key for key, _ in pairs]
     for key in keys:
         if keys.count(key) > 1:
@@ -25,7 +26,7 @@ def _unique_keys(pairs):
     return dict(pairs)
 
 
-def _read_json(path, text):
+def _read_json(path: str, text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
@@ -36,17 +37,17 @@ def _read_json(path, text):
         raise _unreadable(path, error) from None
 
 
-def _unreadable(path, error):
+def _unreadable(path: str, error: BaseException) -> Error:
     """Values that the parser cannot make: numbers of too many digits, impossible dates, nesting without end."""
     reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
     return Error(f"{path}: {reason}")
 
 
-def _unique_loader(yaml):
+def _unique_loader(yaml: Any) -> Any:
     """PyYAML's safe loader, but a key may not stand twice."""
 
-    class Loader(yaml.SafeLoader):
-        def construct_mapping(self, node, deep=False):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # of a module that may be missing
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             keys = [key.value for key, _ in node.value]
             for key in keys:
                 if keys.count(key) > 1:
@@ -59,7 +60,7 @@ def _unique_loader(yaml):
     return Loader
 
 
-def _read_yaml(path, text):
+def _read_yaml(path: str, text: str) -> Any:
     try:
         import yaml
     except ImportError:
@@ -75,7 +76,7 @@ def _read_yaml(path, text):
         raise _unreadable(path, error) from None
 
 
-def _check_value(path, key, value):
+def _check_value(path: str, key: str, value: object) -> None:
     if key in INTEGERS and (isinstance(value, bool) or not isinstance(value, int)):
         raise Error(f"{path}: {key} must be an integer, not {value!r}")
     if key in TEXTS and not isinstance(value, str):
@@ -90,7 +91,7 @@ def _check_value(path, key, value):
         raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {value!r}")
 
 
-def read_mapping(path, known, text=None):
+def read_mapping(path: str, known: Sequence[str], text: Optional[str] = None) -> Dict[str, Any]:
     """The keys and values of a JSON or YAML file, whose text may have been read before; raises Error with file, line and column,
     or the nearest known key."""
     try:
@@ -106,17 +107,15 @@ def read_mapping(path, known, text=None):
         raise Error(f"{path}: the file must hold a mapping of keys to values")
     for key in values:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
-            raise Error(f"{path}: unknown key {key!r}; {hint}")
+            raise Error(f"{path}: unknown key {key!r}; {nearest(key, known) or 'known keys: ' + ', '.join(known)}")
     return values
 
 
-def is_yaml(path):
+def is_yaml(path: str) -> bool:
     return path.lower().endswith((".yaml", ".yml"))
 
 
-def read_config_file(path):
+def read_config_file(path: str) -> Dict[str, Any]:
     """A config file's keys and values."""
     values = read_mapping(path, KEYS)
     for key, value in values.items():

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members of the library's enums, by name or value."""
+import enum
+from typing import Type, TypeVar
+
 from ._library import Error
 
+Member = TypeVar("Member", bound=enum.IntEnum)
 
-def member(enum, what, value):
+
+def member(kind: Type[Member], what: str, value: object) -> Member:
     """The member of a name (in any case) or a value; an Error that lists the names where there is none."""
-    if isinstance(value, str) and value.upper() in enum.__members__:
-        return enum[value.upper()]
-    if not isinstance(value, (str, bool)) and value in list(enum):
-        return enum(value)
-    raise Error(f"there is no {what} {value!r}; there are {', '.join(name.lower() for name in enum.__members__)}")
+    if isinstance(value, str) and value.upper() in kind.__members__:
+        return kind[value.upper()]
+    for found in kind:
+        if found == value and not isinstance(value, bool):
+            return found
+    raise Error(f"there is no {what} {value!r}; there are {', '.join(name.lower() for name in kind.__members__)}")

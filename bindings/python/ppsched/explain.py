@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a schedule takes as long as it does: its critical path, slack, and what slower and faster stages would do."""
 import ctypes
-from typing import List, NamedTuple, Union
+from typing import TYPE_CHECKING, List, NamedTuple, Union
 
 from . import _abi
 from ._abi import Kind, Objective, Reason
-from ._library import Error, call, lib
+from ._library import Error, lib
 from .enums import member
+from .filling import records_of
 from .op import Op, from_record
+
+if TYPE_CHECKING:
+    from .timeline import Timeline
 
 _KINDS = (Kind.F, Kind.B, Kind.I, Kind.W)
 
@@ -42,43 +46,37 @@ class Relief(NamedTuple):
     less: float
 
 
-def critical_path(timeline) -> List[CriticalOp]:
-    count = ctypes.c_size_t()
-    call(lib.ppsched_timeline_critical_path, timeline._handle, None, 0, ctypes.byref(count))
-    records = (_abi.CriticalOp * count.value)()
-    call(lib.ppsched_timeline_critical_path, timeline._handle, records, count.value, None)
+def critical_path(timeline: "Timeline") -> List[CriticalOp]:
+    records = records_of(_abi.CriticalOp, lib.ppsched_timeline_get_critical_path, timeline._handle)
     return [CriticalOp(record.device, record.position, from_record(record.op), record.start, record.end, Reason(record.reason))
             for record in records]
 
 
-def slack_by_device(timeline) -> List[float]:
-    slack = (ctypes.c_double * timeline.schedule.devices)()
-    call(lib.ppsched_timeline_slack, timeline._handle, slack, len(slack), None, 0)
-    return list(slack)
+def slack_by_device(timeline: "Timeline") -> List[float]:
+    return list(records_of(ctypes.c_double, lib.ppsched_timeline_get_device_slack, timeline._handle))
 
 
-def slack_by_stage(timeline) -> List[float]:
-    slack = (ctypes.c_double * timeline.schedule.stages)()
-    call(lib.ppsched_timeline_slack, timeline._handle, None, 0, slack, len(slack))
-    return list(slack)
+def slack_by_stage(timeline: "Timeline") -> List[float]:
+    return list(records_of(ctypes.c_double, lib.ppsched_timeline_get_stage_slack, timeline._handle))
 
 
-def _kind_of(kind):
+def _kind_of(kind: Union[Kind, str, None]) -> int:
     """The number of a kind that takes time; 0 for all four."""
-    number = 0 if kind is None else member(Kind, "kind", kind)
-    if kind is not None and number not in _KINDS:
-        raise Error(f"there are no sensitivities to {number.name}; there are those to F, B, I and W")
-    return number
+    if kind is None:
+        return 0
+    found = member(Kind, "kind", kind)
+    if found not in _KINDS:
+        raise Error(f"there are no sensitivities to {found.name}; there are those to F, B, I and W")
+    return found
 
 
-def sensitivities(timeline, objective: Union[Objective, str], kind: Union[Kind, str, None]) -> List[Sensitivity]:
-    records = (_abi.Sensitivity * timeline.schedule.stages)()
-    call(lib.ppsched_timeline_sensitivities, timeline._handle, member(Objective, "objective", objective), _kind_of(kind),
-         records, len(records))
+def sensitivities(timeline: "Timeline", objective: Union[Objective, str], kind: Union[Kind, str, None]) -> List[Sensitivity]:
+    records = records_of(_abi.Sensitivity, lib.ppsched_timeline_get_sensitivities, timeline._handle,
+                              member(Objective, "objective", objective), _kind_of(kind))
     return [Sensitivity(record.more, record.less) for record in records]
 
 
-def relief(timeline, objective: Union[Objective, str], kind: Union[Kind, str, None]) -> Relief:
+def relief(timeline: "Timeline", objective: Union[Objective, str], kind: Union[Kind, str, None]) -> Relief:
     figures = sensitivities(timeline, objective, kind)
     stage = min(range(len(figures)), key=lambda s: (-figures[s].less, -figures[s].more, s))
     return Relief(stage, *figures[stage])

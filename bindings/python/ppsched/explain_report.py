@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a schedule takes as long as it does: for people and as JSON."""
 import math
+from typing import Any, Dict, Iterable, List, Optional, Union
+
+from ._abi import Objective
+from .explain import CriticalOp
+from .timeline import Timeline
 
 MOST_OPS = 60  # of the critical path in a text
 
 
-def _finite(numbers):
+def _finite(numbers: Iterable[float]) -> List[Optional[float]]:
     """JSON has no infinity; a device without ops has that slack."""
     return [number if math.isfinite(number) else None for number in numbers]
 
 
-def explain_row(timeline):
+def explain_row(timeline: Timeline) -> Dict[str, Any]:
     """For JSON."""
     path = [{"device": op.device, "position": op.position, "op": str(op.op), "reason": op.reason.name.lower(), "start": op.start,
              "end": op.end} for op in timeline.critical_path]
@@ -21,12 +26,13 @@ def explain_row(timeline):
             "relief": {objective: timeline.relief(objective)._asdict() for objective in ("makespan", "span")}}
 
 
-def _path(timeline):
+def _path(timeline: Timeline) -> List[str]:
     """The critical path, a line for each stretch on one device."""
-    path, lines = timeline.critical_path, []
+    path = timeline.critical_path
+    lines: List[str] = []
     left_out = len(path) - MOST_OPS
-    shown = path if left_out <= 0 else [*path[:MOST_OPS // 2], None, *path[-MOST_OPS // 2:]]
-    device = None
+    shown: List[Optional[CriticalOp]] = [*path] if left_out <= 0 else [*path[:MOST_OPS // 2], None, *path[-MOST_OPS // 2:]]
+    device: Optional[int] = None
     for op in shown:
         if op is None:
             lines.append(f"  ... {left_out} more ...")
@@ -39,7 +45,7 @@ def _path(timeline):
     return [f"critical path, {len(path)} ops:", *lines]
 
 
-def _stages(timeline, objective):
+def _stages(timeline: Timeline, objective: Union[Objective, str]) -> List[str]:
     rows = [("stage", "device", "slack", "costs one more", "saves one less")]
     for stage, (slack, found) in enumerate(zip(timeline.slack_by_stage, timeline.sensitivities(objective))):
         rows.append((str(stage), str(timeline.schedule.device_of(stage)), f"{slack:g}", f"{found.more:g}", f"{found.less:g}"))
@@ -47,7 +53,7 @@ def _stages(timeline, objective):
     return ["  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows]
 
 
-def explain_text(timeline, objective="makespan"):
+def explain_text(timeline: Timeline, objective: Union[Objective, str] = "makespan") -> str:
     """Lines for people: the path, each stage, and which to relieve first."""
     relief = timeline.relief(objective)
     advice = (f"relieve stage {relief.stage} first: a unit less in each of its ops saves {relief.less:g}" if relief.less > 0 else

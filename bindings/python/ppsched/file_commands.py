@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands that read schedules: check and convert."""
+import argparse
 import json
 import sys
+from typing import Any, Dict, List, Optional
 
-from .cli import FORMATS, LISTS, UsageError, add_cost_arguments, check_limit, ending_of, print_text, printable, terminal_columns
+from .cli import (FORMATS, Commands, UsageError, add_cost_arguments, check_limit, ending_of, print_text, printable,
+                  terminal_columns)
+from .config import Quantities, quantities_in
 from .config_file import read_config_file
+from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, launch_fault, print_launch
 from ._library import Error
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, is_lowered, lower
 from .profile_options import Measurement, profile_fault
 from .reader import FORMATS as READ_FORMATS, config_for, format_of
-from .schedule import Schedule
-from .timeline import FORMAT_NAMES
-from .transfer_report import TransferReport, counted, error_row
+from .schedule import Finding, Schedule
+from .transfer_report import TransferReport, error_row
+from .words import counted
 
 # Keys of a config file that state sizes, and what they must agree with.
 SIZES = {"num_devices": "devices", "num_stages": "stages", "num_batches": "microbatches", "iterations": "iterations"}
 
 
-def add_commands(commands):
+def add_commands(commands: Commands) -> None:
     check = commands.add_parser("check", help="tell whether a schedule in a file is complete and can be run", allow_abbrev=False,
                                 description="Reads a schedule and checks it: one line where it is good, else a line a finding, and 1 as "
                                             "exit code.")
@@ -43,13 +48,13 @@ def add_commands(commands):
     convert.set_defaults(run=run_convert)
 
 
-def _add_file(parser):
+def _add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="CSV as PyTorch has it, or JSON as ppsched schedule writes it; - is standard input")
     parser.add_argument("--from", choices=tuple(READ_FORMATS), dest="source", help="its format (default: by its ending)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
 
 
-def _read(arguments):
+def _read(arguments: argparse.Namespace) -> Schedule:
     path, format = arguments.file, arguments.source
     if path == "-":
         if format is None:
@@ -68,33 +73,33 @@ def _read(arguments):
         raise Error(f"cannot read {path}: {error.strerror}") from None
 
 
-def _good_line(schedule):
+def _good_line(schedule: Schedule) -> str:
     words = [counted(schedule.devices, "device"), counted(schedule.stages, "stage"),
              counted(schedule.microbatches, "microbatch", "es"), counted(schedule.iterations, "iteration"),
              f"{schedule.placement.name.lower()} placement", counted(len(schedule), "op")]
     return f"ok: {printable(schedule.name)}: {', '.join(words)}"
 
 
-def _finding_row(finding):
+def _finding_row(finding: Finding) -> Dict[str, Any]:
     other = None if finding.other is None else str(finding.other)
     return {**finding._asdict(), "kind": finding.kind.name.lower(), "op": str(finding.op), "other": other}
 
 
-def _schedule_row(schedule, findings):
+def _schedule_row(schedule: Schedule, findings: List[Finding]) -> Dict[str, Any]:
     return {"valid": not findings, "strategy": schedule.name, "placement": schedule.placement.name.lower(),
             "devices": schedule.devices, "stages": schedule.stages, "microbatches": schedule.microbatches,
             "iterations": schedule.iterations, "ops": len(schedule), "findings": [_finding_row(finding) for finding in findings]}
 
 
-def _error_row(error):
+def _error_row(error: Error) -> Dict[str, Any]:
     return {"valid": False, "findings": [], "error": error_row(error)}
 
 
-def _print_json(arguments, row):
+def _print_json(arguments: argparse.Namespace, row: Dict[str, Any]) -> None:
     print_text(json.dumps({"file": arguments.file, **row}, indent=1) + "\n", arguments.output)
 
 
-def run_check(arguments):
+def run_check(arguments: argparse.Namespace) -> None:
     try:
         schedule = _read(arguments)
     except Error as error:
@@ -106,8 +111,9 @@ def run_check(arguments):
     fault = transfers.fault if transfers else None
     if arguments.json:
         row = _schedule_row(schedule, findings)
-        more = {"valid": row["valid"] and fault is None, "transfers": transfers.row} if transfers else {}
-        _print_json(arguments, {**row, **more})
+        if transfers:
+            row.update({"valid": row["valid"] and fault is None, "transfers": transfers.row})
+        _print_json(arguments, row)
     else:
         good = [] if findings or fault else [_good_line(schedule)]
         print_text("".join(f"{line}\n" for line in [*findings, *good, *(transfers.lines if transfers else [])]), arguments.output)
@@ -117,7 +123,7 @@ def run_check(arguments):
         raise Error(f"{arguments.file}: {fault}")
 
 
-def _lists(arguments, schedule):
+def _quantities(arguments: argparse.Namespace, schedule: Schedule) -> Quantities:
     """Times and memory: those of the profile, with those of the config file over them, and of the command line over both."""
     measurement = Measurement(vars(arguments))
     measurement.check(schedule.stages)
@@ -125,30 +131,30 @@ def _lists(arguments, schedule):
     for key, what in SIZES.items():
         if key in values and values[key] != getattr(schedule, what):
             raise Error(f"{arguments.config}: {key} is {values[key]}, but {arguments.file} has {getattr(schedule, what)}")
-    given = {name: getattr(arguments, name) for name in LISTS if getattr(arguments, name) is not None}
-    return {**measurement.lists(), **{name: values[name] for name in LISTS if name in values}, **given}
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    return quantities_in({**measurement.lists(), **quantities_in(values), **quantities_in(given)})
 
 
-def _format(arguments):
-    """That of the output; None for launch arguments."""
-    output, format = arguments.output, arguments.to
+def _format(arguments: argparse.Namespace) -> str:
+    """That of the output; empty for launch arguments."""
+    output: Optional[str] = arguments.output
+    format: Optional[str] = arguments.to
     fault = (launch_fault(arguments, format) if arguments.launch else None) or profile_fault(vars(arguments))
     if fault:
         raise UsageError(fault)
     if format is None and not arguments.launch:
-        format = FORMATS.get(ending_of(output, FORMATS)) if output else None
+        format = FORMATS.get(ending_of(output, FORMATS) or "") if output else None
         if format is None:
             raise UsageError(f"give --to, or -o with one of the endings {' '.join(FORMATS)}")
     if arguments.no_times and format != "json":
         raise UsageError(f"--no-times: it goes with json, not with {format or '--launch'}")
-    return format
+    return format or ""
 
 
-def run_convert(arguments):
+def run_convert(arguments: argparse.Namespace) -> None:
     output, format = arguments.output, _format(arguments)
     schedule = _read(arguments)
-    lists = _lists(arguments, schedule)
-    schedule.config = config_for(schedule, **lists)
+    schedule.config = config_for(schedule, _quantities(arguments, schedule))
     schedule = lower(schedule, vars(arguments))
     if arguments.launch:
         print_launch(schedule, arguments)

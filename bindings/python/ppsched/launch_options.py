@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """--launch on the command line: the arguments for a training runtime instead of the schedule."""
+import argparse
+from typing import Optional
+
 from .launching import RUNTIME_NAMES
 from .output import write_text
+from .schedule import Schedule
 
 READ_CSV = ("torchtitan", "pytorch")
 
 
-def add_launch_argument(parser):
+def add_launch_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--launch", choices=RUNTIME_NAMES, metavar="RUNTIME",
                         help=f"print what to type for a training runtime instead: {', '.join(RUNTIME_NAMES)}; with -o FILE.csv "
                              f"the CSV that {' and '.join(READ_CSV)} read is written too")
 
 
-def launch_fault(arguments, format):
+def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Optional[str]:
     """What is wrong with the words, or None."""
     if format is not None:
         return "--launch prints arguments; it goes without a format"
@@ -26,7 +30,7 @@ def launch_fault(arguments, format):
     return None
 
 
-def print_launch(schedule, arguments):
+def print_launch(schedule: Schedule, arguments: argparse.Namespace) -> None:
     """Writes the CSV, if one is asked for, and prints the line."""
     line = schedule.launch(arguments.launch, csv=arguments.output)
     if arguments.output is not None:

@@ -1,36 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """What to type: the arguments with which a training runtime runs a schedule."""
 import ctypes
+from typing import TYPE_CHECKING, Dict, Optional, Union
 
 from . import _abi
 from ._abi import Runtime
-from ._library import Refused, call, encoded, lib
+from ._library import Refused, decoded, encoded, lib
 from .enums import member
+from .filling import text_of
 from .views import sized
 
-RUNTIME_NAMES = tuple(lib.ppsched_runtime_name(runtime).decode() for runtime in Runtime)
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+RUNTIME_NAMES = tuple(decoded(lib.ppsched_runtime_name(runtime)) for runtime in Runtime)
 
 
-def launch_line(schedule, runtime, csv, exact):
+def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Optional[str], exact: bool) -> str:
     """The line; `schedule` is the library's handle."""
-    runtime = member(Runtime, "runtime", runtime)
-    options, needed = sized(_abi.LaunchOptions), ctypes.c_size_t()
+    number = member(Runtime, "runtime", runtime)
+    options = sized(_abi.LaunchOptions)
     options.exact = bool(exact)
     options.csv = None if csv is None else encoded("csv", csv)
-
-    def ask(buffer, capacity):
-        call(lib.ppsched_schedule_launch, schedule, runtime, ctypes.byref(options), buffer, capacity,
-             ctypes.byref(needed))
-
-    ask(None, 0)
-    buffer = ctypes.create_string_buffer(needed.value + 1)
-    ask(buffer, len(buffer))
-    return buffer.value.decode("utf-8")
+    return text_of(lib.ppsched_schedule_write_launch_arguments, schedule, number, ctypes.byref(options))
 
 
-def launch_row(schedule):
+def launch_row(schedule: "Schedule") -> Dict[str, Dict[str, Optional[str]]]:
     """For each runtime the arguments that run a ppsched.Schedule, or why it cannot."""
-    row = {}
+    row: Dict[str, Dict[str, Optional[str]]] = {}
     for runtime in Runtime:
         try:
             row[runtime.name.lower()] = {"line": schedule.launch(runtime), "reason": None}

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress of a call into the library, and ways to stop it."""
 import copy
+from types import TracebackType
+from typing import Callable, List, Optional, Type
 
 from . import _abi
-from ._library import Error, lib
+from ._library import Error, call, lib
+from .config import Config
 from .interrupt import Interrupts
+
+Progress = Callable[[float, float], object]
 
 
 class Listener:
@@ -13,24 +18,26 @@ class Listener:
     The call ends early where that returns False, raises (which comes out of the block), or at Ctrl-C (KeyboardInterrupt).
     """
 
-    def __init__(self, config, progress):
+    def __init__(self, config: Config, progress: Optional[Progress]) -> None:
         self._config, self._progress = copy.copy(config), progress
-        self._interrupts, self._raised = Interrupts(), []
-        self._function = _abi.Progress(self._tell)  # must live as long as the config
+        self._interrupts = Interrupts()
+        self._raised: List[BaseException] = []
+        self._function = _abi.ProgressFunction(self._tell)  # must live as long as the config
 
-    def _tell(self, _user, share, best):
+    def _tell(self, _user: Optional[int], share: float, best: float) -> int:
         try:
             return (self._progress is not None and self._progress(share, best) is False) or self._interrupts.error is not None
         except BaseException as error:  # comes out again behind the C call
             self._raised.append(error)
             return 1
 
-    def __enter__(self):
-        lib.ppsched_config_set_progress(self._config._handle, self._function, None)
+    def __enter__(self) -> Config:
+        call(lib.ppsched_config_set_progress, self._config._handle, self._function, None)
         self._interrupts.__enter__()
         return self._config
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
         self._interrupts.__exit__(kind, error, trace)
         if self._raised and isinstance(error, Error):
             raise self._raised[0] from None

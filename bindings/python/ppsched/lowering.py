@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lowering, and the proof that a lowered schedule cannot hang."""
 import ctypes
-from typing import List, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, Union
 
 from . import _abi
 from ._abi import ChannelOrder, Lowering, Status
-from ._library import Error, call, lib, new_handle
+from ._library import Error, lib, new_handle
 from .enums import member
+from .filling import records_of
 from .op import Op, from_record
 from .views import none_if_unset, sized
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
 
 
 class Wait(NamedTuple):
@@ -26,7 +30,7 @@ class Proof(NamedTuple):
     circle: List[Wait]
     text: str
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.safe
 
 
@@ -47,21 +51,19 @@ class Buffer(NamedTuple):
     until: Optional[int]
 
 
-def edges(schedule) -> List[Edge]:
-    count = ctypes.c_size_t()
-    call(lib.ppsched_schedule_edges, schedule._handle, None, 0, ctypes.byref(count))
-    records = (_abi.Edge * count.value)()
-    call(lib.ppsched_schedule_edges, schedule._handle, records, count.value, ctypes.byref(count))
+def edges(schedule: "Schedule") -> List[Edge]:
+    records = records_of(_abi.Edge, lib.ppsched_schedule_get_edges, schedule._handle)
     return [Edge(*(getattr(record, name) for name, _ in record._fields_)) for record in records]
 
 
-def buffers(schedule, device: int) -> List[Buffer]:
-    records, slots = (_abi.OpBuffer * len(schedule.queues[device]))(), ctypes.c_uint32()
-    call(lib.ppsched_schedule_buffers, schedule._handle, device, records, len(records), ctypes.byref(slots))
+def buffers(schedule: "Schedule", device: int) -> List[Buffer]:
+    if not 0 <= device < schedule.devices:
+        raise IndexError(f"there is no device {device}")
+    records = records_of(_abi.OpBuffer, lib.ppsched_schedule_get_buffers, None, schedule._handle, device)
     return [Buffer(none_if_unset(record.slot), none_if_unset(record.until)) for record in records]
 
 
-def lowered(schedule, lowering: Union[Lowering, str], **passes):
+def lowered(schedule: "Schedule", lowering: Union[Lowering, str], **passes: int) -> ctypes.c_void_p:
     """The handle of a lowered schedule."""
     options = sized(_abi.LowerOptions)
     options.lowering = member(Lowering, "lowering", lowering)
@@ -72,7 +74,8 @@ def lowered(schedule, lowering: Union[Lowering, str], **passes):
     return new_handle(lib.ppsched_schedule_lower, schedule._handle, schedule.config._handle, ctypes.byref(options))
 
 
-def channel_model(order: Union[ChannelOrder, str], *, rendezvous=False, batched=False, blocking=False):
+def channel_model(order: Union[ChannelOrder, str], *, rendezvous: bool = False, batched: bool = False,
+                  blocking: bool = False) -> _abi.ChannelModel:
     """The library's record of a channel model."""
     model = sized(_abi.ChannelModel)
     model.order = member(ChannelOrder, "channel order", order)
@@ -80,10 +83,10 @@ def channel_model(order: Union[ChannelOrder, str], *, rendezvous=False, batched=
     return model
 
 
-def proof(schedule, model) -> Proof:
+def proof(schedule: "Schedule", model: _abi.ChannelModel) -> Proof:
     room = schedule.devices * 4
     circle, count, record = (_abi.Wait * room)(), ctypes.c_size_t(), _abi.Error()
-    status = lib.ppsched_schedule_prove(schedule._handle, ctypes.byref(model), circle, room, ctypes.byref(count),
+    status = lib.ppsched_schedule_prove(circle, room, ctypes.byref(count), schedule._handle, ctypes.byref(model),
                                         ctypes.byref(record))
     if status == Status.OK:
         return Proof(True, [], "")

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for lowering, and for how a runtime sends and receives."""
+import argparse
+from typing import Any, Dict, Mapping, Optional, Tuple
+
 from ._abi import ChannelOrder
+from .config import Config
+from .schedule import Schedule
+from .timeline import Timeline
 
 LOWERINGS = ("pytorch", "by_time", "just_in_time")
 PASSES = {
@@ -17,7 +23,7 @@ CHANNEL = {
 }
 
 
-def add_lowering_arguments(parser):
+def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower", choices=LOWERINGS,
                         help="place sends and receives: as PyTorch does, by the times, or each right before it is needed")
     for name, text in PASSES.items():
@@ -28,7 +34,7 @@ def add_lowering_arguments(parser):
             parser.add_argument(option, action="store_true", help=text)
 
 
-def add_channel_arguments(parser, default="none"):
+def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:
     parser.add_argument("--channel", choices=[order.name.lower() for order in ChannelOrder],
                         help="which sends and receives of a device wait for each other: all, those of a direction (activations, "
                              f"gradients), those of a pair of devices, or none (default: {default})")
@@ -36,25 +42,25 @@ def add_channel_arguments(parser, default="none"):
         parser.add_argument("--" + name, action="store_true", help=text)
 
 
-def lower(schedule, values):
+def lower(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     """The schedule, lowered as the options say."""
-    passes = {name: values.get(name) for name in PASSES if values.get(name)}
+    passes: Dict[str, Any] = {name: values.get(name) for name in PASSES if values.get(name)}
     if not values.get("lower") and not passes:
         return schedule
     return schedule.lower(values.get("lower") or "none", **passes)
 
 
-def is_lowered(schedule):
+def is_lowered(schedule: Schedule) -> bool:
     """Whether it has sends or receives."""
     return any(op.kind.name.startswith(("SEND", "RECV")) for queue in schedule.queues for op in queue)
 
 
-def channel_of(values):
+def channel_of(values: Mapping[str, Any]) -> Tuple[str, Dict[str, bool]]:
     """Order and flags of the channel model that was asked for."""
     return values.get("channel") or "none", {name: bool(values.get(name)) for name in CHANNEL}
 
 
-def evaluate(schedule, values, config=None):
+def evaluate(schedule: Schedule, values: Mapping[str, Any], config: Optional[Config] = None) -> Timeline:
     """With its transfers where it has any."""
     if not is_lowered(schedule):
         return schedule.evaluate(config)

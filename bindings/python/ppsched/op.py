@@ -2,7 +2,7 @@
 """One operation of a schedule."""
 import ctypes
 import re
-from typing import NamedTuple, Optional
+from typing import Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._abi import Kind
@@ -25,24 +25,24 @@ class Op(NamedTuple):
     overlapped: bool = False
 
     @classmethod
-    def from_token(cls, token, overlapped=False):
+    def from_token(cls, token: str, overlapped: bool = False) -> "Op":
         """Reads a token; raises Error where it is none."""
         match = _PATTERN.fullmatch(token.strip())
         kind = Kind.__members__.get(match[2]) if match else None
-        if kind is None or (match[3] == "") != (kind in _NO_MICROBATCH):
+        if match is None or kind is None or (match[3] == "") != (kind in _NO_MICROBATCH):
             raise Error(f"{token!r} is no op; ops look like 3F0, 3B0, 3I0, 3W0 or 3SEND_F0")
         return cls(int(match[1]), kind, int(match[3]) if match[3] else None, overlapped)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.stage}{_TOKENS[self.kind]}{'' if self.microbatch is None else self.microbatch}"
 
 
-def from_record(record):
+def from_record(record: _abi.Op) -> Op:
     microbatch = None if record.microbatch == _abi.NONE else record.microbatch
     return Op(record.stage, Kind(record.kind), microbatch, bool(record.flags & _abi.OpFlag.OVERLAPPED))
 
 
-def to_record(op):
+def to_record(op: Op) -> _abi.Op:
     """The C record; numbers that do not fit are turned down here, as C would wrap them."""
     microbatch = _abi.NONE if op.microbatch is None else op.microbatch
     if op.kind not in _TOKENS or not 0 <= op.stage <= 0xFFFF or not 0 <= microbatch <= _abi.NONE:
@@ -50,12 +50,12 @@ def to_record(op):
     return _abi.Op(microbatch, op.stage, 0, op.kind, _abi.OpFlag.OVERLAPPED if op.overlapped else 0, 0)
 
 
-def to_records(ops):
+def to_records(ops: Iterable[Union[Op, str]]) -> "Tuple[ctypes.Array[_abi.Op], int]":
     records = [to_record(Op.from_token(op) if isinstance(op, str) else op) for op in ops]
     return (_abi.Op * len(records))(*records), len(records)
 
 
-def units(ops):
+def units(ops: Sequence[Op]) -> Iterator[Tuple[str, int, int]]:
     """Joins overlapped pairs: yields (token, index of the first op, number of ops)."""
     index = 0
     while index < len(ops):
@@ -65,10 +65,3 @@ def units(ops):
         else:
             yield str(ops[index]), index, 1
             index += 1
-
-
-def text_of(function, record):
-    """The text that a two-call function gives for a record."""
-    buffer = ctypes.create_string_buffer(512)
-    function(ctypes.byref(record), buffer, len(buffer), None)
-    return buffer.value.decode("utf-8", "replace")

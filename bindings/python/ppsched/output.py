@@ -4,6 +4,7 @@ import contextlib
 import os
 import stat
 import tempfile
+from typing import Iterator
 
 from ._library import Error
 
@@ -12,7 +13,7 @@ _DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")
 
 
 @contextlib.contextmanager
-def whole_file(path):
+def whole_file(path: str) -> Iterator[str]:
     """Gives the name of a temporary file beside `path` that takes its place at the end, or goes away on an error."""
     temporary = None
     try:
@@ -37,13 +38,13 @@ def whole_file(path):
             os.unlink(temporary)
 
 
-def _umask():
+def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
-def write_text(path, text):
+def write_text(path: str, text: str) -> None:
     """Writes a text file whole."""
     with whole_file(path) as temporary:
         with open(temporary, "w", encoding="utf-8", newline="") as file:

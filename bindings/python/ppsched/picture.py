@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture of a timeline, drawn with matplotlib: a row a device, and below it the memory of each device over time."""
 import collections
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from ._abi import Kind, Placement
 from ._library import Error
+from .op import Op
+from .schedule import Schedule
+from .timeline import Timeline
 
 # Colours that tell forward, full backward, input gradient and weight gradient apart, also for the colour-blind
 # (Okabe and Ito). A device's further chunks are paler.
@@ -19,7 +23,7 @@ _NUMBER_SIZE = 8.0  # points, microbatch numbers where they have room
 _LEAST_SIZE = 4.0   # points, below which numbers are left out
 
 
-def _matplotlib():
+def _matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError:
@@ -30,14 +34,14 @@ def _matplotlib():
     return pyplot
 
 
-def _paler(colour, chunk, chunks):
+def _paler(colour: str, chunk: int, chunks: int) -> str:
     """The colour, mixed with white for later chunks."""
     share = 0.55 * chunk / max(1, chunks - 1) if chunks > 1 else 0
     parts = [int(colour[i:i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(part + (255 - part) * share):02x}" for part in parts)
 
 
-def _rectangles(timeline):
+def _rectangles(timeline: Timeline) -> Iterator[Tuple[int, float, float, Op, float, float]]:
     """(device, start, duration, op, lower edge, height) of each op; the two of an overlapped pair share the row."""
     for device, (ops, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
         follows = False
@@ -45,24 +49,26 @@ def _rectangles(timeline):
             if op.kind.name not in ("F", "B", "I", "W"):
                 continue
             half = op.overlapped or follows
-            lower = device - 0.42 if not half or op.overlapped else device
+            lower = device - 0.42 if not half or op.overlapped else float(device)
             yield device, span.start, span.end - span.start, op, lower, 0.42 if half else 0.84
             follows = op.overlapped
 
 
-def _width(timeline, count):
+def _width(timeline: Timeline, count: int) -> float:
     """Inches: enough for the numbers of the busiest device, within reason."""
     per_device = count / max(1, timeline.schedule.devices)
     busy_share = max(0.05, 1 - timeline.metrics.bubble.of_total)
     return min(_LONGEST, max(9.0, 0.2 * per_device / busy_share + 1.5))
 
 
-def _draw_ops(axes, timeline, width):
+def _draw_ops(axes: Any, timeline: Timeline, width: float) -> Set[Kind]:
     from matplotlib.collections import PolyCollection
     schedule = timeline.schedule
     chunks = _chunk_of_stages(schedule)
     most = _most_chunks(schedule)
-    shapes, colours, kinds = [], [], set()
+    shapes: List[List[Tuple[float, float]]] = []
+    colours: List[str] = []
+    kinds: Set[Kind] = set()
     inches = (width - 1.5) / (timeline.metrics.makespan or 1)
     for device, start, duration, op, lower, height in _rectangles(timeline):
         end, upper = start + duration, lower + height
@@ -76,34 +82,35 @@ def _draw_ops(axes, timeline, width):
     return kinds
 
 
-def _chunk_of_stages(schedule):
+def _chunk_of_stages(schedule: Schedule) -> Optional[List[int]]:
     """For each stage the how many-th of its device's it is, from 0; None with two model copies."""
     if schedule.placement == Placement.BIDIRECTIONAL:
         return None
-    held, chunks = collections.Counter(), []
+    held: Dict[Optional[int], int] = collections.Counter()
+    chunks: List[int] = []
     for stage in range(schedule.stages):
         chunks.append(held[schedule.device_of(stage)])
         held[schedule.device_of(stage)] += 1
     return chunks
 
 
-def _most_chunks(schedule):
+def _most_chunks(schedule: Schedule) -> int:
     chunks = _chunk_of_stages(schedule)
     return 2 if chunks is None else max(chunks) + 1
 
 
-def _chunk(chunks, device, op):
+def _chunk(chunks: Optional[List[int]], device: int, op: Op) -> int:
     """Which of a device's stages an op is of; of two model copies, which copy."""
     return int(op.stage != device) if chunks is None else chunks[op.stage]
 
 
-def _ink(colour):
+def _ink(colour: str) -> str:
     """White on dark colours, dark on light ones."""
     red, green, blue = (int(colour[i:i + 2], 16) for i in (1, 3, 5))
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 140 else "#222222"
 
 
-def _draw_number(axes, op, x, y, inches, height, ink):
+def _draw_number(axes: Any, op: Op, x: float, y: float, inches: float, height: float, ink: str) -> None:
     """The microbatch number, as large as fits; left out where it could not be read."""
     if op.microbatch is None:
         return
@@ -113,7 +120,7 @@ def _draw_number(axes, op, x, y, inches, height, ink):
         axes.text(x, y, text, ha="center", va="center", fontsize=size, color=ink, clip_on=True)
 
 
-def _draw_rows(axes, timeline):
+def _draw_rows(axes: Any, timeline: Timeline) -> None:
     devices = timeline.schedule.devices
     axes.set_ylim(devices - 0.5, -0.5)
     step = 1 if devices <= 64 else -(-devices // 64)
@@ -124,7 +131,7 @@ def _draw_rows(axes, timeline):
         axes.spines[side].set_visible(False)
 
 
-def _draw_legend(pyplot, axes, kinds, chunks):
+def _draw_legend(pyplot: Any, axes: Any, kinds: Set[Kind], chunks: int) -> None:
     handles = [pyplot.Rectangle((0, 0), 1, 1, color=COLOURS.get(kind, OTHER)) for kind in sorted(kinds)]
     labels = [LABELS.get(kind, kind.name) for kind in sorted(kinds)]
     if chunks > 1:
@@ -134,7 +141,7 @@ def _draw_legend(pyplot, axes, kinds, chunks):
                 handlelength=1, handleheight=1, labelspacing=0.35)
 
 
-def _draw_memory(pyplot, axes, timeline):
+def _draw_memory(pyplot: Any, axes: Any, timeline: Timeline) -> None:
     """A curve a device, told apart by colour, and the memory limit."""
     devices = timeline.schedule.devices
     colours = pyplot.get_cmap("viridis")
@@ -160,7 +167,7 @@ def _draw_memory(pyplot, axes, timeline):
                     labelspacing=0.25)
 
 
-def _title(timeline):
+def _title(timeline: Timeline) -> str:
     schedule, metrics = timeline.schedule, timeline.metrics
     sizes = f"{schedule.devices} devices, {schedule.stages} stages, {schedule.microbatches} microbatches"
     if schedule.iterations > 1:
@@ -170,7 +177,7 @@ def _title(timeline):
             f"total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span")
 
 
-def draw(timeline, path, file_format):
+def draw(timeline: Timeline, path: str, file_format: str) -> None:
     """Draws the timeline into a file of that format ("png", "svg" or "pdf")."""
     pyplot = _matplotlib()
     width = _width(timeline, len(timeline.schedule))

@@ -3,24 +3,26 @@
 import ctypes
 import math
 import weakref
-from collections.abc import Callable, Iterable, Mapping
-from typing import List, NamedTuple, Optional, Union
+from collections.abc import Iterable
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, TypedDict, Union, cast, overload
 
 from . import _abi
 from ._abi import ChannelOrder, Lowering, Objective, Placement, Status
-from ._library import Error, call, check, encoded, lib, new_handle
-from .config import Config, integer, numbers
+from ._library import Error, call, decoded, encoded, lib, new_handle
+from .config import Config, Numbers, integer, numbers
 from .enums import member
-from .listener import Listener
+from .listener import Listener, Progress
 from .lowering import channel_model
 from .schedule import Schedule, generate
 from .timeline import Bubble, Timeline
 from .views import Shared, none_if_unset, sized
+from .words import counted, names_checked
 
 
 class Candidate(NamedTuple):
     """A strategy with its options, and what it costs.
 
+    number: its place among the candidates as they were listed; rank: its place in the plan, 0 for the best.
     options: the strategy's own, such as {"group_size": 8}; chunks, stages, microbatches: its V, S and M; memory_limit: of all
     devices, None where there is none, NaN where they differ. status: "fits", "over limit" or "refused"; reason: why not, in
     words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
@@ -28,9 +30,10 @@ class Candidate(NamedTuple):
     better; bytes, messages: sent from device to device in an iteration.
     """
 
+    number: int
     rank: int
     strategy: str
-    options: dict
+    options: Dict[str, Union[int, str]]
     placement: str
     chunks: int
     stages: int
@@ -54,8 +57,14 @@ class Candidate(NamedTuple):
     def fits(self) -> bool:
         return self.status == "fits"
 
+    def __repr__(self) -> str:
+        options = "".join(f", {name} {value}" for name, value in self.options.items())
+        found = f": {self.reason}" if self.step_time is None else f", step time {self.step_time:g}, peak memory {self.peak_memory:g}"
+        sizes = f"{counted(self.stages, 'stage')}, {counted(self.microbatches, 'microbatch', 'es')}"
+        return f"<ppsched.Candidate {self.rank}: {self.strategy}{options}, {self.placement} placement, {sizes}: {self.status}{found}>"
 
-def _figures(record):
+
+def _figures(record: _abi.Candidate) -> Dict[str, Any]:
     bubble = Bubble(record.bubble_of_total, record.bubble_of_ideal, record.bubble_of_span)
     return {"step_time": record.step_time, "makespan": record.makespan, "span": record.span, "bubble": bubble,
             "peak_memory": record.peak_memory, "peak_device": record.peak_device,
@@ -63,9 +72,9 @@ def _figures(record):
             "bytes": record.bytes, "messages": record.messages}
 
 
-def _candidate(rank, record, objective, effort):
-    options = {"group_size": record.group_size} if record.group_size else {}
-    strategy, reason = record.strategy.decode(), record.reason.decode("utf-8", "replace") if record.reason else None
+def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int) -> Candidate:
+    options: Dict[str, Union[int, str]] = {"group_size": record.group_size} if record.group_size else {}
+    strategy, reason = decoded(record.strategy), decoded(record.reason) or None
     placement = Placement(record.placement).name.lower()
     if strategy == "auto":
         options = {"placement": placement, "objective": objective.name.lower(), **({"effort": effort} if effort else {})}
@@ -74,8 +83,8 @@ def _candidate(rank, record, objective, effort):
         reason = f"device {record.limit_device} is over its limit; the most that a device lacks is {record.excess:g}"
     limit = None if math.isinf(record.memory_limit) else record.memory_limit
     status = "refused" if refused else "fits" if record.fits else "over limit"
-    return Candidate(rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit, status, reason,
-                     **({} if refused else _figures(record)))
+    return Candidate(number, record.rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit,
+                     status, reason, **({} if refused else _figures(record)))
 
 
 class LeastLimit(NamedTuple):
@@ -85,68 +94,103 @@ class LeastLimit(NamedTuple):
     candidate: Candidate
 
 
-def model_end(name, values: Optional[Mapping]):
+class ModelEnd(TypedDict, total=False):
+    """What of the first stage (the embedding) or of the last one (the head) is not divided when its stage is."""
+
+    forward_time: float
+    backward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_backward_input: float
+    mem_backward_weight: float
+    mem_static: float
+    mem_weights: float
+
+
+def model_end(name: str, values: Optional[ModelEnd]) -> _abi.ModelEnd:
     """The library's record of what the embedding or the head takes."""
     record = _abi.ModelEnd()
     fields = [field for field, _ in _abi.ModelEnd._fields_]
     for key, value in (values or {}).items():
         if key not in fields:
             raise Error(f"{name} has no {key!r}; it has {', '.join(fields)}")
-        if len(value := numbers(f"{name} {key}", value)) != 1:
-            raise Error(f"{name} {key} has {len(value)} values; give 1", Status.ERROR_LENGTH)
-        setattr(record, key, value[0])
+        if len(given := numbers(f"{name} {key}", value)) != 1:
+            raise Error(f"{name} {key} has {len(given)} values; give 1", Status.ERROR_LENGTH)
+        setattr(record, key, given[0])
     return record
 
 
-class Plan(Shared):
+class _Channel(NamedTuple):
+    """How transfers wait for each other; see Schedule.prove."""
+
+    order: Union[ChannelOrder, str]
+    rendezvous: bool
+    batched: bool
+    blocking: bool
+
+
+class Plan(Shared, Sequence[Candidate]):
     """The candidates, ranked: those that fit by step time and then peak memory, those over their limit, the refused.
 
-    Made by ppsched.plan. A sequence of Candidate.
+    Made by ppsched.plan. A sequence of Candidate by rank, the best first; `listed` has them by number.
     """
 
-    def __init__(self, handle, config: Config, objective: Objective, effort: int, timing):
+    config: Config
+    objective: Objective
+    lowering: Lowering
+
+    def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
+                 channel: _Channel) -> None:
         self._handle = handle
-        self.lowering, self._order, self._channel = timing
-        self.config = config
-        self.objective = objective
-        self._effort = effort
+        self.config, self.objective, self.lowering = config, objective, lowering
+        self._effort, self._channel = effort, channel
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
 
-    def __len__(self):
+    def __len__(self) -> int:
         return lib.ppsched_plan_count(self._handle)
 
-    def __getitem__(self, index):
-        if not self._candidates:
-            self._candidates = [self._read(rank) for rank in range(len(self))]
-        return self._candidates[index]
+    @overload
+    def __getitem__(self, rank: int) -> Candidate: ...
 
-    def _read(self, rank):
+    @overload
+    def __getitem__(self, rank: slice) -> List[Candidate]: ...
+
+    def __getitem__(self, rank: Union[int, slice]) -> Union[Candidate, List[Candidate]]:
+        if not self._candidates:
+            self._candidates = sorted(map(self._read, range(len(self))), key=lambda candidate: candidate.rank)
+        return self._candidates[rank]
+
+    def _read(self, number: int) -> Candidate:
         record = sized(_abi.Candidate)
-        check(lib.ppsched_plan_candidate(self._handle, rank, ctypes.byref(record)))
-        return _candidate(rank, record, self.objective, self._effort)
+        call(lib.ppsched_plan_get_candidate, ctypes.byref(record), self._handle, number)
+        return _candidate(number, record, self.objective, self._effort)
+
+    @property
+    def listed(self) -> List[Candidate]:
+        """The candidates by number, in the order in which the library lists them, whatever they cost."""
+        return sorted(self, key=lambda candidate: candidate.number)
 
     @property
     def best(self) -> Optional[Candidate]:
         """The first that fits, or None."""
         return self[0] if len(self) > 0 and self[0].fits else None
 
-    def _rank(self, candidate):
+    def _number(self, candidate: Candidate) -> int:
         if not 0 <= candidate.rank < len(self) or self[candidate.rank] != candidate:
             raise Error(f"{candidate.strategy} of rank {candidate.rank} is no candidate of this plan")
-        return candidate.rank
+        return candidate.number
 
     def config_of(self, candidate: Candidate) -> Config:
         """The candidate's own problem."""
-        config = Config.__new__(Config)
-        config._own(new_handle(lib.ppsched_plan_config, self._handle, self._rank(candidate)))
-        return config
+        return Config._of(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))
 
-    def schedule(self, candidate: Candidate, progress: Optional[Callable[[float, float], object]] = None) -> Schedule:
+    def schedule(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
         """The candidate's schedule as its strategy makes it, not lowered. progress: see ppsched.generate."""
         return generate(candidate.strategy, self.config_of(candidate), progress=progress)
 
-    def timeline(self, candidate: Candidate, progress: Optional[Callable[[float, float], object]] = None) -> Timeline:
+    def timeline(self, candidate: Candidate, progress: Optional[Progress] = None) -> Timeline:
         """The candidate's schedule, lowered and timed as the plan did, with everything that there is to know of it.
 
         progress: see ppsched.generate; what was searched is searched again.
@@ -154,59 +198,73 @@ class Plan(Shared):
         schedule = self.schedule(candidate, progress)
         if self.lowering == Lowering.NONE:
             return schedule.evaluate()
-        return schedule.lower(self.lowering).evaluate_transfers(None, self._order, **self._channel)
+        channel = self._channel
+        return schedule.lower(self.lowering).evaluate_transfers(None, channel.order, rendezvous=channel.rendezvous,
+                                                                batched=channel.batched, blocking=channel.blocking)
 
     def least_limit(self) -> LeastLimit:
         """Under which memory limit a candidate fits, where none does."""
-        limit, index = ctypes.c_double(), ctypes.c_size_t()
-        call(lib.ppsched_plan_least_limit, ctypes.byref(limit), ctypes.byref(index), self._handle)
-        return LeastLimit(limit.value, self[index.value])
+        limit, number = ctypes.c_double(), ctypes.c_size_t()
+        call(lib.ppsched_plan_find_least_limit, ctypes.byref(limit), ctypes.byref(number), self._handle)
+        return LeastLimit(limit.value, self.listed[number.value])
+
+    def __repr__(self) -> str:
+        best, fitting = self.best, sum(candidate.fits for candidate in self)
+        words = "" if best is None else f"; best {best.strategy} with step time {best.step_time:g}"
+        return (f"<ppsched.Plan for {counted(self.config.devices, 'device')}: {counted(len(self), 'candidate')}, {fitting} of them "
+                f"fit{words}>")
 
 
-def _list(options, name, count, values, kind):
+def _list(options: _abi.PlanOptions, name: str, count: str, values: Optional[Sequence[Any]], kind: Any) -> Any:
     """Sets a list of the options, if there is one; returns what must stay alive."""
     if values is None:
         return None
     array = (kind * len(values))(*values)
-    setattr(options, name, ctypes.cast(array, dict(_abi.PlanOptions._fields_)[name]))
+    setattr(options, name, ctypes.cast(array, ctypes.POINTER(kind)))
     setattr(options, count, len(values))
     return array
 
 
-def _counts(name, values):
+def _counts(name: str, values: Union[Iterable[int], int, None]) -> Optional[List[int]]:
     if values is None:
         return None
-    values = [integer(name, value) for value in ([values] if hasattr(values, "__index__") else values)]
-    if any(not 0 < value < 2**31 for value in values):
-        raise Error(f"{name} holds {values}; they must be 1 or more, and not that large", Status.ERROR_RANGE)
-    if not values:
+    is_list = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0  # else an array that is a number
+    given = cast(Iterable[object], values) if is_list else [values]
+    counts = [integer(name, value) for value in given]
+    if any(not 0 < value < 2**31 for value in counts):
+        raise Error(f"{name} holds {counts}; they must be 1 or more, and not that large", Status.ERROR_RANGE)
+    if not counts:
         raise Error(f"{name} is an empty list", Status.ERROR_LENGTH)
-    return values
+    return counts
 
 
-def _effort(value):
+def _effort(value: int) -> int:
     """Told here, as C would cut it short."""
     if not 0 <= integer("effort", value) < 2**32:
         raise Error(f"effort is {value}; it must be 0 to 12", Status.ERROR_RANGE)
     return value
 
 
-def _placement_bits(placements):
-    bits = 0
-    if placements is not None and not isinstance(placements, (str, int)) and not (placements := list(placements)):
+def _placement_bits(placements: Union[Iterable[Union[Placement, str]], Placement, str, None]) -> int:
+    if placements is None:
+        return 0
+    names = list(placements) if isinstance(placements, Iterable) and not isinstance(placements, str) else [placements]
+    if not names:
         raise Error("placements is an empty list", Status.ERROR_LENGTH)
-    for placement in [placements] if isinstance(placements, (str, int)) else placements or ():
+    bits = 0
+    for placement in names:
         bits |= 1 << member(Placement, "placement", placement)
     return bits
 
 
-def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strategies: Optional[Iterable[str]] = None,
-         chunks: Optional[Iterable[int]] = None, group_sizes: Optional[Iterable[int]] = None,
-         microbatches: Optional[Iterable[int]] = None, memory_limits: Optional[Iterable[float]] = None,
-         placements: Union[Iterable, str, None] = None, effort: int = 0, lowering: Union[Lowering, str] = "none",
-         order: Union[ChannelOrder, str] = "none", rendezvous: bool = False, batched: bool = False, blocking: bool = False,
-         embedding: Optional[Mapping[str, float]] = None, head: Optional[Mapping[str, float]] = None,
-         progress: Optional[Callable[[float, float], object]] = None) -> Plan:
+@names_checked
+def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strategies: Union[Iterable[str], str, None] = None,
+         chunks: Union[Iterable[int], int, None] = None, group_sizes: Union[Iterable[int], int, None] = None,
+         microbatches: Union[Iterable[int], int, None] = None, memory_limits: Optional[Numbers] = None,
+         placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
+         lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
+         batched: bool = False, blocking: bool = False, embedding: Optional[ModelEnd] = None,
+         head: Optional[ModelEnd] = None, progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
 
     The config's costs are those of its stages: one a device, or one a layer, or any number that the candidates' stages divide or
@@ -218,25 +276,24 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     progress: called with the share of the work that is done and the best step time so far; returns False to stop, which raises
     ppsched.Cancelled.
     """
-    objective = member(Objective, "objective", objective)
+    goal = member(Objective, "objective", objective)
     options = sized(_abi.PlanOptions)
-    options.objective, options.effort = objective, _effort(effort)
+    options.objective, options.effort = goal, _effort(effort)
     options.lowering, options.placements = member(Lowering, "lowering", lowering), _placement_bits(placements)
     names = None if strategies is None else [encoded("strategy", name) for name in
                                              ([strategies] if isinstance(strategies, str) else strategies)]
     limits = None if memory_limits is None else numbers("memory_limits", memory_limits)
     model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
     ends = model_end("embedding", embedding), model_end("head", head)
-    options.channel, options.embedding, options.head = map(ctypes.pointer, (model, *ends))
+    options.channel, options.embedding, options.head = ctypes.pointer(model), ctypes.pointer(ends[0]), ctypes.pointer(ends[1])
     alive = [_list(options, "strategies", "strategy_count", names, ctypes.c_char_p),
              _list(options, "chunks", "chunk_count", _counts("chunks", chunks), ctypes.c_uint32),
              _list(options, "group_sizes", "group_size_count", _counts("group_sizes", group_sizes), ctypes.c_uint32),
              _list(options, "microbatches", "microbatch_count", _counts("microbatches", microbatches), ctypes.c_uint32),
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with Listener(config, progress) as told:
-        handle = new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options))
-        flags = {"rendezvous": rendezvous, "batched": batched, "blocking": blocking}
-        made = Plan(handle, config, objective, options.effort, (Lowering(options.lowering), order, flags))
+        made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
+                    Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking))
         del alive
-        call(lib.ppsched_plan_run, handle)
+        call(lib.ppsched_plan_run, made._handle)
     return made

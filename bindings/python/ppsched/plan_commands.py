@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands that answer which schedule to run: compare and pick."""
+import argparse
 import json
 import math
 import sys
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union, cast
 
 from ._abi import Lowering
 from ._library import Error
-from .cli import UsageError, add_problem_arguments, ending_of, make_config, merged, print_text
+from .cli import Commands, UsageError, add_problem_arguments, ending_of, make_config, merged, print_text
 from .launching import launch_row
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, channel_of
-from .plan import plan
+from .plan import Candidate, ModelEnd, Plan, plan
 from .plan_table import candidate_row, table
 from .progress import ProgressBar
 
 # What may vary: option, the argument of ppsched.plan, type, help. Config files have these keys too.
-VARIED = {
+VARIED: Dict[str, Tuple[str, type, str]] = {
     "strategies": ("strategies", str, "try these alone (default: all whose iterations flush; v_search and auto with --effort)"),
     "chunks": ("chunks", int, "stages a device to try (default: 1 to 4)"),
     "group_sizes": ("group_sizes", int, "microbatch groups of the interleaved ones (default: those that Megatron-LM takes)"),
@@ -28,7 +30,7 @@ ENDINGS = (".json", ".txt", *PAGES)
 NOTHING = "no candidate fits"
 
 
-def add_commands(commands):
+def add_commands(commands: Commands) -> None:
     compare = commands.add_parser(
         "compare", help="rank all candidate schedules for a problem", allow_abbrev=False,
         description="Evaluates all strategies with all that they can vary, and ranks them by the time of a step. Costs are those of the "
@@ -43,7 +45,7 @@ def add_commands(commands):
     pick.set_defaults(run=run_pick)
 
 
-def _add_arguments(parser):
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_problem_arguments(parser)
     parser.add_argument("--objective", choices=("makespan", "span"),
                         help="the time of a step: makespan where the optimizer synchronises the devices (default), else span")
@@ -59,11 +61,11 @@ def _add_arguments(parser):
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file: .json, .txt, or .html for a page with timelines")
 
 
-def _end(name, given):
+def _end(name: str, given: Union[Mapping[str, float], List[str], None]) -> Optional[ModelEnd]:
     """What the embedding or the head takes: a mapping, from KEY=VALUE words or a config file."""
     if given is None or isinstance(given, dict):
-        return given
-    values = {}
+        return cast(Optional[ModelEnd], given)
+    values: Dict[str, float] = {}
     for word in given:
         key, separator, value = word.partition("=")
         try:
@@ -75,20 +77,21 @@ def _end(name, given):
         if not separator or not key:
             raise UsageError(f"--{name} {word}: it must be KEY=VALUE with a number")
         values[key] = number
-    return values
+    return cast(ModelEnd, values)
 
 
-def make_plan(values):
+def make_plan(values: Mapping[str, Any]) -> Plan:
     """The plan of merged values."""
     order, flags = channel_of(values)
-    varied = {argument: values[name] for name, (argument, _, _) in VARIED.items() if values.get(name) is not None}
-    ends = {name: _end(name, values.get(name)) for name in ENDS}
+    given: Dict[str, Any] = {argument: values[name] for name, (argument, _, _) in VARIED.items() if values.get(name) is not None}
+    given.update(flags)
     with ProgressBar() as bar:
         return plan(make_config(values), objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
-                    lowering=values.get("lower") or "none", order=order, progress=bar, **flags, **varied, **ends)
+                    lowering=values.get("lower") or "none", order=order, progress=bar, embedding=_end("embedding", values.get("embedding")),
+                    head=_end("head", values.get("head")), **given)
 
 
-def _details(made, candidate):
+def _details(made: Plan, candidate: Candidate) -> Dict[str, Any]:
     """What launchers want to know of a candidate that they will run. Runtimes lower what they run themselves."""
     with ProgressBar() as bar:
         timeline = made.timeline(candidate, bar)
@@ -103,7 +106,7 @@ def _details(made, candidate):
             "launch": launch_row(schedule)}
 
 
-def _why_none(made):
+def _why_none(made: Plan) -> str:
     """One line for people: which comes closest, what it lacks, and what would do."""
     closest = next((candidate for candidate in made if candidate.excess), None)
     words = NOTHING
@@ -119,14 +122,14 @@ def _why_none(made):
     return words
 
 
-def _worst(made, candidate):
+def _worst(made: Plan, candidate: Candidate) -> int:
     """The device that lacks most."""
     with ProgressBar() as bar:
         figures = made.timeline(candidate, bar).device_metrics
     return max(range(len(figures)), key=lambda device: figures[device].peak_memory - figures[device].memory_limit)
 
 
-def _check_words(arguments):
+def _check_words(arguments: argparse.Namespace) -> None:
     output = arguments.output
     if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
         raise UsageError(f"--channel, --{', --'.join(CHANNEL)}: they go with --lower")
@@ -136,7 +139,7 @@ def _check_words(arguments):
         raise UsageError(f"-o {output}: unknown ending; known are {' '.join(ENDINGS)}, or give --json")
 
 
-def _print(made, arguments, rows, text):
+def _print(made: Plan, arguments: argparse.Namespace, rows: List[Dict[str, Any]], text: str) -> None:
     output = arguments.output
     if output and ending_of(output, PAGES):
         from .report import report_data, report_html
@@ -147,7 +150,7 @@ def _print(made, arguments, rows, text):
         print_text(text, output)
 
 
-def run_compare(arguments):
+def run_compare(arguments: argparse.Namespace) -> None:
     _check_words(arguments)
     made = make_plan(merged(arguments))
     colour = arguments.output is None and sys.stdout.isatty()
@@ -156,7 +159,7 @@ def run_compare(arguments):
         raise Error(_why_none(made))
 
 
-def run_pick(arguments):
+def run_pick(arguments: argparse.Namespace) -> None:
     if arguments.top < 1:
         raise UsageError(f"--top {arguments.top}: it must be 1 or more")
     _check_words(arguments)

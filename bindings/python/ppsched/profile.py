@@ -2,20 +2,24 @@
 """Profiles: measured times, and the costs that they make."""
 import math
 import os
-from typing import Dict, List, NamedTuple, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple, Union, cast
 
 from . import trace
 from ._abi import Kind
 from ._library import Error
-from .config import QUANTITIES, Config, integer
+from .config import QUANTITIES, Config, Quantities, integer
 from .config_file import is_yaml, read_mapping
+from .trace import Ops
+from .words import counted
 
 Statistic = Union[str, float]
+Path = Union[str, "os.PathLike[str]"]
 
 TIME_UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}  # in microseconds
 TIMES = {"forward_times": Kind.F, "backward_times": Kind.B, "backward_input_times": Kind.I, "backward_weight_times": Kind.W}
 SIZES = ("stages", "devices", "microbatches")
 KEYS = SIZES + tuple(QUANTITIES)
+Columns = Dict[Kind, List[Optional[float]]]  # for each kind a time a stage
 LARGEST = 1e100  # time, so that sums of squares are finite
 
 
@@ -24,7 +28,7 @@ class Spread(NamedTuple):
 
     stage: int
     kind: Kind
-    count: int
+    count: int  # type: ignore[assignment]  # not that of tuples
     mean: float
     median: float
     deviation: float
@@ -40,7 +44,7 @@ class Measured(NamedTuple):
     duration: float
 
 
-def parse_statistic(statistic):
+def parse_statistic(statistic: Statistic) -> Union[str, float]:
     """"mean", or the quantile from 0 to 1 that "median" or a number names."""
     if statistic in ("mean", "median"):
         return statistic if statistic == "mean" else 0.5
@@ -53,10 +57,10 @@ def parse_statistic(statistic):
     return quantile
 
 
-def reduced(samples, statistic):
+def reduced(samples: List[float], statistic: Statistic) -> float:
     """One number for samples. A quantile lies between the two samples next to it, in proportion."""
     quantile = parse_statistic(statistic)
-    if quantile == "mean":
+    if isinstance(quantile, str):
         return math.fsum(samples) / len(samples)
     ordered = sorted(samples)
     below = math.floor(quantile * (len(ordered) - 1))
@@ -64,7 +68,7 @@ def reduced(samples, statistic):
     return ordered[below] + (quantile * (len(ordered) - 1) - below) * (ordered[above] - ordered[below])
 
 
-def _spread(stage, kind, samples):
+def _spread(stage: int, kind: Kind, samples: List[float]) -> Spread:
     mean = reduced(samples, "mean")
     deviation = math.sqrt(math.fsum((sample - mean) ** 2 for sample in samples) / len(samples))
     return Spread(stage, kind, len(samples), mean, reduced(samples, "median"), deviation, min(samples), max(samples))
@@ -78,21 +82,31 @@ class Profile:
     from traces, "" for a file's; sources: what times from traces are taken from.
     """
 
-    def __init__(self, name, stages, samples, *, devices=None, microbatches=None, pairs=None, others=None):
+    name: str
+    stages: int
+    devices: Optional[int]
+    microbatches: Optional[int]
+    samples: Dict[Kind, List[List[float]]]
+    pairs: Dict[Tuple[int, int], List[float]]
+    unit: str
+    sources: Dict[str, Set[Kind]]
+
+    def __init__(self, name: str, stages: int, samples: Dict[Kind, List[List[float]]], *, devices: Optional[int] = None,
+                 microbatches: Optional[int] = None, pairs: Optional[Dict[Tuple[int, int], List[float]]] = None,
+                 others: Optional[Mapping[str, Any]] = None) -> None:
         self.name, self.stages, self.devices, self.microbatches = name, stages, devices, microbatches
-        self.samples: Dict[Kind, List[List[float]]] = samples
-        self.pairs = pairs or {}
+        self.samples, self.pairs = samples, pairs or {}
         self.unit, self.sources = "", {}
         self._others = others or {}
-        self._repetitions = {}
+        self._repetitions: Dict[Ops, List[Measured]] = {}
 
     @classmethod
-    def from_file(cls, path: Union[str, os.PathLike]) -> "Profile":
+    def from_file(cls, path: Path) -> "Profile":
         """Reads a profile file, JSON or YAML."""
         return cls._of_text(os.fspath(path), None)
 
     @classmethod
-    def _of_text(cls, path, text):
+    def _of_text(cls, path: str, text: Optional[str]) -> "Profile":
         values = read_mapping(path, KEYS, text)
         try:
             profile = _from_values(path, values)
@@ -102,28 +116,28 @@ class Profile:
         return profile
 
     @classmethod
-    def from_traces(cls, *paths: Union[str, os.PathLike], time_unit: str = "ms", warmup: int = 0) -> "Profile":
+    def from_traces(cls, *paths: Path, time_unit: str = "ms", warmup: int = 0) -> "Profile":
         """Reads the traces of all ranks of a pipeline, as torch.profiler exports them.
 
         time_unit: "s", "ms" or "us", of all times here; warmup: how many of the first repetitions of each op are left out.
         """
-        values = [(path, trace.parse(path, trace.read_text(path))) for path in map(os.fspath, paths)]
+        values = [(path, trace.parse(path, trace.read_text(path))) for path in [os.fspath(path) for path in paths]]
         return cls._of_traces(values, time_unit, warmup)
 
     @classmethod
-    def read(cls, *paths: Union[str, os.PathLike], time_unit: str = "ms", warmup: int = 0) -> "Profile":
+    def read(cls, *paths: Path, time_unit: str = "ms", warmup: int = 0) -> "Profile":
         """Reads one profile file, or the traces of all ranks."""
-        paths = [os.fspath(path) for path in paths]
-        if len(paths) == 1 and is_yaml(paths[0]):
-            return cls.from_file(paths[0])
-        texts = [trace.read_text(path) for path in paths]
-        values = [(path, trace.parse(path, text)) for path, text in zip(paths, texts)]
+        names = [os.fspath(path) for path in paths]
+        if len(names) == 1 and is_yaml(names[0]):
+            return cls.from_file(names[0])
+        texts = [trace.read_text(name) for name in names]
+        values = [(name, trace.parse(name, text)) for name, text in zip(names, texts)]
         if len(values) == 1 and not trace.is_trace(values[0][1]):
-            return cls._of_text(paths[0], texts[0])
+            return cls._of_text(names[0], texts[0])
         return cls._of_traces(values, time_unit, warmup)
 
     @classmethod
-    def _of_traces(cls, values, time_unit, warmup):
+    def _of_traces(cls, values: List[Tuple[str, Any]], time_unit: str, warmup: int) -> "Profile":
         if time_unit not in TIME_UNITS:
             raise Error(f"there is no time unit {time_unit!r}; there are {', '.join(TIME_UNITS)}")
         if integer("warmup", warmup) < 0:
@@ -133,17 +147,17 @@ class Profile:
         ranks = [rank for path, value in values for rank in trace.ranks_of(path, value)]
         return _from_ranks(trace.in_order(ranks), time_unit, warmup)
 
-    def lists(self, statistic: Statistic = "mean") -> dict:
+    def lists(self, statistic: Statistic = "mean") -> Quantities:
         """The lists of numbers for ppsched.Config: a stage's samples as their "mean", "median", or a quantile from 0 to 1."""
-        columns = {kind: [reduced(samples, statistic) if samples else None for samples in stages]
-                   for kind, stages in self.samples.items()}
+        columns: Columns = {kind: [reduced(samples, statistic) if samples else None for samples in stages]
+                            for kind, stages in self.samples.items()}
         self._fill(columns)
-        lists = {name: columns[kind] for name, kind in TIMES.items() if kind in columns}
+        lists: Dict[str, Any] = {name: columns[kind] for name, kind in TIMES.items() if kind in columns}
         if self.pairs:
             lists["overlapped_times"] = self._overlapped(lists, statistic)
-        return {**lists, **self._others}
+        return cast(Quantities, {**lists, **self._others})
 
-    def _fill(self, columns):
+    def _fill(self, columns: Columns) -> None:
         """Where only some stages have a B, or an I and a W: the B of others is I + W, their I and W are half of B each."""
         for stage, forward in enumerate(columns[Kind.F]):
             if forward is None:
@@ -152,16 +166,21 @@ class Profile:
         if backwards and not any(None in column for column in backwards.values()):
             return
         for stage in range(self.stages):
-            full, first, second = (backwards.get(kind, [None] * self.stages)[stage] for kind in (Kind.B, Kind.I, Kind.W))
+            none: List[Optional[float]] = [None] * self.stages
+            full, first, second = (backwards.get(kind, none)[stage] for kind in (Kind.B, Kind.I, Kind.W))
             if (first is None) != (second is None):
                 raise Error(f"{self.name}: stage {stage} has {'an I but no W' if second is None else 'a W but no I'}")
-            if full is None and first is None:
+            if full is None and (first is None or second is None):
                 raise Error(f"{self.name}: stage {stage} has no backward of its own")
-            filled = {Kind.B: first + second} if full is None else {Kind.I: full / 2, Kind.W: full / 2} if first is None else {}
+            filled: Dict[Kind, float] = {}
+            if first is not None and second is not None:
+                filled[Kind.B] = first + second if full is None else full
+            elif full is not None:
+                filled = {Kind.I: full / 2, Kind.W: full / 2}
             for kind in filled.keys() & backwards.keys():
                 columns[kind][stage] = filled[kind]
 
-    def _overlapped(self, lists, statistic):
+    def _overlapped(self, lists: Dict[str, Any], statistic: Statistic) -> List[List[float]]:
         """A row a forward stage. A pair that was not measured takes as long as both ops."""
         split = zip(lists.get("backward_input_times", ()), lists.get("backward_weight_times", ()))
         backwards = lists.get("backward_times") or [first + second for first, second in split]
@@ -180,39 +199,45 @@ class Profile:
     def iterations(self) -> int:
         """How often the traces have each op, without the warm-up."""
         counts = {ops: len(times) for ops, times in self._repetitions.items()}
-        first = next(iter(counts), None)
+        if not counts:
+            return 0
+        first = next(iter(counts))
         for ops, count in counts.items():
             if count != counts[first]:
                 raise Error(f"{self.name}: {_text(first)} was measured {counts[first]} times, but {_text(ops)} {count} times; "
                             "the traces must begin and end with an iteration")
-        return counts.get(first, 0)
+        return counts[first]
 
     @property
-    def repetitions(self) -> dict:
+    def repetitions(self) -> Dict[Ops, List[Measured]]:
         """For each op of the traces, or pair of ops, the list of its Measured, by start; empty for a profile file."""
         return self._repetitions
 
-    def config(self, devices=None, microbatches=None, statistic: Statistic = "mean") -> Config:
+    def config(self, devices: Optional[int] = None, microbatches: Optional[int] = None, statistic: Statistic = "mean") -> Config:
         """A problem of the measured sizes and times; devices and microbatches may be others."""
         devices = devices or self.devices or self.stages
         return Config(devices, microbatches or self.microbatches or 1, self.stages, **self.lists(statistic))
 
-    def __repr__(self):
-        return f"<ppsched.Profile of {self.name}: {self.stages} stages>"
+    def __repr__(self) -> str:
+        sizes = [(self.stages, "stage", "s"), (self.devices, "device", "s"), (self.microbatches, "microbatch", "es")]
+        known = ", ".join(counted(size, one, more) for size, one, more in sizes if size is not None)
+        return f"<ppsched.Profile of {self.name}: {known}; {counted(sum(each.count for each in self.spread), 'sample')}>"
 
 
-def _text(ops):
+def _text(ops: Ops) -> str:
     return str(ops[0]) if len(ops) == 1 else f"({ops[0]};{ops[1]})OVERLAP_F_B"
 
 
-def _size(values, key):
+def _size(values: Mapping[str, Any], key: str) -> Optional[int]:
     value = values.get(key)
-    if value is not None and integer(key, value) < 1:
+    if value is None:
+        return None
+    if integer(key, value) < 1:
         raise Error(f"{key} is {value}; it must be at least 1")
-    return value
+    return integer(key, value)
 
 
-def _sample(name, stage, value):
+def _sample(name: str, stage: int, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Error(f"{name} must hold numbers, not {value!r}")
     if not 0 <= value <= LARGEST:
@@ -220,7 +245,7 @@ def _sample(name, stage, value):
     return float(value)
 
 
-def _samples(name, value, stages):
+def _samples(name: str, value: object, stages: int) -> List[List[float]]:
     """For each stage a list of samples, from a number for all, or a number or a list of samples a stage."""
     items = value if isinstance(value, list) else [value] * stages
     if len(items) != stages:
@@ -231,31 +256,31 @@ def _samples(name, value, stages):
     return [[_sample(name, stage, number) for number in row] for stage, row in enumerate(rows)]
 
 
-def _from_values(path, values):
-    sizes = {key: _size(values, key) for key in SIZES}
-    if sizes["stages"] is None:
+def _from_values(path: str, values: Dict[str, Any]) -> Profile:
+    stages, devices, microbatches = (_size(values, key) for key in SIZES)
+    if stages is None:
         raise Error("stages is missing")
-    Config(sizes["devices"] or 1, sizes["microbatches"] or 1, sizes["stages"])  # within the library's bounds
+    Config(devices or 1, microbatches or 1, stages)  # within the library's bounds
     if "forward_times" not in values:
         raise Error("forward_times is missing")
     if not any(name in values for name in TIMES if name != "forward_times"):
         raise Error("backward_times is missing, or backward_input_times with backward_weight_times")
-    samples = {kind: _samples(name, values[name], sizes["stages"]) for name, kind in TIMES.items() if name in values}
+    samples = {kind: _samples(name, values[name], stages) for name, kind in TIMES.items() if name in values}
     others = {key: value for key, value in values.items() if key not in SIZES and key not in TIMES}
-    return Profile(path, sizes["stages"], samples, devices=sizes["devices"], microbatches=sizes["microbatches"], others=others)
+    return Profile(path, stages, samples, devices=devices, microbatches=microbatches, others=others)
 
 
-def _offsets(ranks):
+def _offsets(ranks: List[trace.RankTrace]) -> List[float]:
     """Microseconds to be added to each rank's times: traces may count from different bases."""
-    bases = [rank.base for rank in ranks]
-    return [0.0 if None in bases else (base - min(bases)) / 1000 for base in bases]
+    bases = [rank.base for rank in ranks if rank.base is not None]
+    return [0.0] * len(ranks) if len(bases) < len(ranks) else [(base - min(bases)) / 1000 for base in bases]
 
 
-def _repetitions(ranks, scale, warmup):
+def _repetitions(ranks: List[trace.RankTrace], scale: float, warmup: int) -> Dict[Ops, List[Measured]]:
     """For each op when it ran, each time, by start."""
     offsets = _offsets(ranks)
     origin = min(work.start + offset for rank, offset in zip(ranks, offsets) for work in rank.work)
-    found = {}
+    found: Dict[Ops, List[Measured]] = {}
     for device, (rank, offset) in enumerate(zip(ranks, offsets)):
         for work in rank.work:
             times = found.setdefault(work.ops, [])
@@ -272,7 +297,7 @@ def _repetitions(ranks, scale, warmup):
     return found
 
 
-def _from_ranks(ranks, time_unit, warmup):
+def _from_ranks(ranks: List[trace.RankTrace], time_unit: str, warmup: int) -> Profile:
     name = ", ".join(dict.fromkeys(rank.path for rank in ranks))
     repetitions = _repetitions(ranks, TIME_UNITS[time_unit], warmup)
     stages = 1 + max(op.stage for ops in repetitions for op in ops)
@@ -281,11 +306,12 @@ def _from_ranks(ranks, time_unit, warmup):
         missing = next(stage for stage in range(stages) if stage not in forwards)
         raise Error(f"{name}: stage {missing} has no F; give the traces of all ranks")
     kinds = {Kind.F} | {ops[0].kind for ops in repetitions if len(ops) == 1}
-    samples, pairs = {kind: [[] for _ in range(stages)] for kind in TIMES.values() if kind in kinds}, {}
+    samples: Dict[Kind, List[List[float]]] = {kind: [[] for _ in range(stages)] for kind in TIMES.values() if kind in kinds}
+    pairs: Dict[Tuple[int, int], List[float]] = {}
     for ops, times in sorted(repetitions.items()):
         target = samples[ops[0].kind][ops[0].stage] if len(ops) == 1 else pairs.setdefault((ops[0].stage, ops[1].stage), [])
         target.extend(measured.duration for measured in times)
-    microbatches = 1 + max(op.microbatch for ops in repetitions for op in ops)
+    microbatches = 1 + max(op.microbatch or 0 for ops in repetitions for op in ops)
     profile = Profile(name, stages, samples, devices=len(ranks), microbatches=microbatches, pairs=pairs)
     profile.unit, profile._repetitions = time_unit, repetitions
     for rank in ranks:

@@ -3,6 +3,7 @@
 import math
 import sys
 import time
+from typing import Optional, TextIO
 
 WIDTH, PATIENCE = 30, 0.3  # characters; seconds before the bar appears
 
@@ -11,25 +12,25 @@ class ProgressBar:
     """For ppsched.generate's `progress`, as a context manager: what it has drawn is gone at the end. Draws nothing where the
     stream is no terminal."""
 
-    def __init__(self, stream=None):
+    def __init__(self, stream: Optional[TextIO] = None) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._is_terminal = self._stream is not None and self._stream.isatty()
+        self._is_terminal = self._stream is not None and self._stream.isatty()  # it is None where it was closed
         self._start, self._drawn = time.monotonic(), ""
 
-    def __enter__(self):
+    def __enter__(self) -> "ProgressBar":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self._drawn:
             self._draw("")
 
-    def __call__(self, share, best):
+    def __call__(self, share: float, best: float) -> None:
         if self._is_terminal and time.monotonic() - self._start > PATIENCE:
             filled = round(share * WIDTH)
             found = f", best {best:g}" if math.isfinite(best) else ""
             self._draw(f"searching [{'#' * filled}{'.' * (WIDTH - filled)}] {100 * share:3.0f} %{found}")
 
-    def _draw(self, text):
+    def _draw(self, text: str) -> None:
         if text != self._drawn:
             self._stream.write("\r" + text.ljust(len(self._drawn)) + ("" if text else "\r"))
             self._stream.flush()

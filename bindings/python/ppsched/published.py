@@ -10,10 +10,11 @@ Its column 1F1B-I does not wait for all dependencies (see wrap_around), so it is
 """
 import os
 import sys
-from typing import NamedTuple
+from typing import NamedTuple, Tuple
 
 from .config import Config
-from .schedule import generate
+from .schedule import Schedule, generate
+from .timeline import Timeline
 from .wrap_around import makespan
 
 
@@ -39,27 +40,29 @@ class Profile(NamedTuple):
     backward_weight: float
     p2p: float
     chunks: int
-    memory: tuple
-    bubbles: tuple
+    memory: Tuple[float, float]
+    bubbles: Tuple[float, ...]
 
 
 class Table(NamedTuple):
     number: int
     unit: str
-    columns: tuple
-    profiles: tuple
+    columns: Tuple[Column, ...]
+    profiles: Tuple[Profile, ...]
 
 
 INTERLEAVED = Column("1F1B-I", "interleaved_1f1b", chunks=0)
 LINEAR = (Column("1F1B", "1f1b"), INTERLEAVED, Column("ZB-H1", "zb_h1"), Column("ZB-H2", "zb_h2"))
 
 
-def _measured(model, devices, microbatches, forward, backward_input, backward_weight, p2p, layers, bubbles):
+def _measured(model: str, devices: int, microbatches: int, forward: float, backward_input: float, backward_weight: float,
+              p2p: float, layers: int, bubbles: Tuple[float, ...]) -> Profile:
     """A row of table 5: a chunk has one layer; half of the memory is released with I."""
     return Profile(model, devices, microbatches, forward, backward_input, backward_weight, p2p, layers // devices, (2, -1), bubbles)
 
 
-def _study(model, devices, microbatches, forward, backward_input, backward_weight, p2p, hidden, heads, bubbles):
+def _study(model: str, devices: int, microbatches: int, forward: float, backward_input: float, backward_weight: float, p2p: float,
+           hidden: int, heads: int, bubbles: Tuple[float, ...]) -> Profile:
     """A row of table 8: times of half a device's work, two chunks; memory of a layer with 1024 tokens."""
     memory = (2 * (34 * hidden + 5 * heads * 1024), -2 * 32 * hidden)
     return Profile(model, devices, microbatches, 2 * forward, 2 * backward_input, 2 * backward_weight, p2p, 2, memory, bubbles)
@@ -96,30 +99,29 @@ TABLE_8 = Table(8, "us", (*LINEAR, Column("ZB-V", "zbv_auto", 1, 2)), (
 PROFILE = TABLE_5.profiles[9]
 
 
-def schedule_of(profile, column):
+def schedule_of(profile: Profile, column: Column) -> Schedule:
     """A column's schedule for a profile. A device's work is divided evenly among its chunks; the delay is not."""
     chunks = column.chunks or profile.chunks
-    limits = {"mem_limit": column.limit * profile.devices * profile.memory[0]} if column.limit else {}
     config = Config(profile.devices, profile.microbatches, profile.devices * chunks, forward_times=profile.forward / chunks,
                     backward_input_times=profile.backward_input / chunks, backward_weight_times=profile.backward_weight / chunks,
                     p2p_time=profile.p2p, mem_forward=profile.memory[0] / chunks, mem_backward_weight=profile.memory[1] / chunks,
-                    **limits)
+                    mem_limit=column.limit * profile.devices * profile.memory[0] if column.limit else ())
     return generate(column.strategy, config)
 
 
-def evaluate(profile, column):
+def evaluate(profile: Profile, column: Column) -> Timeline:
     """The timeline of a column's schedule under a profile."""
     return schedule_of(profile, column).evaluate(latest=False)
 
 
-def bubble_by_wrap_around(profile):
+def bubble_by_wrap_around(profile: Profile) -> float:
     """The bubble of 1F1B-I as the paper counts it."""
     backward, chunks = profile.backward_input + profile.backward_weight, profile.chunks
     cost = makespan(schedule_of(profile, INTERLEAVED), profile.forward / chunks, backward / chunks, profile.p2p)
     return 1 - profile.microbatches * (profile.forward + backward) / cost
 
 
-def print_profile(table, profile):
+def print_profile(table: Table, profile: Profile) -> None:
     """One profile with all figures."""
     print(f"{profile.model} model, p = {profile.devices}, m = {profile.microbatches}: F {profile.forward}, I "
           f"{profile.backward_input}, W {profile.backward_weight}, p2p {profile.p2p} {table.unit}\n")
@@ -133,7 +135,7 @@ def print_profile(table, profile):
           "microbatch")
 
 
-def figures(profile, column, paper):
+def figures(profile: Profile, column: Column, paper: float) -> str:
     """A cell of a table: the paper's figure and ours, for 1F1B-I with ours by the paper's rule between them."""
     rates = [paper, evaluate(profile, column).metrics.bubble.of_span]
     if column == INTERLEAVED:
@@ -141,9 +143,9 @@ def figures(profile, column, paper):
     return " ".join(f"{rate:.4f}" for rate in rates)
 
 
-def print_table(table):
+def print_table(table: Table) -> None:
     """All profiles, paper and ours side by side."""
-    def width(column):
+    def width(column: Column) -> int:
         return 23 if column == INTERLEAVED else 16
 
     print(f"\nTable {table.number}\n")
@@ -156,7 +158,7 @@ def print_table(table):
                       for column, paper in zip(table.columns, profile.bubbles)))
 
 
-def main():
+def main() -> None:
     try:
         print_profile(TABLE_5, PROFILE)
         print_table(TABLE_5)

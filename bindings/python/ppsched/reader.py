@@ -2,16 +2,20 @@
 """Schedules from files and texts."""
 import ctypes
 import os
+from typing import TYPE_CHECKING, Dict, Sequence, Union
 
 from . import _abi
 from ._abi import Format, Placement
 from ._library import Error, lib, new_handle
-from .config import Config
+from .config import Config, Quantities
 
-FORMATS = {"csv": Format.CSV, "json": Format.JSON}
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+FORMATS: Dict[str, Format] = {"csv": Format.CSV, "json": Format.JSON}
 
 
-def import_text(text, format):
+def import_text(text: Union[str, bytes], format: Union[Format, str]) -> ctypes.c_void_p:
     """The library's handle of the schedule that a text holds."""
     if not isinstance(format, Format):
         if format not in FORMATS:
@@ -27,7 +31,7 @@ def import_text(text, format):
     return new_handle(lib.ppsched_schedule_import, format, ctypes.c_char_p(text), len(text), None)
 
 
-def format_of(path):
+def format_of(path: "Union[str, os.PathLike[str]]") -> Format:
     """The format that a file's name ends in."""
     ending = os.path.splitext(os.fspath(path))[1].lower()[1:]
     if ending not in FORMATS:
@@ -35,7 +39,7 @@ def format_of(path):
     return FORMATS[ending]
 
 
-def import_file(path, format=None):
+def import_file(path: "Union[str, os.PathLike[str]]", format: Union[Format, str, None] = None) -> ctypes.c_void_p:
     """The same of a file; errors name it."""
     format = format_of(path) if format is None else format
     with open(path, "rb") as file:
@@ -47,10 +51,10 @@ def import_file(path, format=None):
         raise
 
 
-def config_for(schedule, **lists):
+def config_for(schedule: "Schedule", quantities: Quantities) -> Config:
     """A problem of the schedule's sizes and placement, with these lists of numbers."""
-    placement = schedule.placement
+    placement: Union[Placement, Sequence[int]] = schedule.placement
     if placement == Placement.MAP:
-        placement = [schedule.device_of(stage) for stage in range(schedule.stages)]
+        placement = [schedule.device_of(stage) or 0 for stage in range(schedule.stages)]
     return Config(schedule.devices, schedule.microbatches, schedule.stages, iterations=schedule.iterations, placement=placement,
-                  weight_versions=schedule.weight_versions, **lists)
+                  weight_versions=schedule.weight_versions, **quantities)

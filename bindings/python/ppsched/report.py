@@ -7,10 +7,13 @@ import json
 import math
 import pathlib
 import re
+from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 from ._abi import Lowering
 from .launching import launch_row
+from .plan import Candidate, Plan
 from .plan_table import candidate_row
+from .timeline import Timeline
 
 _FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
 _SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "lanes.js", "pointing.js",
@@ -21,7 +24,7 @@ _MOST_OPS = 400_000  # of all timelines after the first two, so that the page st
 
 # --- its data ---
 
-def _timeline(plan, candidate, timeline):
+def _timeline(plan: Plan, candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
     schedule = timeline.schedule if plan.lowering == Lowering.NONE else plan.schedule(candidate)  # runtimes lower it themselves
     limits = [figures.memory_limit for figures in timeline.device_metrics]
     return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
@@ -30,16 +33,16 @@ def _timeline(plan, candidate, timeline):
             "launch": launch_row(schedule)}
 
 
-def _best_of_each(plan):
+def _best_of_each(plan: Plan) -> List[Candidate]:
     """The first candidate of each strategy that was not refused."""
-    best = {}
+    best: Dict[str, Candidate] = {}
     for candidate in plan:
         if candidate.status != "refused":
             best.setdefault(candidate.strategy, candidate)
     return list(best.values())
 
 
-def _timelines(plan, count):
+def _timelines(plan: Plan, count: int) -> Iterator[Dict[str, Any]]:
     ops = 0
     for number, candidate in enumerate(_best_of_each(plan)[:count]):
         most = 3 * candidate.stages * candidate.microbatches * plan.config.iterations  # an F, an I and a W of each
@@ -50,7 +53,7 @@ def _timelines(plan, count):
         yield _timeline(plan, candidate, timeline)
 
 
-def report_data(plan, count=8, title=None):
+def report_data(plan: Plan, count: int = 8, title: Optional[str] = None) -> Dict[str, Any]:
     """What report_html shows of a ppsched.Plan, as plain data: all candidates, and the timelines of the best of each strategy,
     of `count` strategies at most, of fewer where schedules are very large."""
     config = plan.config
@@ -62,7 +65,7 @@ def report_data(plan, count=8, title=None):
 
 # --- its page ---
 
-def _shorter(text):
+def _shorter(text: str) -> Optional[float]:
     """A number of JSON with the digits that are shown; an integer where it is one."""
     number = float(f"{float(text):.{_DIGITS}g}")
     if not math.isfinite(number):
@@ -70,22 +73,22 @@ def _shorter(text):
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
-def _script_data(data):
+def _script_data(data: Mapping[str, Any]) -> str:
     """JSON that may stand within <script>: no NaN, no "<", and nothing but ASCII."""
     plain = json.loads(json.dumps(data), parse_float=_shorter, parse_constant=lambda name: None)
     text = json.dumps(plain, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _asset(name):
+def _asset(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-def _digest(text):
+def _digest(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode() + "'"
 
 
-def report_html(data):
+def report_html(data: Mapping[str, Any]) -> str:
     """The page as text, from what report_data returns."""
     style, script = _asset("style.css"), "\n".join(_asset(name) for name in _SCRIPTS)
     title = "".join(letter for letter in str(data.get("title", "")) if letter.isprintable())

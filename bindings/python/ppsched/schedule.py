@@ -2,21 +2,26 @@
 """Schedules: built by a strategy, by a generator of yours, or op by op."""
 import ctypes
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import List, NamedTuple, Optional, Union
+from typing import Callable, List, NamedTuple, NoReturn, Optional, Tuple, Union
 
 from . import _abi
 from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement, Runtime
-from ._library import Error, call, check, encoded, lib, new_handle
-from .config import Config, Numbers
+from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
+from .config import Config, Numbers, Quantities, quantities_in
+from .exporting import export, export_format
+from .filling import text_of
 from .launching import launch_line
-from .listener import Listener
+from .listener import Listener, Progress
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
-from .op import Op, from_record, text_of, to_records
+from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
-from .timeline import Timeline, export, export_format
 from .views import Shared, View, none_if_unset
+from .words import counted, names_checked
+
+
+Ops = Union[Op, str]  # an op, or its token
 
 
 class Finding(NamedTuple):
@@ -31,14 +36,14 @@ class Finding(NamedTuple):
     other: Optional[Op]
     text: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text
 
 
-def _finding(record):
+def _finding(record: _abi.Finding) -> Finding:
     return Finding(FindingKind(record.kind), record.device, none_if_unset(record.position), from_record(record.op),
                    none_if_unset(record.other_device), none_if_unset(record.other_position),
-                   from_record(record.other) if record.other.kind else None, text_of(lib.ppsched_finding_text, record))
+                   from_record(record.other) if record.other.kind else None, text_of(lib.ppsched_finding_write_text, ctypes.byref(record)))
 
 
 class Schedule(Shared):
@@ -48,38 +53,63 @@ class Schedule(Shared):
     it was made for.
     """
 
-    def __init__(self, handle, config: Config):
-        self._handle = handle
+    config: Config
+
+    def __init__(self, handle: ctypes.c_void_p, config: Config) -> None:
+        self._own(handle)
         self.config = config
+
+    def _own(self, handle: ctypes.c_void_p) -> None:
+        self._handle = handle
         self._release = weakref.finalize(self, lib.ppsched_schedule_release, handle)
 
     @classmethod
-    def from_queues(cls, config: Config, queues: Union[Mapping[int, Iterable], Iterable[Iterable]], name: str = "custom",
-                    *, flushes: bool = True) -> "Schedule":
+    def _read(cls, handle: ctypes.c_void_p, quantities: Quantities) -> "Schedule":
+        """That of a handle, with a config of its own sizes."""
+        schedule = cls.__new__(cls)
+        schedule._own(handle)
+        schedule.config = config_for(schedule, quantities)
+        return schedule
+
+    @classmethod
+    def from_queues(cls, config: Config, queues: Union[Mapping[int, Iterable[Ops]], Iterable[Iterable[Ops]]],
+                    name: str = "custom", *, flushes: bool = True) -> "Schedule":
         """Your own order: for each device its ops, as Op or token. It is not checked here; see check."""
         builder = Builder(config, name, flushes=flushes)
-        for device, ops in queues.items() if isinstance(queues, Mapping) else enumerate(queues):
+        pairs: Iterable[Tuple[int, Iterable[Ops]]] = queues.items() if isinstance(queues, Mapping) else enumerate(queues)
+        for device, ops in pairs:
             builder.append(device, *ops)
         return builder.finish()
 
     @classmethod
-    def from_text(cls, text: Union[str, bytes], format: Union[Format, str], **lists: Numbers) -> "Schedule":
+    @names_checked
+    def from_text(cls, text: Union[str, bytes], format: Union[Format, str], *, forward_times: Numbers = (),
+                  backward_times: Numbers = (), backward_input_times: Numbers = (),
+                  backward_weight_times: Numbers = (), backward_input_share: Numbers = (),
+                  overlapped_times: Numbers = (), p2p_time: Numbers = (), p2p_bandwidth: Numbers = (),
+                  activation_bytes: Numbers = (), gradient_bytes: Numbers = (), mem_forward: Numbers = (),
+                  mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (), mem_static: Numbers = (),
+                  mem_weights: Numbers = (), mem_limit: Numbers = ()) -> "Schedule":
         """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
 
         `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
         ppsched.Config; without them all times are its defaults. The schedule is not checked here; see check.
         """
-        return cls(import_text(text, format), None)._with_lists(lists)
+        return cls._read(import_text(text, format), quantities_in(locals()))
 
     @classmethod
-    def read(cls, path: Union[str, PathLike], format: Union[Format, str, None] = None, **lists: Numbers) -> "Schedule":
+    @names_checked
+    def read(cls, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
+             forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (),
+             backward_weight_times: Numbers = (), backward_input_share: Numbers = (), overlapped_times: Numbers = (),
+             p2p_time: Numbers = (), p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (),
+             gradient_bytes: Numbers = (), mem_forward: Numbers = (), mem_backward_input: Numbers = (),
+             mem_backward_weight: Numbers = (), mem_static: Numbers = (), mem_weights: Numbers = (),
+             mem_limit: Numbers = ()) -> "Schedule":
         """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
-        return cls(import_file(path, format), None)._with_lists(lists)
+        return cls._read(import_file(path, format), quantities_in(locals()))
 
-    def _with_lists(self, lists):
-        self.config = config_for(self, **lists)
-        return self
-
+    @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0, reduce_grad: bool = False,
               merge_backwards: bool = False, split_backwards: bool = False, defer_receives: bool = False) -> "Schedule":
         """A schedule that a runtime can run: with sends and receives where the lowering puts them ("pytorch", "by_time",
@@ -93,6 +123,7 @@ class Schedule(Shared):
                          split_backwards=split_backwards, defer_receives=defer_receives)
         return Schedule(handle, self.config)
 
+    @names_checked
     def prove(self, order: Union[ChannelOrder, str] = "group", *, rendezvous: bool = False, batched: bool = False,
               blocking: bool = False) -> Proof:
         """Whether this lowered schedule always comes to its end, if comm ops of a device wait for each other in one queue
@@ -110,7 +141,7 @@ class Schedule(Shared):
 
     @property
     def name(self) -> str:
-        return lib.ppsched_schedule_name(self._handle).decode("utf-8", "replace")
+        return decoded(lib.ppsched_schedule_name(self._handle))
 
     @property
     def devices(self) -> int:
@@ -140,7 +171,7 @@ class Schedule(Shared):
     def weight_versions(self) -> int:
         return lib.ppsched_schedule_weight_versions(self._handle)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Number of ops on all devices."""
         return lib.ppsched_schedule_op_count(self._handle)
 
@@ -151,11 +182,11 @@ class Schedule(Shared):
         return none_if_unset(lib.ppsched_schedule_device_of(self._handle, stage, microbatch))
 
     @property
-    def queues(self) -> List[View]:
+    def queues(self) -> List[View[Op]]:
         """For each device a view of its ops."""
         return [self._queue(device) for device in range(self.devices)]
 
-    def _queue(self, device):
+    def _queue(self, device: int) -> View[Op]:
         count = ctypes.c_size_t()
         ops = lib.ppsched_queue_ops(lib.ppsched_schedule_queue(self._handle, device), ctypes.byref(count))
         return View(self, ops, count.value, from_record)
@@ -163,35 +194,38 @@ class Schedule(Shared):
     def check(self) -> List[Finding]:
         """What is wrong with the schedule; empty where it is complete and can be run."""
         count = ctypes.c_size_t()
-        lib.ppsched_check(self._handle, None, 0, ctypes.byref(count), None)
-        records = (_abi.Finding * count.value)()
-        status = lib.ppsched_check(self._handle, records, count.value, ctypes.byref(count), None)
-        if status not in (_abi.Status.OK, _abi.Status.ERROR_INVALID_SCHEDULE):
-            check(status)
-        return [_finding(record) for record in records]
+        try:
+            call(lib.ppsched_schedule_check, None, 0, ctypes.byref(count), self._handle)
+            return []
+        except InvalidSchedule:
+            records = (_abi.Finding * count.value)()
+            lib.ppsched_schedule_check(records, len(records), None, self._handle, None)
+            return [_finding(record) for record in records]
 
-    def evaluate(self, config: Optional[Config] = None, *, latest: bool = True, reusable: bool = False) -> Timeline:
+    def evaluate(self, config: Optional[Config] = None, *, latest: bool = True, reusable: bool = False) -> "Timeline":
         """Times the schedule with its own config, or another of the same sizes.
 
         latest: latest starts too, and why devices are idle; reusable: for Timeline.update.
         """
         config = self.config if config is None else config
         flags = (0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY) | (_abi.EvaluateFlag.REUSABLE if reusable else 0)
-        return Timeline(new_handle(lib.ppsched_evaluate, self._handle, config._handle, flags), self, config)
+        return Timeline(new_handle(lib.ppsched_schedule_evaluate, self._handle, config._handle, flags), self, config)
 
+    @names_checked
     def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
-                           rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> Timeline:
+                           rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> "Timeline":
         """Times this lowered schedule with its sends and receives, which wait for their links and, in the channel model (see
         prove), for each other; by default for their links alone."""
         config = self.config if config is None else config
         model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
-        handle = new_handle(lib.ppsched_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)
+        handle = new_handle(lib.ppsched_schedule_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)
         return Timeline(handle, self, config)
 
     def export(self, format: Union[Format, str]) -> str:
         """The schedule without times, as "csv", "json", "megatron" or "deepspeed"."""
         return export(self._handle, None, export_format(format))
 
+    @names_checked
     def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False) -> str:
         """What to type to run this schedule: one line for a shell, for the runtime "megatron", "torchtitan", "pytorch",
         "deepspeed" or "sail". ppsched.Refused where it cannot, with the reason and which others can.
@@ -202,38 +236,51 @@ class Schedule(Shared):
         """
         return launch_line(self._handle, runtime, csv, exact)
 
-    def __repr__(self):
-        return f"<ppsched.Schedule {self.name}: {len(self)} ops on {self.devices} devices>"
+    def __repr__(self) -> str:
+        sizes = [counted(self.devices, "device"), counted(self.stages, "stage"), counted(self.microbatches, "microbatch", "es"),
+                 counted(self.iterations, "iteration")]
+        return (f"<ppsched.Schedule {self.name}: {counted(len(self), 'op')}, {', '.join(sizes)}, {self.placement.name.lower()} "
+                "placement>")
 
 
 class Builder:
     """Collects the ops of a schedule of your own."""
 
-    def __init__(self, config: Config, name: str = "custom", *, flushes: bool = True, _handle=None):
-        self.config = config
-        self._handle = new_handle(lib.ppsched_builder_create, config._handle) if _handle is None else _handle
-        if _handle is None:
-            self._release = weakref.finalize(self, lib.ppsched_builder_destroy, self._handle)
-            call(lib.ppsched_builder_set_name, self._handle, encoded("name", name))
-            call(lib.ppsched_builder_set_flushes, self._handle, bool(flushes))
+    config: Config
 
-    def __reduce__(self):
+    def __init__(self, config: Config, name: str = "custom", *, flushes: bool = True) -> None:
+        self._lend(config, new_handle(lib.ppsched_builder_create, config._handle))
+        self._release = weakref.finalize(self, lib.ppsched_builder_destroy, self._handle)
+        call(lib.ppsched_builder_set_name, self._handle, encoded("name", name))
+        call(lib.ppsched_builder_set_flushes, self._handle, bool(flushes))
+
+    def _lend(self, config: Config, handle: Optional[ctypes.c_void_p]) -> None:
+        """Makes it the builder of a handle that another owns; of None, which all calls turn down, when that ends."""
+        self.config, self._handle, self._count = config, handle, 0
+
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a ppsched.Builder cannot be copied or pickled")
 
-    def append(self, device: int, *ops: Union[Op, str]) -> None:
+    def append(self, device: int, *ops: Ops) -> None:
         """Appends ops, as Op or token, to a device's queue."""
         if not 0 <= device < 2**32:
             raise Error(f"device is {device}, which is out of range", _abi.Status.ERROR_RANGE)
         records, count = to_records(ops)
         call(lib.ppsched_builder_append, self._handle, device, records, count)
+        self._count += count
 
     def finish(self) -> Schedule:
         """Makes the schedule and empties the builder."""
-        return Schedule(new_handle(lib.ppsched_builder_finish, self._handle), self.config)
+        schedule = Schedule(new_handle(lib.ppsched_builder_finish, self._handle), self.config)
+        self._count = 0
+        return schedule
+
+    def __repr__(self) -> str:
+        return f"<ppsched.Builder: {counted(self._count, 'op')} for {counted(self.config.devices, 'device')}>"
 
 
-def generate(strategy: Union[str, Callable[[Config, Builder], None]], config: Config, *,
-             progress: Optional[Callable[[float, float], object]] = None) -> Schedule:
+def generate(strategy: Union[str, Callable[[Config, Builder], object]], config: Config, *,
+             progress: Optional[Progress] = None) -> Schedule:
     """Builds a strategy's schedule; or that of your own function, which appends ops to a builder and whose result is checked.
 
     progress: called now and then by a strategy that searches, with the share of its work that is done, 0 to 1, and the span
@@ -245,23 +292,24 @@ def generate(strategy: Union[str, Callable[[Config, Builder], None]], config: Co
     return _search(encoded("strategy", strategy), config, progress)
 
 
-def _search(name, config, progress):
+def _search(name: bytes, config: Config, progress: Optional[Progress]) -> Schedule:
     with Listener(config, progress) as told:
         return Schedule(new_handle(lib.ppsched_schedule_generate, told._handle, name), config)
 
 
-def _generate_with(function, config):
-    raised = []
+def _generate_with(function: Callable[[Config, Builder], object], config: Config) -> Schedule:
+    raised: List[BaseException] = []
 
-    def run(_user, _config, handle):
-        builder = Builder(config, _handle=ctypes.c_void_p(handle))
+    def run(_user: Optional[int], _config: int, handle: int) -> int:
+        builder = Builder.__new__(Builder)
+        builder._lend(config, ctypes.c_void_p(handle))
         try:
             function(config, builder)
         except BaseException as error:  # comes out again behind the C call
             raised.append(error)
             return _abi.Status.ERROR_CALLBACK
         finally:
-            builder._handle = None  # it ends with the call; NULL is turned down
+            builder._lend(config, None)
         return _abi.Status.OK
 
     name = encoded("name", getattr(function, "__name__", "custom"))
@@ -275,3 +323,5 @@ def _generate_with(function, config):
 
 
 read = Schedule.read
+
+from .timeline import Timeline  # noqa: E402  here, as timelines know their schedules

@@ -5,8 +5,9 @@ from typing import List, NamedTuple
 
 from . import _abi
 from ._abi import Placement
-from ._library import call, check, encoded, lib
+from ._library import call, decoded, encoded, lib
 from .views import sized
+from .words import counted
 
 
 class Option(NamedTuple):
@@ -25,7 +26,8 @@ class Strategy(NamedTuple):
 
     chunks: stages per device that it needs, 0 for any number; weight_versions: versions of the weights that live at once;
     splits_backward: it uses I and W instead of B; flushes: an iteration starts when the one before has ended;
-    searches: it looks for the best order under the problem's costs and memory limits.
+    searches: it looks for the best order under the problem's costs and memory limits; searches_long: that may take seconds;
+    most_memory: the most bytes that it holds meanwhile, 0 where no bound is known; takes_group_size: it has that option.
     """
 
     name: str
@@ -36,32 +38,43 @@ class Strategy(NamedTuple):
     splits_backward: bool
     flushes: bool
     searches: bool
+    searches_long: bool
+    most_memory: int
+    takes_group_size: bool
     summary: str
     source: str
     options: List[Option]
 
+    def __repr__(self) -> str:
+        chunks = counted(self.chunks, "stage") if self.chunks else "any number of stages"
+        options = f", options {', '.join(option.name for option in self.options)}" if self.options else ""
+        return f"<ppsched.Strategy {self.name}: {self.placement} placement, {chunks} a device{options}>"
 
-def _option(strategy, index):
+
+def _option(strategy: int, index: int) -> Option:
     info = sized(_abi.OptionInfo)
-    check(lib.ppsched_strategy_option(strategy, index, ctypes.byref(info)))
-    return Option(info.name.decode(), info.default_text.decode(), info.minimum, info.maximum, info.text.decode(),
-                  [info.choices[i].decode() for i in range(info.choice_count)])
+    call(lib.ppsched_strategy_get_option, ctypes.byref(info), strategy, index)
+    return Option(decoded(info.name), decoded(info.default_text), info.minimum, info.maximum, decoded(info.text),
+                  [decoded(info.choices[i]) for i in range(info.choice_count)])
 
 
-def _describe(index):
+def _describe(index: int) -> Strategy:
     info = sized(_abi.StrategyInfo)
-    check(lib.ppsched_strategy_describe(index, ctypes.byref(info)))
+    call(lib.ppsched_strategy_get_info, ctypes.byref(info), index)
     return Strategy(
-        name=info.name.decode(),
-        aliases=[info.aliases[i].decode() for i in range(info.alias_count)],
+        name=decoded(info.name),
+        aliases=[decoded(info.aliases[i]) for i in range(info.alias_count)],
         placement=Placement(info.placement).name.lower(),
         chunks=info.chunks,
         weight_versions=info.weight_versions,
         splits_backward=bool(info.splits_backward),
         flushes=bool(info.flushes),
         searches=bool(info.searches),
-        summary=info.summary.decode(),
-        source=info.source.decode(),
+        searches_long=bool(info.searches_long),
+        most_memory=info.most_memory,
+        takes_group_size=bool(info.takes_group_size),
+        summary=decoded(info.summary),
+        source=decoded(info.source),
         options=[_option(index, i) for i in range(info.option_count)],
     )
 
@@ -74,5 +87,5 @@ def strategies() -> List[Strategy]:
 def find_strategy(name: str) -> Strategy:
     """The strategy with that name or alias; raises with the nearest name where there is none."""
     index = ctypes.c_uint32()
-    call(lib.ppsched_strategy_find, encoded("strategy", name), ctypes.byref(index))
+    call(lib.ppsched_strategy_find, ctypes.byref(index), encoded("strategy", name))
     return _describe(index.value)

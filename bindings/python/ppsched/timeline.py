@@ -2,13 +2,17 @@
 """The evaluator's result: when each op runs, and what that costs."""
 import ctypes
 import weakref
-from typing import List, NamedTuple, Optional, Union
+from typing import Any, Callable, List, NamedTuple, Optional, Union
 
 from . import _abi, explain
 from ._abi import Format, Kind, Objective
-from ._library import Error, call, check, lib
+from ._library import call, lib
+from .config import Config
 from .explain import CriticalOp, Relief, Sensitivity
-from .views import Shared, View, none_if_unset, sized
+from .exporting import export, export_format
+from .filling import records_of
+from .views import Item, Shared, View, none_if_unset, sized
+from .words import counted
 
 
 class Span(NamedTuple):
@@ -16,6 +20,10 @@ class Span(NamedTuple):
 
     start: float
     end: float
+
+
+def _span(record: _abi.Span) -> Span:
+    return Span(record.start, record.end)
 
 
 class MemoryPoint(NamedTuple):
@@ -79,66 +87,29 @@ class Idle(NamedTuple):
     head_of_line: float
 
 
-_FORMATS = {"text": Format.TEXT, "csv": Format.CSV, "json": Format.JSON, "chrome": Format.CHROME_TRACE,
-            "megatron": Format.MEGATRON, "deepspeed": Format.DEEPSPEED, "sail": Format.SAIL}
-FORMAT_NAMES = tuple(_FORMATS)
-
-
-def export_format(name: Union[Format, str]) -> Format:
-    """A format from its name, one of FORMAT_NAMES."""
-    if isinstance(name, Format):
-        return name
-    if name not in _FORMATS:
-        raise Error(f"there is no format {name!r}; there are {', '.join(_FORMATS)}")
-    return _FORMATS[name]
-
-
-def export(schedule, timeline, format, *, text_columns=0, time_scale=0.0):
-    """The text of an export; both handles are the library's."""
-    pieces, raised = [], []
-
-    def write(_user, data, size):
-        try:
-            pieces.append(ctypes.string_at(data, size))
-        except BaseException as error:  # comes out again behind the C call
-            raised.append(error)
-            return 1
-        return 0
-
-    if not 0 <= text_columns < 2**32:
-        raise Error(f"text_columns is {text_columns}, which is out of range", _abi.Status.ERROR_RANGE)
-    options = sized(_abi.ExportOptions)
-    options.text_columns, options.time_scale = text_columns, time_scale
-    try:
-        call(lib.ppsched_export, schedule, timeline, format, ctypes.byref(options), _abi.WriteFunction(write), None)
-    except Error:
-        if raised:
-            raise raised[0] from None
-        raise
-    return b"".join(pieces).decode("utf-8")
-
-
 class Timeline(Shared):
     """A schedule with times. Immutable; may be read from several threads."""
 
-    def __init__(self, handle, schedule, config):
+    schedule: "Schedule"
+    config: Config  # whose times they are
+
+    def __init__(self, handle: ctypes.c_void_p, schedule: "Schedule", config: Config) -> None:
         self._handle = handle
         self.schedule = schedule
-        self.config = config  # whose times they are
+        self.config = config
         self._release = weakref.finalize(self, lib.ppsched_timeline_destroy, handle)
 
     @property
-    def spans(self) -> List[View]:
+    def spans(self) -> List[View[Span]]:
         """For each device a view of the starts and ends of its ops."""
-        return [self._view(lib.ppsched_timeline_spans, device, lambda record: Span(record.start, record.end))
-                for device in range(self.schedule.devices)]
+        return [self._view(lib.ppsched_timeline_spans, device, _span) for device in range(self.schedule.devices)]
 
     @property
-    def latest_starts(self) -> List[View]:
+    def latest_starts(self) -> List[View[float]]:
         """For each device a view of the latest starts that leave the makespan as it is; empty with latest=False, and with transfers."""
         return [self._view(lib.ppsched_timeline_latest_starts, device, float) for device in range(self.schedule.devices)]
 
-    def update(self, config: "Config") -> None:
+    def update(self, config: Config) -> None:
         """Times it anew with another config's costs, in its own memory. For a timeline of evaluate(reusable=True).
 
         What was taken from it before, such as its spans, is of no use afterwards.
@@ -179,7 +150,7 @@ class Timeline(Shared):
         """The stage to relieve first: that with the largest `less`, of several the largest `more`, then the lowest."""
         return explain.relief(self, objective, kind)
 
-    def _view(self, function, device, convert):
+    def _view(self, function: Callable[..., Any], device: int, convert: Callable[[Any], Item]) -> View[Item]:
         count = ctypes.c_size_t()
         pointer = function(self._handle, device, ctypes.byref(count))
         return View(self, pointer, count.value, convert)
@@ -187,7 +158,7 @@ class Timeline(Shared):
     @property
     def metrics(self) -> Metrics:
         record = sized(_abi.Metrics)
-        check(lib.ppsched_timeline_metrics(self._handle, ctypes.byref(record)))
+        call(lib.ppsched_timeline_get_metrics, ctypes.byref(record), self._handle)
         bubble = Bubble(record.bubble_of_total, record.bubble_of_ideal, record.bubble_of_span)
         return Metrics(record.makespan, record.span, record.span_device, bubble, record.peak_memory, record.peak_device,
                        none_if_unset(record.limit_device))
@@ -196,9 +167,9 @@ class Timeline(Shared):
     def device_metrics(self) -> List[DeviceMetrics]:
         return [self._device_metrics(device) for device in range(self.schedule.devices)]
 
-    def _device_metrics(self, device):
+    def _device_metrics(self, device: int) -> DeviceMetrics:
         record = sized(_abi.DeviceMetrics)
-        check(lib.ppsched_timeline_device_metrics(self._handle, device, ctypes.byref(record)))
+        call(lib.ppsched_timeline_get_device_metrics, ctypes.byref(record), self._handle, device)
         return DeviceMetrics(record.busy, record.idle, record.first_start, record.last_end, record.static_memory,
                              record.peak_memory, record.peak_time, none_if_unset(record.peak_position), record.memory_limit)
 
@@ -207,20 +178,16 @@ class Timeline(Shared):
         """For each device why it is idle. Not with latest=False."""
         return [self._idle(device) for device in range(self.schedule.devices)]
 
-    def _idle(self, device):
+    def _idle(self, device: int) -> Idle:
         record = sized(_abi.Idle)
-        if lib.ppsched_timeline_idle(self._handle, device, ctypes.byref(record)) != _abi.Status.OK:
-            raise Error("the causes of idle times were left out (latest=False)")
+        call(lib.ppsched_timeline_get_idle, ctypes.byref(record), self._handle, device)
         return Idle(*(getattr(record, name) for name in Idle._fields))
 
     def memory(self, device: int) -> List[MemoryPoint]:
         """The memory of a device over time: its static memory at 0, then a point for each change."""
         if not 0 <= device < self.schedule.devices:
             raise IndexError(f"there is no device {device}")
-        count = ctypes.c_size_t()
-        check(lib.ppsched_timeline_memory(self._handle, device, None, 0, ctypes.byref(count)))
-        points = (_abi.MemoryPoint * count.value)()
-        check(lib.ppsched_timeline_memory(self._handle, device, points, count.value, None))
+        points = records_of(_abi.MemoryPoint, lib.ppsched_timeline_get_memory, self._handle, device)
         return [MemoryPoint(point.time, point.memory) for point in points]
 
     def export(self, format: Union[Format, str], *, text_columns: int = 0, time_scale: float = 0.0) -> str:
@@ -232,5 +199,12 @@ class Timeline(Shared):
         return export(self.schedule._handle, self._handle, export_format(format), text_columns=text_columns,
                       time_scale=time_scale)
 
-    def __repr__(self):
-        return f"<ppsched.Timeline of {self.schedule.name}: makespan {self.metrics.makespan}>"
+    def __repr__(self) -> str:
+        metrics = self.metrics
+        limit = "" if metrics.limit_device is None else f", over the limit of device {metrics.limit_device}"
+        return (f"<ppsched.Timeline of {self.schedule.name}: {counted(len(self.schedule), 'op')} on "
+                f"{counted(self.schedule.devices, 'device')}, makespan {metrics.makespan:g}, span {metrics.span:g}, bubble "
+                f"{metrics.bubble.of_total:.2%} of total, peak memory {metrics.peak_memory:g}{limit}>")
+
+
+from .schedule import Schedule  # noqa: E402  here, as schedules make timelines

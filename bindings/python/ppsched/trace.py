@@ -11,11 +11,12 @@ import gzip
 import json
 import re
 import zlib
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
+from ._abi import Kind
 from ._library import Error
-from .op import Kind, Op
+from .op import Op
 
 PREFIX = "PP:"
 COMPUTE = (Kind.F, Kind.B, Kind.I, Kind.W)
@@ -31,11 +32,15 @@ _LARGEST = 1e18  # microseconds; a time beyond is none
 _ROUNDING = 1.0  # microseconds; what neighbours may overlap
 
 
+Ops = Tuple[Op, ...]  # an op, or the forward and the backward of an overlapped pair
+Track = Tuple[Any, Any]  # process and thread
+
+
 class Work(NamedTuple):
     """An op that a rank ran: the op, or the forward and the backward of a pair, and its time in microseconds. The duration
     stands for itself, as differences of large times round. source: what the time is taken from."""
 
-    ops: Tuple[Op, ...]
+    ops: Ops
     start: float
     duration: float
     source: str
@@ -51,21 +56,25 @@ class RankTrace(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """An event; its index in the file is for messages."""
+    """An event; its number in the file is for messages."""
 
-    index: int
-    ops: tuple
+    number: int
+    ops: Ops
     start: float
     duration: float
-    track: tuple
-    identity: object
+    track: Track
+    identity: Union[int, str, None]
 
     @property
-    def end(self):
+    def end(self) -> float:
         return self.start + self.duration
 
 
-def ops_of_token(token):
+def _by_kind(op: Op) -> int:
+    return op.kind
+
+
+def ops_of_token(token: str) -> Ops:
     """The op of a token, or the forward and the backward of an overlapped pair; raises Error where it is none."""
     pair = _PAIR.fullmatch(token)
     try:
@@ -77,14 +86,14 @@ def ops_of_token(token):
     return pair_in_order(ops, token) if pair else ops
 
 
-def pair_in_order(ops, token):
-    first, second = sorted(ops, key=lambda op: op.kind)
+def pair_in_order(ops: Ops, token: str) -> Ops:
+    first, second = sorted(ops, key=_by_kind)
     if first.kind != Kind.F or second.kind not in COMPUTE[1:]:
         raise Error(f"{token!r} is no pair of a forward and a backward")
     return first, second
 
 
-def read_text(path):
+def read_text(path: str) -> str:
     """The text of a file, which may be packed by gzip."""
     try:
         with open(path, "rb") as file:
@@ -102,7 +111,7 @@ def read_text(path):
         raise Error(f"{path}: {error}") from None
 
 
-def parse(path, text):
+def parse(path: str, text: str) -> Any:
     """The JSON value of the text of a file."""
     try:
         return json.loads(text)
@@ -114,16 +123,22 @@ def parse(path, text):
         raise Error(f"{path}: {error}") from None
 
 
-def is_trace(value):
+def is_trace(value: Any) -> bool:
     return isinstance(value, list) or isinstance(value, dict) and "traceEvents" in value
 
 
 class _File:
     """The events of a trace that tell when ops ran."""
 
-    def __init__(self, path, value):
-        self.path, self.rank, self.base = path, None, None
-        self.ranges, self.annotations, self.operators, self.launches, self.kernels = [], [], [], {}, []
+    def __init__(self, path: str, value: Any) -> None:
+        self.path = path
+        self.rank: Optional[int] = None
+        self.base: Optional[int] = None
+        self.ranges: List[_Range] = []
+        self.annotations: List[_Range] = []
+        self.operators: List[Tuple[float, Track]] = []
+        self.launches: Dict[int, float] = {}
+        self.kernels: List[Tuple[int, float, float]] = []
         self.single_stage = False
         if isinstance(value, dict):
             if "traceEvents" not in value:
@@ -137,7 +152,7 @@ class _File:
                 raise Error(f"{path}: event {index} is no object")
             self._read_event(index, event)
 
-    def _read_header(self, value):
+    def _read_header(self, value: Dict[str, Any]) -> None:
         info = value.get("distributedInfo")
         self.rank = info.get("rank") if isinstance(info, dict) else None
         self.base = value.get("baseTimeNanoseconds")
@@ -145,10 +160,10 @@ class _File:
             if number is not None and (isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**63):
                 raise Error(f"{self.path}: {name} must be a whole number, not {str(number)[:40]!r}")
 
-    def _fault(self, index, name, problem):
+    def _fault(self, index: int, name: object, problem: object) -> Error:
         return Error(f"{self.path}: event {index} ({str(name)[:60]!r}): {problem}")
 
-    def _read_event(self, index, event):
+    def _read_event(self, index: int, event: Dict[str, Any]) -> None:
         name, category, phase = event.get("name"), event.get("cat"), event.get("ph")
         if isinstance(name, str) and name.startswith(PREFIX) and not name.startswith(PREFIX + ":"):
             if phase != "X":
@@ -159,14 +174,14 @@ class _File:
         elif category == "cpu_op" and not str(name).startswith(_COMMUNICATION):
             start, _ = self._times(index, name, event)
             self.operators.append((start, self._track(index, name, event)))
-        elif category in _LAUNCHES and self._correlation(event) is not None:
-            self.launches[self._correlation(event)] = self._times(index, name, event)[0]
-        elif category in _DEVICE_WORK and self._correlation(event) is not None and not str(name).startswith("nccl"):
-            self.kernels.append((self._correlation(event), *self._times(index, name, event)))
+        elif category in _LAUNCHES and (launch := self._correlation(event)) is not None:
+            self.launches[launch] = self._times(index, name, event)[0]
+        elif category in _DEVICE_WORK and (launch := self._correlation(event)) is not None and not str(name).startswith("nccl"):
+            self.kernels.append((launch, *self._times(index, name, event)))
         elif isinstance(name, str) and _SINGLE_STAGE.fullmatch(name):
             self.single_stage = True
 
-    def _read_range(self, index, name, category, event):
+    def _read_range(self, index: int, name: str, category: object, event: Dict[str, Any]) -> None:
         token = name[len(PREFIX):]
         try:
             ops = ops_of_token(token)
@@ -180,8 +195,9 @@ class _File:
         if ops[0].kind in COMPUTE:
             (self.annotations if category == "gpu_user_annotation" else self.ranges).append(found)
 
-    def _times(self, index, name, event):
-        start, duration = event.get("ts"), event.get("dur")
+    def _times(self, index: int, name: object, event: Dict[str, Any]) -> Tuple[float, float]:
+        start: Any = event.get("ts")
+        duration: Any = event.get("dur")
         for key, number in (("ts", start), ("dur", duration)):
             if isinstance(number, bool) or not isinstance(number, (int, float)) or not -_LARGEST < number < _LARGEST:
                 raise self._fault(index, name, f"its {key} must be a number, not {str(number)[:40]!r}")
@@ -189,20 +205,20 @@ class _File:
             raise self._fault(index, name, f"its duration is {duration:g}, which is negative")
         return float(start), float(duration)
 
-    def _track(self, index, name, event):
+    def _track(self, index: int, name: object, event: Dict[str, Any]) -> Track:
         track = event.get("pid"), event.get("tid")
         if any(isinstance(part, bool) or not isinstance(part, (int, str, type(None))) for part in track):
             raise self._fault(index, name, "its pid and tid must be numbers or texts")
         return track
 
     @staticmethod
-    def _correlation(event):
+    def _correlation(event: Dict[str, Any]) -> Optional[int]:
         """What ties a launch on the CPU to the work on the GPU; None where the event has none."""
         arguments = event.get("args")
         number = arguments.get("correlation") if isinstance(arguments, dict) else None
         return number if isinstance(number, int) and number else None
 
-    def ranks(self):
+    def ranks(self) -> List[List[_Range]]:
         """The ranks of the file, a list of ranges each: threads of the CPU, or GPUs where there are no ranges of the CPU."""
         if not self.ranges and not self.annotations:
             more = "; those of single-stage schedules name no stage, run it from its CSV" if self.single_stage else ""
@@ -210,63 +226,68 @@ class _File:
         if not self.ranges:
             return [[found for found in _joined(self.annotations) if found.track[0] == gpu]
                     for gpu in _in_order({found.track[0] for found in self.annotations})]
-        ranks = {}
+        ranks: Dict[Track, List[_Range]] = {}
         for found in self.ranges:
             ranks.setdefault(found.track, []).append(found)
         return [self._outermost(ranks[track]) for track in _in_order(ranks)]
 
-    def _outermost(self, ranges):
+    def _outermost(self, ranges: List[_Range]) -> List[_Range]:
         """Without ranges within one of the same op, or of a pair that holds it."""
-        kept = []
+        kept: List[_Range] = []
         for found in sorted(ranges, key=lambda found: (found.start, -found.duration)):
             if not kept or _follows(found, kept[-1]):
                 kept.append(found)
             elif not set(found.ops) <= set(kept[-1].ops):
-                raise self._fault(found.index, _name(found.ops), f"it begins within {_name(kept[-1].ops)!r}")
+                raise self._fault(found.number, _name(found.ops), f"it begins within {_name(kept[-1].ops)!r}")
         return kept
 
 
-def _follows(found, last):
+def _follows(found: _Range, last: _Range) -> bool:
     """Whether a range begins when the last one has ended; times of few digits may overlap by a rounding."""
     overlap = last.end - found.start
     doubled = found.ops == last.ops and found.start == last.start
     return not doubled and overlap <= min(_ROUNDING, found.duration / 2, last.duration / 2)
 
 
-def _in_order(tracks):
+def _in_order(tracks: Iterable[Any]) -> List[Any]:
     """Numbers by their size, before texts."""
-    def order(part):
+    def order(part: object) -> Tuple[int, int, str]:
         return (0, part, "") if isinstance(part, int) else (1, 0, str(part))
     return sorted(tracks, key=lambda track: [order(part) for part in (track if isinstance(track, tuple) else (track,))])
 
 
-def _name(ops):
+def _name(ops: Ops) -> str:
     return PREFIX + (str(ops[0]) if len(ops) == 1 else f"({ops[0]};{ops[1]})OVERLAP_F_B")
 
 
-def _joined(annotations):
+def _start(found: _Range) -> float:
+    return found.start
+
+
+def _joined(annotations: List[_Range]) -> List[_Range]:
     """The annotations of an op on several streams of a GPU as one: the first of each stream, the second, and so on."""
-    counts, groups = {}, {}
-    for found in sorted(annotations, key=lambda found: found.start):
+    counts: Dict[Tuple[Ops, Track], int] = {}
+    groups: Dict[Tuple[Ops, Any, int], List[_Range]] = {}
+    for found in sorted(annotations, key=_start):
         count = counts[found.ops, found.track] = counts.get((found.ops, found.track), -1) + 1
         groups.setdefault((found.ops, found.track[0], count), []).append(found)
-    return sorted((_union(group) for group in groups.values()), key=lambda found: found.start)
+    return sorted((_union(group) for group in groups.values()), key=_start)
 
 
-def _union(group):
+def _union(group: List[_Range]) -> _Range:
     start, end = min(found.start for found in group), max(found.end for found in group)
     return group[0] if len(group) == 1 else group[0]._replace(start=start, duration=end - start)
 
 
-def _holder(ranges, starts, time):
+def _holder(ranges: List[_Range], starts: List[float], time: float) -> Optional[int]:
     """Position of the range that a time falls into, or None."""
     position = bisect.bisect_right(starts, time) - 1
     return position if position >= 0 and time <= ranges[position].end else None
 
 
-def _by_kernels(file, ranges, starts):
+def _by_kernels(file: _File, ranges: List[_Range], starts: List[float]) -> Optional[List[Work]]:
     """Work by what each range launched; a range that launched nothing takes no time. None where there are no kernels."""
-    spans = {}
+    spans: Dict[int, Tuple[float, float]] = {}
     for correlation, start, duration in file.kernels:
         position = _holder(ranges, starts, file.launches[correlation]) if correlation in file.launches else None
         if position is not None:
@@ -274,23 +295,27 @@ def _by_kernels(file, ranges, starts):
             spans[position] = min(first, start), max(last, start + duration)
     if not spans:
         return None
-    work, clock = [], None
+    work: List[Work] = []
+    clock: Optional[float] = None
     for position, found in enumerate(ranges):
-        start, clock = spans.get(position, (clock if clock is not None else found.start,) * 2)
-        work.append(Work(found.ops, start, clock - start, KERNELS))
+        before = clock if clock is not None else found.start
+        start, end = spans.get(position, (before, before))
+        work.append(Work(found.ops, start, end - start, KERNELS))
+        clock = end
     return work
 
 
-def _by_op(ranges):
-    groups = {}
+def _by_op(ranges: List[_Range]) -> Dict[Ops, List[_Range]]:
+    groups: Dict[Ops, List[_Range]] = {}
     for found in ranges:
         groups.setdefault(found.ops, []).append(found)
     return groups
 
 
-def _annotated(file, ranges):
+def _annotated(file: _File, ranges: List[_Range]) -> Dict[Ops, List[_Range]]:
     """For each op that has any its annotations on the GPU, as many as it has ranges."""
-    chosen, annotations = {}, _by_op(file.annotations)
+    chosen: Dict[Ops, List[_Range]] = {}
+    annotations = _by_op(file.annotations)
     for ops, mine in _by_op(ranges).items():
         theirs, identities = annotations.get(ops, []), [found.identity for found in mine]
         if not theirs:
@@ -305,9 +330,10 @@ def _annotated(file, ranges):
     return chosen
 
 
-def _by_operators(file, ranges, starts):
+def _by_operators(file: _File, ranges: List[_Range], starts: List[float]) -> Dict[int, float]:
     """Position of each range with an operator, and when its first one starts."""
-    first, track = {}, ranges[0].track
+    first: Dict[int, float] = {}
+    track = ranges[0].track
     for start, other in file.operators:
         position = _holder(ranges, starts, start) if other == track else None
         if position is not None:
@@ -315,7 +341,7 @@ def _by_operators(file, ranges, starts):
     return first
 
 
-def _work(file, ranges, alone):
+def _work(file: _File, ranges: List[_Range], alone: bool) -> List[Work]:
     """The work of a rank. alone: it is the only one of its file."""
     if not file.ranges:
         return [Work(found.ops, found.start, found.duration, ANNOTATIONS) for found in ranges]
@@ -323,7 +349,9 @@ def _work(file, ranges, alone):
     by_kernels = _by_kernels(file, ranges, starts) if alone else None
     if by_kernels is not None:
         return by_kernels
-    annotated, first, count, work = _annotated(file, ranges), _by_operators(file, ranges, starts), {}, []
+    annotated, first = _annotated(file, ranges), _by_operators(file, ranges, starts)
+    count: Dict[Ops, int] = {}
+    work: List[Work] = []
     for position, found in enumerate(ranges):
         number = count[found.ops] = count.get(found.ops, -1) + 1
         if found.ops in annotated:
@@ -337,7 +365,7 @@ def _work(file, ranges, alone):
     return work
 
 
-def ranks_of(path, value):
+def ranks_of(path: str, value: Any) -> List[RankTrace]:
     """What each rank of a trace ran. The rank that a trace names is kept where the trace has one rank alone."""
     file = _File(path, value)
     ranks = file.ranks()
@@ -345,16 +373,16 @@ def ranks_of(path, value):
             for ranges in ranks]
 
 
-def in_order(ranks):
+def in_order(ranks: List[RankTrace]) -> List[RankTrace]:
     """By the rank that the traces name where all do, else as they are."""
-    named = [trace.rank for trace in ranks if trace.rank is not None]
+    named = {trace.rank: trace for trace in ranks if trace.rank is not None}
     if not named:
         return ranks
-    if len(named) < len(ranks):
+    if any(trace.rank is None for trace in ranks):
         silent = next(trace.path for trace in ranks if trace.rank is None)
         raise Error(f"{silent}: no rank is named in distributedInfo, as it is in the other traces")
     for trace in ranks:
-        if named.count(trace.rank) > 1:
-            paths = [other.path for other in ranks if other.rank == trace.rank]
+        paths = [other.path for other in ranks if other.rank == trace.rank]
+        if len(paths) > 1:
             raise Error(f"{paths[1]}: it is of rank {trace.rank}, as {paths[0]} is")
-    return sorted(ranks, key=lambda trace: trace.rank)
+    return [named[rank] for rank in sorted(named)]

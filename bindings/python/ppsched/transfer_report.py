@@ -1,36 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the check command says of a schedule's sends and receives."""
-from ._library import InvalidSchedule
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from ._library import Error, InvalidSchedule
+from .lowering import Proof
 from .lowering_options import channel_of
+from .schedule import Schedule
+from .words import counted
+
+Model = Tuple[str, Dict[str, bool]]  # order and flags of a channel model
 
 
-def counted(count, one, more="s"):
-    return f"{count} {one}{'' if count == 1 else more}"
-
-
-def error_row(error):
+def error_row(error: Error) -> Dict[str, Any]:
     places = {name: getattr(error, name) for name in ("device", "stage", "microbatch", "position")}
     return {"message": str(error), "status": error.status.name.lower(), **places}
 
 
-def _models(values):
-    """The channel model that was asked for, or the common ones: (order, flags)."""
+def _models(values: Mapping[str, Any]) -> List[Model]:
+    """The channel model that was asked for, or the common ones."""
     order, asked = channel_of(values)
     if values["channel"] is not None or any(asked.values()):
         return [(order, asked)]
     return [(order, {**asked, "rendezvous": rendezvous}) for order in ("group", "direction", "pair") for rendezvous in (False, True)]
 
 
-def _name(order, flags):
+def _name(order: str, flags: Mapping[str, bool]) -> str:
     return " ".join([order, "rendezvous" if flags["rendezvous"] else "buffered", *(name for name in ("batched", "blocking") if flags[name])])
 
 
-def _proof_row(order, flags, proof):
+def _proof_row(order: str, flags: Mapping[str, bool], proof: Proof) -> Dict[str, Any]:
     circle = [{**link._asdict(), "op": str(link.op)} for link in proof.circle]
     return {"order": order, **flags, "safe": proof.safe, "text": proof.text, "circle": circle}
 
 
-def _slots(schedule, device):
+def _slots(schedule: Schedule, device: int) -> int:
     return 1 + max((buffer.slot for buffer in schedule.buffers(device) if buffer.slot is not None), default=-1)
 
 
@@ -38,9 +41,13 @@ class TransferReport:
     """row: for JSON; lines: for people; fault: what is wrong, or None. Wrong is a send without its receive and the like, or that
     the schedule hangs under the channel model that was asked for, or, where none was, under all common ones."""
 
-    def __init__(self, schedule, values):
+    row: Dict[str, Any]
+    lines: List[str]
+    fault: Optional[str]
+
+    def __init__(self, schedule: Schedule, values: Mapping[str, Any]) -> None:
         try:
-            proofs = [(*model, schedule.prove(model[0], **model[1])) for model in _models(values)]
+            proofs = [(order, flags, schedule.prove(order, **flags)) for order, flags in _models(values)]
             edges = schedule.edges()
         except InvalidSchedule as error:
             self.row, self.lines, self.fault = {"error": error_row(error)}, [str(error)], str(error)

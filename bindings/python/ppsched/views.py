@@ -1,69 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library's arrays, seen from Python without a copy."""
 import ctypes
-from collections.abc import Sequence
+from typing import Any, Callable, Iterator, List, NoReturn, Optional, Sequence, Type, TypeVar, Union, overload
 
 from . import _abi
+
+Item = TypeVar("Item", covariant=True)
+Self = TypeVar("Self", bound="Shared")
+Struct = TypeVar("Struct", bound=ctypes.Structure)
+SHOWN = 16  # items of a view in its repr
 
 
 class Shared:
     """An immutable object of the library: copies are the object itself."""
 
-    def __copy__(self):
+    def __copy__(self: Self) -> Self:
         return self
 
-    def __deepcopy__(self, _memo):
+    def __deepcopy__(self: Self, _memo: object) -> Self:
         return self
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError(f"a ppsched.{type(self).__name__} cannot be pickled")
 
 
-class View(Sequence):
+class View(Sequence[Item]):
     """A read-only sequence over the library's own memory.
 
     Items are plain Python values made on access. `memory` is a read-only memoryview of the records themselves, and
     numpy.asarray(view) is a structured array on them; both keep the schedule or timeline alive.
     """
 
-    def __init__(self, owner, pointer, count, convert):
+    def __init__(self, owner: object, pointer: Any, count: int, convert: Callable[[Any], Item]) -> None:
         record = pointer._type_
         self._convert = convert
-        address = ctypes.cast(pointer, ctypes.c_void_p).value if count else None
+        address = ctypes.cast(pointer, ctypes.c_void_p).value
         self._records = (record * count).from_address(address) if count else (record * 0)()
         self._records._owner = owner
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._records)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> List[Item]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Item, List[Item]]:
         if isinstance(index, slice):
             return [self._convert(record) for record in self._records[index]]
         return self._convert(self._records[index])
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Item]:
         return map(self._convert, self._records)
 
-    def __repr__(self):
-        return f"[{', '.join(map(str, self))}]"
+    def __repr__(self) -> str:
+        more = f", ... {len(self) - SHOWN} more" if len(self) > SHOWN else ""
+        return f"[{', '.join(map(str, self[:SHOWN]))}{more}]"
 
     @property
-    def memory(self):
+    def memory(self) -> memoryview:
         """The records as a read-only memoryview."""
         return memoryview(self._records).toreadonly()
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
         import numpy  # only reached through numpy
         array = numpy.asarray(self.memory)
         return array if dtype is None and not copy else numpy.array(array, dtype=dtype)
 
 
-def sized(struct):
+def sized(struct: Type[Struct]) -> Struct:
     """A fresh sized struct."""
     record = struct()
     record.size = ctypes.sizeof(struct)
     return record
 
 
-def none_if_unset(number):
+def none_if_unset(number: int) -> Optional[int]:
     return None if number == _abi.NONE else number

@@ -5,28 +5,35 @@ Their evaluator looks at a dependency that wraps around, from the last device to
 only for the first microbatch of each group of p: all others of a group start without waiting for it. The printed columns "1F1B-I" come
 from that. It is too low by up to 0.005; the library's evaluator waits for every dependency.
 """
-from .op import Kind
+from typing import Dict, Optional, Tuple
+
+from ._abi import Kind
+from .op import Op
+from .schedule import Schedule
+
+Source = Tuple[bool, int, Optional[int]]  # is it a forward, stage, microbatch
 
 
-def _source(op, stages, devices):
-    """What an op waits for by that rule, as (is it a forward, stage, microbatch); None for nothing."""
+def _source(op: Op, stages: int, devices: int) -> Optional[Source]:
+    """What an op waits for by that rule; None for nothing."""
     forward = op.kind == Kind.F
     if forward and op.stage == 0:
         return None
     if not forward and op.stage == stages - 1:
         return True, op.stage, op.microbatch
     wraps = op.stage % devices == (0 if forward else devices - 1)
-    if wraps and op.microbatch % devices != 0:
+    if wraps and (op.microbatch or 0) % devices != 0:
         return None
     return forward, op.stage + (-1 if forward else 1), op.microbatch
 
 
-def makespan(schedule, forward, backward, p2p):
+def makespan(schedule: Schedule, forward: float, backward: float, p2p: float) -> float:
     """When the last op of a schedule of F and B on the loop placement ends by that rule; all stages cost the same."""
     queues = [list(queue) for queue in schedule.queues]
     devices = len(queues)
     stages = 1 + max(op.stage for queue in queues for op in queue)
-    clock, position, ends, moved = [0] * devices, [0] * devices, {}, True
+    clock, position, moved = [0.0] * devices, [0] * devices, True
+    ends: Dict[Source, float] = {}
     while moved:
         moved = False
         for device, queue in enumerate(queues):
