@@ -155,16 +155,6 @@ class HouseTest(unittest.TestCase):
         present = {path.name for path in ROOT.iterdir() if not path.name.startswith((".", "build"))}
         self.assertEqual(present - TOP_LEVEL, set())
 
-    def test_every_strategy_is_documented(self):
-        pages = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
-        names = [name for path in (LIB / "strategy").rglob("*.c")
-                 for name in re.findall(r'^    \.name = "(\w+)",$', path.read_text(encoding="utf-8"), flags=re.M)]
-        self.assertGreater(len(names), 10)
-        for name in names:
-            self.assertIn(f"\n## {name}\n\n![{name}](pictures/{name}.png)\n", pages)
-            self.assertIn(f"\n| [{name}](#{name}) |", pages)
-            self.assertTrue((ROOT / "docs" / "pictures" / f"{name}.png").exists(), name)
-
     def test_links_in_the_documentation_lead_somewhere(self):
         for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
             text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)

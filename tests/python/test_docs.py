@@ -55,6 +55,16 @@ class DocumentationTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.addCleanup(os.chdir, before)
 
+    def test_every_strategy_is_documented(self):
+        page = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+        names = [strategy.name for strategy in ppsched.strategies()]
+        self.assertGreater(len(names), 20)
+        for name in names:
+            self.assertIn(f"\n## {name}\n\n![{name}](pictures/{name}.png)\n", page)
+            self.assertIn(f"\n| [{name}](#{name}) |", page)
+            self.assertTrue((ROOT / "docs" / "pictures" / f"{name}.png").exists(), name)
+        self.assertCountEqual(re.findall(r"^## (\w+)\n\n!\[", page, flags=re.M), names)
+
     def test_python_blocks(self):
         for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/profiles.md", "docs/report.md"):
             names, output = {}, io.StringIO()

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A new strategy is one file and one line of the list: a rule and a search are added to a scratch copy of the library, which is
+built and used."""
+import ctypes
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+RULE = r"""/* SPDX-License-Identifier: Apache-2.0 */
+/* One microbatch after another. */
+#include "strategy/descriptors.h"
+
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    for (uint32_t m = 0; m < task->run; m++) {
+        ppi_put(pen, PPSCHED_KIND_F, device, m);
+        ppi_put(pen, PPSCHED_KIND_B, device, m);
+    }
+}
+
+const struct ppi_strategy ppi_planted_rule = {
+    .name = "planted_rule",
+    .summary = "one microbatch after another",
+    .source = "a test",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .flushes = true,
+    .order = order,
+};
+"""
+SEARCH = r"""/* SPDX-License-Identifier: Apache-2.0 */
+/* The better of two rules. */
+#include "strategy/descriptors.h"
+
+static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    ppsched_status status = ppi_attempt_require_fit(attempt, error);
+    if (status == PPSCHED_OK)
+        status = ppi_offer_strategy(attempt, &ppi_planted_rule, error);
+    return status == PPSCHED_OK ? ppi_offer_strategy(attempt, &ppi_zb_h1, error) : status;
+}
+
+const struct ppi_strategy ppi_planted_search = {
+    .name = "planted_search",
+    .summary = "the better of two rules",
+    .source = "a test",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .splits_backward = true,
+    .flushes = true,
+    .plan = plan,
+};
+"""
+
+
+class Error(ctypes.Structure):
+    """ppsched_error, as far as it is read here."""
+    _fields_ = [("numbers", ctypes.c_uint32 * 8), ("message", ctypes.c_char * 480)]
+
+
+def run(*words):
+    result = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise AssertionError(f"{words}: {result.stdout}{result.stderr}")
+
+
+class NewStrategyTest(unittest.TestCase):
+    def test_one_file_and_one_line(self):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        copy = folder / "ppsched"
+        copy.mkdir()
+        for name in ("include", "lib", "bindings"):
+            shutil.copytree(ROOT / name, copy / name)
+        for name in ("meson.build", "meson_options.txt"):
+            shutil.copy(ROOT / name, copy)
+        for name, path, text in (("planted_rule", "rules/planted_rule.c", RULE),
+                                 ("planted_search", "searches/planted_search.c", SEARCH)):
+            (copy / "lib" / "strategy" / path).write_text(text, encoding="utf-8")
+            with open(copy / "lib" / "strategy" / "list.h", "a", encoding="utf-8") as file:
+                file.write(f'PPI_STRATEGY({name}, "{path}")\n')
+        run("meson", "setup", folder / "build", copy, "-Dtests=false", "-Dpython=false", "-Doptimization=0", "-Dwerror=true",
+            "-Ddefault_library=shared")
+        run("ninja", "-C", folder / "build")
+        self.use(folder / "build" / "lib" / "libppsched.so.0")
+
+    def use(self, path):
+        library = ctypes.CDLL(os.fspath(path))
+        error, config, schedule = Error(), ctypes.c_void_p(), ctypes.c_void_p()
+        call = ctypes.byref
+        size = ctypes.c_int64
+        self.assertEqual(library.ppsched_config_create(call(config), size(4), size(4), size(8), None, call(error)), 0)
+        for name in (b"planted_rule", b"planted_search", b"auto"):
+            status = library.ppsched_schedule_generate(call(schedule), config, name, call(error))
+            self.assertEqual(status, 0, error.message)
+            status = library.ppsched_schedule_check(None, ctypes.c_size_t(0), None, schedule, call(error))
+            self.assertEqual(status, 0, error.message)
+            library.ppsched_schedule_release(schedule)
+        library.ppsched_config_destroy(config)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
