@@ -25,8 +25,8 @@ union ppi_time {
     int64_t bits;
 };
 
-/* What stands for a time. The last two are of the forward sweep: once a B or I has run, nobody needs the time of its F any more,
- * and how far the stage pass is takes the place of that. */
+/* What stands for a time. The last two are of the forward sweep: once a B or I has run, nobody needs the time of its F any
+ * more, and how far the stage pass is takes its place. */
 enum {
     PPI_UNKNOWN = -1,        /* it has not run */
     PPI_AWAITED = -2,        /* nor that, and a device waits for it */
@@ -102,8 +102,8 @@ static inline bool ppi_is_known(union ppi_time *time)
     return false;
 }
 
-/* Lets the devices that can go on `run`, until none can: each until it waits, or its track ends. `one_copy`: of the model, which
- * is known where `run` is inlined. */
+/* Lets the devices that can go on `run`, until none can: each until it waits, or its track ends. `one_copy`: of the model,
+ * which is known where `run` is inlined. */
 PPI_INLINE void ppi_run_ready(struct ppi_event_loop *loop, void (*run)(void *sweep, uint32_t device, bool one_copy),
                               void *sweep)
 {

@@ -39,8 +39,8 @@ ppsched_status ppi_timeline_make(ppsched_timeline **out, ppsched_schedule *sched
 /* All figures but idle's causes, from the spans and what ops add up to. */
 ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
-/* The sweeps, in an event loop of the timeline's schedule and costs. Of the loop each takes the memory alone: nothing goes from one
- * to the next but through the timeline. */
+/* The sweeps, in an event loop of the timeline's schedule and costs. Of the loop each takes the memory alone: nothing goes from
+ * one to the next but through the timeline. */
 struct ppi_event_loop;
 
 /* Fills spans and flush_times, and what each device's ops add up to, on top of its static memory; INVALID_SCHEDULE where the
