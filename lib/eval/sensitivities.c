@@ -42,20 +42,11 @@ struct counting {
     uint32_t mark_count;
     struct row *at_mark; /* the numbers at each */
     uint32_t batches;    /* of LANES stages */
-    uint32_t *uses;      /* the steps that have ops of a batch's stages, in order, batch by batch */
+    uint32_t *uses;      /* of each op of a batch's stages the step, in order, batch by batch */
     size_t *uses_end;    /* of each batch; the next one's begin there */
 };
 
 /* --- what is counted --- */
-
-/* The batch of a step's first or second op; PPSCHED_NONE where it has none, or the second is of the first one's. */
-static uint32_t batch_of(const struct ppi_step *step, size_t op)
-{
-    uint32_t batch = step->longer[op] / LANES;
-    if (step->longer[op] == PPSCHED_NONE || (op == 1 && step->longer[0] != PPSCHED_NONE && step->longer[0] / LANES == batch))
-        return PPSCHED_NONE;
-    return batch;
-}
 
 static void sort_uses(struct counting *counting)
 {
@@ -63,8 +54,8 @@ static void sort_uses(struct counting *counting)
     size_t begin = 0;
     for (uint32_t i = 0; i < ways->step_count; i++)
         for (size_t op = 0; op < 2; op++)
-            if (batch_of(&ways->steps[i], op) != PPSCHED_NONE)
-                counting->uses_end[batch_of(&ways->steps[i], op)]++;
+            if (ways->steps[i].longer[op] != PPSCHED_NONE)
+                counting->uses_end[ways->steps[i].longer[op] / LANES]++;
     for (uint32_t b = 0; b < counting->batches; b++) {
         size_t count = counting->uses_end[b];
         counting->uses_end[b] = begin;
@@ -72,8 +63,8 @@ static void sort_uses(struct counting *counting)
     }
     for (uint32_t i = 0; i < ways->step_count; i++)
         for (size_t op = 0; op < 2; op++)
-            if (batch_of(&ways->steps[i], op) != PPSCHED_NONE)
-                counting->uses[counting->uses_end[batch_of(&ways->steps[i], op)]++] = i;
+            if (ways->steps[i].longer[op] != PPSCHED_NONE)
+                counting->uses[counting->uses_end[ways->steps[i].longer[op] / LANES]++] = i;
 }
 
 /* --- where it is counted --- */
