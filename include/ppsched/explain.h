@@ -89,8 +89,10 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  *   - An op that takes 0 cannot take less, and counts for `more` alone.
  *   - An overlapped pair counts each of its ops where it takes the sum of both, and none where the
  *     config gave its duration (PPSCHED_QUANTITY_OVERLAPPED_TIMES).
- * Timelines with EARLIEST_ONLY serve as well. Memory is linear in the ops; so is time, and besides
- * it is linear in the stages times the ops that some longest way goes through.
+ * Timelines with EARLIEST_ONLY serve as well. Memory is linear in the ops. So is time where longest
+ * ways part and meet again soon, or keep to the order of the stages. At worst, where they go to and
+ * fro between all stages from beginning to end, it is besides linear in the ops that some longest
+ * way goes through, for each 16 stages; for the span also in the devices that tie for it, likewise.
  * Errors: ARGUMENT, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out,
                                                               size_t capacity, size_t *needed,

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Earliest starts: the forward sweep. It also finds out whether the schedule is complete and can be run at all. */
+/* Earliest starts: the forward sweep. It also finds out whether the schedule is complete and can be run at all. When it is over
+ * all forward times are overwritten: see PPI_DONE. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/event_loop.h"
 #include "eval/timeline.h"
-
-/* What further stands for a forward time: once the backward of its stage pass ran, the time is of no more use. */
-enum {
-    WEIGHT_PENDING = -3, /* I is done, W is not */
-    DONE = -4            /* the stage pass is done */
-};
 
 struct sweep {
     struct ppi_event_loop loop;
@@ -53,22 +48,22 @@ static inline void backward_done(struct sweep *sweep, const struct ppi_row *row,
 {
     struct ppi_pass *pass = &row->passes[microbatch];
     if (kind == PPSCHED_KIND_B) {
-        pass->forward.bits = DONE;
+        pass->forward.bits = PPI_DONE;
         sweep->done++;
     } else {
-        pass->forward.bits = WEIGHT_PENDING;
+        pass->forward.bits = PPI_WEIGHT_PENDING;
     }
     ppi_note(&sweep->loop, &pass->backward, end, row->device_before);
 }
 
 static inline bool weight_ready(const struct ppi_row *row, uint32_t microbatch)
 {
-    return row->passes[microbatch].forward.bits == WEIGHT_PENDING;
+    return row->passes[microbatch].forward.bits == PPI_WEIGHT_PENDING;
 }
 
 static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch)
 {
-    row->passes[microbatch].forward.bits = DONE;
+    row->passes[microbatch].forward.bits = PPI_DONE;
     sweep->done++;
 }
 
@@ -123,9 +118,9 @@ static inline ppsched_span run_pair(struct sweep *sweep, uint32_t device, const 
     return (ppsched_span){start, end};
 }
 
-/* Runs a device until it waits, or its track ends. `one_copy`: of the model, which is known where this is inlined. */
-static inline void run_device(struct sweep *sweep, uint32_t device, bool one_copy)
+PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
 {
+    struct sweep *sweep = of;
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const last = track->end;
     ppsched_span *out = track->span;
@@ -160,17 +155,6 @@ static inline void run_device(struct sweep *sweep, uint32_t device, bool one_cop
     track->span = out;
     track->sums = sums;
     track->clock = clock;
-}
-
-static void run_ready(struct sweep *sweep)
-{
-    struct ppi_event_loop *loop = &sweep->loop;
-    if (loop->schedule->placement.copies == 1)
-        while (loop->ready_count > 0)
-            run_device(sweep, loop->ready[--loop->ready_count], true);
-    else
-        while (loop->ready_count > 0)
-            run_device(sweep, loop->ready[--loop->ready_count], false);
 }
 
 /* Lets tracks end where the next iteration begins. */
@@ -210,7 +194,7 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
         limit_tracks(sweep);
     ppi_event_loop_ready_all(&sweep->loop);
     for (size_t flushed = 0;; flushed++) {
-        run_ready(sweep);
+        ppi_run_ready(&sweep->loop, run_device, sweep);
         if (flushed == timeline->flush_count || sweep->done != (flushed + 1) * passes_per_iteration)
             break;
         timeline->flush_times[flushed] = flush(sweep);

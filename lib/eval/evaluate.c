@@ -138,7 +138,10 @@ ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *con
     return check_finite(timeline, error);
 }
 
-/* Fills in all of a timeline that is there. */
+/* Fills in all of a timeline that is there, whatever it held before. Each step reads what those above it have put into the
+ * timeline: static memory the devices of the lanes; earliest starts the lanes and the static memory, on which their sums begin;
+ * the figures the spans and these sums; idle and latest starts, in any order, the spans and the figures. On an error the
+ * timeline is good for nothing but to be filled in again. */
 static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
                                   ppsched_error *error)
 {

@@ -8,6 +8,7 @@
 #ifndef PPSCHED_EVAL_EVENT_LOOP_H
 #define PPSCHED_EVAL_EVENT_LOOP_H
 
+#include "base/inline.h"
 #include "base/prefetch.h"
 #include "eval/sums.h"
 #include "model/costs.h"
@@ -17,14 +18,21 @@
  * than the hardware follows by itself. */
 enum { PPI_AHEAD = 256 };
 
-/* A time, which is never negative, or what stands for it; as bits that is negative. Arithmetic is for times, comparison of what
- * is there for `bits`. */
+/* A time, which is never negative, or one of the states below; as bits these are negative, so ask `bits` which it is. `value`
+ * is for times alone. */
 union ppi_time {
     double value;
     int64_t bits;
 };
 
-enum { PPI_UNKNOWN = -1, PPI_AWAITED = -2 };
+/* What stands for a time. The last two are of the forward sweep: once a B or I has run, nobody needs the time of its F any
+ * more, and how far the stage pass is takes its place. */
+enum {
+    PPI_UNKNOWN = -1,        /* it has not run */
+    PPI_AWAITED = -2,        /* nor that, and a device waits for it */
+    PPI_WEIGHT_PENDING = -3, /* F and I have run, W has not */
+    PPI_DONE = -4            /* all of the stage pass has run */
+};
 
 /* A stage pass: the times of its F and of its B or I. */
 struct ppi_pass {
@@ -92,6 +100,19 @@ static inline bool ppi_is_known(union ppi_time *time)
         return true;
     time->bits = PPI_AWAITED;
     return false;
+}
+
+/* Lets the devices that can go on `run`, until none can: each until it waits, or its track ends. `one_copy`: of the model,
+ * which is known where `run` is inlined. */
+PPI_INLINE void ppi_run_ready(struct ppi_event_loop *loop, void (*run)(void *sweep, uint32_t device, bool one_copy),
+                              void *sweep)
+{
+    if (loop->schedule->placement.copies == 1)
+        while (loop->ready_count > 0)
+            run(sweep, loop->ready[--loop->ready_count], true);
+    else
+        while (loop->ready_count > 0)
+            run(sweep, loop->ready[--loop->ready_count], false);
 }
 
 /* Notes a time, and wakes the device that waits for it, if it does. */

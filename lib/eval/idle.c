@@ -4,20 +4,27 @@
 #include "base/checked.h"
 #include "eval/event_loop.h"
 
-/* When the value of each stage pass is made, forward and backward. The forward sweep has left the latter. */
+/* When the value of each stage pass is made, forward and backward. */
 struct making {
     const ppsched_timeline *timeline;
     size_t microbatches;
     struct ppi_pass *passes;
 };
 
-static void note_forwards(const struct making *making)
+static struct ppi_pass *pass_of(const struct making *making, const ppsched_op *op)
+{
+    return &making->passes[op->stage * making->microbatches + op->microbatch];
+}
+
+static void note_ends(const struct making *making)
 {
     const ppsched_schedule *schedule = making->timeline->schedule;
     for (uint64_t i = 0; i < schedule->op_count; i++) {
         const ppsched_op *op = &schedule->ops[i];
         if (op->kind == PPSCHED_KIND_F)
-            making->passes[op->stage * making->microbatches + op->microbatch].forward.value = making->timeline->spans[i].end;
+            pass_of(making, op)->forward.value = making->timeline->spans[i].end;
+        else if (ppi_is_backward(op->kind))
+            pass_of(making, op)->backward.value = making->timeline->spans[i].end;
     }
 }
 
@@ -28,13 +35,13 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         const ppsched_op *op = &unit[i];
         const struct ppi_lane *lane = ppi_lane_of(&making->timeline->costs, schedule, op);
-        size_t cell = op->stage * making->microbatches + op->microbatch;
+        const struct ppi_pass *pass = pass_of(making, op);
         double own = -1, delay = 0;
         if (op->kind == PPSCHED_KIND_F && op->stage > 0) {
-            own = making->passes[cell - making->microbatches].forward.value;
+            own = (pass - making->microbatches)->forward.value;
             delay = lane->forward_delay;
         } else if (ppi_is_backward(op->kind) && op->stage + 1u < schedule->shape.stages) {
-            own = making->passes[cell + making->microbatches].backward.value;
+            own = (pass + making->microbatches)->backward.value;
             delay = lane->backward_delay;
         }
         if (own >= 0 && own + delay > *there) {
@@ -96,7 +103,7 @@ void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
     const struct making making = {timeline, ppi_total_microbatches(&schedule->shape), loop->passes};
-    note_forwards(&making);
+    note_ends(&making);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         timeline->idle[d] = (ppsched_idle){.size = sizeof timeline->idle[d]};
         split_queue(&making, d, &timeline->idle[d]);

@@ -73,8 +73,9 @@ static bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const ppsch
 }
 
 /* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration. */
-static inline void run_device(struct sweep *sweep, uint32_t device, bool one_copy)
+PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
 {
+    struct sweep *sweep = of;
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const first = track->end;
     ppsched_span *span = track->span;
@@ -105,17 +106,6 @@ static inline void run_device(struct sweep *sweep, uint32_t device, bool one_cop
     track->clock = clock;
 }
 
-static void run_ready(struct sweep *sweep)
-{
-    struct ppi_event_loop *loop = &sweep->loop;
-    if (loop->schedule->placement.copies == 1)
-        while (loop->ready_count > 0)
-            run_device(sweep, loop->ready[--loop->ready_count], true);
-    else
-        while (loop->ready_count > 0)
-            run_device(sweep, loop->ready[--loop->ready_count], false);
-}
-
 /* An iteration is swept: the one before must end, everywhere, before the first device must start this one. */
 static void flush(struct sweep *sweep)
 {
@@ -143,7 +133,7 @@ void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline)
     sweep.iteration_start = (uint32_t)timeline->flush_count * schedule->shape.microbatches;
     ppi_event_loop_ready_all(&sweep.loop);
     for (size_t flushes = timeline->flush_count;; flushes--) {
-        run_ready(&sweep);
+        ppi_run_ready(&sweep.loop, run_device, &sweep);
         if (flushes == 0)
             break;
         flush(&sweep);

@@ -2,245 +2,317 @@
 /* What slower and faster stages do: the evaluation, differentiated.
  *
  * A start is the maximum of what the unit waited for. Where ops take a little longer, it moves by the most of those that tie
- * for the maximum; where they take a little less, by the least of these. All else is sums. So only the ways matter that tie for
- * the objective, mostly few: they are gathered once, in an order in which a unit comes behind what it waited for, and then
- * walked along once for each stage. */
+ * for the maximum; where they take a little less, by the least of these. All else is sums. So what counts is how many ops of a
+ * stage a longest way goes through, at most and at least. That is found from step to step, of LANES stages at once, and only
+ * where they have ops:
+ *
+ * - A cut is a step that all ways go through which lead further. What is counted before it and behind it adds up. Between two
+ *   cuts is a stretch.
+ * - Within a stretch there is nothing to count before the first op of these stages. Behind their last op a count stays as it is
+ *   at the last step up to there that its way goes through. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/explain.h"
-#include "eval/waits.h"
+#include "eval/ways.h"
 
-static const double TIE = 1e-12; /* times that differ by less than this share of the makespan are equal */
+enum { LANES = 16 };
 
-#define NOT_GATHERED SIZE_MAX
-
-/* A unit or a flush on some longest way. Its edges, to steps before it, end at `edges_end` and begin where those of the step
- * before end. */
-struct step {
-    size_t edges_end;
-    uint32_t longer[2], shorter[2]; /* stages with which it takes longer, and less; PPSCHED_NONE: none */
+/* How many ops of LANES stages there are on a way to a step, that step included: at most and at least. PPSCHED_MAX_CELLS keeps
+ * them below 2^32. */
+struct row {
+    uint32_t more[LANES], less[LANES];
 };
 
-/* What is still to be gathered: the waits of `node` from `next` on. */
-struct open {
-    size_t node, next;
+static const struct row ZERO;
+
+/* Where a step is among the others. */
+struct site {
+    uint32_t reach;   /* the furthest step that waits for one before this one */
+    uint32_t stretch; /* number of cuts before it */
+    uint32_t row;     /* where its numbers are, until no step needs them any more */
+    uint32_t mark;    /* its place among the marks; PPI_NO_STEP: it is none */
 };
 
-/* A device that ties for the objective: its last end, less its first start where that counts, are those of these steps. */
-struct tied {
-    size_t last, first; /* first: NOT_GATHERED where it does not count */
+struct counting {
+    struct ppi_ways ways;
+    struct site *sites; /* a step each */
+    struct row *rows;
+    uint32_t row_count;
+    uint32_t *marks; /* the first and last steps of goals, in order */
+    uint32_t mark_count;
+    struct row *at_mark; /* the numbers at each */
+    uint32_t batches;    /* of LANES stages */
+    uint32_t *uses;      /* of each op of a batch's stages the step, in order, batch by batch */
+    size_t *uses_end;    /* of each batch; the next one's begin there */
 };
 
-struct ways {
-    struct ppi_waits waits;
-    double tolerance;
-    int32_t kind;
-    struct step *steps;
-    size_t step_count;
-    size_t *edges;
-    size_t *step_of;   /* of a node */
-    struct open *open; /* stack */
-    struct tied *tied;
-    size_t tied_count;
-    ppsched_sensitivity *moved; /* by how much the end of each step moves */
-};
+/* --- what is counted --- */
 
-/* --- gathering --- */
-
-/* The next tied wait of a node from `*next` on; `*next` goes behind it. PPI_NO_NODE where there is none. Time 0 is left out:
- * what ties with it took no time, and so does not move when ops take less. */
-static size_t next_tied(const struct ways *ways, size_t node, size_t *next)
+static void sort_uses(struct counting *counting)
 {
-    double start = ppi_start_of(&ways->waits, node);
-    while (*next < ppi_wait_count(&ways->waits, node)) {
-        struct ppi_wait wait = ppi_wait_at(&ways->waits, node, (*next)++);
-        if (wait.node != PPI_NO_NODE && wait.ready >= start - ways->tolerance)
-            return wait.node;
+    const struct ppi_ways *ways = &counting->ways;
+    size_t begin = 0;
+    for (uint32_t i = 0; i < ways->step_count; i++)
+        for (size_t op = 0; op < 2; op++)
+            if (ways->steps[i].longer[op] != PPSCHED_NONE)
+                counting->uses_end[ways->steps[i].longer[op] / LANES]++;
+    for (uint32_t b = 0; b < counting->batches; b++) {
+        size_t count = counting->uses_end[b];
+        counting->uses_end[b] = begin;
+        begin += count;
     }
-    return PPI_NO_NODE;
+    for (uint32_t i = 0; i < ways->step_count; i++)
+        for (size_t op = 0; op < 2; op++)
+            if (ways->steps[i].longer[op] != PPSCHED_NONE)
+                counting->uses[counting->uses_end[ways->steps[i].longer[op] / LANES]++] = i;
 }
 
-/* Which stages a unit's duration belongs to. */
-static void find_stages(const struct ways *ways, size_t unit, struct step *step)
+/* --- where it is counted --- */
+
+static bool is_cut(const struct counting *counting, uint32_t step)
 {
-    const ppsched_timeline *timeline = ways->waits.timeline;
-    const ppsched_op *ops = &timeline->schedule->ops[unit];
-    if (ppi_unit_length(ops) == 2 && timeline->pairs_are_timed)
-        return;
-    for (size_t i = 0; i < ppi_unit_length(ops); i++) {
-        if (ways->kind != 0 && ops[i].kind != ways->kind)
+    return counting->sites[step].reach <= step;
+}
+
+static void find_sites(struct counting *counting)
+{
+    const struct ppi_ways *ways = &counting->ways;
+    struct site site = {.mark = PPI_NO_STEP};
+    for (uint32_t i = 0; i < ways->step_count; i++) {
+        counting->sites[i] = site;
+        site.stretch += is_cut(counting, i);
+        if (ways->steps[i].last_use > site.reach)
+            site.reach = ways->steps[i].last_use;
+    }
+}
+
+static void find_marks(struct counting *counting)
+{
+    const struct ppi_ways *ways = &counting->ways;
+    for (size_t i = 0; i < ways->goal_count; i++) {
+        counting->sites[ways->goals[i].last].mark = 0;
+        if (ways->goals[i].first != PPI_NO_STEP)
+            counting->sites[ways->goals[i].first].mark = 0;
+    }
+    for (uint32_t i = 0; i < ways->step_count; i++)
+        if (counting->sites[i].mark == 0) {
+            counting->sites[i].mark = counting->mark_count;
+            counting->marks[counting->mark_count++] = i;
+        }
+}
+
+/* Gives each step a row: that of a step which none but this one still waits for, and which then becomes the first of those that
+ * it waits for; else one that is free again, or a new one. Those of marks stay. `unused`: room for all rows. */
+static void share_rows(struct counting *counting, uint32_t *unused)
+{
+    struct ppi_ways *ways = &counting->ways;
+    size_t unused_count = 0;
+    for (uint32_t i = 0; i < ways->step_count; i++) {
+        size_t begin = ppi_edges_begin(ways, i);
+        uint32_t row = PPI_NO_STEP;
+        for (size_t k = begin; k < ways->steps[i].edges_end; k++) {
+            uint32_t before = ways->edges[k];
+            if (ways->steps[before].last_use != i || counting->sites[before].mark != PPI_NO_STEP)
+                continue;
+            if (row != PPI_NO_STEP) {
+                unused[unused_count++] = counting->sites[before].row;
+                continue;
+            }
+            row = counting->sites[before].row;
+            ways->edges[k] = ways->edges[begin];
+            ways->edges[begin] = before;
+        }
+        if (row == PPI_NO_STEP)
+            row = unused_count > 0 ? unused[--unused_count] : counting->row_count++;
+        counting->sites[i].row = row;
+    }
+}
+
+/* --- counting --- */
+
+static void add(struct row *sum, const struct row *row)
+{
+    for (size_t i = 0; i < LANES; i++) {
+        sum->more[i] += row->more[i];
+        sum->less[i] += row->less[i];
+    }
+}
+
+/* Lets a step be reached by another way. */
+static void widen(struct row *row, const struct row *other)
+{
+    for (size_t i = 0; i < LANES; i++) {
+        row->more[i] = other->more[i] > row->more[i] ? other->more[i] : row->more[i];
+        row->less[i] = other->less[i] < row->less[i] ? other->less[i] : row->less[i];
+    }
+}
+
+/* Adds the step's own ops. */
+static void add_ops(struct row *row, const struct ppi_step *step, uint32_t first_stage)
+{
+    for (size_t op = 0; op < 2; op++) {
+        if (step->longer[op] - first_stage < LANES)
+            row->more[step->longer[op] - first_stage]++;
+        if (step->shorter[op] - first_stage < LANES)
+            row->less[step->shorter[op] - first_stage]++;
+    }
+}
+
+/* Counts from step `from`, before which there is nothing, to `to`. */
+static void walk(struct counting *counting, uint32_t from, uint32_t to, uint32_t first_stage)
+{
+    const struct ppi_ways *ways = &counting->ways;
+    size_t edge = ppi_edges_begin(ways, from);
+    for (uint32_t i = from; i <= to; i++) {
+        struct row *row = &counting->rows[counting->sites[i].row];
+        const uint32_t first = ways->edges[edge++];
+        const struct row *before = first < from ? &ZERO : &counting->rows[counting->sites[first].row];
+        if (before != row)
+            *row = *before;
+        for (; edge < ways->steps[i].edges_end; edge++)
+            widen(row, ways->edges[edge] < from ? &ZERO : &counting->rows[counting->sites[ways->edges[edge]].row]);
+        add_ops(row, &ways->steps[i], first_stage);
+    }
+}
+
+/* The numbers since step `from` on the ways that lead further than step `to`. */
+static struct row past(const struct counting *counting, uint32_t from, uint32_t to)
+{
+    struct row result = ZERO;
+    bool has_way = counting->sites[from].reach > to;
+    for (uint32_t i = from; i <= to; i++) {
+        if (counting->ways.steps[i].last_use <= to)
             continue;
-        step->longer[i] = ops[i].stage;
-        if (ppi_lane_of(&timeline->costs, timeline->schedule, &ops[i])->duration[ops[i].kind] > 0)
-            step->shorter[i] = ops[i].stage;
-    }
-}
-
-/* Makes a node a step; all that it waited for are steps already. */
-static void make_step(struct ways *ways, size_t node)
-{
-    struct step *step = &ways->steps[ways->step_count];
-    size_t edge = ways->step_count > 0 ? step[-1].edges_end : 0, next = 0, before;
-    while ((before = next_tied(ways, node, &next)) != PPI_NO_NODE)
-        ways->edges[edge++] = ways->step_of[before];
-    *step = (struct step){edge, {PPSCHED_NONE, PPSCHED_NONE}, {PPSCHED_NONE, PPSCHED_NONE}};
-    if (!ppi_is_flush(&ways->waits, node))
-        find_stages(ways, node, step);
-    ways->step_of[node] = ways->step_count++;
-}
-
-/* Gathers all ways that lead to a unit; returns its step. */
-static size_t gather(struct ways *ways, size_t unit)
-{
-    size_t depth = 0;
-    if (ways->step_of[unit] == NOT_GATHERED)
-        ways->open[depth++] = (struct open){unit, 0};
-    while (depth > 0) {
-        struct open *top = &ways->open[depth - 1];
-        size_t before = next_tied(ways, top->node, &top->next);
-        if (before == PPI_NO_NODE) {
-            make_step(ways, top->node);
-            depth--;
-        } else if (ways->step_of[before] == NOT_GATHERED) {
-            ways->open[depth++] = (struct open){before, 0};
-        }
-    }
-    return ways->step_of[unit];
-}
-
-static void gather_objective(struct ways *ways, int32_t objective)
-{
-    const ppsched_timeline *timeline = ways->waits.timeline;
-    bool is_span = objective == PPSCHED_OBJECTIVE_SPAN;
-    double longest = is_span ? timeline->metrics.span : timeline->metrics.makespan;
-    for (size_t w = 0; w < ways->waits.worker_count; w++) {
-        const struct ppi_worker *worker = &ways->waits.workers[w];
-        const ppsched_device_metrics *device = &timeline->devices[worker->device];
-        if (device->last_end - (is_span ? device->first_start : 0) < longest - ways->tolerance)
-            continue;
-        struct tied *tied = &ways->tied[ways->tied_count++];
-        tied->last = gather(ways, worker->last);
-        tied->first = is_span ? gather(ways, worker->first) : NOT_GATHERED;
-    }
-}
-
-/* --- one stage --- */
-
-static double count_of(const uint32_t stages[2], uint32_t stage)
-{
-    return (stages[0] == stage) + (stages[1] == stage);
-}
-
-/* By how much a step's own duration changes. */
-static ppsched_sensitivity own_change(const struct step *step, uint32_t stage)
-{
-    return (ppsched_sensitivity){count_of(step->longer, stage), count_of(step->shorter, stage)};
-}
-
-static void walk(struct ways *ways, uint32_t stage)
-{
-    size_t edge = 0;
-    for (size_t i = 0; i < ways->step_count; i++) {
-        const struct step *step = &ways->steps[i];
-        ppsched_sensitivity change = own_change(step, stage), start = {0, 0};
-        if (edge < step->edges_end)
-            start = ways->moved[ways->edges[edge++]];
-        for (; edge < step->edges_end; edge++) {
-            start.more = ppi_larger(start.more, ways->moved[ways->edges[edge]].more);
-            start.less = ppi_smaller(start.less, ways->moved[ways->edges[edge]].less);
-        }
-        ways->moved[i] = (ppsched_sensitivity){start.more + change.more, start.less + change.less};
-    }
-}
-
-/* The objective moves with the devices that tie for it. */
-static ppsched_sensitivity sensitivity_to(struct ways *ways, uint32_t stage)
-{
-    ppsched_sensitivity result = {-PPI_INFINITE, PPI_INFINITE};
-    walk(ways, stage);
-    for (size_t i = 0; i < ways->tied_count; i++) {
-        const struct tied *tied = &ways->tied[i];
-        ppsched_sensitivity moved = ways->moved[tied->last];
-        if (tied->first != NOT_GATHERED) {
-            ppsched_sensitivity change = own_change(&ways->steps[tied->first], stage);
-            moved.more -= ways->moved[tied->first].more - change.more;
-            moved.less -= ways->moved[tied->first].less - change.less;
-        }
-        result.more = ppi_larger(result.more, moved.more);
-        result.less = ppi_smaller(result.less, moved.less);
+        const struct row *row = &counting->rows[counting->sites[i].row];
+        if (has_way)
+            widen(&result, row);
+        else
+            result = *row;
+        has_way = true;
     }
     return result;
 }
 
-/* --- all stages --- */
-
-/* Most edges: each unit's turn, each op's input, and what each flush waits for. */
-static bool count_edges(const struct ppi_waits *waits, size_t ops, size_t *edges)
+/* The last mark behind step `to` in its stretch, unless that is the stretch's own end; else `to`. */
+static uint32_t extend(const struct counting *counting, uint32_t to, uint32_t next_mark)
 {
-    size_t of_ops, of_flushes;
-    return ppi_mul_size(&of_ops, ops, 2) && ppi_mul_size(&of_flushes, waits->worker_count, waits->timeline->flush_count) &&
-           ppi_add_size(edges, of_ops, of_flushes);
+    uint32_t stretch = counting->sites[to].stretch;
+    for (uint32_t e = next_mark; e < counting->mark_count; e++) {
+        uint32_t step = counting->marks[e];
+        if (counting->sites[step].stretch > stretch || is_cut(counting, step))
+            break;
+        if (step > to)
+            to = step;
+    }
+    return to;
 }
 
-static ppsched_status make_room(struct ways *ways, ppsched_error *error)
+/* Counts the ops of a batch's stages up to each mark, in the stretches that have some. */
+static void count_batch(struct counting *counting, uint32_t batch)
 {
-    const struct ppi_host *host = &ways->waits.timeline->host;
-    size_t ops = (size_t)ways->waits.timeline->schedule->op_count, nodes, edges;
-    if (!ppi_add_size(&nodes, ops, ways->waits.timeline->flush_count) || !count_edges(&ways->waits, ops, &edges))
+    size_t use = batch > 0 ? counting->uses_end[batch - 1] : 0;
+    uint32_t mark = 0;
+    struct row sum = ZERO;
+    while (use < counting->uses_end[batch]) {
+        uint32_t from = counting->uses[use], to = from;
+        for (; use < counting->uses_end[batch]; use++) {
+            if (counting->sites[counting->uses[use]].stretch != counting->sites[from].stretch)
+                break;
+            to = counting->uses[use];
+        }
+        for (; mark < counting->mark_count && counting->marks[mark] < from; mark++)
+            counting->at_mark[mark] = sum;
+        to = extend(counting, to, mark);
+        walk(counting, from, to, batch * LANES);
+        for (; mark < counting->mark_count && counting->marks[mark] <= to; mark++) {
+            counting->at_mark[mark] = sum;
+            add(&counting->at_mark[mark], &counting->rows[counting->sites[counting->marks[mark]].row]);
+        }
+        const struct row counted = past(counting, from, to);
+        add(&sum, &counted);
+    }
+    for (; mark < counting->mark_count; mark++)
+        counting->at_mark[mark] = sum;
+}
+
+/* --- the objective --- */
+
+/* The numbers on the ways to where a goal begins. */
+static struct row at_start(const struct counting *counting, const struct ppi_goal *goal, uint32_t batch)
+{
+    struct row own = ZERO, start = ZERO;
+    if (goal->first == PPI_NO_STEP)
+        return start;
+    add_ops(&own, &counting->ways.steps[goal->first], batch * LANES);
+    start = counting->at_mark[counting->sites[goal->first].mark];
+    for (size_t i = 0; i < LANES; i++) {
+        start.more[i] -= own.more[i];
+        start.less[i] -= own.less[i];
+    }
+    return start;
+}
+
+/* The objective moves with the goals, which tie for it. */
+static void answer(const struct counting *counting, uint32_t batch, ppsched_sensitivity *out, uint32_t stages)
+{
+    const uint32_t first_stage = batch * LANES;
+    for (uint32_t s = first_stage; s < stages && s - first_stage < LANES; s++)
+        out[s] = (ppsched_sensitivity){-PPI_INFINITE, PPI_INFINITE};
+    for (size_t g = 0; g < counting->ways.goal_count; g++) {
+        const struct ppi_goal *goal = &counting->ways.goals[g];
+        const struct row *last = &counting->at_mark[counting->sites[goal->last].mark], start = at_start(counting, goal, batch);
+        for (uint32_t s = first_stage, i = 0; s < stages && i < LANES; s++, i++) {
+            out[s].more = ppi_larger(out[s].more, (double)last->more[i] - (double)start.more[i]);
+            out[s].less = ppi_smaller(out[s].less, (double)last->less[i] - (double)start.less[i]);
+        }
+    }
+}
+
+/* --- all of it --- */
+
+static ppsched_status lay_out(struct counting *counting, size_t ops, ppsched_error *error)
+{
+    const struct ppi_host *host = counting->ways.host;
+    size_t steps = counting->ways.step_count;
+    counting->sites = ppi_allocate(host, steps, sizeof *counting->sites);
+    counting->marks = ppi_allocate(host, 2 * counting->ways.goal_count, sizeof *counting->marks);
+    counting->uses = ppi_allocate(host, ops, sizeof *counting->uses);
+    counting->uses_end = ppi_allocate_zeroed(host, counting->batches, sizeof *counting->uses_end);
+    uint32_t *unused = ppi_allocate(host, steps, sizeof *unused);
+    if (counting->sites != NULL && counting->marks != NULL && unused != NULL) {
+        find_sites(counting);
+        find_marks(counting);
+        share_rows(counting, unused);
+        counting->rows = ppi_allocate(host, counting->row_count, sizeof *counting->rows);
+        counting->at_mark = ppi_allocate(host, counting->mark_count, sizeof *counting->at_mark);
+    }
+    ppi_release(host, unused);
+    if (counting->uses == NULL || counting->uses_end == NULL || counting->rows == NULL || counting->at_mark == NULL)
         return ppi_fail_memory(error, "the sensitivities");
-    ways->steps = ppi_allocate(host, nodes, sizeof *ways->steps);
-    ways->edges = ppi_allocate(host, edges, sizeof *ways->edges);
-    ways->step_of = ppi_allocate(host, nodes, sizeof *ways->step_of);
-    ways->open = ppi_allocate(host, nodes, sizeof *ways->open);
-    ways->tied = ppi_allocate(host, ways->waits.worker_count, sizeof *ways->tied);
-    ways->moved = ppi_allocate(host, nodes, sizeof *ways->moved);
-    if (ways->steps == NULL || ways->edges == NULL || ways->step_of == NULL || ways->open == NULL || ways->tied == NULL ||
-        ways->moved == NULL)
-        return ppi_fail_memory(error, "the sensitivities");
-    for (size_t i = 0; i < nodes; i++)
-        ways->step_of[i] = NOT_GATHERED;
+    sort_uses(counting);
     return PPSCHED_OK;
-}
-
-static void clear(struct ways *ways)
-{
-    const struct ppi_host *host = &ways->waits.timeline->host;
-    ppi_release(host, ways->steps);
-    ppi_release(host, ways->edges);
-    ppi_release(host, ways->step_of);
-    ppi_release(host, ways->open);
-    ppi_release(host, ways->tied);
-    ppi_release(host, ways->moved);
-    ppi_waits_clear(&ways->waits);
-}
-
-/* All that no longest way goes through have no influence: only the others are walked for. */
-static void fill(struct ways *ways, ppsched_sensitivity *out)
-{
-    uint32_t stages = ways->waits.timeline->schedule->shape.stages;
-    for (uint32_t s = 0; s < stages; s++)
-        out[s] = (ppsched_sensitivity){0, 0};
-    for (size_t i = 0; i < ways->step_count; i++)
-        for (size_t k = 0; k < 2; k++)
-            if (ways->steps[i].longer[k] != PPSCHED_NONE)
-                out[ways->steps[i].longer[k]].more = 1;
-    for (uint32_t s = 0; s < stages; s++)
-        if (out[s].more != 0)
-            out[s] = sensitivity_to(ways, s);
 }
 
 ppsched_status ppi_sensitivities(ppsched_sensitivity *out, const ppsched_timeline *timeline, int32_t objective, int32_t kind,
                                  ppsched_error *error)
 {
-    struct ways ways = {.tolerance = TIE * timeline->metrics.makespan, .kind = kind};
-    ppsched_status status = ppi_waits_make(&ways.waits, timeline, error);
+    const ppsched_schedule *schedule = timeline->schedule;
+    const struct ppi_host *host = &timeline->host;
+    struct counting counting = {.batches = (schedule->shape.stages + LANES - 1) / LANES};
+    ppsched_status status = ppi_ways_gather(&counting.ways, timeline, objective, kind, error);
     if (status != PPSCHED_OK)
         return status;
-    status = make_room(&ways, error);
-    if (status == PPSCHED_OK) {
-        gather_objective(&ways, objective);
-        fill(&ways, out);
+    status = lay_out(&counting, (size_t)schedule->op_count, error);
+    for (uint32_t b = 0; b < counting.batches && status == PPSCHED_OK; b++) {
+        count_batch(&counting, b);
+        answer(&counting, b, out, schedule->shape.stages);
     }
-    clear(&ways);
+    ppi_release(host, counting.sites);
+    ppi_release(host, counting.rows);
+    ppi_release(host, counting.marks);
+    ppi_release(host, counting.at_mark);
+    ppi_release(host, counting.uses);
+    ppi_release(host, counting.uses_end);
+    ppi_ways_clear(&counting.ways);
     return status;
 }

@@ -39,7 +39,8 @@ ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule 
 /* All figures but idle's causes, from the spans and what ops add up to. */
 ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
-/* The sweeps, in an event loop of the timeline's schedule and costs. */
+/* The sweeps, in an event loop of the timeline's schedule and costs. Of the loop each takes the memory alone: nothing goes from
+ * one to the next but through the timeline. */
 struct ppi_event_loop;
 
 /* Fills spans and flush_times, and what each device's ops add up to, on top of its static memory; INVALID_SCHEDULE where the
@@ -49,7 +50,7 @@ ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline
 /* Fills `latest`, from spans and the makespan. */
 void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 
-/* Fills `idle`, from the spans and figures, and what ppi_earliest_starts has left in the loop. */
+/* Fills `idle`, from spans and figures. */
 void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 
 /* Fills the static memory of all devices: that of their stages, and all versions of their weights. */

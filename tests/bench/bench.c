@@ -9,7 +9,7 @@
 #define _DEFAULT_SOURCE
 #define _POSIX_C_SOURCE 200809L
 
-#include <ppsched/ppsched.h>
+#include "support/meter.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static double now(void)
@@ -55,35 +54,6 @@ static void renew(enum pages pages)
 #endif
 }
 
-/* An allocator that knows how much is in use. */
-struct meter {
-    size_t used, peak;
-};
-
-enum { HEADER = 16 };
-
-static void *metered_allocate(void *user, size_t size)
-{
-    struct meter *meter = user;
-    char *block = malloc(size + HEADER);
-    if (block == NULL)
-        return NULL;
-    memcpy(block, &size, sizeof size);
-    meter->used += size;
-    meter->peak = meter->used > meter->peak ? meter->used : meter->peak;
-    return block + HEADER;
-}
-
-static void metered_release(void *user, void *memory)
-{
-    struct meter *meter = user;
-    char *block = (char *)memory - HEADER;
-    size_t size;
-    memcpy(&size, block, sizeof size);
-    meter->used -= size;
-    free(block);
-}
-
 static void die(const char *what, const char *why)
 {
     fprintf(stderr, "bench: %s: %s\n", what, why);
@@ -95,8 +65,7 @@ static ppsched_config *make_config(uint32_t devices, uint32_t chunks, uint32_t m
 {
     ppsched_config *config = NULL;
     ppsched_error error;
-    ppsched_environment environment = {
-        .size = sizeof environment, .user = meter, .allocate = metered_allocate, .release = metered_release};
+    ppsched_environment environment = metered_environment(meter);
     double delay = 0.25;
     if (ppsched_config_create(&config, devices, (int64_t)devices * chunks, microbatches, meter != NULL ? &environment : NULL,
                               &error) != PPSCHED_OK ||
@@ -241,7 +210,7 @@ static void measure_once(enum pages pages, const ppsched_config *config, const c
 /* Bytes the library holds at most while it generates and evaluates. */
 static double measure_bytes(uint32_t devices, uint32_t chunks, uint32_t microbatches, const char *strategy, uint32_t flags)
 {
-    struct meter meter = {0, 0};
+    struct meter meter = {0};
     ppsched_config *config = make_config(devices, chunks, microbatches, &meter);
     ppsched_schedule *schedule = NULL;
     ppsched_timeline *timeline = NULL;

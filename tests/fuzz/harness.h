@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all fuzz targets share: an expectation, an allocator that knows how much is in use, and what holds of every answer. */
+/* What all fuzz targets share: an expectation, and what holds of every answer. */
 #ifndef PPSCHED_TESTS_FUZZ_HARNESS_H
 #define PPSCHED_TESTS_FUZZ_HARNESS_H
 
@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "support/meter.h"
 
 /* A target: a fuzzer calls it with any bytes, main.c with the files of the corpus. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -20,16 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                                                           \
         }                                                                                                                      \
     } while (0)
-
-/* An allocator that knows how much is in use, and can fail once. */
-struct meter {
-    size_t used, peak;
-    uint32_t until_failure; /* allocations up to the one that fails, that one included; 0: none does */
-    bool has_failed;
-};
-
-/* An environment that allocates so; the meter must outlive what is made in it. */
-ppsched_environment metered_environment(struct meter *meter);
 
 /* A record that no call has written to. */
 ppsched_error fresh_error(void);

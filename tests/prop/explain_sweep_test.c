@@ -7,7 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DEVICES = 5, MOST_STAGES = 15, MOST_OPS = 300, MOST_STEPS = 2000 };
+enum { MOST_DEVICES = 30, MOST_STAGES = 120, MOST_PASSES = 10, MOST_OPS = MOST_STAGES * MOST_PASSES * 3, MOST_STEPS = 2000 };
+
+/* The largest sizes that are drawn: of a strategy's problems, or of those in an order of their own. */
+struct largest {
+    uint32_t devices, chunks, microbatches;
+};
+
+struct largest_own {
+    uint32_t devices, stages, microbatches;
+};
 
 /* Times come from a grid whose sums tie often and otherwise differ by much more than `step` times the ops of a way. */
 struct problem {
@@ -42,11 +51,11 @@ static void set_list(ppsched_config *config, int32_t quantity, const double *val
 static void random_costs(uint64_t *seed, struct problem *p)
 {
     uint32_t stages = ppsched_config_stages(p->config), devices = ppsched_config_devices(p->config);
-    double list[MOST_STAGES * MOST_STAGES];
+    static double list[MOST_STAGES * MOST_STAGES];
     int alike = (int)random_below(seed, 3) == 0; /* all stages: the most ties */
     int far = random_below(seed, 2) ? 1 : 6;     /* devices: more waiting */
     p->irrational = (int)random_below(seed, 2);
-    p->step = p->irrational ? 0x1p-28 : 0x1p-20;
+    p->step = p->irrational ? 0x1p-26 : 0x1p-20;
     p->accuracy = p->irrational ? 0.01 : 0;
     for (int k = 1; k <= 4; k++) {
         for (uint32_t s = 0; s < stages; s++)
@@ -80,7 +89,7 @@ static void lower(uint64_t *seed, struct problem *p)
     p->schedule = lowered;
 }
 
-static void draw(uint64_t *seed, struct problem *p, const char *strategy)
+static void draw(uint64_t *seed, struct problem *p, const char *strategy, struct largest largest)
 {
     ppsched_strategy_info info = {.size = sizeof info};
     ppsched_error error;
@@ -89,9 +98,9 @@ static void draw(uint64_t *seed, struct problem *p, const char *strategy)
     do
         assert_int_equal(ppsched_strategy_get_info(&info, number++, NULL), PPSCHED_OK);
     while (strcmp(info.name, strategy) != 0);
-    uint32_t devices = 1 + random_below(seed, info.searches ? 3 : MOST_DEVICES);
-    uint32_t chunks = info.chunks != 0 ? info.chunks : 1 + random_below(seed, info.searches ? 2 : 3);
-    p->config = make_config(devices, devices * chunks, 1 + random_below(seed, info.searches ? 4 : 7));
+    uint32_t devices = 1 + random_below(seed, largest.devices);
+    uint32_t chunks = info.chunks != 0 ? info.chunks : 1 + random_below(seed, largest.chunks);
+    p->config = make_config(devices, devices * chunks, 1 + random_below(seed, largest.microbatches));
     expect_ok(ppsched_config_set_iterations(p->config, 1 + random_below(seed, 2), &error), &error);
     random_costs(seed, p);
     ppsched_status status = ppsched_schedule_generate(&p->schedule, p->config, strategy, &error);
@@ -123,7 +132,7 @@ static int is_pair(const ppsched_op *unit)
 static void random_order(uint64_t *seed, struct draft *draft, uint32_t stages, uint32_t from, uint32_t to, const uint32_t *map,
                          uint32_t pairs)
 {
-    static uint8_t done[MOST_STAGES][16]; /* 0: nothing, 1: F, 2: I, 3: all */
+    static uint8_t done[MOST_STAGES][MOST_PASSES]; /* 0: nothing, 1: F, 2: I, 3: all */
     memset(done, 0, sizeof done);
     for (uint32_t left = stages * (to - from); left > 0;) {
         uint32_t s = random_below(seed, stages), m = from + random_below(seed, to - from);
@@ -155,15 +164,16 @@ static void build(struct problem *p, const struct draft *draft, uint32_t flushes
 }
 
 /* Leaves `schedule` NULL where the pairs make it wait in a circle. */
-static void draw_own(uint64_t *seed, struct problem *p)
+static void draw_own(uint64_t *seed, struct problem *p, struct largest_own largest)
 {
     static struct draft draft;
     ppsched_error error;
-    uint32_t devices = 1 + random_below(seed, MOST_DEVICES), stages = 1 + random_below(seed, 7), map[MOST_STAGES];
-    uint32_t microbatches = 1 + random_below(seed, 5), iterations = 1 + random_below(seed, 2), flushes = random_below(seed, 2);
+    uint32_t devices = 1 + random_below(seed, largest.devices), stages = 1 + random_below(seed, largest.stages);
+    uint32_t microbatches = 1 + random_below(seed, largest.microbatches), iterations = 1 + random_below(seed, 2);
+    uint32_t flushes = random_below(seed, 2), map[MOST_STAGES];
     uint32_t pairs = random_below(seed, 2) * random_below(seed, 8);
     memset(p, 0, sizeof *p);
-    memset(&draft, 0, sizeof draft);
+    memset(draft.count, 0, sizeof draft.count);
     p->config = make_config(devices, stages, microbatches);
     expect_ok(ppsched_config_set_iterations(p->config, iterations, &error), &error);
     for (uint32_t s = 0; s < stages; s++)
@@ -399,7 +409,7 @@ static void test_all_strategies(void **state)
         long wanted = seen.problems + (info.searches ? 40 : 200);
         while (seen.problems < wanted) {
             struct problem p;
-            draw(&seed, &p, info.name);
+            draw(&seed, &p, info.name, info.searches ? (struct largest){3, 2, 4} : (struct largest){5, 3, 7});
             if (p.schedule != NULL)
                 check(&p);
             end(&p);
@@ -416,7 +426,7 @@ static void test_own_schedules(void **state)
     seen = (struct seen){0};
     while (seen.problems < 2000) {
         struct problem p;
-        draw_own(&seed, &p);
+        draw_own(&seed, &p, (struct largest_own){5, 7, 5});
         if (p.schedule != NULL)
             check(&p);
         end(&p);
@@ -424,11 +434,38 @@ static void test_own_schedules(void **state)
     expect_all_seen();
 }
 
+/* More stages than are counted at once, over and over; of each problem the sensitivities to one kind of op, or to all. */
+static void test_many_stages(void **state)
+{
+    static const char *const strategies[] = {"1f1b",           "1f1b_overlap", "dualpipe", "gpipe", "interleaved_1f1b",
+                                             "interleaved_zb", "looped_bfs",   "zb_h1",    "zb_h2", "zbv"};
+    const uint32_t count = sizeof strategies / sizeof strategies[0];
+    uint64_t seed = 13;
+    (void)state;
+    seen = (struct seen){0};
+    for (uint32_t number = 0; seen.problems < 500; number++) {
+        struct problem p;
+        if (number % 2 == 0)
+            draw(&seed, &p, strategies[number / 2 % count], (struct largest){MOST_DEVICES, 4, 5});
+        else
+            draw_own(&seed, &p, (struct largest_own){MOST_DEVICES, MOST_STAGES, 5});
+        if (p.schedule != NULL && ppsched_schedule_stages(p.schedule) > 16) {
+            ppsched_timeline *timeline = make_timeline(p.schedule, p.config);
+            compare_sensitivities(&p, timeline, random_below(&seed, 2) ? 0 : 1 + (int)random_below(&seed, 4));
+            ppsched_timeline_destroy(timeline);
+            seen.problems++;
+        }
+        end(&p);
+    }
+    assert_true(seen.ties > 4000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_strategies),
         cmocka_unit_test(test_own_schedules),
+        cmocka_unit_test(test_many_stages),
     };
     return cmocka_run_group_tests_name("explain_sweep", tests, NULL, NULL);
 }

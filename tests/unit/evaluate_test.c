@@ -72,10 +72,12 @@ static void test_figures(void **state)
     ppsched_config_destroy(config);
 }
 
+/* F takes 3 at its start, I gives back 1 and W the other 2 at their ends. */
 static void test_memory_curve(void **state)
 {
-    static const ppsched_memory_point wanted[] = {{0, 10}, {1, 13}, {2, 12}, {3, 10}, {3, 13}, {4, 12}, {5, 10}};
-    ppsched_memory_point points[8];
+    enum { POINTS = 7 };
+    static const ppsched_memory_point wanted[POINTS] = {{0, 10}, {1, 13}, {3, 12}, {3, 15}, {5, 14}, {6, 12}, {7, 10}};
+    ppsched_memory_point points[POINTS + 1];
     size_t count = 0;
     ppsched_config *config = make_config(2, 2, 2);
     (void)state;
@@ -84,16 +86,16 @@ static void test_memory_curve(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 10);
     ppsched_timeline *timeline = evaluate(config, "zb_h1");
     assert_int_equal(ppsched_timeline_get_memory(NULL, 0, &count, timeline, 1, NULL), PPSCHED_OK);
-    assert_int_equal(count, 7);
-    assert_int_equal(ppsched_timeline_get_memory(points, 6, &count, timeline, 1, NULL), PPSCHED_ERROR_BUFFER);
-    assert_int_equal(ppsched_timeline_get_memory(points, 6, &count, timeline, 2, NULL), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_timeline_get_memory(points, 8, &count, timeline, 1, NULL), PPSCHED_OK);
+    assert_int_equal(count, POINTS);
+    assert_int_equal(ppsched_timeline_get_memory(points, POINTS - 1, &count, timeline, 1, NULL), PPSCHED_ERROR_BUFFER);
+    assert_int_equal(ppsched_timeline_get_memory(points, POINTS - 1, &count, timeline, 2, NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_memory(points, POINTS + 1, &count, timeline, 1, NULL), PPSCHED_OK);
+    assert_int_equal(count, POINTS);
     char *text = queue_text(ppsched_timeline_schedule(timeline), 1);
     assert_string_equal(text, "1F0 1I0 1F1 1I1 1W0 1W1");
     free(text);
-    assert_true(points[0].memory == wanted[0].memory && points[1].time == 1 && points[1].memory == 13);
-    assert_true(points[2].time == 3 && points[2].memory == 12 && points[3].time == 3 && points[3].memory == 15);
-    assert_true(points[6].memory == 10);
+    for (size_t i = 0; i < POINTS; i++)
+        assert_true(points[i].time == wanted[i].time && points[i].memory == wanted[i].memory);
     assert_true(device_metrics_of(timeline, 1).peak_memory == 15);
     ppsched_timeline_destroy(timeline);
     ppsched_config_destroy(config);

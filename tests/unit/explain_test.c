@@ -141,6 +141,26 @@ static void test_ties(void **state)
     ppsched_config_destroy(config);
 }
 
+/* All of the forwards, and all of the backwards, tie on ways down or along: a stage may have all of its ops on one, and has at
+ * least one of each on all. So many stages take as long as the same ops in few. */
+static void test_many_ties(void **state)
+{
+    enum { STAGES = 16000, MICROBATCHES = 16 };
+    ppsched_config *config = make_config(STAGES, STAGES, MICROBATCHES);
+    ppsched_sensitivity *found = malloc(STAGES * sizeof *found);
+    ppsched_error error;
+    (void)state;
+    assert_non_null(found);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 1);
+    ppsched_timeline *timeline = timeline_of(config, "gpipe");
+    expect_ok(ppsched_timeline_get_sensitivities(found, STAGES, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, 0, &error), &error);
+    for (int s = 0; s < STAGES; s++)
+        assert_true(found[s].more == 2 * MICROBATCHES && found[s].less == 2);
+    ppsched_timeline_destroy(timeline);
+    ppsched_config_destroy(config);
+    free(found);
+}
+
 /* Two iterations; each ends with the W of device 1, and where `last` is 9, with that of device 0 too. */
 static ppsched_timeline *two_iterations(double last)
 {
@@ -377,10 +397,11 @@ static void test_bad_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_stage),    cmocka_unit_test(test_chain),       cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_flush),         cmocka_unit_test(test_v_placement), cmocka_unit_test(test_pair),
-        cmocka_unit_test(test_zero_times),    cmocka_unit_test(test_idle_device), cmocka_unit_test(test_slack),
-        cmocka_unit_test(test_earliest_only), cmocka_unit_test(test_transfers),   cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_slow_stage),    cmocka_unit_test(test_chain),         cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_many_ties),     cmocka_unit_test(test_flush),         cmocka_unit_test(test_v_placement),
+        cmocka_unit_test(test_pair),          cmocka_unit_test(test_zero_times),    cmocka_unit_test(test_idle_device),
+        cmocka_unit_test(test_slack),         cmocka_unit_test(test_earliest_only), cmocka_unit_test(test_transfers),
+        cmocka_unit_test(test_bad_arguments),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
 }
