@@ -162,3 +162,21 @@ double ppi_problem_least_limit(const struct ppi_problem *problem)
         least = ppi_larger(least, problem->device[d].least + problem->device[d].fixed);
     return least;
 }
+
+double ppi_problem_least_period(const struct ppi_problem *problem)
+{
+    double most = 0;
+    for (uint32_t d = 0; d < problem->devices; d++)
+        most = ppi_larger(most, problem->device[d].work);
+    return most / problem->microbatches;
+}
+
+double ppi_problem_split_work(const struct ppi_problem *problem, uint32_t device)
+{
+    double work = 0;
+    for (uint32_t i = 0; i < problem->device[device].count; i++) {
+        const double *duration = problem->stage[ppi_stage_at(problem, device, i)].duration;
+        work += duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W];
+    }
+    return work;
+}

@@ -56,8 +56,20 @@ void ppi_problem_clear(struct ppi_problem *problem);
  * and only if there is none such. */
 uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem);
 
+/* The shortest time in which each device can run all its ops of one microbatch. */
+double ppi_problem_least_period(const struct ppi_problem *problem);
+
+/* The time of one microbatch's Fs, Is and Ws on a device. */
+double ppi_problem_split_work(const struct ppi_problem *problem, uint32_t device);
+
 /* The least memory limit, one for all devices, under which a schedule exists. */
 double ppi_problem_least_limit(const struct ppi_problem *problem);
+
+/* What a device may hold by a sum that was made in another order than the limits were held against: they round differently. */
+static inline double ppi_device_allows(const struct ppi_device *device)
+{
+    return device->limit + (device->limit + device->fixed) * 1e-10;
+}
 
 /* The i-th stage of a device. */
 static inline uint32_t ppi_stage_at(const struct ppi_problem *problem, uint32_t device, uint32_t i)

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/periodic.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+
+ppsched_status ppi_periodic_make(struct ppi_periodic *out, const struct ppi_problem *problem, ppsched_error *error)
+{
+    size_t beats = (size_t)PPI_OPS_OF_PASS * problem->stages;
+    out->beat = ppi_allocate(&problem->host, beats, sizeof *out->beat);
+    out->row = ppi_allocate(&problem->host, beats, sizeof *out->row);
+    out->used = ppi_allocate(&problem->host, problem->devices, sizeof *out->used);
+    return out->beat != NULL && out->row != NULL && out->used != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the search");
+}
+
+void ppi_periodic_clear(struct ppi_periodic *pattern, const struct ppi_problem *problem)
+{
+    ppi_release(&problem->host, pattern->used);
+    ppi_release(&problem->host, pattern->row);
+    ppi_release(&problem->host, pattern->beat);
+}
+
+static struct ppi_beat **row_of(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t device)
+{
+    return pattern->row + (size_t)PPI_OPS_OF_PASS * problem->device[device].first;
+}
+
+/* --- laying --- */
+
+/* False where so many periods have passed that they are not told apart any more. */
+static bool set_start(struct ppi_beat *beat, double start, double period)
+{
+    double turns = start / period;
+    bool fine = turns < UINT32_MAX;
+    beat->start = start;
+    beat->turn = fine ? (uint32_t)turns : 0;
+    beat->phase = start - beat->turn * period;
+    return fine;
+}
+
+/* How much later a beat must start because of one that is there, modulo the period; 0 where they do not meet. */
+static double overlap(const struct ppi_beat *mine, const struct ppi_beat *there, double period)
+{
+    double tolerance = 1e-9 * period, behind = mine->phase - there->phase;
+    if (behind < 0)
+        behind += period;
+    if (behind < there->length - tolerance)
+        return there->length - behind;
+    if (period - behind < mine->length - tolerance)
+        return period - behind + there->length;
+    return 0;
+}
+
+static double overlap_with_any(const struct ppi_beat *mine, struct ppi_beat *const *row, uint32_t used, double period)
+{
+    double shift = 0;
+    for (uint32_t i = 0; i < used && shift == 0; i++)
+        shift = overlap(mine, row[i], period);
+    return shift;
+}
+
+/* Moves a beat to the first free time from its start on; false where a period has none. Each move passes an op at least. */
+static bool find_place(struct ppi_beat *beat, struct ppi_beat *const *row, uint32_t used, double period)
+{
+    double latest = beat->start + period, shift = overlap_with_any(beat, row, used, period);
+    bool fine = true;
+    for (uint32_t tries = 0; tries < 2 * used && shift > 0 && fine; tries++) {
+        fine = set_start(beat, beat->start + shift, period);
+        shift = overlap_with_any(beat, row, used, period);
+    }
+    return fine && !(shift > 0) && beat->start <= latest;
+}
+
+/* Sorts a device's row by phases; where they are the same, in the order of links. */
+static void sort_row(struct ppi_beat **row, uint32_t used)
+{
+    for (uint32_t k = 1; k < used; k++) {
+        struct ppi_beat *beat = row[k];
+        uint32_t i = k;
+        for (; i > 0 && (beat->phase < row[i - 1]->phase || (beat->phase == row[i - 1]->phase && beat < row[i - 1])); i--)
+            row[i] = row[i - 1];
+        row[i] = beat;
+    }
+}
+
+/* Lays an op from `*time` on; then that is its end. */
+static bool lay(struct ppi_periodic *pattern, const struct ppi_problem *problem, const struct ppi_recipe *recipe,
+                uint32_t stage, uint8_t kind, double *time)
+{
+    const struct ppi_stage *own = &problem->stage[stage];
+    bool is_open = kind == PPSCHED_KIND_I && recipe->weights == PPI_WEIGHTS_OPEN;
+    double length = is_open ? own->input : own->duration[kind];
+    struct ppi_beat *beat = &pattern->beat[ppi_link_of(problem, stage, kind)];
+    struct ppi_beat **row = row_of(pattern, problem, own->device);
+    *beat = (struct ppi_beat){.length = length * recipe->share, .stage = (uint16_t)stage, .kind = kind};
+    bool fine = set_start(beat, *time, pattern->period);
+    if (recipe->share > 0)
+        fine = fine && find_place(beat, row, pattern->used[own->device], pattern->period);
+    if (!fine)
+        set_start(beat, *time, pattern->period);
+    row[pattern->used[own->device]++] = beat;
+    *time = beat->start + length;
+    return fine;
+}
+
+bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *problem, const struct ppi_recipe *recipe)
+{
+    static const struct ppi_ways no_wait = {0};
+    uint8_t backward = recipe->weights == PPI_WEIGHTS_JOINED ? PPSCHED_KIND_B : PPSCHED_KIND_I;
+    double time = 0;
+    bool fine = true;
+    pattern->period = recipe->period;
+    memset(pattern->used, 0, problem->devices * sizeof *pattern->used);
+    for (uint32_t s = 0; s < problem->stages; s++) {
+        time += problem->stage[s].forward_delay + (recipe->wait != NULL ? &recipe->wait[s] : &no_wait)->forward;
+        fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_F, &time) && fine;
+    }
+    for (uint32_t s = problem->stages; s-- > 0;) {
+        time += problem->stage[s].backward_delay + (recipe->wait != NULL ? &recipe->wait[s] : &no_wait)->backward;
+        fine = lay(pattern, problem, recipe, s, backward, &time) && fine;
+        double behind = time;
+        if (recipe->weights == PPI_WEIGHTS_EARLY)
+            fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_W, &behind) && fine;
+    }
+    for (uint32_t s = problem->stages; s-- > 0 && recipe->weights >= PPI_WEIGHTS_LATE;) {
+        const struct ppi_beat *input = &pattern->beat[ppi_link_of(problem, s, backward)];
+        double ready = recipe->weights == PPI_WEIGHTS_LAST ? time : input->start + problem->stage[s].duration[PPSCHED_KIND_I];
+        fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_W, &ready) && fine;
+    }
+    for (uint32_t d = 0; d < problem->devices && recipe->weights != PPI_WEIGHTS_OPEN; d++)
+        sort_row(row_of(pattern, problem, d), pattern->used[d]);
+    return fine;
+}
+
+/* --- what the devices hold --- */
+
+/* How many microbatches have run a beat when another one runs for the `turn`-th period. */
+static double run_by(const struct ppi_beat *beat, bool is_before, uint32_t turn, uint32_t microbatches)
+{
+    uint32_t periods = turn + is_before;
+    return periods < beat->turn ? 0 : ppi_smaller(periods - beat->turn, microbatches);
+}
+
+/* Whether a device may hold what it does when a microbatch has run the i-th beat of its row. */
+static bool may_hold(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t d, uint32_t i,
+                     uint32_t microbatch)
+{
+    struct ppi_beat *const *row = row_of(pattern, problem, d);
+    double memory = 0;
+    for (uint32_t j = 0; j < pattern->used[d]; j++)
+        memory += problem->stage[row[j]->stage].memory[row[j]->kind] *
+                  run_by(row[j], j <= i, row[i]->turn + microbatch, problem->microbatches);
+    return memory <= ppi_device_allows(&problem->device[d]);
+}
+
+/* A device holds more and more until the last beat of the first microbatch, then as much in each period, until the forwards
+ * end. */
+static bool row_fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t d)
+{
+    struct ppi_beat *const *row = row_of(pattern, problem, d);
+    uint32_t steady = 0;
+    for (uint32_t i = 0; i < pattern->used[d]; i++)
+        steady = row[i]->turn >= steady ? row[i]->turn + 1 : steady;
+    for (uint32_t i = 0; i < pattern->used[d]; i++)
+        for (uint32_t m = steady < problem->microbatches ? steady : 0;
+             m <= steady && m < problem->microbatches && row[i]->kind == PPSCHED_KIND_F; m++)
+            if (!may_hold(pattern, problem, d, i, m))
+                return false;
+    return true;
+}
+
+bool ppi_periodic_fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem)
+{
+    for (uint32_t d = 0; d < problem->devices; d++)
+        if (problem->device[d].limit < PPI_INFINITE && !row_fits(pattern, problem, d))
+            return false;
+    return true;
+}
+
+double ppi_periodic_in_flight(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t stage)
+{
+    const struct ppi_stage *own = &problem->stage[stage];
+    double forward = pattern->beat[ppi_link_of(problem, stage, PPSCHED_KIND_F)].start;
+    double input = pattern->beat[ppi_link_of(problem, stage, PPSCHED_KIND_I)].start;
+    double periods = (input + own->input + own->weight - forward) / pattern->period;
+    double whole = periods < 4e18 ? (double)(int64_t)periods : periods; /* what is larger has no fraction */
+    return periods > whole + 1e-9 ? whole + 1 : whole;
+}
+
+/* --- repeating --- */
+
+void ppi_periodic_repeat(const struct ppi_periodic *pattern, const struct ppi_problem *problem, struct ppi_orders *out)
+{
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        struct ppi_beat *const *row = row_of(pattern, problem, d);
+        ppsched_op *op = out->ops + out->first[d];
+        out->count[d] = (size_t)pattern->used[d] * problem->microbatches;
+        for (uint32_t turn = 0; op < out->ops + out->first[d] + out->count[d]; turn++)
+            for (uint32_t i = 0; i < pattern->used[d]; i++)
+                if (turn >= row[i]->turn && turn - row[i]->turn < problem->microbatches)
+                    *op++ = (ppsched_op){.microbatch = turn - row[i]->turn, .stage = row[i]->stage, .kind = row[i]->kind};
+    }
+}
