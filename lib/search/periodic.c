@@ -44,7 +44,7 @@ static bool set_start(struct ppi_beat *beat, double start, double period)
 static double overlap(const struct ppi_beat *mine, const struct ppi_beat *there, double period)
 {
     double tolerance = 1e-9 * period, behind = mine->phase - there->phase;
-    if (behind < 0)
+    if (behind < -tolerance)
         behind += period;
     if (behind < there->length - tolerance)
         return there->length - behind;
@@ -53,24 +53,17 @@ static double overlap(const struct ppi_beat *mine, const struct ppi_beat *there,
     return 0;
 }
 
-static double overlap_with_any(const struct ppi_beat *mine, struct ppi_beat *const *row, uint32_t used, double period)
-{
-    double shift = 0;
-    for (uint32_t i = 0; i < used && shift == 0; i++)
-        shift = overlap(mine, row[i], period);
-    return shift;
-}
-
-/* Moves a beat to the first free time from its start on; false where a period has none. Each move passes an op at least. */
+/* Moves a beat to the first free time from its start on; false where a period has none. */
 static bool find_place(struct ppi_beat *beat, struct ppi_beat *const *row, uint32_t used, double period)
 {
-    double latest = beat->start + period, shift = overlap_with_any(beat, row, used, period);
-    bool fine = true;
-    for (uint32_t tries = 0; tries < 2 * used && shift > 0 && fine; tries++) {
-        fine = set_start(beat, beat->start + shift, period);
-        shift = overlap_with_any(beat, row, used, period);
+    double latest = beat->start + period;
+    for (uint32_t i = 0, clear = 0; clear < used; i = i + 1 < used ? i + 1 : 0) {
+        double start = beat->start, shift = overlap(beat, row[i], period);
+        clear = shift > 0 ? 1 : clear + 1;
+        if (shift > 0 && (!set_start(beat, start + shift, period) || !(beat->start > start) || beat->start > latest))
+            return false;
     }
-    return fine && !(shift > 0) && beat->start <= latest;
+    return true;
 }
 
 /* Sorts a device's row by phases; where they are the same, in the order of links. */
@@ -102,6 +95,21 @@ static bool lay(struct ppi_periodic *pattern, const struct ppi_problem *problem,
         set_start(beat, *time, pattern->period);
     row[pattern->used[own->device]++] = beat;
     *time = beat->start + length;
+    return fine || recipe->crowds;
+}
+
+/* Lays the Ws of a device behind their Is, or one after another behind `latest`. */
+static bool lay_weights(struct ppi_periodic *pattern, const struct ppi_problem *problem, const struct ppi_recipe *recipe,
+                        uint32_t device, double latest)
+{
+    bool fine = true;
+    for (uint32_t i = problem->device[device].count; i-- > 0 && fine;) {
+        uint32_t s = ppi_stage_at(problem, device, i);
+        const struct ppi_beat *input = &pattern->beat[ppi_link_of(problem, s, PPSCHED_KIND_I)];
+        if (recipe->weights == PPI_WEIGHTS_LATE)
+            latest = input->start + problem->stage[s].duration[PPSCHED_KIND_I];
+        fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_W, &latest);
+    }
     return fine;
 }
 
@@ -113,23 +121,20 @@ bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *pr
     bool fine = true;
     pattern->period = recipe->period;
     memset(pattern->used, 0, problem->devices * sizeof *pattern->used);
-    for (uint32_t s = 0; s < problem->stages; s++) {
+    for (uint32_t s = 0; s < problem->stages && fine; s++) {
         time += problem->stage[s].forward_delay + (recipe->wait != NULL ? &recipe->wait[s] : &no_wait)->forward;
-        fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_F, &time) && fine;
+        fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_F, &time);
     }
-    for (uint32_t s = problem->stages; s-- > 0;) {
+    for (uint32_t s = problem->stages; s-- > 0 && fine;) {
         time += problem->stage[s].backward_delay + (recipe->wait != NULL ? &recipe->wait[s] : &no_wait)->backward;
-        fine = lay(pattern, problem, recipe, s, backward, &time) && fine;
+        fine = lay(pattern, problem, recipe, s, backward, &time);
         double behind = time;
-        if (recipe->weights == PPI_WEIGHTS_EARLY)
-            fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_W, &behind) && fine;
+        if (recipe->weights == PPI_WEIGHTS_EARLY && fine)
+            fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_W, &behind);
     }
-    for (uint32_t s = problem->stages; s-- > 0 && recipe->weights >= PPI_WEIGHTS_LATE;) {
-        const struct ppi_beat *input = &pattern->beat[ppi_link_of(problem, s, backward)];
-        double ready = recipe->weights == PPI_WEIGHTS_LAST ? time : input->start + problem->stage[s].duration[PPSCHED_KIND_I];
-        fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_W, &ready) && fine;
-    }
-    for (uint32_t d = 0; d < problem->devices && recipe->weights != PPI_WEIGHTS_OPEN; d++)
+    for (uint32_t d = 0; d < problem->devices && recipe->weights >= PPI_WEIGHTS_LATE && fine; d++)
+        fine = lay_weights(pattern, problem, recipe, d, time);
+    for (uint32_t d = 0; d < problem->devices && recipe->weights != PPI_WEIGHTS_OPEN && fine; d++)
         sort_row(row_of(pattern, problem, d), pattern->used[d]);
     return fine;
 }

@@ -50,12 +50,13 @@ struct ppi_recipe {
                      with 0 ops meet */
     const struct ppi_ways *wait; /* by stage, of its F and I, besides the delays; NULL: none */
     enum ppi_weights weights;
+    bool crowds; /* an op that finds no room starts when its inputs are there: what counts in the end is the order */
 };
 
 ppsched_status ppi_periodic_make(struct ppi_periodic *out, const struct ppi_problem *problem, ppsched_error *error);
 void ppi_periodic_clear(struct ppi_periodic *pattern, const struct ppi_problem *problem);
 
-/* False where an op found no room; it starts when its inputs are there, as only the order may count in the end. */
+/* False, and the pattern is of no use, where an op finds no room. */
 bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *problem, const struct ppi_recipe *recipe);
 
 /* Whether all devices stay within their limits when the problem's microbatches follow one another. */

@@ -139,6 +139,20 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, const ppsched_config *c
     return status;
 }
 
+ppsched_status ppi_problem_make_units(struct ppi_problem *out, const ppsched_config *config, int32_t placement, double most,
+                                      ppsched_error *error)
+{
+    ppsched_config units = {.host = config->host, .shape = config->shape};
+    struct ppi_placement place;
+    ppsched_status status = ppi_config_place(&place, config, placement, error);
+    if (status != PPSCHED_OK)
+        return status;
+    units.values[PPSCHED_MEM_LIMIT] = (struct ppi_values){.values = &most, .count = 1};
+    status = ppi_problem_make(out, &units, &place, true, error);
+    ppi_release(&config->host, place.device_of);
+    return status;
+}
+
 void ppi_problem_clear(struct ppi_problem *problem)
 {
     const struct ppi_host *host = &problem->host;
@@ -171,12 +185,16 @@ double ppi_problem_least_period(const struct ppi_problem *problem)
     return most / problem->microbatches;
 }
 
-double ppi_problem_split_work(const struct ppi_problem *problem, uint32_t device)
+double ppi_problem_split_work(const struct ppi_problem *problem)
 {
-    double work = 0;
-    for (uint32_t i = 0; i < problem->device[device].count; i++) {
-        const double *duration = problem->stage[ppi_stage_at(problem, device, i)].duration;
-        work += duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W];
+    double most = 0;
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        uint32_t count = problem->device[d].count;
+        double work = 0;
+        for (int k = 0; k < PPI_OPS_OF_PASS; k++) /* in the order in which a microbatch runs them */
+            for (uint32_t i = 0; i < count; i++)
+                work += problem->stage[ppi_stage_at(problem, d, k == 0 ? i : count - 1 - i)].duration[ppi_kinds[k]];
+        most = ppi_larger(most, work);
     }
-    return work;
+    return most;
 }
