@@ -148,39 +148,42 @@ static double run_by(const struct ppi_beat *beat, bool is_before, uint32_t turn,
     return periods < beat->turn ? 0 : ppi_smaller(periods - beat->turn, microbatches);
 }
 
-/* Whether a device may hold what it does when a microbatch has run the i-th beat of its row. */
-static bool may_hold(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t d, uint32_t i,
-                     uint32_t microbatch)
+/* What a device holds when a microbatch has run the i-th beat of its row. */
+static double memory_behind(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t d, uint32_t i,
+                            uint32_t microbatch, uint32_t microbatches)
 {
     struct ppi_beat *const *row = row_of(pattern, problem, d);
     double memory = 0;
     for (uint32_t j = 0; j < pattern->used[d]; j++)
         memory += problem->stage[row[j]->stage].memory[row[j]->kind] *
-                  run_by(row[j], j <= i, row[i]->turn + microbatch, problem->microbatches);
-    return memory <= ppi_device_allows(&problem->device[d]);
+                  run_by(row[j], j <= i, row[i]->turn + microbatch, microbatches);
+    return memory;
 }
 
 /* A device holds more and more until the last beat of the first microbatch, then as much in each period, until the forwards
  * end. */
-static bool row_fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t d)
+static bool row_fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t d, uint32_t microbatches)
 {
     struct ppi_beat *const *row = row_of(pattern, problem, d);
     uint32_t steady = 0;
     for (uint32_t i = 0; i < pattern->used[d]; i++)
         steady = row[i]->turn >= steady ? row[i]->turn + 1 : steady;
     for (uint32_t i = 0; i < pattern->used[d]; i++)
-        for (uint32_t m = steady < problem->microbatches ? steady : 0;
-             m <= steady && m < problem->microbatches && row[i]->kind == PPSCHED_KIND_F; m++)
-            if (!may_hold(pattern, problem, d, i, m))
+        for (uint32_t m = steady < microbatches ? steady : 0; m <= steady && m < microbatches; m++)
+            if (row[i]->kind == PPSCHED_KIND_F &&
+                memory_behind(pattern, problem, d, i, m, microbatches) > ppi_device_allows(&problem->device[d]))
                 return false;
     return true;
 }
 
-bool ppi_periodic_fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem)
+bool ppi_periodic_fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem, bool endless)
 {
-    for (uint32_t d = 0; d < problem->devices; d++)
-        if (problem->device[d].limit < PPI_INFINITE && !row_fits(pattern, problem, d))
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        const struct ppi_device *device = &problem->device[d];
+        bool all_at_once = problem->microbatches * device->least <= device->limit;
+        if (!all_at_once && !row_fits(pattern, problem, d, endless ? UINT32_MAX : problem->microbatches))
             return false;
+    }
     return true;
 }
 

@@ -189,12 +189,12 @@ double ppi_problem_split_work(const struct ppi_problem *problem)
 {
     double most = 0;
     for (uint32_t d = 0; d < problem->devices; d++) {
-        uint32_t count = problem->device[d].count;
         double work = 0;
-        for (int k = 0; k < PPI_OPS_OF_PASS; k++) /* in the order in which a microbatch runs them */
-            for (uint32_t i = 0; i < count; i++)
-                work += problem->stage[ppi_stage_at(problem, d, k == 0 ? i : count - 1 - i)].duration[ppi_kinds[k]];
+        for (uint32_t i = 0; i < problem->device[d].count; i++) {
+            const double *duration = problem->stage[ppi_stage_at(problem, d, i)].duration;
+            work += (duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W]) * problem->microbatches;
+        }
         most = ppi_larger(most, work);
     }
-    return most;
+    return most / problem->microbatches;
 }

@@ -147,8 +147,8 @@ static ppsched_status try_recipe(struct search *search, const struct recipe *rec
     struct ppi_recipe laid = {.period = first, .share = recipe->share, .wait = search->wait, .weights = recipe->weights};
     int tries = recipe->share == 0 ? 1 : PERIODS;
     set_waits(search, recipe, work / CELLS);
-    while (!ppi_periodic_lay(&search->pattern, problem, &laid) || !ppi_periodic_fits(&search->pattern, &search->units) ||
-           !ppi_periodic_fits(&search->pattern, real)) {
+    while (!ppi_periodic_lay(&search->pattern, problem, &laid) || !ppi_periodic_fits(&search->pattern, &search->units, false) ||
+           !ppi_periodic_fits(&search->pattern, real, false)) {
         if (--tries == 0 || laid.period > chain)
             return PPSCHED_OK;
         laid.period *= laid.period < 2 * first ? 1.02 : 1.1;
