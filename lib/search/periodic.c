@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "search/periodic.h"
 
-#include <string.h>
-
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -10,21 +8,20 @@ ppsched_status ppi_periodic_make(struct ppi_periodic *out, const struct ppi_prob
 {
     size_t beats = (size_t)PPI_OPS_OF_PASS * problem->stages;
     out->beat = ppi_allocate(&problem->host, beats, sizeof *out->beat);
-    out->row = ppi_allocate(&problem->host, beats, sizeof *out->row);
-    out->used = ppi_allocate(&problem->host, problem->devices, sizeof *out->used);
-    return out->beat != NULL && out->row != NULL && out->used != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the search");
+    out->block = ppi_allocate(&problem->host, beats, sizeof *out->block);
+    out->row = ppi_allocate(&problem->host, problem->devices, sizeof *out->row);
+    if (out->beat == NULL || out->block == NULL || out->row == NULL)
+        return ppi_fail_memory(error, "the search");
+    for (uint32_t d = 0; d < problem->devices; d++)
+        out->row[d].beat = out->block + (size_t)PPI_OPS_OF_PASS * problem->device[d].first;
+    return PPSCHED_OK;
 }
 
 void ppi_periodic_clear(struct ppi_periodic *pattern, const struct ppi_problem *problem)
 {
-    ppi_release(&problem->host, pattern->used);
     ppi_release(&problem->host, pattern->row);
+    ppi_release(&problem->host, pattern->block);
     ppi_release(&problem->host, pattern->beat);
-}
-
-static struct ppi_beat **row_of(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t device)
-{
-    return pattern->row + (size_t)PPI_OPS_OF_PASS * problem->device[device].first;
 }
 
 /* --- laying --- */
@@ -54,27 +51,30 @@ static double overlap(const struct ppi_beat *mine, const struct ppi_beat *there,
 }
 
 /* Moves a beat to the first free time from its start on; false where a period has none. */
-static bool find_place(struct ppi_beat *beat, struct ppi_beat *const *row, uint32_t used, double period)
+static bool find_place(struct ppi_beat *beat, const struct ppi_beats *row, double period)
 {
     double latest = beat->start + period;
-    for (uint32_t i = 0, clear = 0; clear < used; i = i + 1 < used ? i + 1 : 0) {
-        double start = beat->start, shift = overlap(beat, row[i], period);
-        clear = shift > 0 ? 1 : clear + 1;
-        if (shift > 0 && (!set_start(beat, start + shift, period) || !(beat->start > start) || beat->start > latest))
-            return false;
+    for (uint32_t i = 0, clear = 0; clear < row->count; clear++) {
+        double start = beat->start, shift = overlap(beat, row->beat[i], period);
+        if (shift > 0) {
+            if (!set_start(beat, start + shift, period) || !(beat->start > start) || beat->start > latest)
+                return false;
+            clear = 0;
+        }
+        i = i + 1 < row->count ? i + 1 : 0;
     }
     return true;
 }
 
-/* Sorts a device's row by phases; where they are the same, in the order of links. */
-static void sort_row(struct ppi_beat **row, uint32_t used)
+/* Sorts a row by phases; where they are the same, in the order in which they were laid. */
+static void sort_row(struct ppi_beats *row)
 {
-    for (uint32_t k = 1; k < used; k++) {
-        struct ppi_beat *beat = row[k];
+    for (uint32_t k = 1; k < row->count; k++) {
+        struct ppi_beat *beat = row->beat[k];
         uint32_t i = k;
-        for (; i > 0 && (beat->phase < row[i - 1]->phase || (beat->phase == row[i - 1]->phase && beat < row[i - 1])); i--)
-            row[i] = row[i - 1];
-        row[i] = beat;
+        for (; i > 0 && row->beat[i - 1]->phase > beat->phase; i--)
+            row->beat[i] = row->beat[i - 1];
+        row->beat[i] = beat;
     }
 }
 
@@ -86,14 +86,14 @@ static bool lay(struct ppi_periodic *pattern, const struct ppi_problem *problem,
     bool is_open = kind == PPSCHED_KIND_I && recipe->weights == PPI_WEIGHTS_OPEN;
     double length = is_open ? own->input : own->duration[kind];
     struct ppi_beat *beat = &pattern->beat[ppi_link_of(problem, stage, kind)];
-    struct ppi_beat **row = row_of(pattern, problem, own->device);
-    *beat = (struct ppi_beat){.length = length * recipe->share, .stage = (uint16_t)stage, .kind = kind};
-    bool fine = set_start(beat, *time, pattern->period);
-    if (recipe->share > 0)
-        fine = fine && find_place(beat, row, pattern->used[own->device], pattern->period);
+    struct ppi_beats *row = &pattern->row[own->device];
+    beat->stage = (uint16_t)stage;
+    beat->kind = kind;
+    beat->length = length * recipe->share;
+    bool fine = set_start(beat, *time, pattern->period) && (recipe->share == 0 || find_place(beat, row, pattern->period));
     if (!fine)
         set_start(beat, *time, pattern->period);
-    row[pattern->used[own->device]++] = beat;
+    row->beat[row->count++] = beat;
     *time = beat->start + length;
     return fine || recipe->crowds;
 }
@@ -120,7 +120,8 @@ bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *pr
     double time = 0;
     bool fine = true;
     pattern->period = recipe->period;
-    memset(pattern->used, 0, problem->devices * sizeof *pattern->used);
+    for (uint32_t d = 0; d < problem->devices; d++)
+        pattern->row[d].count = 0;
     for (uint32_t s = 0; s < problem->stages && fine; s++) {
         time += problem->stage[s].forward_delay + (recipe->wait != NULL ? &recipe->wait[s] : &no_wait)->forward;
         fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_F, &time);
@@ -135,7 +136,7 @@ bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *pr
     for (uint32_t d = 0; d < problem->devices && recipe->weights >= PPI_WEIGHTS_LATE && fine; d++)
         fine = lay_weights(pattern, problem, recipe, d, time);
     for (uint32_t d = 0; d < problem->devices && recipe->weights != PPI_WEIGHTS_OPEN && fine; d++)
-        sort_row(row_of(pattern, problem, d), pattern->used[d]);
+        sort_row(&pattern->row[d]);
     return fine;
 }
 
@@ -149,30 +150,31 @@ static double run_by(const struct ppi_beat *beat, bool is_before, uint32_t turn,
 }
 
 /* What a device holds when a microbatch has run the i-th beat of its row. */
-static double memory_behind(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t d, uint32_t i,
-                            uint32_t microbatch, uint32_t microbatches)
+static double memory_behind(const struct ppi_problem *problem, const struct ppi_beats *row, uint32_t i, uint32_t microbatch,
+                            uint32_t microbatches)
 {
-    struct ppi_beat *const *row = row_of(pattern, problem, d);
     double memory = 0;
-    for (uint32_t j = 0; j < pattern->used[d]; j++)
-        memory += problem->stage[row[j]->stage].memory[row[j]->kind] *
-                  run_by(row[j], j <= i, row[i]->turn + microbatch, microbatches);
+    for (uint32_t j = 0; j < row->count; j++) {
+        const struct ppi_beat *beat = row->beat[j];
+        memory += problem->stage[beat->stage].memory[beat->kind] *
+                  run_by(beat, j <= i, row->beat[i]->turn + microbatch, microbatches);
+    }
     return memory;
 }
 
 /* A device holds more and more until the last beat of the first microbatch, then as much in each period, until the forwards
  * end. */
-static bool row_fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem, uint32_t d, uint32_t microbatches)
+static bool row_fits(const struct ppi_problem *problem, const struct ppi_beats *row, double limit, uint32_t microbatches)
 {
-    struct ppi_beat *const *row = row_of(pattern, problem, d);
     uint32_t steady = 0;
-    for (uint32_t i = 0; i < pattern->used[d]; i++)
-        steady = row[i]->turn >= steady ? row[i]->turn + 1 : steady;
-    for (uint32_t i = 0; i < pattern->used[d]; i++)
-        for (uint32_t m = steady < microbatches ? steady : 0; m <= steady && m < microbatches; m++)
-            if (row[i]->kind == PPSCHED_KIND_F &&
-                memory_behind(pattern, problem, d, i, m, microbatches) > ppi_device_allows(&problem->device[d]))
+    for (uint32_t i = 0; i < row->count; i++)
+        steady = row->beat[i]->turn >= steady ? row->beat[i]->turn + 1 : steady;
+    for (uint32_t i = 0; i < row->count; i++) {
+        uint32_t m = row->beat[i]->kind != PPSCHED_KIND_F ? microbatches : steady < microbatches ? steady : 0;
+        for (; m <= steady && m < microbatches; m++)
+            if (memory_behind(problem, row, i, m, microbatches) > limit)
                 return false;
+    }
     return true;
 }
 
@@ -181,7 +183,8 @@ bool ppi_periodic_fits(const struct ppi_periodic *pattern, const struct ppi_prob
     for (uint32_t d = 0; d < problem->devices; d++) {
         const struct ppi_device *device = &problem->device[d];
         bool all_at_once = problem->microbatches * device->least <= device->limit;
-        if (!all_at_once && !row_fits(pattern, problem, d, endless ? UINT32_MAX : problem->microbatches))
+        uint32_t microbatches = endless ? UINT32_MAX : problem->microbatches;
+        if (!all_at_once && !row_fits(problem, &pattern->row[d], ppi_device_allows(device), microbatches))
             return false;
     }
     return true;
@@ -202,12 +205,14 @@ double ppi_periodic_in_flight(const struct ppi_periodic *pattern, const struct p
 void ppi_periodic_repeat(const struct ppi_periodic *pattern, const struct ppi_problem *problem, struct ppi_orders *out)
 {
     for (uint32_t d = 0; d < problem->devices; d++) {
-        struct ppi_beat *const *row = row_of(pattern, problem, d);
+        const struct ppi_beats *row = &pattern->row[d];
         ppsched_op *op = out->ops + out->first[d];
-        out->count[d] = (size_t)pattern->used[d] * problem->microbatches;
+        out->count[d] = (size_t)row->count * problem->microbatches;
         for (uint32_t turn = 0; op < out->ops + out->first[d] + out->count[d]; turn++)
-            for (uint32_t i = 0; i < pattern->used[d]; i++)
-                if (turn >= row[i]->turn && turn - row[i]->turn < problem->microbatches)
-                    *op++ = (ppsched_op){.microbatch = turn - row[i]->turn, .stage = row[i]->stage, .kind = row[i]->kind};
+            for (uint32_t i = 0; i < row->count; i++) {
+                const struct ppi_beat *beat = row->beat[i];
+                if (turn >= beat->turn && turn - beat->turn < problem->microbatches)
+                    *op++ = (ppsched_op){.microbatch = turn - beat->turn, .stage = beat->stage, .kind = beat->kind};
+            }
     }
 }

@@ -26,12 +26,17 @@ struct ppi_beat {
     uint8_t kind;
 };
 
+/* The beats of a device; by phases, unless the Ws are open. */
+struct ppi_beats {
+    struct ppi_beat **beat;
+    uint32_t count;
+};
+
 struct ppi_periodic {
     double period;
-    struct ppi_beat *beat; /* by link */
-    struct ppi_beat **row; /* by device, from PPI_OPS_OF_PASS times its first stage's number in the list on: by phase,
-                              unless the Ws are open */
-    uint32_t *used;        /* beats in each device's row */
+    struct ppi_beat *beat;   /* by link */
+    struct ppi_beats *row;   /* by device */
+    struct ppi_beat **block; /* what the rows consist of */
 };
 
 /* What becomes of the Ws. */
