@@ -64,15 +64,8 @@ ppsched_status ppi_attempt_require_fit(const struct ppi_attempt *attempt, ppsche
 
 void ppi_attempt_split_only(struct ppi_attempt *attempt)
 {
-    const struct ppi_problem *problem = &attempt->problem;
-    for (uint32_t d = 0; d < problem->devices; d++) {
-        double work = 0;
-        for (uint32_t i = 0; i < problem->device[d].count; i++) {
-            const double *duration = problem->stage[ppi_stage_at(problem, d, i)].duration;
-            work += duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W];
-        }
-        attempt->goal = ppi_larger(attempt->goal, work * problem->microbatches * (1 + BOUND_ROUNDING));
-    }
+    double work = ppi_problem_split_work(&attempt->problem) * attempt->problem.microbatches;
+    attempt->goal = ppi_larger(attempt->goal, work * (1 + BOUND_ROUNDING));
 }
 
 void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)

@@ -23,28 +23,26 @@ void ppi_dispatch_room_clear(struct ppi_dispatch_room *room, const struct ppi_pr
 }
 
 /* When the pattern wants a stage's next op. */
-static double wanted(const struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
+static double wanted(const struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_periodic *pattern,
                      const struct ppi_dispatch *dispatch, uint32_t stage, uint8_t kind)
 {
     double time = ppi_partial_next(partial, stage, kind) * pattern->period;
-    if (kind == PPSCHED_KIND_F)
-        return time + pattern->start[stage].forward;
-    time += pattern->start[stage].backward;
+    time += pattern->beat[ppi_link_of(problem, stage, kind == PPSCHED_KIND_W ? PPSCHED_KIND_I : kind)].start;
     return kind == PPSCHED_KIND_W ? time + problem->stage[stage].input + dispatch->weight_lag : time;
 }
 
 /* Whether one more F would be beyond what the pattern holds. */
-static bool is_ahead(const struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
+static bool is_ahead(const struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_periodic *pattern,
                      uint32_t stage)
 {
     const struct ppi_done *done = &partial->stage[stage].done;
     return problem->device[problem->stage[stage].device].count > 1 &&
-           done->forwards - done->weights + 1 > ppi_pattern_in_flight(pattern, problem, stage);
+           done->forwards - done->weights + 1 > ppi_periodic_in_flight(pattern, problem, stage);
 }
 
 /* Chooses a device's next step. Fs that are ahead come last: then `*ahead` has their places. */
 static struct ppi_step choose(const struct ppi_dispatch_room *room, const struct ppi_problem *problem,
-                              const struct ppi_pattern *pattern, const struct ppi_dispatch *dispatch, uint32_t device,
+                              const struct ppi_periodic *pattern, const struct ppi_dispatch *dispatch, uint32_t device,
                               uint32_t *ahead)
 {
     const struct ppi_partial *partial = &room->partial;
@@ -85,7 +83,7 @@ static void append(struct ppi_dispatch_room *room, const struct ppi_problem *pro
     ppi_partial_append(&room->partial, problem, &room->ends, step);
 }
 
-double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
+double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_periodic *pattern,
                     const struct ppi_dispatch *dispatch, struct ppi_orders *out)
 {
     struct ppi_partial *partial = &room->partial;

@@ -6,7 +6,7 @@
 
 #include "search/orders.h"
 #include "search/partial.h"
-#include "search/pattern.h"
+#include "search/periodic.h"
 
 struct ppi_dispatch {
     double weight_lag; /* how long after its I the pattern wants a W; infinite: only where nothing else can be run */
@@ -24,7 +24,7 @@ ppsched_status ppi_dispatch_room_make(struct ppi_dispatch_room *out, const struc
 void ppi_dispatch_room_clear(struct ppi_dispatch_room *room, const struct ppi_problem *problem);
 
 /* Fills `out`; returns the objective, infinite where times overflow. */
-double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_pattern *pattern,
+double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_periodic *pattern,
                     const struct ppi_dispatch *dispatch, struct ppi_orders *out);
 
 #endif

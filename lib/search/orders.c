@@ -52,3 +52,9 @@ void ppi_orders_clear(struct ppi_orders *orders)
     ppi_release(&orders->host, orders->count);
     ppi_release(&orders->host, orders->first);
 }
+
+void ppi_orders_copy(struct ppi_orders *to, const struct ppi_orders *from)
+{
+    memcpy(to->count, from->count, from->devices * sizeof *to->count);
+    memcpy(to->ops, from->ops, from->first[from->devices] * sizeof *to->ops);
+}

@@ -131,6 +131,20 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, const ppsched_config *c
     return status;
 }
 
+ppsched_status ppi_problem_make_units(struct ppi_problem *out, const ppsched_config *config, int32_t placement, double most,
+                                      ppsched_error *error)
+{
+    ppsched_config units = {.host = config->host, .shape = config->shape};
+    struct ppi_placement place;
+    ppsched_status status = ppi_config_place(&place, config, placement, error);
+    if (status != PPSCHED_OK)
+        return status;
+    units.values[PPSCHED_QUANTITY_MEM_LIMIT] = (struct ppi_values){.values = &most, .count = 1};
+    status = ppi_problem_make(out, &units, &place, true, error);
+    ppi_release(&config->host, place.device_of);
+    return status;
+}
+
 void ppi_problem_clear(struct ppi_problem *problem)
 {
     const struct ppi_host *host = &problem->host;
@@ -153,4 +167,26 @@ double ppi_problem_least_limit(const struct ppi_problem *problem)
     for (uint32_t d = 0; d < problem->devices; d++)
         least = ppi_larger(least, problem->device[d].least + problem->device[d].fixed);
     return least;
+}
+
+double ppi_problem_least_period(const struct ppi_problem *problem)
+{
+    double most = 0;
+    for (uint32_t d = 0; d < problem->devices; d++)
+        most = ppi_larger(most, problem->device[d].work);
+    return most / problem->microbatches;
+}
+
+double ppi_problem_split_work(const struct ppi_problem *problem)
+{
+    double most = 0;
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        double work = 0;
+        for (uint32_t i = 0; i < problem->device[d].count; i++) {
+            const double *duration = problem->stage[ppi_stage_at(problem, d, i)].duration;
+            work += (duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W]) * problem->microbatches;
+        }
+        most = ppi_larger(most, work);
+    }
+    return most / problem->microbatches;
 }

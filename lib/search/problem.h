@@ -52,12 +52,29 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, const ppsched_config *c
                                 bool by_span, ppsched_error *error);
 void ppi_problem_clear(struct ppi_problem *problem);
 
+/* Its like with unit costs: each F, I and W takes 1, and a B 2, there are no delays, and a stage pass holds 1 from F to W, of
+ * which each device may hold so many. */
+ppsched_status ppi_problem_make_units(struct ppi_problem *out, const ppsched_config *config, int32_t placement, double most,
+                                      ppsched_error *error);
+
 /* The device that cannot hold even one microbatch's activations, or PPSCHED_NONE: there is a schedule that fits the limits if
  * and only if there is none such. */
 uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem);
 
+/* The shortest time in which each device can run all its ops of one microbatch. */
+double ppi_problem_least_period(const struct ppi_problem *problem);
+
+/* The time of one microbatch's Fs, Is and Ws on the busiest device. */
+double ppi_problem_split_work(const struct ppi_problem *problem);
+
 /* The least memory limit, one for all devices, under which a schedule exists. */
 double ppi_problem_least_limit(const struct ppi_problem *problem);
+
+/* What a device may hold by a sum that was made in another order than the limits were held against: they round differently. */
+static inline double ppi_device_allows(const struct ppi_device *device)
+{
+    return device->limit + (device->limit + device->fixed) * 1e-10;
+}
 
 /* The i-th stage of a device. */
 static inline uint32_t ppi_stage_at(const struct ppi_problem *problem, uint32_t device, uint32_t i)

@@ -4,17 +4,41 @@
 #include "base/checked.h"
 #include "search/dispatch.h"
 
-enum { RULES = 6 };
+enum { RULES = 6, MOST_STAGES = 16 /* of a device */ };
+
+/* Whether the devices have few enough stages: the work grows with their square. */
+static bool suits(const struct ppi_problem *problem)
+{
+    for (uint32_t d = 0; d < problem->devices; d++)
+        if (problem->device[d].count > MOST_STAGES)
+            return false;
+    return true;
+}
+
+/* Whether what is in flight stays within all limits. */
+static bool fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem)
+{
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        double level = 0;
+        for (uint32_t i = 0; i < problem->device[d].count; i++) {
+            uint32_t s = ppi_stage_at(problem, d, i);
+            level += problem->stage[s].memory[PPSCHED_KIND_F] * ppi_periodic_in_flight(pattern, problem, s);
+        }
+        if (level > problem->device[d].limit)
+            return false;
+    }
+    return true;
+}
 
 /* The shortest period, of some that grow, of a pattern that fits the limits; or of one where a microbatch has the devices for
  * itself. */
-static double longest_period(struct ppi_pattern *pattern, const struct ppi_problem *problem, double least)
+static double longest_period(struct ppi_periodic *pattern, const struct ppi_problem *problem, double least)
 {
-    double period = least;
-    for (int i = 0; i < 60; i++, period *= 1.05)
-        if (ppi_pattern_place(pattern, problem, period) && ppi_pattern_fits(pattern, problem))
+    struct ppi_recipe recipe = {.period = least, .share = 1};
+    for (int i = 0; i < 60; i++, recipe.period *= 1.05)
+        if (ppi_periodic_lay(pattern, problem, &recipe) && fits(pattern, problem))
             break;
-    return period;
+    return recipe.period;
 }
 
 /* Whether holding back means anything: with one stage a device it does not. */
@@ -27,7 +51,7 @@ static bool may_hold_back(const struct ppi_problem *problem)
 }
 
 /* All rules for one pattern. */
-static void dispatch_all(struct ppi_attempt *attempt, struct ppi_dispatch_room *room, const struct ppi_pattern *pattern,
+static void dispatch_all(struct ppi_attempt *attempt, struct ppi_dispatch_room *room, const struct ppi_periodic *pattern,
                          double least)
 {
     const double lags[] = {0, least, PPI_INFINITE};
@@ -38,15 +62,16 @@ static void dispatch_all(struct ppi_attempt *attempt, struct ppi_dispatch_room *
     }
 }
 
-static ppsched_status repeat_all(struct ppi_attempt *attempt, struct ppi_dispatch_room *room, struct ppi_pattern *pattern,
+static ppsched_status repeat_all(struct ppi_attempt *attempt, struct ppi_dispatch_room *room, struct ppi_periodic *pattern,
                                  int periods, ppsched_error *error)
 {
     const struct ppi_problem *problem = &attempt->problem;
-    double least = ppi_pattern_least_period(problem), most = 1.1 * longest_period(pattern, problem, least);
+    double least = ppi_problem_least_period(problem), most = 1.1 * longest_period(pattern, problem, least);
     ppsched_status status = PPSCHED_OK;
     for (int i = 0; i < periods && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); i++) {
         status = ppi_watch_report(&attempt->watch, (double)i / periods, error);
-        if (status == PPSCHED_OK && ppi_pattern_place(pattern, problem, least + (most - least) * i / (periods - 1)))
+        struct ppi_recipe recipe = {.period = least + (most - least) * i / (periods - 1), .share = 1};
+        if (status == PPSCHED_OK && ppi_periodic_lay(pattern, problem, &recipe))
             dispatch_all(attempt, room, pattern, least);
     }
     return status;
@@ -56,15 +81,15 @@ ppsched_status ppi_repeat(struct ppi_attempt *attempt, int periods, ppsched_erro
 {
     const struct ppi_problem *problem = &attempt->problem;
     struct ppi_dispatch_room room = {0};
-    struct ppi_pattern pattern = {0};
-    if (!ppi_pattern_suits(problem))
+    struct ppi_periodic pattern = {0};
+    if (!suits(problem))
         return PPSCHED_OK;
-    ppsched_status status = ppi_pattern_make(&pattern, problem, error);
+    ppsched_status status = ppi_periodic_make(&pattern, problem, error);
     if (status == PPSCHED_OK)
         status = ppi_dispatch_room_make(&room, problem, error);
     if (status == PPSCHED_OK)
         status = repeat_all(attempt, &room, &pattern, periods, error);
     ppi_dispatch_room_clear(&room, problem);
-    ppi_pattern_clear(&pattern, problem);
+    ppi_periodic_clear(&pattern, problem);
     return status;
 }

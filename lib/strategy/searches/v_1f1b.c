@@ -2,64 +2,42 @@
 /* 1F1B on the V placement. One microbatch runs through in unit cells, a forward one and a full backward two, each at the first
  * time that is free in its device's period of six. The others follow six apart, and all ops are packed to the front within the
  * memory that the pattern holds, 2 floor((2D+3)/3) stage passes. The order does not depend on the costs. */
-#include "base/checked.h"
+#include "search/compact.h"
+#include "search/periodic.h"
 #include "strategy/descriptors.h"
-#include "strategy/searches/v_pack.h"
 
-/* Unit costs: a full backward is all in I. */
-static void set_units(struct ppi_v_planner *p)
+static ppsched_status pack(struct ppi_attempt *attempt, const struct ppi_problem *units, struct ppi_periodic *pattern,
+                           struct ppi_compactor *compactor, ppsched_error *error)
 {
-    for (uint32_t s = 0; s < 2 * p->devices; s++) {
-        struct ppi_lane *lane = &p->costs.lanes[s];
-        lane->forward_delay = lane->backward_delay = 0;
-        for (int k = 0; k < PPI_COMPUTE_KINDS; k++)
-            lane->duration[k] = lane->memory[k] = 0;
-        lane->duration[PPSCHED_KIND_F] = lane->memory[PPSCHED_KIND_F] = 1;
-        lane->duration[PPSCHED_KIND_I] = 2;
-        lane->memory[PPSCHED_KIND_I] = -1;
-    }
-    for (uint32_t r = 0; r < p->devices; r++)
-        ppi_v_set_limit(p, r, 2 * ((2 * p->devices + 3) / 3));
-}
-
-/* An I and the W behind it become a B. */
-static size_t join_backwards(ppsched_op *ops, size_t count)
-{
-    size_t joined = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (ops[i].kind == PPSCHED_KIND_W)
-            continue;
-        ops[joined] = ops[i];
-        if (ops[i].kind == PPSCHED_KIND_I)
-            ops[joined].kind = PPSCHED_KIND_B;
-        joined++;
-    }
-    return joined;
+    const struct ppi_recipe recipe = {
+        .period = ppi_problem_least_period(units), .share = 1, .weights = PPI_WEIGHTS_JOINED, .crowds = true};
+    double span;
+    ppsched_status status = ppi_periodic_make(pattern, units, error);
+    if (status == PPSCHED_OK)
+        status = ppi_compactor_make(compactor, units, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_periodic_lay(pattern, units, &recipe);
+    ppi_periodic_repeat(pattern, units, &attempt->best);
+    if (ppi_periodic_fits(pattern, units, true) && ppi_compact(compactor, &attempt->best, false, &span))
+        return PPSCHED_OK;
+    return ppi_refuse(error, attempt->task, "there is no schedule for %u microbatches on %u devices", units->microbatches,
+                      units->devices);
 }
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    struct ppi_v_planner planner = {.costs.host = attempt->config->host};
-    struct ppi_v_pattern pattern = {0};
-    struct ppi_v_pack pack = {0};
-    struct ppi_orders *orders = &attempt->best;
-    const struct ppi_v_recipe recipe = {.period = 6, .share = 1, .full_backward = true};
-    ppsched_status status = ppi_v_planner_make(&planner, attempt->config, error);
-    if (status == PPSCHED_OK) {
-        set_units(&planner);
-        status = ppi_v_pattern_make(&pattern, &planner, error);
-    }
-    if (status == PPSCHED_OK)
-        status = ppi_v_pack_make(&pack, &planner, error);
-    if (status == PPSCHED_OK &&
-        (!ppi_v_pattern_lay(&pattern, &planner, &recipe) || !ppi_is_finite(ppi_v_pack(&pack, &planner, &pattern, orders->ops))))
-        status = ppi_refuse(error, attempt->task, "there is no schedule for %u microbatches on %u devices",
-                            planner.microbatches, planner.devices);
-    for (uint32_t d = 0; d < orders->devices && status == PPSCHED_OK; d++)
-        orders->count[d] = join_backwards(orders->ops + orders->first[d], orders->count[d]);
-    ppi_v_pattern_clear(&pattern, &planner);
-    ppi_v_pack_clear(&pack, &planner);
-    ppi_v_planner_clear(&planner);
+    struct ppi_problem units = {0};
+    struct ppi_periodic pattern = {0};
+    struct ppi_compactor compactor = {0};
+    uint32_t stages = attempt->problem.stages;
+    ppsched_status status = ppi_problem_make_units(&units, attempt->config, attempt->placement, 2 * ((stages + 3) / 3), error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = pack(attempt, &units, &pattern, &compactor, error);
+    ppi_compactor_clear(&compactor);
+    ppi_periodic_clear(&pattern, &units);
+    ppi_problem_clear(&units);
     return status;
 }
 

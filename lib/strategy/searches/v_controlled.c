@@ -5,163 +5,113 @@
  *
  * The bound counts activations, in stage passes from F to W, so that it is a share of 1F1B's whatever a stage's memory is; a
  * `mem_limit` holds as well. */
-#include <string.h>
-
 #include "base/checked.h"
 #include "base/error.h"
+#include "search/compact.h"
+#include "search/periodic.h"
 #include "strategy/descriptors.h"
-#include "strategy/searches/v_cycle.h"
-#include "strategy/searches/v_justify.h"
 
-/* A block to try. */
+/* The legs on which a microbatch goes from device to device: the forwards down and up, the backwards down and up. */
+enum { LEGS = 4, CELLS = 6 };
+
+/* A pattern to try. Waits are in cells: sixths of the busiest device's work for a microbatch. */
 struct recipe {
-    struct ppi_v_shape shape;
-    bool flat; /* laid as if all passes took as long, without delays: the published blocks */
+    double step[LEGS]; /* the wait from device to device */
+    double turn;       /* before the first backward */
+    double share;      /* as in struct ppi_recipe */
+    enum ppi_weights weights;
+    bool flat; /* laid with unit costs: the published blocks */
 };
 
 /* Found by trial on some hundred problems, even and uneven: others would shorten their schedules by less than a hundredth. The
  * last is for so few microbatches that memory does not matter. */
 static const struct recipe recipes[] = {
-    {.shape = {.step = {0.5, 1, 0, 0}, .room = PPI_WEIGHTS_EARLY}},
-    {.shape = {.step = {0, 1, 0, 1}, .room = PPI_CHAIN_FIRST}},
-    {.shape = {.step = {0.5, 1.5, 0, 0}, .room = PPI_WEIGHTS_EARLY}},
-    {.shape = {.step = {2, 0, 2, 0}, .room = PPI_CHAIN_FIRST}},
-    {.shape = {.step = {1.5, 0.5, 0, 0}, .turn = {0, 1, 0}, .room = PPI_WEIGHTS_EARLY}},
-    {.shape = {.room = PPI_CHAIN_FIRST}, .flat = true},
-    {.shape = {.room = PPI_NO_ROOM}},
+    {.step = {0.5, 1, 0, 0}, .share = 1, .weights = PPI_WEIGHTS_EARLY},
+    {.step = {0, 1, 0, 1}, .share = 1, .weights = PPI_WEIGHTS_LATE},
+    {.step = {0.5, 1.5, 0, 0}, .share = 1, .weights = PPI_WEIGHTS_EARLY},
+    {.step = {2, 0, 2, 0}, .share = 1, .weights = PPI_WEIGHTS_LATE},
+    {.step = {1.5, 0.5, 0, 0}, .turn = 1, .share = 1, .weights = PPI_WEIGHTS_EARLY},
+    {.share = 1, .weights = PPI_WEIGHTS_LATE, .flat = true},
+    {.share = 0, .weights = PPI_WEIGHTS_LAST},
 };
 
 enum { RECIPES = sizeof recipes / sizeof recipes[0], ROUNDS = 3, PERIODS = 150 };
 
-/* Kind and stage of a device's passes. */
-static const uint8_t kinds[PPI_PASSES] = {PPSCHED_KIND_F, PPSCHED_KIND_F, PPSCHED_KIND_I,
-                                          PPSCHED_KIND_I, PPSCHED_KIND_W, PPSCHED_KIND_W};
-
-static uint32_t stage_of(const struct ppi_v_problem *problem, uint32_t device, uint8_t pass)
-{
-    bool first = pass == PPI_FA || pass == PPI_IA || pass == PPI_WA;
-    return first ? device : 2 * problem->devices - 1 - device;
-}
-
 struct search {
-    struct ppi_v_problem problem, flat; /* flat: the same memory, but all passes take 1, and delays nothing */
     struct ppi_attempt *attempt;
-    struct ppi_costs costs;
-    double work, chain; /* of the busiest device for a microbatch; from end to end of one that is alone */
-    struct ppi_v_cycle cycle;
-    struct ppi_v_justifier justifier;
-    size_t per_device;
-    struct ppi_v_step *order, *next;
+    struct ppi_problem units; /* with unit costs, and the most stage passes for its limit */
+    struct ppi_periodic pattern;
+    struct ppi_compactor compactor;
+    struct ppi_orders order;
+    struct ppi_ways *wait; /* by stage */
 };
 
-/* --- the problem --- */
+/* --- the search's room --- */
 
-static void set_device(struct search *search, uint32_t d)
+/* The time of a microbatch that is alone, and of its Ws. */
+static double chain_of(const struct ppi_problem *problem)
 {
-    struct ppi_v_device *device = &search->problem.device[d];
-    double work = 0;
-    for (uint8_t pass = 0; pass < PPI_PASSES; pass++) {
-        const struct ppi_lane *lane = &search->costs.lanes[stage_of(&search->problem, d, pass)];
-        device->duration[pass] = lane->duration[kinds[pass]];
-        device->memory[pass] = lane->memory[kinds[pass]];
-        work += device->duration[pass];
-        if (pass < PPI_LEGS) {
-            device->delay[pass] = kinds[pass] == PPSCHED_KIND_F ? lane->forward_delay : lane->backward_delay;
-            search->chain += device->delay[pass];
-        }
+    double chain = 0;
+    for (uint32_t s = 0; s < problem->stages; s++) {
+        const struct ppi_stage *stage = &problem->stage[s];
+        chain += stage->forward_delay + stage->backward_delay + stage->duration[PPSCHED_KIND_F] +
+                 stage->duration[PPSCHED_KIND_I] + stage->duration[PPSCHED_KIND_W];
     }
-    search->flat.device[d] = *device;
-    for (uint8_t pass = 0; pass < PPI_PASSES; pass++)
-        search->flat.device[d].duration[pass] = 1;
-    memset(search->flat.device[d].delay, 0, sizeof device->delay);
-    search->chain += work;
-    search->work = work > search->work ? work : search->work;
+    return chain;
 }
 
-/* Sums of memory are made forwards and backwards in time here, and round differently. */
-static void set_limits(struct search *search)
+static ppsched_status prepare(struct search *search, uint32_t most, ppsched_error *error)
 {
-    for (uint32_t d = 0; d < search->problem.devices; d++) {
-        const struct ppi_device *own = &search->attempt->problem.device[d];
-        double limit = own->limit + (own->limit + own->fixed) * 1e-10;
-        search->problem.device[d].limit = search->flat.device[d].limit = limit;
-    }
-}
-
-static ppsched_status prepare(struct search *search, ppsched_error *error)
-{
-    struct ppi_v_problem *problem = &search->problem;
-    const struct ppi_host *host = &problem->host;
-    struct ppi_placement place = {0};
-    size_t ops = problem->devices * search->per_device;
-    ppsched_status status = ppi_placement_make(&place, host, PPSCHED_PLACEMENT_V, &search->attempt->config->shape, NULL, error);
+    const struct ppi_attempt *attempt = search->attempt;
+    const struct ppi_problem *problem = &attempt->problem;
+    if (!ppi_is_finite(chain_of(problem) * 2 * problem->microbatches))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    ppsched_status status = ppi_problem_make_units(&search->units, attempt->config, attempt->placement, most, error);
     if (status == PPSCHED_OK)
-        status = ppi_costs_make(&search->costs, search->attempt->config, &place, error);
-    ppi_release(host, place.device_of);
+        status = ppi_periodic_make(&search->pattern, problem, error);
+    if (status == PPSCHED_OK)
+        status = ppi_compactor_make(&search->compactor, problem, error);
+    if (status == PPSCHED_OK)
+        status = ppi_orders_like(&search->order, &attempt->best, error);
     if (status != PPSCHED_OK)
         return status;
-    problem->device = ppi_allocate_zeroed(host, 2 * (size_t)problem->devices, sizeof *problem->device);
-    search->order = ppi_allocate(host, ops, sizeof *search->order);
-    search->next = ppi_allocate(host, ops, sizeof *search->next);
-    if (problem->device == NULL || search->order == NULL || search->next == NULL)
+    search->wait = ppi_allocate(&problem->host, problem->stages, sizeof *search->wait);
+    if (search->wait == NULL)
         return ppi_fail_memory(error, "the search");
-    search->flat = *problem;
-    search->flat.device += problem->devices;
-    for (uint32_t d = 0; d < problem->devices; d++)
-        set_device(search, d);
-    if (!ppi_is_finite(search->chain * 2 * problem->microbatches))
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-    set_limits(search);
-    status = ppi_v_cycle_make(&search->cycle, problem, error);
-    return status == PPSCHED_OK ? ppi_v_justifier_make(&search->justifier, problem, error) : status;
+    search->compactor.most = most;
+    for (uint32_t s = 0; s < problem->stages; s++)
+        for (int k = 0; k < PPI_KINDS; k++)
+            search->compactor.rounding = ppi_larger(search->compactor.rounding,
+                                                    problem->stage[s].duration[ppi_kinds[k]] * 1e-9);
+    return PPSCHED_OK;
 }
 
 static void clear(struct search *search)
 {
-    const struct ppi_host *host = &search->problem.host;
-    if (search->justifier.problem != NULL)
-        ppi_v_justifier_clear(&search->justifier);
-    ppi_v_cycle_clear(&search->cycle, &search->problem);
-    ppi_release(host, search->next);
-    ppi_release(host, search->order);
-    ppi_release(host, search->problem.device);
-    ppi_costs_clear(&search->costs);
+    const struct ppi_problem *problem = &search->attempt->problem;
+    ppi_release(&problem->host, search->wait);
+    ppi_orders_clear(&search->order);
+    ppi_compactor_clear(&search->compactor);
+    ppi_periodic_clear(&search->pattern, problem);
+    ppi_problem_clear(&search->units);
 }
 
 /* --- candidates --- */
 
-static void write_ops(const struct search *search, const struct ppi_v_step *steps, struct ppi_orders *out)
-{
-    ppsched_op *ops = out->ops;
-    for (uint32_t d = 0; d < search->problem.devices; d++) {
-        out->count[d] = search->per_device;
-        for (size_t k = 0; k < search->per_device; k++, steps++)
-            *ops++ = (ppsched_op){.microbatch = steps->microbatch,
-                                  .kind = kinds[steps->pass],
-                                  .stage = (uint16_t)stage_of(&search->problem, d, steps->pass)};
-    }
-}
-
-/* Justifies `order` forwards, backwards and forwards, or only once where it is hopeless. False where no outcome of a forward
+/* Compacts the order forwards, backwards and forwards, or only once where it is hopeless. False where no outcome of a forward
  * pass is shorter than the best schedule so far; else the shortest is the candidate. */
-static bool justify(struct search *search)
+static bool compact(struct search *search)
 {
     const double hopeless = 1.1 * search->attempt->objective;
-    double shortest = search->attempt->objective;
+    double shortest = search->attempt->objective, span = 0;
     bool improved = false;
-    for (int round = 0; round < ROUNDS; round++) {
-        struct ppi_v_step *order = search->order;
-        if (!ppi_v_justify(&search->justifier, round % 2 == 1, order, search->next))
-            break;
-        search->order = search->next;
-        search->next = order;
-        double span = ppi_v_longest_span(&search->problem, search->order);
-        if (span > hopeless)
+    for (int round = 0; round < ROUNDS && span <= hopeless; round++) {
+        if (!ppi_compact(&search->compactor, &search->order, round % 2 == 1, &span))
             break;
         if (round % 2 == 0 && span < shortest) {
             shortest = span;
             improved = true;
-            write_ops(search, search->order, &search->attempt->candidate);
+            ppi_orders_copy(&search->attempt->candidate, &search->order);
         }
     }
     return improved;
@@ -169,48 +119,73 @@ static bool justify(struct search *search)
 
 /* The period to begin with: no shorter than the busiest device's `work`, except where there is no room anyway; and not so short
  * that a microbatch alone, which takes as long as `chain`, spans very many. */
-static double first_period(const struct search *search, const struct ppi_v_shape *shape, double work, double chain)
+static double first_period(const struct ppi_problem *problem, const struct recipe *recipe, double work, double chain)
 {
-    double least = chain / (16.0 * ((double)search->problem.devices + search->problem.microbatches));
-    double period = shape->room == PPI_NO_ROOM ? work / 3 : work;
+    double least = chain / (16.0 * ((double)problem->devices + problem->microbatches));
+    double period = recipe->share == 0 ? work / 3 : work;
     period = period > least ? period : least;
     return period > 0 ? period : chain > 0 ? chain : 1;
 }
 
-/* Lays a block into the shortest period that it fits, and justifies what it gives. */
+static void set_waits(struct search *search, const struct recipe *recipe, double cell)
+{
+    uint32_t devices = search->units.devices, last = search->units.stages - 1;
+    for (uint32_t s = 0; s <= last; s++) {
+        bool up = s >= devices, is_turn = s == 0 || s == devices; /* which stays on its device */
+        search->wait[s].forward = is_turn ? 0 : cell * recipe->step[up];
+        is_turn = s == devices - 1;
+        search->wait[s].backward = s == last ? cell * recipe->turn : is_turn ? 0 : cell * recipe->step[up ? 2 : 3];
+    }
+}
+
+/* Lays a pattern into the shortest period that it fits, and compacts what it gives. */
 static ppsched_status try_recipe(struct search *search, const struct recipe *recipe, ppsched_error *error)
 {
-    const struct ppi_v_problem *problem = recipe->flat ? &search->flat : &search->problem;
-    double work = recipe->flat ? PPI_PASSES : search->work, chain = recipe->flat ? work * problem->devices : search->chain;
-    double first = first_period(search, &recipe->shape, work, chain), period = first;
-    int tries = recipe->shape.room == PPI_NO_ROOM ? 1 : PERIODS;
-    while (!ppi_v_cycle_lay(&search->cycle, problem, &recipe->shape, period, work / PPI_PASSES)) {
-        if (--tries == 0 || period > chain)
+    const struct ppi_problem *real = &search->attempt->problem, *problem = recipe->flat ? &search->units : real;
+    double work = ppi_problem_split_work(problem), chain = chain_of(problem);
+    double first = first_period(problem, recipe, work, chain);
+    struct ppi_recipe laid = {.period = first, .share = recipe->share, .wait = search->wait, .weights = recipe->weights};
+    int tries = recipe->share == 0 ? 1 : PERIODS;
+    set_waits(search, recipe, work / CELLS);
+    while (!ppi_periodic_lay(&search->pattern, problem, &laid) || !ppi_periodic_fits(&search->pattern, &search->units, false) ||
+           !ppi_periodic_fits(&search->pattern, real, false)) {
+        if (--tries == 0 || laid.period > chain)
             return PPSCHED_OK;
-        period *= period < 2 * first ? 1.02 : 1.1;
+        laid.period *= laid.period < 2 * first ? 1.02 : 1.1;
     }
-    ppi_v_cycle_repeat(&search->cycle, problem, search->order);
-    return justify(search) ? ppi_attempt_offer(search->attempt, error) : PPSCHED_OK;
+    ppi_periodic_repeat(&search->pattern, problem, &search->order);
+    return compact(search) ? ppi_attempt_offer(search->attempt, error) : PPSCHED_OK;
 }
 
 /* One microbatch after another: what always fits. */
+static void write_serial(const struct ppi_problem *problem, struct ppi_orders *out)
+{
+    ppsched_op *op = out->ops;
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        out->count[d] = out->first[d + 1] - out->first[d];
+        for (uint32_t m = 0; m < problem->microbatches; m++) {
+            for (uint32_t i = 0; i < problem->device[d].count; i++)
+                *op++ = (ppsched_op){.microbatch = m, .stage = (uint16_t)ppi_stage_at(problem, d, i), .kind = PPSCHED_KIND_F};
+            for (uint32_t i = problem->device[d].count; i-- > 0;)
+                for (int k = 1; k <= 2; k++, op++)
+                    *op = (ppsched_op){.microbatch = m, .stage = (uint16_t)ppi_stage_at(problem, d, i), .kind = ppi_kinds[k]};
+        }
+    }
+}
+
 static ppsched_status try_serial(struct search *search, ppsched_error *error)
 {
-    static const uint8_t passes[PPI_PASSES] = {PPI_FA, PPI_FZ, PPI_IZ, PPI_WZ, PPI_IA, PPI_WA};
-    struct ppi_v_step *step = search->order;
-    for (uint32_t d = 0; d < search->problem.devices; d++)
-        for (size_t k = 0; k < search->per_device; k++)
-            *step++ = (struct ppi_v_step){.microbatch = (uint32_t)(k / PPI_PASSES), .pass = passes[k % PPI_PASSES]};
-    write_ops(search, search->order, &search->attempt->candidate);
+    write_serial(&search->attempt->problem, &search->order);
+    ppi_orders_copy(&search->attempt->candidate, &search->order);
     ppsched_status status = ppi_attempt_offer(search->attempt, error);
-    return status == PPSCHED_OK && justify(search) ? ppi_attempt_offer(search->attempt, error) : status;
+    return status == PPSCHED_OK && compact(search) ? ppi_attempt_offer(search->attempt, error) : status;
 }
 
 static ppsched_status try_all(struct search *search, ppsched_error *error)
 {
     struct ppi_attempt *attempt = search->attempt;
     ppsched_status status = PPSCHED_OK;
-    if (2 * (int64_t)search->problem.devices <= search->problem.most) /* ZB-V holds 2D: on two devices no more than half */
+    if (2 * (int64_t)search->units.devices <= search->compactor.most) /* ZB-V holds 2D: on two devices no more than half */
         status = ppi_offer_strategy(attempt, &ppi_zbv, error);
     for (int k = 0; k < RECIPES && status == PPSCHED_OK; k++) {
         status = ppi_watch_report(&attempt->watch, (double)k / RECIPES, error);
@@ -226,14 +201,10 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
 
 static ppsched_status plan(struct ppi_attempt *attempt, uint32_t most, ppsched_error *error)
 {
-    const struct ppi_shape *shape = &attempt->config->shape;
-    struct search search = {.attempt = attempt, .costs.host = attempt->config->host};
-    search.problem = (struct ppi_v_problem){
-        .host = attempt->config->host, .devices = shape->devices, .microbatches = shape->microbatches, .most = (int32_t)most};
-    search.per_device = PPI_PASSES * (size_t)shape->microbatches;
+    struct search search = {.attempt = attempt};
     ppsched_status status = ppi_attempt_require_fit(attempt, error);
     if (status == PPSCHED_OK)
-        status = prepare(&search, error);
+        status = prepare(&search, most, error);
     ppi_attempt_split_only(attempt);
     if (status == PPSCHED_OK)
         status = try_all(&search, error);

@@ -3,39 +3,32 @@
  * combinations of two choices, each planned again with the idle times that the plan before has shown; where memory is short,
  * schedules packed from patterns; and the fixed schedules of the placement. The first with the shortest longest-device span is
  * kept. */
-#include <string.h>
-
 #include "base/checked.h"
 #include "base/error.h"
+#include "search/compact.h"
+#include "search/periodic.h"
 #include "strategy/descriptors.h"
 #include "strategy/searches/v_greedy.h"
-#include "strategy/searches/v_pack.h"
-
-struct search {
-    struct ppi_attempt *attempt;
-    struct ppi_v_greedy greedy;
-    struct ppi_v_planner planner;
-};
 
 /* --- greedy plans --- */
 
 /* Plans with one choice, and again as long as that gets shorter. */
-static void try_choice(struct search *search, struct ppi_v_choice choice)
+static void try_choice(struct ppi_attempt *attempt, struct ppi_v_greedy *greedy, struct ppi_v_choice choice)
 {
     double before = PPI_INFINITE, span = 0;
-    ppi_v_greedy_forget(&search->greedy);
-    for (; ppi_attempt_goes_on(search->attempt); before = span) {
-        span = ppi_v_greedy_plan(&search->greedy, choice, &search->attempt->candidate);
-        ppi_attempt_keep(search->attempt, span);
+    ppi_v_greedy_forget(greedy);
+    for (; ppi_attempt_goes_on(attempt); before = span) {
+        span = ppi_v_greedy_plan(greedy, choice, &attempt->candidate);
+        ppi_attempt_keep(attempt, span);
         if (!(span < before))
             return;
     }
 }
 
-static void try_choices(struct search *search)
+static void try_choices(struct ppi_attempt *attempt, struct ppi_v_greedy *greedy)
 {
-    for (unsigned code = 0; code < 4 && ppi_attempt_goes_on(search->attempt); code++)
-        try_choice(search, (struct ppi_v_choice){code % 2 < 1, code < 2});
+    for (unsigned code = 0; code < 4 && ppi_attempt_goes_on(attempt); code++)
+        try_choice(attempt, greedy, (struct ppi_v_choice){code % 2 < 1, code < 2});
 }
 
 /* What ZB-V needs on a device: D activations of both stages. */
@@ -61,122 +54,162 @@ static double least_limit(const struct ppi_problem *problem)
 }
 
 /* Within the usual memory, and where the limits allow more, within them. */
-static ppsched_status try_greedy(struct search *search, ppsched_error *error)
+static void try_limits(struct ppi_attempt *attempt, struct ppi_v_greedy *greedy, double *limit)
 {
-    struct ppi_problem *problem = &search->attempt->problem;
-    double *limit = ppi_allocate(&problem->host, problem->devices, sizeof *limit);
+    struct ppi_problem *problem = &attempt->problem;
     bool more = false;
-    if (limit == NULL)
-        return ppi_fail_memory(error, "the search");
     for (uint32_t r = 0; r < problem->devices; r++) {
         limit[r] = problem->device[r].limit;
         more = more || limit[r] > usual_limit(problem, r);
         problem->device[r].limit = ppi_smaller(limit[r], usual_limit(problem, r));
     }
-    try_choices(search);
+    try_choices(attempt, greedy);
     for (uint32_t r = 0; r < problem->devices; r++)
         problem->device[r].limit = limit[r];
     if (more)
-        try_choices(search);
+        try_choices(attempt, greedy);
+}
+
+static ppsched_status try_greedy(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    const struct ppi_problem *problem = &attempt->problem;
+    struct ppi_v_greedy greedy;
+    ppsched_status status = ppi_v_greedy_make(&greedy, problem, error);
+    if (status != PPSCHED_OK)
+        return status;
+    double *limit = ppi_allocate(&problem->host, problem->devices, sizeof *limit);
+    if (limit != NULL)
+        try_limits(attempt, &greedy, limit);
+    else
+        status = ppi_fail_memory(error, "the search");
     ppi_release(&problem->host, limit);
-    return PPSCHED_OK;
+    ppi_v_greedy_clear(&greedy);
+    return status;
 }
 
 /* --- packed patterns --- */
 
 enum { MOST_CELLS = 5 }; /* delay of a pattern, in sixths of the busiest device's work on a microbatch */
 
-/* The last turn with which a recipe keeps to the limits; false where none does. */
-static bool find_turn(struct ppi_v_pattern *pattern, const struct ppi_v_planner *p, struct ppi_v_recipe *recipe)
+/* Room to pack patterns, and what is tried. */
+struct packing {
+    struct ppi_periodic pattern;
+    struct ppi_compactor compactor;
+    struct ppi_recipe recipe;
+    struct ppi_ways *wait;
+    bool delays_inputs;
+};
+
+/* From device to device on the way down, the first `turn` beyond the first device and the others. */
+struct delays {
+    double before, behind;
+    uint32_t turn;
+};
+
+/* Lays the recipe with delays; false where that goes over a limit, or takes absurdly long. */
+static bool lay(struct packing *packing, const struct ppi_problem *problem, struct delays delays)
 {
-    uint32_t fits = 0, fails = p->devices;
-    if (!ppi_v_pattern_lay(pattern, p, recipe))
+    uint32_t last = problem->stages - 1, most_turns = 2 * problem->microbatches + 16 * problem->devices;
+    for (uint32_t s = 0; s <= last; s++) {
+        uint32_t device = problem->stage[s].device;
+        double delay = device > delays.turn ? delays.behind : delays.before;
+        packing->wait[s].forward = s > 0 && s == device ? delay : 0;
+        packing->wait[s].backward = packing->delays_inputs && s < last && s != device ? delay : 0;
+    }
+    ppi_periodic_lay(&packing->pattern, problem, &packing->recipe);
+    for (uint32_t link = 0; link <= ppi_link_of(problem, 0, PPSCHED_KIND_W); link++)
+        if (packing->pattern.beat[link].turn > most_turns)
+            return false;
+    return ppi_periodic_fits(&packing->pattern, problem, true);
+}
+
+/* The last turn with which delays keep to the limits; false where none does. */
+static bool find_turn(struct packing *packing, const struct ppi_problem *problem, struct delays *delays)
+{
+    uint32_t fits = 0, fails = problem->devices;
+    if (!lay(packing, problem, *delays))
         return false;
     while (fits + 1 < fails) {
-        recipe->turn = fits + (fails - fits) / 2;
-        *(ppi_v_pattern_lay(pattern, p, recipe) ? &fits : &fails) = recipe->turn;
+        delays->turn = fits + (fails - fits) / 2;
+        *(lay(packing, problem, *delays) ? &fits : &fails) = delays->turn;
     }
-    recipe->turn = fits;
+    delays->turn = fits;
     return true;
 }
 
-/* Gives a recipe the delays with which most is in flight within the limits; false where it goes over them without any. */
-static bool find_delays(struct ppi_v_pattern *pattern, const struct ppi_v_planner *p, double cell, struct ppi_v_recipe *recipe)
+/* The delays with which most is in flight within the limits; false where the recipe goes over them without any. */
+static bool find_delays(struct packing *packing, const struct ppi_problem *problem, double cell, struct delays *best)
 {
-    struct ppi_v_recipe best = *recipe;
     double most = -1;
     for (uint32_t first = 0; first <= MOST_CELLS; first++)
         for (uint32_t second = 0; second <= first; second++) {
-            struct ppi_v_recipe tried = *recipe;
-            tried.delay[0] = first * cell;
-            tried.delay[1] = second * cell;
-            bool fits = find_turn(pattern, p, &tried);
-            double sum = tried.turn * tried.delay[0] + (p->devices - 1 - tried.turn) * tried.delay[1];
+            struct delays tried = {first * cell, second * cell, 0};
+            bool fits = find_turn(packing, problem, &tried);
+            double sum = tried.turn * tried.before + (problem->devices - 1 - tried.turn) * tried.behind;
             if (!fits && first == 0)
                 return false;
             if (!fits || sum <= most)
                 continue;
             most = sum;
-            best = tried;
+            *best = tried;
         }
-    *recipe = best;
     return true;
 }
 
 /* Packs a pattern of each kind with one period; false where none keeps to the limits. */
-static bool try_period(struct search *search, struct ppi_v_pattern *pattern, struct ppi_v_pack *pack, double cell,
-                       double period)
+static bool try_period(struct ppi_attempt *attempt, struct packing *packing, double cell, double period)
 {
     static const double shares[] = {1, 0.85, 0.7};
     bool found = false;
     for (unsigned code = 0; code < 6; code++) {
-        struct ppi_v_recipe recipe = {.period = period, .share = shares[code / 2], .delays_inputs = code % 2 == 1};
-        if (!find_delays(pattern, &search->planner, cell, &recipe))
+        struct delays delays = {0};
+        double span;
+        packing->delays_inputs = code % 2 == 1;
+        packing->recipe = (struct ppi_recipe){
+            .period = period, .share = shares[code / 2], .wait = packing->wait, .weights = PPI_WEIGHTS_LATE, .crowds = true};
+        if (!find_delays(packing, &attempt->problem, cell, &delays))
             continue;
         found = true;
-        ppi_v_pattern_lay(pattern, &search->planner, &recipe);
-        ppi_attempt_keep(search->attempt, ppi_v_pack(pack, &search->planner, pattern, search->attempt->candidate.ops));
+        lay(packing, &attempt->problem, delays);
+        ppi_periodic_repeat(&packing->pattern, &attempt->problem, &attempt->candidate);
+        if (ppi_compact_and_fill(&packing->compactor, &attempt->candidate, &span))
+            ppi_attempt_keep(attempt, span);
     }
     return found;
 }
 
-/* Of the busiest device. */
-static double most_work(const struct ppi_v_planner *p)
-{
-    double most = 0;
-    for (uint32_t r = 0; r < p->devices; r++)
-        most = ppi_larger(most, p->device[r].work);
-    return most;
-}
-
 /* Tries longer and longer periods until three have served. */
-static ppsched_status try_patterns(struct search *search, ppsched_error *error)
+static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    struct ppi_v_pattern pattern = {0};
-    struct ppi_v_pack pack = {0};
-    double work = most_work(&search->planner) / search->planner.microbatches, period = work;
-    ppsched_status status = ppi_v_pattern_make(&pattern, &search->planner, error);
+    const struct ppi_problem *problem = &attempt->problem;
+    struct packing packing = {0};
+    double work = ppi_problem_split_work(problem), period = work;
+    ppsched_status status = ppi_periodic_make(&packing.pattern, problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_v_pack_make(&pack, &search->planner, error);
-    for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && ppi_attempt_goes_on(search->attempt);
-         tries++) {
-        status = ppi_watch_report(&search->attempt->watch, found / 3.0, error);
-        found += try_period(search, &pattern, &pack, work / 6, period);
+        status = ppi_compactor_make(&packing.compactor, problem, error);
+    packing.compactor.look_back = 64;
+    packing.wait = ppi_allocate(&problem->host, problem->stages, sizeof *packing.wait);
+    if (status == PPSCHED_OK && packing.wait == NULL)
+        status = ppi_fail_memory(error, "the search");
+    for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && ppi_attempt_goes_on(attempt); tries++) {
+        status = ppi_watch_report(&attempt->watch, found / 3.0, error);
+        found += try_period(attempt, &packing, work / 6, period);
         period *= 1.08;
     }
-    ppi_v_pattern_clear(&pattern, &search->planner);
-    ppi_v_pack_clear(&pack, &search->planner);
+    ppi_release(&problem->host, packing.wait);
+    ppi_compactor_clear(&packing.compactor);
+    ppi_periodic_clear(&packing.pattern, problem);
     return status;
 }
 
 /* --- the search --- */
 
-static ppsched_status try_fixed(struct search *search, ppsched_error *error)
+static ppsched_status try_fixed(struct ppi_attempt *attempt, ppsched_error *error)
 {
     static const struct ppi_strategy *const fixed[] = {&ppi_zbv, &ppi_dualpipe_v, &ppi_v_1f1b};
     ppsched_status status = PPSCHED_OK;
-    for (size_t k = 0; k < sizeof fixed / sizeof fixed[0] && status == PPSCHED_OK && ppi_attempt_goes_on(search->attempt); k++)
-        status = ppi_offer_strategy(search->attempt, fixed[k], error);
+    for (size_t k = 0; k < sizeof fixed / sizeof fixed[0] && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); k++)
+        status = ppi_offer_strategy(attempt, fixed[k], error);
     return status;
 }
 
@@ -188,37 +221,21 @@ static void limit_by_default(struct ppi_problem *problem)
     problem->has_limits = true;
 }
 
-static ppsched_status run(struct search *search, ppsched_error *error)
-{
-    struct ppi_attempt *attempt = search->attempt;
-    double least = least_limit(&attempt->problem);
-    ppsched_status status = PPSCHED_OK;
-    if (least < 1 - 1e-9)
-        status = try_patterns(search, error);
-    if (status == PPSCHED_OK && (least > 0.5 || !ppi_is_finite(attempt->objective))) /* with less, patterns are shorter */
-        status = try_greedy(search, error);
-    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-    return status == PPSCHED_OK ? try_fixed(search, error) : status;
-}
-
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    struct search search = {.attempt = attempt, .planner.costs.host = attempt->config->host};
     ppsched_status status = ppi_attempt_require_fit(attempt, error);
+    if (status != PPSCHED_OK)
+        return status;
     limit_by_default(&attempt->problem);
     ppi_attempt_split_only(attempt);
-    if (status == PPSCHED_OK)
-        status = ppi_v_planner_make(&search.planner, attempt->config, error);
-    for (uint32_t r = 0; r < attempt->problem.devices && status == PPSCHED_OK; r++)
-        ppi_v_set_limit(&search.planner, r, attempt->problem.device[r].limit);
-    if (status == PPSCHED_OK)
-        status = ppi_v_greedy_make(&search.greedy, &attempt->problem, error);
-    if (status == PPSCHED_OK)
-        status = run(&search, error);
-    ppi_v_greedy_clear(&search.greedy);
-    ppi_v_planner_clear(&search.planner);
-    return status;
+    double least = least_limit(&attempt->problem);
+    if (least < 1 - 1e-9)
+        status = try_patterns(attempt, error);
+    if (status == PPSCHED_OK && (least > 0.5 || !ppi_is_finite(attempt->objective))) /* with less, patterns are shorter */
+        status = try_greedy(attempt, error);
+    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    return status == PPSCHED_OK ? try_fixed(attempt, error) : status;
 }
 
 static const char *const aliases[] = {"zbv_greedy"};

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/compact.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "search/periodic.h"
+
+/* An op in its place. */
+struct ppi_compact_op {
+    double start, end;
+    double memory; /* that it adds, in the present direction */
+    ppsched_op op;
+    int8_t held; /* stage passes that it adds */
+};
+
+/* A device whose ops are placed one after another. */
+struct ppi_compact_row {
+    const ppsched_op *from;        /* the next op */
+    struct ppi_compact_op *placed; /* in the order of time */
+    size_t count, total;
+    int32_t held;          /* stage passes behind the last op */
+    double memory, limit;  /* likewise; what it may be */
+    const double *awaited; /* the end for which the device waits */
+};
+
+ppsched_status ppi_compactor_make(struct ppi_compactor *out, const struct ppi_problem *problem, ppsched_error *error)
+{
+    const struct ppi_host *host = &problem->host;
+    size_t links = (size_t)PPI_OPS_OF_PASS * problem->stages, ops = links * problem->microbatches;
+    struct ppi_compactor c = {.problem = problem, .most = INT32_MAX, .look_back = 32};
+    c.delay = ppi_allocate_zeroed(host, links, sizeof *c.delay);
+    c.end = ppi_allocate(host, ops, sizeof *c.end);
+    c.placed = ppi_allocate(host, ops, sizeof *c.placed);
+    c.row = ppi_allocate(host, problem->devices, sizeof *c.row);
+    c.ready = ppi_allocate(host, problem->devices, sizeof *c.ready);
+    *out = c;
+    if (c.delay == NULL || c.end == NULL || c.placed == NULL || c.row == NULL || c.ready == NULL)
+        return ppi_fail_memory(error, "the search");
+    for (uint32_t s = 0; s < problem->stages; s++) {
+        c.delay[ppi_link_of(problem, s, PPSCHED_KIND_F)] = problem->stage[s].forward_delay;
+        c.delay[ppi_link_of(problem, s, PPSCHED_KIND_I)] = problem->stage[s].backward_delay;
+    }
+    return PPSCHED_OK;
+}
+
+void ppi_compactor_clear(struct ppi_compactor *c)
+{
+    if (c->problem == NULL)
+        return;
+    const struct ppi_host *host = &c->problem->host;
+    ppi_release(host, c->ready);
+    ppi_release(host, c->row);
+    ppi_release(host, c->placed);
+    ppi_release(host, c->end);
+    ppi_release(host, c->delay);
+}
+
+/* --- dependencies --- */
+
+/* When an op may start for those before it, in the present direction; negative where that is not known yet: then the row waits.
+ * `end`: where its own end is noted. */
+static inline double arrival_of(const struct ppi_compactor *c, uint32_t link, const double *end, struct ppi_compact_row *row)
+{
+    size_t stages = c->problem->stages, stride = c->problem->microbatches;
+    double arrival = 0;
+    if (!c->backwards) {
+        if (link == 0)
+            return 0;
+        row->awaited = end - stride * (link < stages + stages ? 1 : stages); /* a W behind its I */
+        return *row->awaited < 0 ? -1 : *row->awaited + c->delay[link];
+    }
+    if (link + 1 < stages + stages) {
+        row->awaited = end + stride;
+        if (*row->awaited < 0)
+            return -1;
+        arrival = *row->awaited + c->delay[link + 1];
+    }
+    if (link >= stages && link < stages + stages) /* an I before its W, which is on the same device */
+        arrival = ppi_larger(arrival, end[stride * stages]);
+    return arrival;
+}
+
+/* Wakes the device that runs the next link behind an op, if it waits for that. */
+static inline void wake(struct ppi_compactor *c, uint32_t device, uint32_t link, const double *end)
+{
+    uint32_t stages = c->problem->stages, next = c->backwards ? link - 1 : link + 1; /* before link 0 there is none */
+    if (next >= stages + stages || link >= stages + stages)
+        return;
+    uint32_t other = c->problem->stage[next < stages ? next : stages + stages - 1 - next].device;
+    if (other == device || c->row[other].awaited != end)
+        return;
+    c->row[other].awaited = NULL;
+    c->ready[c->ready_count++] = other;
+}
+
+/* --- gaps --- */
+
+/* The first position, not too far back, behind `arrival`. */
+static inline size_t position_behind(const struct ppi_compact_row *row, uint32_t look_back, double arrival)
+{
+    size_t i = row->count, first = i > look_back ? i - look_back : 0;
+    while (i > first && row->placed[i - 1].end > arrival)
+        i--;
+    return i;
+}
+
+/* The same for an op that takes memory: there must be enough from there on to the end. SIZE_MAX where there never is. */
+static inline size_t position_with_memory(const struct ppi_compact_row *row, uint32_t look_back, double arrival, int32_t most,
+                                          double limit)
+{
+    int32_t held = row->held;
+    double memory = row->memory;
+    size_t i = row->count, first = i > look_back ? i - look_back : 0;
+    if (held > most || memory > limit)
+        return SIZE_MAX;
+    for (; i > first && row->placed[i - 1].end > arrival; i--) {
+        held -= row->placed[i - 1].held;
+        memory -= row->placed[i - 1].memory;
+        if (held > most || memory > limit)
+            break;
+    }
+    return i;
+}
+
+/* Places an op at `arrival` or behind; false where it never fits into memory. */
+static inline bool place(const struct ppi_compactor *c, struct ppi_compact_row *row, const ppsched_op *op, double arrival,
+                         double *end)
+{
+    const struct ppi_stage *stage = &c->problem->stage[op->stage];
+    struct ppi_compact_op *placed = row->placed;
+    int32_t held = (op->kind == PPSCHED_KIND_F) - (op->kind == PPSCHED_KIND_W || op->kind == PPSCHED_KIND_B);
+    double length = stage->duration[op->kind], memory = stage->memory[op->kind];
+    if (c->backwards) {
+        held = -held;
+        memory = -memory;
+    }
+    size_t i = held > 0 || memory > 0
+                   ? position_with_memory(row, c->look_back, arrival, (int32_t)c->most - held, row->limit - memory)
+                   : position_behind(row, c->look_back, arrival);
+    if (i == SIZE_MAX)
+        return false;
+    double start = i > 0 && placed[i - 1].end > arrival ? placed[i - 1].end : arrival;
+    for (; i < row->count && placed[i].start < start + length - c->rounding; i++)
+        start = placed[i].end > start ? placed[i].end : start;
+    if (i < row->count)
+        memmove(&placed[i + 1], &placed[i], (row->count - i) * sizeof *placed);
+    *end = start + length;
+    placed[i] = (struct ppi_compact_op){start, *end, memory, *op, (int8_t)held};
+    row->count++;
+    row->held += held;
+    row->memory += memory;
+    return true;
+}
+
+/* --- the pass --- */
+
+/* Places a device's ops until it waits, or none is left. */
+static bool run_device(struct ppi_compactor *c, uint32_t d)
+{
+    struct ppi_compact_row *row = &c->row[d];
+    for (; row->count < row->total; row->from += c->backwards ? -1 : 1) {
+        const ppsched_op *op = row->from;
+        uint32_t link = ppi_link_of(c->problem, op->stage, op->kind);
+        double *end = &c->end[(size_t)link * c->problem->microbatches + op->microbatch];
+        double arrival = arrival_of(c, link, end, row);
+        if (arrival < 0)
+            return true;
+        row->awaited = NULL;
+        if (!place(c, row, op, arrival, end))
+            return false;
+        wake(c, d, link, end);
+    }
+    return true;
+}
+
+/* Places all ops; false where that cannot be done. */
+static bool run(struct ppi_compactor *c, const struct ppi_orders *orders, bool backwards)
+{
+    const struct ppi_problem *problem = c->problem;
+    size_t ops = (size_t)PPI_OPS_OF_PASS * problem->stages * problem->microbatches;
+    bool complete = true;
+    c->backwards = backwards;
+    c->ready_count = problem->devices;
+    for (size_t i = 0; i < ops; i++)
+        c->end[i] = -1;
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        const ppsched_op *first = orders->ops + orders->first[d];
+        c->row[d] = (struct ppi_compact_row){.from = backwards ? first + orders->count[d] - 1 : first,
+                                             .placed = c->placed + orders->first[d],
+                                             .limit = ppi_device_allows(&problem->device[d]),
+                                             .total = orders->count[d]};
+        c->ready[d] = d;
+    }
+    while (c->ready_count > 0)
+        if (!run_device(c, c->ready[--c->ready_count]))
+            return false;
+    for (uint32_t d = 0; d < problem->devices; d++)
+        complete = complete && c->row[d].count == c->row[d].total;
+    return complete;
+}
+
+bool ppi_compact(struct ppi_compactor *c, struct ppi_orders *orders, bool backwards, double *span)
+{
+    if (!run(c, orders, backwards))
+        return false;
+    *span = 0;
+    for (uint32_t d = 0; d < orders->devices; d++) {
+        const struct ppi_compact_row *row = &c->row[d];
+        ppsched_op *op = orders->ops + orders->first[d];
+        for (size_t i = 0; i < row->count; i++)
+            op[backwards ? row->count - 1 - i : i] = row->placed[i].op;
+        if (row->count > 0)
+            *span = ppi_larger(*span, row->placed[row->count - 1].end - row->placed[0].start);
+    }
+    return true;
+}
+
+/* --- late Ws --- */
+
+/* Takes the Ws behind a device's last F out of its ops; returns how many are left. */
+static size_t drop_late_weights(ppsched_op *ops, size_t count)
+{
+    size_t left = count;
+    while (left > 0 && ops[left - 1].kind != PPSCHED_KIND_F)
+        left--;
+    for (size_t i = left; i < count; i++)
+        if (ops[i].kind != PPSCHED_KIND_W)
+            ops[left++] = ops[i];
+    return left;
+}
+
+/* Whether an op is an I whose W has not been placed. */
+static bool lacks_weight(const struct ppi_compactor *c, const ppsched_op *op)
+{
+    size_t link = ppi_link_of(c->problem, op->stage, PPSCHED_KIND_W);
+    return op->kind == PPSCHED_KIND_I && c->end[link * c->problem->microbatches + op->microbatch] < 0;
+}
+
+/* Writes a device's ops, and the Ws that its Is lack; returns its span. */
+static double fill(const struct ppi_compactor *c, uint32_t d, ppsched_op *out)
+{
+    const struct ppi_compact_op *placed = c->row[d].placed, *end = placed + c->row[d].count, *due = placed;
+    double clock = placed->start;
+    for (const struct ppi_compact_op *next = placed;; next++) {
+        double until = next < end ? next->start : PPI_INFINITE;
+        for (; due < next; due++) {
+            if (!lacks_weight(c, &due->op))
+                continue;
+            double length = c->problem->stage[due->op.stage].duration[PPSCHED_KIND_W];
+            if (clock + length > until)
+                break;
+            *out = due->op;
+            out++->kind = PPSCHED_KIND_W;
+            clock += length;
+        }
+        if (next == end)
+            return clock - placed->start;
+        clock = next->end;
+        *out++ = next->op;
+    }
+}
+
+bool ppi_compact_and_fill(struct ppi_compactor *c, struct ppi_orders *orders, double *span)
+{
+    for (uint32_t d = 0; d < orders->devices; d++)
+        orders->count[d] = drop_late_weights(orders->ops + orders->first[d], orders->count[d]);
+    if (!run(c, orders, false))
+        return false;
+    *span = 0;
+    for (uint32_t d = 0; d < orders->devices; d++) {
+        *span = ppi_larger(*span, fill(c, d, orders->ops + orders->first[d]));
+        orders->count[d] = orders->first[d + 1] - orders->first[d];
+    }
+    return true;
+}

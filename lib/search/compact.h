@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compaction, known from project scheduling as justification: the ops of a schedule go, in its order, one after another to the
+ * earliest gap of their device, not too far back, that dependencies and memory allow. From a repeated pattern that fills the
+ * warm-up with forwards; done forwards and backwards in time in turn, it shortens any schedule. */
+#ifndef PPSCHED_SEARCH_COMPACT_H
+#define PPSCHED_SEARCH_COMPACT_H
+
+#include "search/orders.h"
+#include "search/problem.h"
+
+struct ppi_compactor {
+    const struct ppi_problem *problem;
+    uint32_t most;                 /* stage passes that a device may hold from F to W, whatever their memory */
+    uint32_t look_back;            /* an op goes before so many of its device at most, so that the work is linear */
+    double rounding;               /* an op may overlap the next by as much */
+    bool backwards;                /* in time: the last op first */
+    double *delay;                 /* by link of the chain, from the link before (see periodic.h) */
+    double *end;                   /* of each op, by link and microbatch; negative where not yet known */
+    struct ppi_compact_row *row;   /* one a device */
+    struct ppi_compact_op *placed; /* what the rows consist of */
+    uint32_t *ready;               /* devices whose next op may have what it waits for */
+    uint32_t ready_count;
+};
+
+/* For a problem that outlives it; there is no bound on stage passes, and no rounding. */
+ppsched_status ppi_compactor_make(struct ppi_compactor *out, const struct ppi_problem *problem, ppsched_error *error);
+void ppi_compactor_clear(struct ppi_compactor *compactor);
+
+/* Replaces an order of split or joined backwards. `*span`: the longest time from a device's first start to its last end. False,
+ * and nothing is written, where the order cannot be run, or goes over a limit. */
+bool ppi_compact(struct ppi_compactor *compactor, struct ppi_orders *orders, bool backwards, double *span);
+
+/* Likewise, forwards, but the Ws behind a device's last F go into the gaps that are left, those of the oldest I first, and
+ * behind all others. Where false, the order is of no use any more. */
+bool ppi_compact_and_fill(struct ppi_compactor *compactor, struct ppi_orders *orders, double *span);
+
+#endif
