@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `auto`: its options, its refusals, and problems at the edge. What it promises everywhere is tested by auto_sweep_test. */
+#include "support/meter.h"
 #include "support/problem.h"
 
 #include <stdio.h>
@@ -267,6 +268,30 @@ static void test_record_is_left_alone(void **state)
     ppsched_config_destroy(config);
 }
 
+/* A wide beam on a small problem: what a search may hold beside the ops is bounded, and told. */
+static void test_memory_is_bounded(void **state)
+{
+    struct meter meter = {0};
+    ppsched_environment environment = metered_environment(&meter);
+    ppsched_strategy_info info = {.size = sizeof info};
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    uint32_t number;
+    (void)state;
+    expect_ok(ppsched_strategy_find(&number, "auto", &error), &error);
+    expect_ok(ppsched_strategy_get_info(&info, number, &error), &error);
+    assert_true(info.most_memory > 0);
+    expect_ok(ppsched_config_create(&config, 3, 12, 4, &environment, &error), &error);
+    set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, (const double[]){1, 1.3, 1, 2, 1, 1.1, 1, 1, 3, 1, 1, 1.7}, 12);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5);
+    set_option(config, "effort", "12");
+    expect_ok(ppsched_schedule_generate(&schedule, config, "auto", &error), &error);
+    assert_in_range(meter.peak, 1 << 20, info.most_memory);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_times_at_the_edge),
         cmocka_unit_test(test_times_too_large),
         cmocka_unit_test(test_record_is_left_alone),
+        cmocka_unit_test(test_memory_is_bounded),
     };
     return cmocka_run_group_tests_name("auto", tests, NULL, NULL);
 }
