@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lowered orders of other projects, token by token: the compute ops of a captured order are lowered again. And the times of their
- * compute ops, peaks and makespans, where they are given. */
+/* Lowered orders of other projects, token by token: the compute ops of a captured order are lowered again. And the times of
+ * these ops, peaks and makespans, where they are given. */
 #include "support/captured.h"
 
 #include <stdlib.h>
