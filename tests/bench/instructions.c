@@ -45,6 +45,16 @@ static void count_export(const ppsched_schedule *schedule, const ppsched_timelin
     end(name, step, ppsched_schedule_op_count(schedule));
 }
 
+static void count_sensitivities(const ppsched_timeline *timeline, const char *name)
+{
+    ppsched_sensitivity list[64];
+    ppsched_error error;
+    begin();
+    if (ppsched_timeline_get_sensitivities(list, 64, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, 0, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, "sensitivities", ppsched_schedule_op_count(ppsched_timeline_schedule(timeline)));
+}
+
 /* All steps after generation. */
 static void count_steps(const ppsched_schedule *schedule, const ppsched_config *config, const char *name)
 {
@@ -66,6 +76,7 @@ static void count_steps(const ppsched_schedule *schedule, const ppsched_config *
     if (ppsched_timeline_update(timeline, config, &error) != PPSCHED_OK)
         die(name, error.message);
     end(name, "update_all", ops);
+    count_sensitivities(timeline, name);
     count_export(schedule, NULL, name, PPSCHED_FORMAT_CSV, "csv");
     count_export(schedule, timeline, name, PPSCHED_FORMAT_JSON, "json");
     ppsched_timeline_destroy(timeline);

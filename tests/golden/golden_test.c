@@ -3,33 +3,23 @@
  * and peak where they are given. One cmocka test a file.
  *
  * Only cases of strategies that the library has are compared; each test says how many it expects, so that none is lost. */
-#include "support/golden.h"
+#include "support/captured.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void expect_near(const char *name, const char *what, double ours, double theirs)
+/* Of an order that ours need not equal. */
+static void compare_captured(const struct golden *g)
 {
-    if (fabs(ours - theirs) > 1e-9 * fmax(1, fabs(theirs)))
-        fail_msg("%s: %s is %.17g, expected %.17g", name, what, ours, theirs);
-}
-
-/* The golden files give one time an op or pair. */
-static void compare_times(const struct golden *g, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
-                          uint32_t d, const char *text, int ends)
-{
-    size_t count = 0;
-    const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), NULL);
-    const ppsched_span *spans = ppsched_timeline_spans(timeline, d, &count);
-    for (size_t i = 0; i < count; i += (ops[i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0 ? 2 : 1) {
-        char *end = NULL;
-        double theirs = strtod(text, &end);
-        assert_true(end != text);
-        expect_near(g->name, ends ? "an end" : "a start", ends ? spans[i].end : spans[i].start, theirs);
-        text = end;
-    }
+    ppsched_config *config = golden_config(g);
+    ppsched_schedule *schedule = captured_schedule(g, config, 0);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    expect_captured_figures(g, timeline);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
 }
 
 static void compare(const struct golden *g)
@@ -42,17 +32,8 @@ static void compare(const struct golden *g)
         if (strcmp(ours, g->order[d]) != 0)
             fail_msg("%s, device %u:\n  ours   %s\n  theirs %s", g->name, d, ours, g->order[d]);
         free(ours);
-        if (g->start[d] != NULL)
-            compare_times(g, schedule, timeline, d, g->start[d], 0);
-        if (g->end[d] != NULL)
-            compare_times(g, schedule, timeline, d, g->end[d], 1);
-        if (g->peak[d] >= 0)
-            expect_near(g->name, "peak", device_metrics_of(timeline, d).peak_memory, g->peak[d]);
     }
-    if (g->makespan >= 0)
-        expect_near(g->name, "makespan", metrics_of(timeline).makespan, g->makespan);
-    if (g->span >= 0)
-        expect_near(g->name, "span", metrics_of(timeline).span, g->span);
+    expect_captured_figures(g, timeline);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
@@ -72,6 +53,7 @@ static void compare_span(const struct golden *g)
     ppsched_config *config = golden_config(g);
     ppsched_schedule *schedule = make_schedule(config, g->strategy);
     ppsched_timeline *timeline = make_timeline(schedule, config);
+    compare_captured(g);
     if (metrics_of(timeline).span > g->span * (1 + 1e-12))
         fail_msg("%s: span is %.17g, the peer's %.17g", g->name, metrics_of(timeline).span, g->span);
     assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
@@ -134,6 +116,8 @@ static void compare_optimum(const struct golden *g, struct optima *optima)
         int span = strcmp(g->objective, "span") == 0;
         double excess = (span ? metrics_of(timeline).span : metrics_of(timeline).makespan) / atof(g->optimum) - 1;
         assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
+        compare_captured(g);
+        expect_captured_near(g, "the optimum", span ? g->span : g->makespan, atof(g->optimum));
         compare_bound(g, config);
         if (excess < -1e-12)
             fail_msg("%s: below the optimum", g->name);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODELS = 4 * 8 };
+enum { MODELS = 4 * 8, MOST_LINKS = 64 };
 
 /* --- a plain execution of the model: every comm op is looked at again and again until nothing changes --- */
 
@@ -91,13 +91,26 @@ static void expect_same_compute(const ppsched_schedule *lowered, const ppsched_s
     }
 }
 
+/* A link waits in a send or a receive of its queue; for the other end of that, or for something on its own device. Of that is
+ * the next link (NULL: not known). */
+static void check_link(const ppsched_schedule *lowered, const ppsched_wait *link, const ppsched_wait *next)
+{
+    size_t count = 0;
+    const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(lowered, link->device), &count);
+    assert_true(is_send(&link->op) || is_receive(&link->op));
+    assert_true(link->position < count && is_same(&ops[link->position], &link->op));
+    ppsched_op other = partner_of(&link->op);
+    if (next != NULL && next->device != link->device)
+        assert_int_equal(next->device, ppsched_schedule_device_of(lowered, other.stage, other.microbatch));
+}
+
 /* The links of a circle each wait for the next one's device, and the plain execution agrees. */
 static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_model *model, const char *what, int must_be_safe)
 {
-    ppsched_wait circle[64];
+    ppsched_wait circle[MOST_LINKS];
     ppsched_error error;
     size_t count = 0;
-    ppsched_status status = ppsched_schedule_prove(circle, 64, &count, lowered, model, &error);
+    ppsched_status status = ppsched_schedule_prove(circle, MOST_LINKS, &count, lowered, model, &error);
     bool safe = ends_plainly(lowered, model);
     if ((status == PPSCHED_OK) != safe)
         fail_msg("%s, order %d, rendezvous %u, batched %u, blocking %u: proved %s, but it %s (%s)", what, model->order,
@@ -109,8 +122,8 @@ static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_m
         return;
     assert_int_equal(status, PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_true(count > 0);
-    for (size_t i = 0; i < count && i < 64; i++)
-        assert_true(is_send(&circle[i].op) || is_receive(&circle[i].op));
+    for (size_t i = 0; i < count && i < MOST_LINKS; i++)
+        check_link(lowered, &circle[i], i + 1 == count ? &circle[0] : i + 1 < MOST_LINKS ? &circle[i + 1] : NULL);
 }
 
 static void check_all_models(const ppsched_schedule *lowered, const char *what, int must_be_safe, int *unsafe)

@@ -17,7 +17,6 @@ from ppsched.op import units
 
 TRACES = [pathlib.Path(__file__).resolve().parent / "traces" / f"rank{rank}.json" for rank in (0, 1)]
 HAS_YAML = importlib.util.find_spec("yaml") is not None
-COMPUTE = (ppsched.Kind.F, ppsched.Kind.B, ppsched.Kind.I, ppsched.Kind.W)
 
 
 def plan(strategy="1f1b", devices=4, microbatches=4, stages=None, **lists):

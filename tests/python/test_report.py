@@ -405,7 +405,7 @@ class BrowserTest(unittest.TestCase):
         self.open("lowered", lowered_data, 360, 740, touch=True, ratio=3)
         self.look(360, 740, 3)
         self.assertIn("receives", self.text("#kinds"))
-        left, top, width, height = self.place("#timeline-panels .surface")
+        left, top, _, height = self.place("#timeline-panels .surface")
         self.browser.tap(left + 47, top + height / 8)
         self.assertIn("0F0 forward", self.text("#tip"))
         self.assertTrue(self.value("document.getElementById('tip').checkVisibility()"))

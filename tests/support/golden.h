@@ -9,7 +9,7 @@ enum { MOST_DEVICES = 64, MOST_STAGES = 128, GOLDEN_LINE = 1 << 18 };
 
 struct golden {
     char name[128], strategy[64], match[16], placement[24];
-    int devices, stages, microbatches, iterations, foreign_memory;
+    int devices, stages, microbatches, iterations;
     char group_size[16];
     int merge_backwards, max_active_stages, defer_receives; /* of lowered cases */
     double costs[5][MOST_STAGES], overlapped[MOST_STAGES];

@@ -98,7 +98,9 @@ ppsched_op op_from_token(const char *token)
     ppsched_op op = {0};
     char kind[16];
     unsigned stage = 0, microbatch = PPSCHED_NONE;
-    if (sscanf(token, "%u%15[A-Z_]%u", &stage, kind, &microbatch) < 2)
+    int used = 0, end = 0;
+    if (sscanf(token, "%u%15[A-Z_]%n%u%n", &stage, kind, &used, &microbatch, &end) < 2 ||
+        token[end > used ? end : used] != '\0')
         fail_msg("\"%s\" is no token", token);
     op.stage = (uint16_t)stage;
     op.microbatch = microbatch;

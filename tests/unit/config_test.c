@@ -202,12 +202,19 @@ static void test_copy_is_independent(void **state)
     set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 4);
     expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
-    expect_ok(ppsched_config_set_option(config, "group_size", "3", &error), &error);
+    expect_ok(ppsched_config_set_option(config, "group_size", "three", &error), &error);
     expect_ok(ppsched_config_copy(&copy, config, &error), &error);
     ppsched_config_destroy(config);
     assert_true(ppsched_config_values(copy, PPSCHED_QUANTITY_FORWARD_TIMES, &count)[0] == 4);
     assert_int_equal(ppsched_config_iterations(copy), 2);
     assert_int_equal(ppsched_config_placement(copy), PPSCHED_PLACEMENT_MAP);
+    expect_message(ppsched_strategy_fits("interleaved_1f1b", copy, &error), PPSCHED_ERROR_RANGE, &error,
+                   "group_size is \"three\"");
+    expect_ok(ppsched_config_set_option(copy, "group_size", NULL, &error), &error);
+    ppsched_schedule *schedule = make_schedule(copy, "auto");
+    for (uint32_t s = 0; s < 4; s++)
+        assert_int_equal(ppsched_schedule_device_of(schedule, s, 0), map[s]);
+    ppsched_schedule_release(schedule);
     ppsched_config_destroy(copy);
 }
 

@@ -44,8 +44,11 @@ static ppsched_schedule *any_schedule(uint64_t *state, const ppsched_environment
     ppsched_error error;
     expect_ok(ppsched_config_create(config, devices, devices * chunks, microbatches, environment, &error), &error);
     expect_ok(ppsched_config_set_iterations(*config, 1 + random_below(state, 2), &error), &error);
-    if (ppsched_schedule_generate(&schedule, *config, strategy, &error) != PPSCHED_OK)
+    ppsched_status status = ppsched_schedule_generate(&schedule, *config, strategy, &error);
+    if (status != PPSCHED_OK) {
+        assert_int_equal(status, PPSCHED_ERROR_REFUSED);
         ppsched_config_destroy(*config);
+    }
     return schedule;
 }
 
