@@ -23,6 +23,7 @@ struct row {
     uint8_t *cells, *spare;          /* spare: room for the next squeeze */
     uint8_t slot[LETTERS];           /* in the repeated pattern */
     int64_t first[LETTERS];          /* the column of each letter's first op there */
+    int64_t left[LETTERS];           /* ops taken out of the warm-up, to be laid again */
     int64_t next;                    /* the first column that a squeeze has free */
     int64_t count[PPI_V_PATH + 1];   /* of each letter, the ops that a squeeze has placed */
     int32_t *behind[PPI_V_PATH + 1]; /* and the columns behind them */
@@ -51,7 +52,8 @@ static bool runs_down(uint8_t letter)
     return letter % 2 == 1;
 }
 
-/* --- memory: the grid, its rows, the columns behind what their squeezes placed, the cells --- */
+/* --- memory: the grid, its rows, the columns behind what their squeezes placed, the cells. Beyond either end of the devices all
+ * ops are as if placed before the first column. --- */
 
 /* The first microbatch takes a period at most for each letter of its path on each device, the others one each. */
 static struct ppi_v_grid size_grid(int64_t devices, int64_t microbatches)
@@ -74,17 +76,18 @@ struct ppi_v_grid *ppi_v_grid_make(const struct ppi_host *host, int64_t devices,
     if (grid == NULL)
         return NULL;
     *grid = size_grid(devices, microbatches);
-    grid->row = (struct row *)(grid + 1) + 1;
-    int32_t *behind = (int32_t *)(grid->row + devices + 1);
+    struct row *row = (struct row *)(grid + 1);
+    int32_t *behind = (int32_t *)(row + devices + 2);
     uint8_t *cells = (uint8_t *)(behind + (devices + 2) * PPI_V_PATH * grid->built);
-    for (struct row *row = grid->row - 1; row <= grid->row + devices; row++, cells += 2 * grid->columns) {
+    grid->row = row + 1;
+    for (int64_t i = 0; i < devices + 2; i++, row++, cells += 2 * grid->columns) {
         row->cells = cells;
         row->spare = cells + grid->columns;
-        for (uint8_t letter = F1; letter <= I1; letter++, behind += grid->built)
+        for (uint8_t letter = F1; letter <= I1; letter++, behind += grid->built) {
             row->behind[letter] = behind;
+            row->count[letter] = i % (devices + 1) == 0 ? grid->built : 0;
+        }
     }
-    for (uint8_t letter = F1; letter <= I1; letter++) /* beyond either end all ops are as if placed before the first column */
-        grid->row[-1].count[letter] = grid->row[devices].count[letter] = grid->built;
     return grid;
 }
 
@@ -98,10 +101,10 @@ static void set_cell(struct ppi_v_grid *grid, struct row *row, int64_t column, u
     grid->used = most(grid->used, column + 1);
 }
 
-/* The last column before `end` with one of a set of letters, or -1. */
-static int64_t find_last(const struct row *row, int64_t end, uint32_t set)
+/* The last column before `end` with one of a set of letters, or the second last and so on; -1 where there are not so many. */
+static int64_t find_last(const struct row *row, int64_t end, uint32_t set, int64_t nth)
 {
-    while (--end >= 0 && (set >> row->cells[end] & 1) == 0)
+    while (--end >= 0 && ((set >> row->cells[end] & 1) == 0 || --nth > 0))
         ;
     return end;
 }
@@ -139,8 +142,8 @@ static void resume_row(const struct ppi_v_grid *grid, struct row *row)
 {
     const int64_t fixed = grid->squeezed;
     uint8_t *cells = row->spare;
-    row->next = find_last(row, fixed, ~(1u << BLANK)) + 1;
-    row->spare = memcpy(cells, row->cells, (size_t)fixed);
+    row->next = find_last(row, fixed, ~(1u << BLANK), 1) + 1;
+    memcpy(cells, row->cells, (size_t)fixed);
     row->spare = row->cells;
     row->cells = cells;
     memset(cells + fixed, BLANK, (size_t)(grid->columns - fixed));
@@ -244,77 +247,59 @@ static bool lay_block(struct ppi_v_grid *grid, const struct ppi_v_block *block)
 
 /* --- the warm-up: as many forwards as the memory allows, in the order of a V --- */
 
-/* One device's, while it is rewritten. */
-struct warmup {
-    uint8_t *cells;
-    int64_t used;                /* of the grid */
-    int64_t first, second, late; /* F1s and F2s that come first here, and F2s that come later here than on the last device */
-    int64_t left[LETTERS];       /* ops taken out, to be laid again */
-};
-
-static void take_out(struct warmup *warmup, int64_t column)
+static void take_out(struct row *row, int64_t column)
 {
-    warmup->left[warmup->cells[column]]++;
-    warmup->cells[column] = BLANK;
+    row->left[row->cells[column]]++;
+    row->cells[column] = BLANK;
 }
 
-/* Takes out all before the first I1, and what of F2, I2, W2 and then F1 may come early behind it: of I2 and W2 about one for
- * three cells from the first I2 on, `ahead` of the first I1. */
-static void take_warmup(struct warmup *warmup, int64_t first_i1, int64_t ahead)
+/* Lays a letter if more than `kept` are left, and there is room; whether more were left. */
+static bool lay(struct row *row, uint8_t letter, int64_t kept, int64_t column, int64_t used)
 {
-    const uint8_t *cells = warmup->cells;
-    int64_t *left = warmup->left, early_i = most(ahead / 3, warmup->late), early_w = most((ahead - 1) / 3, warmup->late);
-    for (int64_t c = 0; c < first_i1; c++)
-        take_out(warmup, c);
-    for (int64_t c = first_i1; c < warmup->used; c++)
-        if ((cells[c] == F2 && left[F2] < warmup->second + warmup->late) ||
-            (cells[c] == I2 && left[I2] < least(left[F2], early_i)) || (cells[c] == W2 && left[W2] < least(left[I2], early_w)))
-            take_out(warmup, c);
-    for (int64_t c = first_i1; c < warmup->used; c++)
-        if (cells[c] == F1 &&
-            (left[F1] < most(left[F2], warmup->first) || left[F1] - warmup->first + left[F2] - warmup->second < left[W2] - 1))
-            take_out(warmup, c);
-}
-
-/* Lays a letter if more than `kept` are left; returns how many cells that takes. */
-static int64_t lay(struct warmup *warmup, uint8_t letter, int64_t kept, int64_t column)
-{
-    if (warmup->left[letter] <= kept)
-        return 0;
-    if (column < warmup->used) {
-        warmup->cells[column] = letter;
-        warmup->left[letter]--;
+    bool put = row->left[letter] > kept;
+    if (put && column < used) {
+        row->cells[column] = letter;
+        row->left[letter]--;
     }
-    return 1;
+    return put;
 }
 
-/* F1s alone while the first microbatch is on its way to the last device and back, F1s and F2s in turn, each in a cell of its
- * own even where none is left; then backwards before forwards. False where ops are lost. */
-static bool lay_warmup(struct warmup *warmup, int64_t device, int64_t devices)
-{
-    const int64_t *left = warmup->left, way = 2 * (devices - 1 - device);
-    const int64_t kept1 = most(left[F1] - warmup->first, 0), kept2 = most(left[F2] - warmup->second, 0);
-    int64_t column = device, before;
-    for (int64_t k = 0; k < 2 * devices; k++, column++)
-        if (k < way || k % 2 == 0)
-            lay(warmup, F1, kept1, column);
-        else
-            lay(warmup, F2, kept2, column);
-    do {
-        before = column;
-        column += lay(warmup, I2, 0, column);
-        column += lay(warmup, W2, 0, column);
-        column += lay(warmup, left[F2] > 0 ? F2 : F1, 0, column);
-    } while (column > before && column < warmup->used);
-    return left[F1] + left[F2] + left[I2] + left[W2] == 0;
-}
-
+/* Takes out all before a device's first I1, and what of F2, I2, W2 and then F1 may come early behind it. Then lays F1s alone
+ * while the first microbatch would be on its way to the last device and back, F1s and F2s in turn, each in a cell of its own
+ * even where none is left, and backwards before forwards. False where ops are lost. */
 static bool rewrite_warmup(const struct ppi_v_grid *grid, int64_t device)
 {
-    const int64_t seconds = grid->peak / 2, second = least(device + 1, seconds), *first = grid->row[grid->devices - 1].first;
-    struct warmup warmup = {grid->row[device].cells, grid->used, grid->peak - second, second, seconds - second, {0}};
-    take_warmup(&warmup, grid->row[device].first[I1], first[I1] - first[I2] + 2 * (grid->devices - device));
-    return lay_warmup(&warmup, device, grid->devices);
+    struct row *row = &grid->row[device];
+    uint8_t *cells = row->cells;
+    int64_t *left = row->left, *last = grid->row[grid->devices - 1].first, column = device, before;
+    /* F1s and F2s that come first: F2s on the last device, and both here. */
+    const int64_t seconds = grid->peak / 2, second = least(device + 1, seconds), first = grid->peak - second;
+    /* Of I2 and W2 one for three cells from the first I2 to the first I1 may be early. */
+    const int64_t ahead = last[I1] - last[I2] + 2 * (grid->devices - device), way = 2 * (grid->devices - 1 - device);
+    const int64_t early_i = most(ahead / 3, seconds - second), early_w = most((ahead - 1) / 3, seconds - second);
+    memset(left, 0, sizeof row->left);
+    for (int64_t c = 0; c < row->first[I1]; c++)
+        take_out(row, c);
+    for (int64_t c = row->first[I1]; c < grid->used; c++)
+        if ((cells[c] == F2 && left[F2] < seconds) || (cells[c] == I2 && left[I2] < least(left[F2], early_i)) ||
+            (cells[c] == W2 && left[W2] < least(left[I2], early_w)))
+            take_out(row, c);
+    for (int64_t c = row->first[I1]; c < grid->used; c++)
+        if (cells[c] == F1 && (left[F1] < most(left[F2], first) || left[F1] - first + left[F2] - second < left[W2] - 1))
+            take_out(row, c);
+    const int64_t kept1 = most(left[F1] - first, 0), kept2 = most(left[F2] - second, 0);
+    for (int64_t k = 0; k < 2 * grid->devices; k++, column++)
+        if (k < way || k % 2 == 0)
+            lay(row, F1, kept1, column, grid->used);
+        else
+            lay(row, F2, kept2, column, grid->used);
+    do {
+        before = column;
+        column += lay(row, I2, 0, column, grid->used);
+        column += lay(row, W2, 0, column, grid->used);
+        column += lay(row, left[F2] > 0 ? F2 : F1, 0, column, grid->used);
+    } while (column > before && column < grid->used);
+    return left[F1] + left[F2] + left[I2] + left[W2] == 0;
 }
 
 /* --- fewer microbatches, and the cool-down --- */
@@ -327,13 +312,10 @@ static void keep_first_microbatches(const struct ppi_v_grid *grid, struct row *r
             row->cells[c] = BLANK;
 }
 
-/* Blanks the last so many of a set of letters; returns the column of the last that is left, or -1. */
-static int64_t blank_last(struct ppi_v_grid *grid, struct row *row, uint32_t set, int64_t count)
+static void blank_last(struct ppi_v_grid *grid, struct row *row, uint32_t set, int64_t count)
 {
-    int64_t c = find_last(row, grid->used, set);
-    for (; c >= 0 && count > 0; count--, c = find_last(row, c, set))
+    for (int64_t c = grid->used; count > 0 && (c = find_last(row, c, set, 1)) >= 0; count--)
         set_cell(grid, row, c, BLANK);
-    return c;
 }
 
 /* Lays a letter so many times, from a column to the left in every other. False where there is no room. */
@@ -361,8 +343,8 @@ static bool lay_cooldown(struct ppi_v_grid *grid, int64_t device, int64_t peak, 
            lay_diagonal(grid, row, I2, turn + 1 + device, second);
 }
 
-/* Fills blank cells from `from` on with the weight gradients that are due, those of the second stage first. */
-static void refill_weights(struct ppi_v_grid *grid, struct row *row, int64_t from)
+/* Lays a device's weight gradients from a column on anew, in blank cells, as they become due, those of the second stage first. */
+static void relay_weights(struct ppi_v_grid *grid, struct row *row, int64_t from)
 {
     int64_t count[LETTERS] = {0};
     for (int64_t c = 0; c < from; c++)
@@ -371,7 +353,7 @@ static void refill_weights(struct ppi_v_grid *grid, struct row *row, int64_t fro
         uint8_t due = count[I2] > count[W2] ? W2 : count[I1] > count[W1] ? W1 : BLANK;
         if (c >= grid->used && due == BLANK)
             return;
-        if (row->cells[c] == BLANK && due != BLANK)
+        if (row->cells[c] == BLANK || row->cells[c] >= W2)
             set_cell(grid, row, c, due);
         count[row->cells[c]]++;
     }
@@ -403,33 +385,10 @@ static bool read_ops(const struct ppi_v_grid *grid, const struct ppi_orders *ord
     return true;
 }
 
-/* From the repeated pattern to a schedule whose last weight gradients are still to be laid. A single device has no cool-down. */
-static bool rewrite_ends(struct ppi_v_grid *grid)
+/* Whether an early op stays early when the last two weight gradients of a device are laid anew. */
+static bool has_early(const struct ppi_v_grid *grid, const struct row *row)
 {
-    int64_t peak = 0;
-    for (int64_t i = 0; i < grid->devices; i++) {
-        if (!rewrite_warmup(grid, i))
-            return false;
-        if (grid->microbatches < grid->built)
-            keep_first_microbatches(grid, &grid->row[i]);
-        peak = most(peak, find_peak(&grid->row[i], grid->used));
-    }
-    if (peak > grid->peak || !squeeze(grid))
-        return false;
-    const int64_t turn = find_last(grid->row, grid->used, 1u << F2);
-    for (int64_t i = 0; i < grid->devices && grid->devices > 1; i++)
-        if (!lay_cooldown(grid, i, peak, turn))
-            return false;
-    return true;
-}
-
-/* Whether an early weight gradient stays where it is when the last two of a device are laid anew. */
-static bool has_early_weight(const struct ppi_v_grid *grid)
-{
-    for (const struct row *row = grid->row; row < grid->row + grid->devices; row++)
-        if (find_early(grid, row) < find_last(row, find_last(row, grid->used, WEIGHTS), WEIGHTS))
-            return true;
-    return false;
+    return find_early(grid, row) < find_last(row, grid->used, WEIGHTS, 2);
 }
 
 /* Lays weight gradients anew from each device's first early one on. False where it held too much before. */
@@ -437,15 +396,13 @@ static bool mend(struct ppi_v_grid *grid)
 {
     if (!squeeze(grid))
         return false;
-    for (struct row *row = grid->row; row < grid->row + grid->devices; row++) {
+    for (int64_t i = 0; i < grid->devices; i++) {
+        struct row *row = &grid->row[i];
         const int64_t from = find_early(grid, row);
         if (find_peak(row, grid->used) > grid->peak)
             return false;
-        for (int64_t c = from; c < grid->used; c++)
-            if (row->cells[c] >= W2)
-                set_cell(grid, row, c, BLANK);
         if (from < grid->used)
-            refill_weights(grid, row, from);
+            relay_weights(grid, row, from);
     }
     grid->peak = 2 * grid->devices;
     return true;
@@ -454,14 +411,29 @@ static bool mend(struct ppi_v_grid *grid)
 enum ppi_v_growth ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
                              const struct ppi_orders *orders)
 {
-    if (!lay_block(grid, block) || !rewrite_ends(grid))
+    int64_t peak = 0;
+    bool early = false;
+    if (!lay_block(grid, block))
         return PPI_V_NOTHING;
-    const bool early = has_early_weight(grid);
+    for (int64_t i = 0; i < grid->devices; i++) {
+        if (!rewrite_warmup(grid, i))
+            return PPI_V_NOTHING;
+        if (grid->microbatches < grid->built)
+            keep_first_microbatches(grid, &grid->row[i]);
+        peak = most(peak, find_peak(&grid->row[i], grid->used));
+    }
+    if (peak > grid->peak || !squeeze(grid))
+        return PPI_V_NOTHING;
+    const int64_t turn = find_last(grid->row, grid->used, 1u << F2, 1);
+    for (int64_t i = 0; i < grid->devices; i++) {
+        if (grid->devices > 1 && !lay_cooldown(grid, i, peak, turn)) /* a single device has none */
+            return PPI_V_NOTHING;
+        early = early || has_early(grid, &grid->row[i]);
+    }
     if ((early && !mends) || !squeeze(grid))
         return PPI_V_NOTHING;
-    for (int64_t i = 0; i < grid->devices; i++)
-        refill_weights(grid, &grid->row[i], blank_last(grid, &grid->row[i], WEIGHTS, 2) + 1);
-    /* Behind this squeeze only weight gradients moved: one more would change no device's order. */
+    for (int64_t i = 0; i < grid->devices; i++) /* behind the squeeze, as that would change no device's order any more */
+        relay_weights(grid, &grid->row[i], find_last(&grid->row[i], grid->used, WEIGHTS, 3) + 1);
     if ((early && !mend(grid)) || !read_ops(grid, orders))
         return PPI_V_NOTHING;
     return early ? PPI_V_MENDED : PPI_V_WHOLE;

@@ -8,7 +8,7 @@
 #include "strategy/searches/v_search/block.h"
 
 /* The largest grid, in bytes. */
-static const int64_t MOST_MEMORY = (int64_t)1 << 30;
+static const int64_t MOST_MEMORY = 1000000000;
 
 /* Of the slots beside that of the first op, and of the steps from device to device. */
 enum { CHOICES = PPI_V_PERIOD - 1 };
@@ -16,32 +16,20 @@ enum { CHOICES = PPI_V_PERIOD - 1 };
 struct search {
     struct ppi_attempt *attempt; /* gets what grew whole */
     struct ppi_v_grid *grid;
+    bool mends;                /* without a limit all that grows whole fits, so that mending waits */
     struct ppi_v_block mended; /* while nothing whole fits, the best block that does when it is mended */
     double mended_time;        /* infinite where there is none */
     double least_limit;        /* while nothing fits, the least memory that a candidate needs */
 };
 
-static ppsched_status offer(struct search *search, ppsched_error *error)
-{
-    bool fits;
-    ppsched_status status = ppi_attempt_offer(search->attempt, error);
-    if (search->attempt->objective == PPI_INFINITE)
-        search->least_limit = ppi_smaller(search->least_limit, ppi_attempt_peak(search->attempt, &fits));
-    return status;
-}
-
 /* Remembers a mended block instead of its ops, as few searches need it in the end. */
 static ppsched_status hold(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
 {
     struct ppi_attempt *attempt = search->attempt;
-    bool fits;
-    double time, peak = ppi_attempt_peak(attempt, &fits);
-    search->least_limit = ppi_smaller(search->least_limit, peak);
-    if (!fits)
-        return PPSCHED_OK;
+    double time = PPI_INFINITE;
     ppsched_status status = ppi_price(&attempt->pricer, attempt->config, attempt->placement, &attempt->candidate,
                                       attempt->problem.by_span, &time, error);
-    if (status == PPSCHED_OK && time < search->mended_time) {
+    if (time < search->mended_time) {
         search->mended_time = time;
         search->mended = *block;
     }
@@ -51,38 +39,31 @@ static ppsched_status hold(struct search *search, const struct ppi_v_block *bloc
 static ppsched_status try_block(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
 {
     struct ppi_attempt *attempt = search->attempt;
-    bool mends = attempt->objective == PPI_INFINITE && search->mended_time > attempt->goal;
+    bool fits = true, mends = search->mends && attempt->objective == PPI_INFINITE && search->mended_time > attempt->goal;
     enum ppi_v_growth growth = ppi_v_grow(search->grid, block, mends, &attempt->candidate);
-    if (growth == PPI_V_MENDED)
-        return hold(search, block, error);
-    return growth == PPI_V_WHOLE ? offer(search, error) : PPSCHED_OK;
+    if (growth != PPI_V_NOTHING && attempt->problem.has_limits)
+        search->least_limit = ppi_smaller(search->least_limit, ppi_attempt_peak(attempt, &fits));
+    if (growth == PPI_V_NOTHING || !fits)
+        return PPSCHED_OK;
+    return growth == PPI_V_WHOLE ? ppi_attempt_offer(attempt, error) : hold(search, block, error);
 }
 
-/* All steps and turns of a pattern. With equal steps the turn is of no account, with the turn at the end the second step. */
-static ppsched_status try_pattern(struct search *search, struct ppi_v_block block, ppsched_error *error)
-{
-    const uint32_t last = search->attempt->problem.devices - 1;
-    uint32_t *step = block.step;
-    ppsched_status status = PPSCHED_OK;
-    for (step[0] = 1; step[0] <= CHOICES; step[0]++)
-        for (step[1] = 1; step[1] <= step[0]; step[1]++)
-            for (block.turn = 1; block.turn <= last; block.turn++) {
-                bool repeats = step[0] == step[1] ? step[0] > 1 || block.turn > 1 : step[1] > 1 && block.turn == last;
-                if (!repeats && status == PPSCHED_OK && ppi_attempt_goes_on(search->attempt))
-                    status = try_block(search, &block, error);
-            }
-    return status;
-}
-
+/* All patterns, steps and turns. With equal steps the turn is of no account, with the turn at the end the second step. */
 static ppsched_status try_all(struct search *search, ppsched_error *error)
 {
-    const uint32_t patterns = CHOICES * CHOICES * CHOICES;
+    const uint32_t patterns = CHOICES * CHOICES * CHOICES, last = search->attempt->problem.devices - 1;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t k = 0; k < patterns && status == PPSCHED_OK && ppi_attempt_goes_on(search->attempt); k++) {
-        struct ppi_v_block block = {{0, 1 + k / (CHOICES * CHOICES), 1 + k / CHOICES % CHOICES, 1 + k % CHOICES}, {0}, 0};
+        struct ppi_v_block block = {.slot = {0, 1 + k / (CHOICES * CHOICES), 1 + k / CHOICES % CHOICES, 1 + k % CHOICES}};
+        uint32_t *step = block.step;
         status = ppi_watch_report(&search->attempt->watch, (double)k / patterns, error);
-        if (status == PPSCHED_OK)
-            status = try_pattern(search, block, error);
+        for (step[0] = 1; step[0] <= CHOICES; step[0]++)
+            for (step[1] = 1; step[1] <= step[0]; step[1]++)
+                for (block.turn = 1; block.turn <= last; block.turn++) {
+                    bool repeats = step[0] == step[1] ? step[0] > 1 || block.turn > 1 : step[1] > 1 && block.turn == last;
+                    if (!repeats && status == PPSCHED_OK && ppi_attempt_goes_on(search->attempt))
+                        status = try_block(search, &block, error);
+                }
     }
     return status;
 }
@@ -96,6 +77,10 @@ static ppsched_status run(struct search *search, ppsched_error *error)
         return status;
     if (search->mended_time < PPI_INFINITE && ppi_v_grow(search->grid, &search->mended, true, &attempt->candidate))
         return ppi_attempt_offer(attempt, error);
+    if (!search->mends) {
+        search->mends = true;
+        return run(search, error);
+    }
     return ppi_refuse(error, attempt->task, "no schedule fits the memory limit; the least limit that works is %g",
                       search->least_limit);
 }
@@ -103,7 +88,8 @@ static ppsched_status run(struct search *search, ppsched_error *error)
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
     const struct ppi_problem *problem = &attempt->problem;
-    struct search search = {.attempt = attempt, .mended_time = PPI_INFINITE, .least_limit = PPI_INFINITE};
+    struct search search = {
+        .attempt = attempt, .mends = problem->has_limits, .mended_time = PPI_INFINITE, .least_limit = PPI_INFINITE};
     search.grid = ppi_v_grid_make(&problem->host, problem->devices, problem->microbatches);
     if (search.grid == NULL)
         return ppi_fail_memory(error, "the search");
@@ -113,30 +99,22 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     return status;
 }
 
-/* The most devices or microbatches with which a grid keeps to MOST_MEMORY; the number that is asked for is given as 0. Each takes
- * more than 32 bytes. */
-static int64_t most_that_fit(int64_t devices, int64_t microbatches)
-{
-    int64_t most = 0;
-    for (int64_t step = MOST_MEMORY / 64; step > 0; step /= 2) {
-        int64_t more = most + step;
-        if (ppi_v_grid_bytes(devices != 0 ? devices : more, microbatches != 0 ? microbatches : more) <= MOST_MEMORY)
-            most = more;
-    }
-    return most;
-}
-
 static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
 {
-    const int64_t devices = task->shape.devices, microbatches = task->shape.microbatches;
-    const int64_t bytes = ppi_v_grid_bytes(devices, microbatches);
-    if (bytes <= MOST_MEMORY)
+    const int64_t microbatches = task->shape.microbatches, megabytes = MOST_MEMORY / 1000000;
+    int64_t devices = task->shape.devices;
+    const int64_t least = ppi_v_grid_bytes(devices, 0), each = ppi_v_grid_bytes(devices, 2 * devices + 1) - least;
+    if (ppi_v_grid_bytes(devices, microbatches) <= MOST_MEMORY)
         return PPSCHED_OK;
-    const int64_t most = most_that_fit(devices, 0);
-    return ppi_refuse(error, task,
-                      "a search for %lld microbatches on %lld devices takes %lld MiB, more than %lld; at most %lld %s fit",
-                      (long long)microbatches, (long long)devices, (long long)bytes >> 20, (long long)MOST_MEMORY >> 20,
-                      (long long)(most > 0 ? most : most_that_fit(0, microbatches)), most > 0 ? "microbatches" : "devices");
+    if (least <= MOST_MEMORY)
+        return ppi_refuse(error, task,
+                          "%lld microbatches on %lld devices take more than %lld MB to search, at most %lld do not",
+                          (long long)microbatches, (long long)devices, (long long)megabytes,
+                          (long long)(2 * devices + (MOST_MEMORY - least) / each));
+    while (error != NULL && ppi_v_grid_bytes(devices, 0) > MOST_MEMORY)
+        devices--;
+    return ppi_refuse(error, task, "%u devices take more than %lld MB to search, at most %lld do not", task->shape.devices,
+                      (long long)megabytes, (long long)devices);
 }
 
 const struct ppi_strategy ppi_v_search = {
