@@ -20,7 +20,7 @@ static const struct {
 
 /* One device. */
 struct row {
-    uint8_t *cells, *spare;          /* spare: room for the next squeeze */
+    uint8_t *cells, *spare;          /* spare: what a squeeze has still to move */
     uint8_t slot[LETTERS];           /* in the repeated pattern */
     int64_t first[LETTERS];          /* the column of each letter's first op there */
     int64_t left[LETTERS];           /* ops taken out of the warm-up, to be laid again */
@@ -137,16 +137,13 @@ static int64_t find_early(const struct ppi_v_grid *grid, const struct row *row)
 
 /* --- the squeeze: all ops move as far left as the order of their device and the same op on the neighbour before allow --- */
 
-/* Puts a row where the squeeze before was, as far as columns have not changed since; its cells become the spare ones. */
+/* Puts a row where the squeeze before was, as far as columns have not changed since; the cells behind become spare ones. */
 static void resume_row(const struct ppi_v_grid *grid, struct row *row)
 {
     const int64_t fixed = grid->squeezed;
-    uint8_t *cells = row->spare;
+    memcpy(row->spare + fixed, row->cells + fixed, (size_t)(grid->used - fixed));
+    memset(row->cells + fixed, BLANK, (size_t)(grid->used - fixed));
     row->next = find_last(row, fixed, ~(1u << BLANK), 1) + 1;
-    memcpy(cells, row->cells, (size_t)fixed);
-    row->spare = row->cells;
-    row->cells = cells;
-    memset(cells + fixed, BLANK, (size_t)(grid->columns - fixed));
     for (uint8_t letter = F1; letter <= I1; letter++)
         while (row->count[letter] > 0 && row->behind[letter][row->count[letter] - 1] > fixed)
             row->count[letter]--;
@@ -385,12 +382,6 @@ static bool read_ops(const struct ppi_v_grid *grid, const struct ppi_orders *ord
     return true;
 }
 
-/* Whether an early op stays early when the last two weight gradients of a device are laid anew. */
-static bool has_early(const struct ppi_v_grid *grid, const struct row *row)
-{
-    return find_early(grid, row) < find_last(row, grid->used, WEIGHTS, 2);
-}
-
 /* Lays weight gradients anew from each device's first early one on. False where it held too much before. */
 static bool mend(struct ppi_v_grid *grid)
 {
@@ -426,9 +417,11 @@ enum ppi_v_growth ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *
         return PPI_V_NOTHING;
     const int64_t turn = find_last(grid->row, grid->used, 1u << F2, 1);
     for (int64_t i = 0; i < grid->devices; i++) {
+        const struct row *row = &grid->row[i];
         if (grid->devices > 1 && !lay_cooldown(grid, i, peak, turn)) /* a single device has none */
             return PPI_V_NOTHING;
-        early = early || has_early(grid, &grid->row[i]);
+        /* Two weight gradients of each device are still to be laid anew: what is early before them stays so. */
+        early = early || find_early(grid, row) < find_last(row, grid->used, WEIGHTS, 2);
     }
     if ((early && !mends) || !squeeze(grid))
         return PPI_V_NOTHING;

@@ -73,14 +73,14 @@ static ppsched_status run(struct search *search, ppsched_error *error)
     static const struct ppi_v_block serial = {.slot = {0, 1, 2, 4}}; /* F F I W I W */
     struct ppi_attempt *attempt = search->attempt;
     ppsched_status status = attempt->problem.devices > 1 ? try_all(search, error) : try_block(search, &serial, error);
+    if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE && !search->mends) {
+        search->mends = true;
+        status = try_all(search, error);
+    }
     if (status != PPSCHED_OK || attempt->objective < PPI_INFINITE)
         return status;
     if (search->mended_time < PPI_INFINITE && ppi_v_grow(search->grid, &search->mended, true, &attempt->candidate))
         return ppi_attempt_offer(attempt, error);
-    if (!search->mends) {
-        search->mends = true;
-        return run(search, error);
-    }
     return ppi_refuse(error, attempt->task, "no schedule fits the memory limit; the least limit that works is %g",
                       search->least_limit);
 }
@@ -101,20 +101,16 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 
 static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
 {
-    const int64_t microbatches = task->shape.microbatches, megabytes = MOST_MEMORY / 1000000;
-    int64_t devices = task->shape.devices;
-    const int64_t least = ppi_v_grid_bytes(devices, 0), each = ppi_v_grid_bytes(devices, 2 * devices + 1) - least;
+    const uint32_t devices = task->shape.devices, microbatches = task->shape.microbatches;
+    uint32_t fewer = devices;
     if (ppi_v_grid_bytes(devices, microbatches) <= MOST_MEMORY)
         return PPSCHED_OK;
-    if (least <= MOST_MEMORY)
-        return ppi_refuse(error, task,
-                          "%lld microbatches on %lld devices take more than %lld MB to search, at most %lld do not",
-                          (long long)microbatches, (long long)devices, (long long)megabytes,
-                          (long long)(2 * devices + (MOST_MEMORY - least) / each));
-    while (error != NULL && ppi_v_grid_bytes(devices, 0) > MOST_MEMORY)
-        devices--;
-    return ppi_refuse(error, task, "%u devices take more than %lld MB to search, at most %lld do not", task->shape.devices,
-                      (long long)megabytes, (long long)devices);
+    while (error != NULL && ppi_v_grid_bytes(fewer, 0) > MOST_MEMORY)
+        fewer--;
+    const int64_t free = 2 * (int64_t)fewer, least = ppi_v_grid_bytes(fewer, 0);
+    const int64_t rest = (MOST_MEMORY - least) / (ppi_v_grid_bytes(fewer, free + 1) - least);
+    return ppi_refuse(error, task, "%u microbatches on %u devices take more than %g GB to search; at most %u on %u fit",
+                      microbatches, devices, (double)MOST_MEMORY / 1e9, (uint32_t)(free + rest), fewer);
 }
 
 const struct ppi_strategy ppi_v_search = {
