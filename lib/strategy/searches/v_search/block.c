@@ -3,452 +3,431 @@
 
 #include <string.h>
 
-#include "base/error.h"
-#include "strategy/searches/v_search/squeeze.h"
+/* What stands in a cell: nothing, or an op of the device's first or second stage. F1 to I1 are in the order in which a
+ * microbatch passes, F1 and I2 down the devices, F2 and I1 up; then come the weight gradients. */
+enum letter { BLANK, F1, F2, I2, I1, W2, W1, LETTERS };
 
-enum letter {
-    BLANK = PPI_V_BLANK,
-    F = PPI_V_F,
-    f = PPI_V_SECOND_F,
-    B = PPI_V_B,
-    b = PPI_V_FIRST_B,
-    W = PPI_V_W,
-    w = PPI_V_FIRST_W,
-    LETTERS
+enum { WEIGHTS = 1 << W2 | 1 << W1 };
+
+/* A letter's kind and stage, the letter that goes before on every device, and the stage passes that it adds to those held. */
+static const struct {
+    uint8_t kind, stage, after;
+    int8_t held;
+} traits[LETTERS] = {
+    [F1] = {PPSCHED_KIND_F, 0, BLANK, 1}, [F2] = {PPSCHED_KIND_F, 1, F1, 1},  [I2] = {PPSCHED_KIND_I, 1, F2, 0},
+    [I1] = {PPSCHED_KIND_I, 0, I2, 0},    [W2] = {PPSCHED_KIND_W, 1, I2, -1}, [W1] = {PPSCHED_KIND_W, 0, I1, -1},
 };
 
-static int32_t least(int32_t a, int32_t c)
+/* One device. */
+struct row {
+    uint8_t *cells, *spare;          /* spare: what a squeeze has still to move */
+    uint8_t slot[LETTERS];           /* in the repeated pattern */
+    int64_t first[LETTERS];          /* the column of each letter's first op there */
+    int64_t left[LETTERS];           /* ops taken out of the warm-up, to be laid again */
+    int64_t next;                    /* the first column that a squeeze has free */
+    int64_t count[PPI_V_PATH + 1];   /* of each letter, the ops that a squeeze has placed */
+    int32_t *behind[PPI_V_PATH + 1]; /* and the columns behind them */
+};
+
+struct ppi_v_grid {
+    int64_t devices, microbatches, built; /* built: microbatches of the repeated pattern, the most of a letter in a row */
+    int64_t columns, used;                /* there is room for; there is nothing behind */
+    int64_t squeezed;                     /* columns before it are as the last squeeze left them */
+    int64_t peak;                         /* the most stage passes, from F to W, that a device may hold */
+    struct row *row;                      /* by device, and one beyond either end */
+};
+
+static int64_t least(int64_t a, int64_t b)
 {
-    return a < c ? a : c;
+    return a < b ? a : b;
 }
 
-static uint8_t *row_of(const struct ppi_v_grid *grid, int32_t device)
+static int64_t most(int64_t a, int64_t b)
 {
-    return &grid->cells[(size_t)device * (size_t)grid->columns];
+    return a > b ? a : b;
 }
 
-static uint8_t *cell(const struct ppi_v_grid *grid, int32_t device, int32_t column)
+static bool runs_down(uint8_t letter)
 {
-    return row_of(grid, device) + column;
+    return letter % 2 == 1;
 }
 
-ppsched_status ppi_v_grid_make(struct ppi_v_grid *out, const struct ppi_host *host, uint32_t devices, uint32_t microbatches,
-                               ppsched_error *error)
+/* --- memory: the grid, its rows, the columns behind what their squeezes placed, the cells. Beyond either end of the devices all
+ * ops are as if placed before the first column. --- */
+
+/* The first microbatch takes a period at most for each letter of its path on each device, the others one each. */
+static struct ppi_v_grid size_grid(int64_t devices, int64_t microbatches)
 {
-    struct ppi_v_grid grid = {.host = *host, .devices = (int32_t)devices, .microbatches = (int32_t)microbatches};
-    grid.built = microbatches > 2 * devices ? (int32_t)microbatches : 2 * (int32_t)devices;
-    grid.columns = PPI_V_PERIOD * (4 * grid.devices + grid.built + 1);
-    size_t size = (size_t)grid.columns * devices;
-    grid.cells = ppi_allocate(host, size, 1);
-    grid.spare = ppi_allocate(host, size, 1);
-    grid.placed = ppi_allocate(host, 4 * (size_t)devices * (size_t)grid.built, sizeof *grid.placed);
-    grid.counts = ppi_allocate(host, 5 * (size_t)devices, sizeof *grid.counts);
-    grid.slots = ppi_allocate(host, (size_t)devices * LETTERS, 1);
-    if (grid.cells == NULL || grid.spare == NULL || grid.placed == NULL || grid.counts == NULL || grid.slots == NULL) {
-        ppi_v_grid_clear(&grid);
-        return ppi_fail_memory(error, "the search");
+    struct ppi_v_grid grid = {.devices = devices, .microbatches = microbatches, .built = most(microbatches, 2 * devices)};
+    grid.columns = PPI_V_PERIOD * (1 + PPI_V_PATH * devices + grid.built);
+    return grid;
+}
+
+int64_t ppi_v_grid_bytes(int64_t devices, int64_t microbatches)
+{
+    const struct ppi_v_grid grid = size_grid(devices, microbatches);
+    const int64_t placed = PPI_V_PATH * grid.built * (int64_t)sizeof(int32_t);
+    return (int64_t)sizeof grid + (devices + 2) * ((int64_t)sizeof *grid.row + placed + 2 * grid.columns);
+}
+
+struct ppi_v_grid *ppi_v_grid_make(const struct ppi_host *host, int64_t devices, int64_t microbatches)
+{
+    struct ppi_v_grid *grid = ppi_allocate_zeroed(host, 1, (size_t)ppi_v_grid_bytes(devices, microbatches));
+    if (grid == NULL)
+        return NULL;
+    *grid = size_grid(devices, microbatches);
+    struct row *row = (struct row *)(grid + 1);
+    int32_t *behind = (int32_t *)(row + devices + 2);
+    uint8_t *cells = (uint8_t *)(behind + (devices + 2) * PPI_V_PATH * grid->built);
+    grid->row = row + 1;
+    for (int64_t i = 0; i < devices + 2; i++, row++, cells += 2 * grid->columns) {
+        row->cells = cells;
+        row->spare = cells + grid->columns;
+        for (uint8_t letter = F1; letter <= I1; letter++, behind += grid->built) {
+            row->behind[letter] = behind;
+            row->count[letter] = i % (devices + 1) == 0 ? grid->built : 0;
+        }
     }
-    *out = grid;
-    return PPSCHED_OK;
+    return grid;
 }
 
-void ppi_v_grid_clear(struct ppi_v_grid *grid)
+/* --- cells --- */
+
+/* Changes a cell; what comes behind it may then be squeezed further. */
+static void set_cell(struct ppi_v_grid *grid, struct row *row, int64_t column, uint8_t letter)
 {
-    ppi_release(&grid->host, grid->cells);
-    ppi_release(&grid->host, grid->spare);
-    ppi_release(&grid->host, grid->placed);
-    ppi_release(&grid->host, grid->counts);
-    ppi_release(&grid->host, grid->slots);
+    row->cells[column] = letter;
+    grid->squeezed = least(grid->squeezed, column);
+    grid->used = most(grid->used, column + 1);
+}
+
+/* The last column before `end` with one of a set of letters, or the second last and so on; -1 where there are not so many. */
+static int64_t find_last(const struct row *row, int64_t end, uint32_t set, int64_t nth)
+{
+    while (--end >= 0 && ((set >> row->cells[end] & 1) == 0 || --nth > 0))
+        ;
+    return end;
+}
+
+/* The most stage passes that a device holds before a column. */
+static int64_t find_peak(const struct row *row, int64_t end)
+{
+    int64_t peak = 0;
+    for (int64_t c = 0, held = 0; c < end; c++) {
+        held += traits[row->cells[c]].held;
+        peak = most(peak, held);
+    }
+    return peak;
+}
+
+/* Counts an op; whether as many ops of the letter before were counted, which for F1 are the microbatches. */
+static bool is_due(int64_t count[LETTERS], uint8_t letter)
+{
+    return count[letter]++ < count[traits[letter].after];
+}
+
+/* The first column whose op is not due, or `used`. */
+static int64_t find_early(const struct ppi_v_grid *grid, const struct row *row)
+{
+    int64_t count[LETTERS] = {[BLANK] = grid->microbatches}, c = 0;
+    while (c < grid->used && (row->cells[c] == BLANK || is_due(count, row->cells[c])))
+        c++;
+    return c;
+}
+
+/* --- the squeeze: all ops move as far left as the order of their device and the same op on the neighbour before allow --- */
+
+/* Puts a row where the squeeze before was, as far as columns have not changed since; the cells behind become spare ones. */
+static void resume_row(const struct ppi_v_grid *grid, struct row *row)
+{
+    const int64_t fixed = grid->squeezed;
+    memcpy(row->spare + fixed, row->cells + fixed, (size_t)(grid->used - fixed));
+    memset(row->cells + fixed, BLANK, (size_t)(grid->used - fixed));
+    row->next = find_last(row, fixed, ~(1u << BLANK), 1) + 1;
+    for (uint8_t letter = F1; letter <= I1; letter++)
+        while (row->count[letter] > 0 && row->behind[letter][row->count[letter] - 1] > fixed)
+            row->count[letter]--;
+}
+
+/* One cell, if its letter runs that way. False where the op comes before the one that it needs. */
+static inline bool squeeze_cell(const struct ppi_v_grid *grid, struct row *row, int64_t column, bool down)
+{
+    const uint8_t letter = row->spare[column];
+    if (letter == BLANK || runs_down(letter) != down)
+        return true;
+    if (letter <= I1) {
+        const struct row *before = down ? row - 1 : row + 1;
+        int64_t k = row->count[letter]++;
+        if (k >= before->count[letter])
+            return false;
+        row->next = most(row->next, before->behind[letter][k]);
+        row->behind[letter][k] = (int32_t)row->next + 1;
+    }
+    if (row->next >= grid->columns)
+        return false;
+    row->cells[row->next++] = letter;
+    return true;
+}
+
+static bool squeeze(struct ppi_v_grid *grid)
+{
+    for (int64_t i = 0; i < grid->devices; i++)
+        resume_row(grid, &grid->row[i]);
+    for (int64_t c = grid->squeezed; c < grid->used; c++) {
+        for (int64_t i = 0; i < grid->devices; i++)
+            if (!squeeze_cell(grid, &grid->row[i], c, true))
+                return false;
+        for (int64_t i = grid->devices; i-- > 0;)
+            if (!squeeze_cell(grid, &grid->row[i], c, false))
+                return false;
+    }
+    grid->used = 0;
+    for (int64_t i = 0; i < grid->devices; i++)
+        grid->used = most(grid->used, grid->row[i].next);
+    grid->squeezed = grid->used;
+    return true;
 }
 
 /* --- the repeated pattern --- */
 
-/* The first free slot after `slot`, cyclically. */
-static uint8_t free_slot_after(const bool taken[PPI_V_PERIOD], uint32_t slot)
+/* The slots of a device's letters: W2 takes the first that is free after I2, W1 after I1. False where two letters want one. */
+static bool find_slots(struct row *row, const struct ppi_v_block *block, uint32_t device)
 {
-    do
-        slot = (slot + 1) % PPI_V_PERIOD;
-    while (taken[slot]);
-    return (uint8_t)slot;
-}
-
-/* The slots of one device's letters: W takes the first that is free after B, w after b. False where two letters want one. */
-static bool take_slots(uint8_t slots[LETTERS], const uint32_t wanted[4])
-{
-    bool taken[PPI_V_PERIOD] = {false};
-    for (int k = 0; k < 4; k++) {
-        if (taken[wanted[k]])
-            return false;
-        taken[wanted[k]] = true;
-        slots[F + k] = (uint8_t)wanted[k];
-    }
-    slots[W] = free_slot_after(taken, slots[B]);
-    taken[slots[W]] = true;
-    slots[w] = free_slot_after(taken, slots[b]);
-    return true;
-}
-
-static uint8_t *slots_of(const struct ppi_v_grid *grid, int32_t device)
-{
-    return &grid->slots[(size_t)device * LETTERS];
-}
-
-/* From device to device F and B move by the block's step, f and b back by one. */
-static bool place_block(struct ppi_v_grid *grid, const struct ppi_v_block *block)
-{
-    uint32_t slot[4];
-    memcpy(slot, block->slot, sizeof slot);
-    for (int32_t i = 0; i < grid->devices; i++) {
-        if (!take_slots(slots_of(grid, i), slot))
-            return false;
-        uint32_t step = block->step[(uint32_t)i < block->turn ? 0 : 1];
-        for (int k = 0; k < 4; k++)
-            slot[k] = (slot[k] + (k % 2 == 0 ? step : PPI_V_PERIOD - 1)) % PPI_V_PERIOD;
+    uint32_t before = device < block->turn ? device : block->turn, taken = 0;
+    uint32_t down = before * block->step[0] + (device - before) * block->step[1], up = device * (PPI_V_PERIOD - 1);
+    for (uint8_t letter = F1; letter < LETTERS; letter++) {
+        bool is_weight = letter > I1;
+        uint32_t slot = is_weight ? row->slot[traits[letter].after]
+                                  : block->slot[letter - F1] + (runs_down(letter) ? down : up);
+        for (slot %= PPI_V_PERIOD; (taken >> slot & 1) != 0; slot = (slot + 1) % PPI_V_PERIOD)
+            if (!is_weight)
+                return false;
+        taken |= 1u << slot;
+        row->slot[letter] = (uint8_t)slot;
     }
     return true;
 }
 
 /* Lays all instances of a letter, the first at the first of its slots from the cursor on; returns the column behind that. */
-static int32_t lay_letter(struct ppi_v_grid *grid, int32_t device, uint8_t letter, int32_t cursor)
+static int64_t lay_letter(const struct ppi_v_grid *grid, struct row *row, uint8_t letter, int64_t cursor)
 {
-    int32_t slot = slots_of(grid, device)[letter];
-    int32_t first = cursor + (slot + PPI_V_PERIOD - cursor % PPI_V_PERIOD) % PPI_V_PERIOD;
-    uint8_t *row = row_of(grid, device);
-    for (int32_t k = 0, c = first; k < grid->built && c < grid->columns; k++, c += PPI_V_PERIOD)
-        row[c] = letter;
-    return first + 1;
+    cursor += (row->slot[letter] + PPI_V_PERIOD - cursor % PPI_V_PERIOD) % PPI_V_PERIOD;
+    for (int64_t k = 0; k < grid->built; k++)
+        row->cells[cursor + k * PPI_V_PERIOD] = letter;
+    row->first[letter] = cursor;
+    return cursor + 1;
 }
 
-/* Lets the first microbatch run through, F down, f up, B down, b up, each device after the one before; the others follow it
- * every six cells. Returns the column from which on every device repeats itself. */
-static int32_t lay_block(struct ppi_v_grid *grid)
+/* Lets the first microbatch run through, each device after the one before; the others follow it a period apart. False where
+ * letters collide, or a device holds too much. */
+static bool lay_block(struct ppi_v_grid *grid, const struct ppi_v_block *block)
 {
-    int32_t cursor = PPI_V_PERIOD;
-    memset(grid->cells, BLANK, (size_t)grid->columns * (size_t)grid->devices);
-    memset(grid->counts, 0, 4 * (size_t)grid->devices * sizeof *grid->counts);
-    grid->squeezed = 0;
-    for (uint8_t letter = F; letter <= b; letter++)
-        for (int32_t k = 0; k < grid->devices; k++) {
-            int32_t device = letter == F || letter == B ? k : grid->devices - 1 - k;
-            cursor = lay_letter(grid, device, letter, cursor);
-            if (letter == B || letter == b)
-                lay_letter(grid, device, letter == B ? W : w, cursor);
+    int64_t cursor = PPI_V_PERIOD;
+    for (int64_t i = 0; i < grid->devices; i++)
+        if (!find_slots(&grid->row[i], block, (uint32_t)i))
+            return false;
+    for (int64_t i = 0; i < grid->devices; i++)
+        memset(grid->row[i].cells, BLANK, (size_t)grid->columns);
+    for (uint8_t letter = F1; letter <= I1; letter++)
+        for (int64_t k = 0; k < grid->devices; k++) {
+            struct row *row = &grid->row[runs_down(letter) ? k : grid->devices - 1 - k];
+            cursor = lay_letter(grid, row, letter, cursor);
+            if (letter >= I2)
+                lay_letter(grid, row, letter == I2 ? W2 : W1, cursor);
         }
-    grid->used = least(grid->columns, cursor + PPI_V_PERIOD * grid->built);
-    return least(grid->used, cursor + PPI_V_PERIOD);
-}
-
-/* --- what all steps need --- */
-
-static bool is_weight(uint8_t letter)
-{
-    return letter == W || letter == w;
-}
-
-/* What a letter adds to the activations that its device holds: from F or f to W or w. */
-static const int8_t held_by[LETTERS] = {[F] = 1, [f] = 1, [W] = -1, [w] = -1};
-
-/* The most activations that a device holds, before a column. */
-static int32_t peak_before(const struct ppi_v_grid *grid, int32_t end)
-{
-    int32_t peak = 0;
-    for (int32_t i = 0; i < grid->devices; i++) {
-        const uint8_t *row = row_of(grid, i);
-        int32_t held = 0;
-        for (int32_t c = 0; c < end; c++) {
-            held += held_by[row[c]];
-            peak = held > peak ? held : peak;
-        }
-    }
-    return peak;
-}
-
-static int32_t peak_of(const struct ppi_v_grid *grid)
-{
-    return peak_before(grid, grid->used);
-}
-
-/* Changes a cell; what comes behind it may then be squeezed further. */
-static void set_cell(struct ppi_v_grid *grid, int32_t device, int32_t column, uint8_t letter)
-{
-    *cell(grid, device, column) = letter;
-    grid->squeezed = least(grid->squeezed, column);
-    grid->used = column >= grid->used ? column + 1 : grid->used;
-}
-
-static int32_t find_first(const struct ppi_v_grid *grid, int32_t device, uint8_t letter)
-{
-    const uint8_t *found = memchr(row_of(grid, device), letter, (size_t)grid->used);
-    return found != NULL ? (int32_t)(found - row_of(grid, device)) : grid->used;
-}
-
-static int32_t find_last(const struct ppi_v_grid *grid, int32_t device, uint8_t letter)
-{
-    int32_t c = grid->used - 1;
-    while (c >= 0 && *cell(grid, device, c) != letter)
-        c--;
-    return c;
+    grid->peak = grid->squeezed = 0;
+    grid->used = cursor + PPI_V_PERIOD * grid->built;
+    for (int64_t i = 0; i < grid->devices; i++) /* from here on every device repeats itself */
+        grid->peak = most(grid->peak, find_peak(&grid->row[i], cursor + PPI_V_PERIOD));
+    return grid->peak <= 2 * grid->devices;
 }
 
 /* --- the warm-up: as many forwards as the memory allows, in the order of a V --- */
 
-static int32_t floor_third(int32_t x)
+static void take_out(struct row *row, int64_t column)
 {
-    return x >= 0 ? x / 3 : -((2 - x) / 3);
+    row->left[row->cells[column]]++;
+    row->cells[column] = BLANK;
 }
 
-/* Numbers that the rewrite of one device's warm-up uses. */
-struct warmup {
-    int32_t device, first_b;
-    int32_t second[2];      /* forwards of the second stage that come first, here and on the last device */
-    int32_t first;          /* and of the first stage, here */
-    int32_t lag;            /* cells from the first B to the first b on the last device */
-    int32_t count[LETTERS]; /* ops taken out, to be laid again */
-};
-
-static void take_out(uint8_t *place, struct warmup *warmup)
+/* Lays a letter if more than `kept` are left, and there is room; whether more were left. */
+static bool lay(struct row *row, uint8_t letter, int64_t kept, int64_t column, int64_t used)
 {
-    warmup->count[*place]++;
-    *place = BLANK;
+    bool put = row->left[letter] > kept;
+    if (put && column < used) {
+        row->cells[column] = letter;
+        row->left[letter]--;
+    }
+    return put;
 }
 
-/* Takes out what belongs to the warm-up: all before the first b, and what of f, B, W and then F may come early behind it. */
-static void take_warmup(struct ppi_v_grid *grid, struct warmup *warmup)
+/* Takes out all before a device's first I1, and what of F2, I2, W2 and then F1 may come early behind it. Then lays F1s alone
+ * while the first microbatch would be on its way to the last device and back, F1s and F2s in turn, each in a cell of its own
+ * even where none is left, and backwards before forwards. False where ops are lost. */
+static bool rewrite_warmup(const struct ppi_v_grid *grid, int64_t device)
 {
-    int32_t *n = warmup->count, rest = warmup->second[1] - warmup->second[0];
-    int32_t ahead = 2 * (grid->devices - warmup->device) + warmup->lag;
-    for (int32_t c = 0; c < warmup->first_b; c++)
-        if (*cell(grid, warmup->device, c) != BLANK)
-            take_out(cell(grid, warmup->device, c), warmup);
-    for (int32_t c = warmup->first_b; c < grid->used; c++) {
-        uint8_t *place = cell(grid, warmup->device, c);
-        if ((*place == f && n[f] < warmup->second[1]) ||
-            (*place == B && n[B] < n[f] && (n[B] < floor_third(ahead) || n[B] < rest)) ||
-            (*place == W && n[W] < n[B] && (n[W] < floor_third(ahead - 1) || n[W] < rest)))
-            take_out(place, warmup);
-    }
-    for (int32_t c = warmup->first_b; c < grid->used; c++) {
-        uint8_t *place = cell(grid, warmup->device, c);
-        if (*place == F && (n[F] < n[f] || n[F] < warmup->first || n[F] - warmup->first + n[f] - warmup->second[0] < n[W] - 1))
-            take_out(place, warmup);
-    }
-}
-
-/* Where the warm-up is laid again, cell by cell. */
-struct layer {
-    struct ppi_v_grid *grid;
-    int32_t device, column;
-    int32_t *left;
-};
-
-/* Puts a letter if there is one left and fewer than `most` were put; the place is passed over anyway where `always`. */
-static void lay(struct layer *layer, uint8_t letter, bool allowed, bool always)
-{
-    bool put = allowed && layer->left[letter] > 0;
-    if (put && layer->column < layer->grid->used) {
-        *cell(layer->grid, layer->device, layer->column) = letter;
-        layer->left[letter]--;
-    }
-    layer->column += put || always;
-}
-
-static bool lay_warmup(struct ppi_v_grid *grid, struct warmup *warmup)
-{
-    struct layer layer = {grid, warmup->device, warmup->device, warmup->count};
-    int32_t *left = warmup->count;
-    int32_t keep_first = left[F] - least(warmup->first, left[F]), keep_second = left[f] - least(warmup->second[0], left[f]);
-    for (int32_t k = 0; k < 2 * (grid->devices - 1 - warmup->device); k++)
-        lay(&layer, F, left[F] > keep_first, true);
-    for (int32_t k = 0; k <= warmup->device; k++) {
-        lay(&layer, F, left[F] > keep_first, true);
-        lay(&layer, f, left[f] > keep_second, true);
-    }
-    while (layer.column < grid->used && left[B] + left[W] + left[F] + left[f] > 0) {
-        lay(&layer, B, true, false);
-        lay(&layer, W, true, false);
-        lay(&layer, left[f] > 0 ? f : F, true, false);
-    }
-    return left[B] + left[W] + left[F] + left[f] + left[b] + left[w] == 0;
-}
-
-static bool rewrite_warmup(struct ppi_v_grid *grid, int32_t peak)
-{
-    int32_t last = grid->devices - 1;
-    int32_t lag = find_first(grid, last, b) - find_first(grid, last, B);
-    for (int32_t i = 0; i < grid->devices; i++) {
-        struct warmup warmup = {.device = i, .first_b = find_first(grid, i, b), .lag = lag};
-        warmup.second[0] = least(least(i + 1, peak / 2), grid->built);
-        warmup.second[1] = least(least(grid->devices, peak / 2), grid->built);
-        warmup.first = least(peak - warmup.second[0], grid->built);
-        take_warmup(grid, &warmup);
-        if (!lay_warmup(grid, &warmup))
-            return false;
-    }
-    return true;
+    struct row *row = &grid->row[device];
+    uint8_t *cells = row->cells;
+    int64_t *left = row->left, *last = grid->row[grid->devices - 1].first, column = device, before;
+    /* F1s and F2s that come first: F2s on the last device, and both here. */
+    const int64_t seconds = grid->peak / 2, second = least(device + 1, seconds), first = grid->peak - second;
+    /* Of I2 and W2 one for three cells from the first I2 to the first I1 may be early. */
+    const int64_t ahead = last[I1] - last[I2] + 2 * (grid->devices - device), way = 2 * (grid->devices - 1 - device);
+    const int64_t early_i = most(ahead / 3, seconds - second), early_w = most((ahead - 1) / 3, seconds - second);
+    memset(left, 0, sizeof row->left);
+    for (int64_t c = 0; c < row->first[I1]; c++)
+        take_out(row, c);
+    for (int64_t c = row->first[I1]; c < grid->used; c++)
+        if ((cells[c] == F2 && left[F2] < seconds) || (cells[c] == I2 && left[I2] < least(left[F2], early_i)) ||
+            (cells[c] == W2 && left[W2] < least(left[I2], early_w)))
+            take_out(row, c);
+    for (int64_t c = row->first[I1]; c < grid->used; c++)
+        if (cells[c] == F1 && (left[F1] < most(left[F2], first) || left[F1] - first + left[F2] - second < left[W2] - 1))
+            take_out(row, c);
+    const int64_t kept1 = most(left[F1] - first, 0), kept2 = most(left[F2] - second, 0);
+    for (int64_t k = 0; k < 2 * grid->devices; k++, column++)
+        if (k < way || k % 2 == 0)
+            lay(row, F1, kept1, column, grid->used);
+        else
+            lay(row, F2, kept2, column, grid->used);
+    do {
+        before = column;
+        column += lay(row, I2, 0, column, grid->used);
+        column += lay(row, W2, 0, column, grid->used);
+        column += lay(row, left[F2] > 0 ? F2 : F1, 0, column, grid->used);
+    } while (column > before && column < grid->used);
+    return left[F1] + left[F2] + left[I2] + left[W2] == 0;
 }
 
 /* --- fewer microbatches, and the cool-down --- */
 
-static void keep_first_microbatches(struct ppi_v_grid *grid)
+static void keep_first_microbatches(const struct ppi_v_grid *grid, struct row *row)
 {
-    for (int32_t i = 0; i < grid->devices; i++) {
-        int32_t count[LETTERS] = {0};
-        for (int32_t c = 0; c < grid->used; c++) {
-            uint8_t *place = cell(grid, i, c);
-            if (*place != BLANK && ++count[*place] > grid->microbatches)
-                *place = BLANK;
-        }
-    }
+    int64_t count[LETTERS] = {0};
+    for (int64_t c = 0; c < grid->used; c++)
+        if (++count[row->cells[c]] > grid->microbatches)
+            row->cells[c] = BLANK;
 }
 
-static void blank_last(struct ppi_v_grid *grid, int32_t device, uint8_t letter, int32_t count)
+static void blank_last(struct ppi_v_grid *grid, struct row *row, uint32_t set, int64_t count)
 {
-    for (int32_t c = grid->used - 1; c >= 0 && count > 0; c--)
-        if (*cell(grid, device, c) == letter) {
-            set_cell(grid, device, c, BLANK);
-            count--;
-        }
+    for (int64_t c = grid->used; count > 0 && (c = find_last(row, c, set, 1)) >= 0; count--)
+        set_cell(grid, row, c, BLANK);
 }
 
-/* Blanks the last weight gradients of both stages; returns the column of the last that is left, or where none is, -1 for each
- * that was missing. */
-static int32_t blank_last_weights(struct ppi_v_grid *grid, int32_t device, int32_t count)
+/* Lays a letter so many times, from a column to the left in every other. False where there is no room. */
+static bool lay_diagonal(struct ppi_v_grid *grid, struct row *row, uint8_t letter, int64_t column, int64_t count)
 {
-    int32_t c = grid->used - 1;
-    for (; c >= 0 && count > 0; c--)
-        if (is_weight(*cell(grid, device, c))) {
-            set_cell(grid, device, c, BLANK);
-            count--;
-        }
-    while (c >= 0 && !is_weight(*cell(grid, device, c)))
-        c--;
-    return c >= 0 ? c : -count;
-}
-
-/* Lays a device's last input gradients on two diagonals. */
-static bool lay_diagonals(struct ppi_v_grid *grid, int32_t device, int32_t turn, int32_t second, int32_t first)
-{
-    for (int32_t k = 0; k < first + second; k++) {
-        bool of_first = k < first;
-        int32_t column = of_first ? turn + 2 * grid->devices - device - 2 * k : turn + 1 + device - 2 * (k - first);
-        if (column < 0 || column >= grid->columns || *cell(grid, device, column) != BLANK)
+    for (; count > 0; count--, column -= 2) {
+        if (column < 0 || column >= grid->columns || row->cells[column] != BLANK)
             return false;
-        set_cell(grid, device, column, of_first ? b : B);
+        set_cell(grid, row, column, letter);
     }
     return true;
 }
 
-/* Fills blank cells from `from` on with the weight gradients that are due, those of the second stage first. */
-static void refill_weights(struct ppi_v_grid *grid, int32_t device, int32_t from)
+/* Lays a device's last input gradients on two diagonals, which begin behind the last F2 of the first device; its last weight
+ * gradients are to be laid behind them. */
+static bool lay_cooldown(struct ppi_v_grid *grid, int64_t device, int64_t peak, int64_t turn)
 {
-    int32_t due[2] = {0, 0};
-    for (int32_t c = 0; c < grid->columns && (c < grid->used || due[0] > 0 || due[1] > 0); c++) {
-        uint8_t *place = cell(grid, device, c);
-        if (*place == BLANK && c >= from && (due[0] > 0 || due[1] > 0))
-            set_cell(grid, device, c, due[0] > 0 ? W : w);
-        grid->used = c >= grid->used ? c + 1 : grid->used;
-        due[0] += (*place == B) - (*place == W);
-        due[1] += (*place == b) - (*place == w);
+    struct row *row = &grid->row[device];
+    const int64_t first = least((peak + 1) / 2, grid->microbatches);
+    const int64_t second = least(least(peak - first, grid->microbatches), device + 1);
+    blank_last(grid, row, 1u << I2, second);
+    blank_last(grid, row, 1u << I1, first);
+    blank_last(grid, row, WEIGHTS, peak);
+    return lay_diagonal(grid, row, I1, turn + 2 * grid->devices - device, first) &&
+           lay_diagonal(grid, row, I2, turn + 1 + device, second);
+}
+
+/* Lays a device's weight gradients from a column on anew, in blank cells, as they become due, those of the second stage first. */
+static void relay_weights(struct ppi_v_grid *grid, struct row *row, int64_t from)
+{
+    int64_t count[LETTERS] = {0};
+    for (int64_t c = 0; c < from; c++)
+        count[row->cells[c]]++;
+    for (int64_t c = from; c < grid->columns; c++) {
+        uint8_t due = count[I2] > count[W2] ? W2 : count[I1] > count[W1] ? W1 : BLANK;
+        if (c >= grid->used && due == BLANK)
+            return;
+        if (row->cells[c] == BLANK || row->cells[c] >= W2)
+            set_cell(grid, row, c, due);
+        count[row->cells[c]]++;
     }
 }
 
-/* Whether a weight gradient of a device stands before its own input gradient, and stays there: the cool-down lays the last two
- * that it has left anew. */
-static bool has_early_weight(const struct ppi_v_grid *grid, int32_t device)
-{
-    const uint8_t *row = row_of(grid, device);
-    int32_t count[LETTERS] = {0}, weights = 0, early = INT32_MAX;
-    for (int32_t c = 0; c < grid->used; c++) {
-        count[row[c]]++;
-        weights += is_weight(row[c]);
-        if (early == INT32_MAX && (count[W] > count[B] || count[w] > count[b]))
-            early = weights;
-    }
-    return early <= weights - 2;
-}
+/* --- the whole --- */
 
-/* The last squeeze is left out: behind the one before only weight gradients move, so that it would change no device's order. */
-static bool rewrite_cooldown(struct ppi_v_grid *grid, bool keeps_early)
+/* Writes the ops. False where they are not whole, not due or hold too much. In a squeezed grid ops stand behind what they need
+ * from other devices; where each is due on its own, all can be run. */
+static bool read_ops(const struct ppi_v_grid *grid, const struct ppi_orders *orders)
 {
-    int32_t peak = peak_of(grid), first = least((peak + 1) / 2, grid->microbatches);
-    int32_t second = least(peak - first, grid->microbatches), turn = find_last(grid, 0, f);
-    for (int32_t i = 0; i < grid->devices; i++) {
-        int32_t mine = least(second, i + 1);
-        blank_last(grid, i, B, mine);
-        blank_last(grid, i, b, first);
-        blank_last_weights(grid, i, peak);
-        if (!lay_diagonals(grid, i, turn, mine, first) || (!keeps_early && has_early_weight(grid, i)))
-            return false;
-    }
-    if (!ppi_v_squeeze(grid))
-        return false;
-    for (int32_t i = 0; i < grid->devices; i++)
-        refill_weights(grid, i, blank_last_weights(grid, i, 2) + 1);
-    return true;
-}
-
-bool ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, int32_t most_activations, bool keeps_early)
-{
-    if (!place_block(grid, block))
-        return false;
-    int32_t peak = peak_before(grid, lay_block(grid));
-    if (peak > most_activations || !rewrite_warmup(grid, peak))
-        return false;
-    if (grid->microbatches < grid->built)
-        keep_first_microbatches(grid);
-    if (peak_of(grid) > peak || !ppi_v_squeeze(grid) || !rewrite_cooldown(grid, keeps_early))
-        return false;
-    return peak_of(grid) <= peak;
-}
-
-/* The first column of a device in which a weight gradient is not due, or `used`. */
-static int32_t first_early_weight(const struct ppi_v_grid *grid, int32_t device)
-{
-    int32_t count[LETTERS] = {0};
-    for (int32_t c = 0; c < grid->used; c++) {
-        count[*cell(grid, device, c)]++;
-        if (count[W] > count[B] || count[w] > count[b])
-            return c;
-    }
-    return grid->used;
-}
-
-bool ppi_v_mend(struct ppi_v_grid *grid, int32_t most_activations)
-{
-    if (!ppi_v_squeeze(grid))
-        return false;
-    for (int32_t i = 0; i < grid->devices; i++) {
-        int32_t from = first_early_weight(grid, i);
-        if (from == grid->used)
-            continue;
-        for (int32_t c = from; c < grid->used; c++)
-            if (is_weight(*cell(grid, i, c)))
-                set_cell(grid, i, c, BLANK);
-        refill_weights(grid, i, from);
-    }
-    return peak_of(grid) <= most_activations;
-}
-
-bool ppi_v_ops(const struct ppi_v_grid *grid, ppsched_op *ops)
-{
-    static const uint8_t kinds[LETTERS] = {
-        0, PPSCHED_KIND_F, PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_I, PPSCHED_KIND_W, PPSCHED_KIND_W};
-    int32_t total = 6 * grid->microbatches;
-    for (int32_t i = 0; i < grid->devices; i++) {
-        int32_t count[LETTERS] = {0}, put = 0;
-        for (int32_t c = 0; c < grid->used; c++) {
-            uint8_t letter = *cell(grid, i, c);
+    for (int64_t i = 0; i < grid->devices; i++) {
+        const uint16_t stages[] = {(uint16_t)i, (uint16_t)(2 * grid->devices - 1 - i)};
+        int64_t count[LETTERS] = {[BLANK] = grid->microbatches}, held = 0;
+        ppsched_op *op = orders->ops + orders->first[i];
+        for (int64_t c = 0; c < grid->used; c++) {
+            uint8_t letter = grid->row[i].cells[c];
             if (letter == BLANK)
                 continue;
-            bool of_first = letter == F || letter == b || letter == w;
-            int32_t stage = of_first ? i : 2 * grid->devices - 1 - i;
-            if (put == total || count[W] > count[B] || count[w] > count[b])
+            held += traits[letter].held;
+            if (!is_due(count, letter) || held > grid->peak)
                 return false;
-            ops[(size_t)i * (size_t)total + (size_t)put++] = (ppsched_op){
-                .microbatch = (uint32_t)count[letter]++, .stage = (uint16_t)stage, .kind = kinds[letter]};
+            *op++ = (ppsched_op){
+                .microbatch = (uint32_t)count[letter] - 1, .stage = stages[traits[letter].stage], .kind = traits[letter].kind};
         }
-        if (put != total)
+        if (op != orders->ops + orders->first[i + 1])
             return false;
     }
     return true;
+}
+
+/* Lays weight gradients anew from each device's first early one on. False where it held too much before. */
+static bool mend(struct ppi_v_grid *grid)
+{
+    if (!squeeze(grid))
+        return false;
+    for (int64_t i = 0; i < grid->devices; i++) {
+        struct row *row = &grid->row[i];
+        const int64_t from = find_early(grid, row);
+        if (find_peak(row, grid->used) > grid->peak)
+            return false;
+        if (from < grid->used)
+            relay_weights(grid, row, from);
+    }
+    grid->peak = 2 * grid->devices;
+    return true;
+}
+
+enum ppi_v_growth ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
+                             const struct ppi_orders *orders)
+{
+    int64_t peak = 0;
+    bool early = false;
+    if (!lay_block(grid, block))
+        return PPI_V_NOTHING;
+    for (int64_t i = 0; i < grid->devices; i++) {
+        if (!rewrite_warmup(grid, i))
+            return PPI_V_NOTHING;
+        if (grid->microbatches < grid->built)
+            keep_first_microbatches(grid, &grid->row[i]);
+        peak = most(peak, find_peak(&grid->row[i], grid->used));
+    }
+    if (peak > grid->peak || !squeeze(grid))
+        return PPI_V_NOTHING;
+    const int64_t turn = find_last(grid->row, grid->used, 1u << F2, 1);
+    for (int64_t i = 0; i < grid->devices; i++) {
+        const struct row *row = &grid->row[i];
+        if (grid->devices > 1 && !lay_cooldown(grid, i, peak, turn)) /* a single device has none */
+            return PPI_V_NOTHING;
+        /* Two weight gradients of each device are still to be laid anew: what is early before them stays so. */
+        early = early || find_early(grid, row) < find_last(row, grid->used, WEIGHTS, 2);
+    }
+    if ((early && !mends) || !squeeze(grid))
+        return PPI_V_NOTHING;
+    for (int64_t i = 0; i < grid->devices; i++) /* behind the squeeze, as that would change no device's order any more */
+        relay_weights(grid, &grid->row[i], find_last(&grid->row[i], grid->used, WEIGHTS, 3) + 1);
+    if ((early && !mend(grid)) || !read_ops(grid, orders))
+        return PPI_V_NOTHING;
+    return early ? PPI_V_MENDED : PPI_V_WHOLE;
 }
