@@ -30,14 +30,14 @@ ppsched_status ppi_compactor_make(struct ppi_compactor *out, const struct ppi_pr
     const struct ppi_host *host = &problem->host;
     size_t links = (size_t)PPI_OPS_OF_PASS * problem->stages, ops = links * problem->microbatches;
     struct ppi_compactor c = {.problem = problem, .most = INT32_MAX, .look_back = 32};
-    c.delay = ppi_allocate_zeroed(host, links, sizeof *c.delay);
-    c.end = ppi_allocate(host, ops, sizeof *c.end);
+    c.end = ppi_allocate_zeroed(host, ops + links, sizeof *c.end);
     c.placed = ppi_allocate(host, ops, sizeof *c.placed);
     c.row = ppi_allocate(host, problem->devices, sizeof *c.row);
     c.ready = ppi_allocate(host, problem->devices, sizeof *c.ready);
     *out = c;
-    if (c.delay == NULL || c.end == NULL || c.placed == NULL || c.row == NULL || c.ready == NULL)
+    if (c.end == NULL || c.placed == NULL || c.row == NULL || c.ready == NULL)
         return ppi_fail_memory(error, "the search");
+    out->delay = c.delay = c.end + ops;
     for (uint32_t s = 0; s < problem->stages; s++) {
         c.delay[ppi_link_of(problem, s, PPSCHED_KIND_F)] = problem->stage[s].forward_delay;
         c.delay[ppi_link_of(problem, s, PPSCHED_KIND_I)] = problem->stage[s].backward_delay;
@@ -54,7 +54,6 @@ void ppi_compactor_clear(struct ppi_compactor *c)
     ppi_release(host, c->row);
     ppi_release(host, c->placed);
     ppi_release(host, c->end);
-    ppi_release(host, c->delay);
 }
 
 /* --- dependencies --- */

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "eval/timeline.h"
 #include "search/explore.h"
-#include "search/straight.h"
+#include "search/repeat.h"
 #include "strategy/descriptors.h"
 
 enum { PLACEMENT, OBJECTIVE, EFFORT };
