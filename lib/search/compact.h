@@ -18,8 +18,6 @@ struct ppi_compactor {
     double *delay;                 /* of each link of the chain, from the link before */
     struct ppi_compact_row *row;   /* one a device */
     struct ppi_compact_op *placed; /* what the rows consist of */
-    uint32_t *ready;               /* devices whose next op may have what it waits for */
-    uint32_t ready_count;
 };
 
 /* For a problem that outlives it; there is no bound on stage passes, and no rounding. */
