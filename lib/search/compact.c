@@ -118,9 +118,8 @@ static inline bool place(const struct ppi_compactor *c, struct ppi_compact_row *
         held = -held;
         memory = -memory;
     }
-    size_t i = held > 0 || memory > 0
-                   ? position_with_memory(row, c->look_back, arrival, (int32_t)c->most - held, row->limit - memory)
-                   : position_behind(row, c->look_back, arrival);
+    size_t i = held > 0 || memory > 0 ? position_with_memory(row, c->look_back, arrival, c->most - held, row->limit - memory)
+                                      : position_behind(row, c->look_back, arrival);
     if (i == SIZE_MAX)
         return false;
     double start = i > 0 && placed[i - 1].end > arrival ? placed[i - 1].end : arrival;
@@ -224,7 +223,7 @@ static bool lacks_weight(const struct ppi_compactor *c, const ppsched_op *op)
 static double fill(const struct ppi_compactor *c, uint32_t d, ppsched_op *out)
 {
     const struct ppi_compact_op *placed = c->row[d].placed, *end = placed + c->row[d].count, *due = placed;
-    double clock = placed->start;
+    double first = placed < end ? placed->start : 0, clock = first;
     for (const struct ppi_compact_op *next = placed;; next++) {
         double until = next < end ? next->start : PPI_INFINITE;
         for (; due < next; due++) {
@@ -238,7 +237,7 @@ static double fill(const struct ppi_compactor *c, uint32_t d, ppsched_op *out)
             clock += length;
         }
         if (next == end)
-            return clock - placed->start;
+            return clock - first;
         clock = next->end;
         *out++ = next->op;
     }

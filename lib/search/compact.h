@@ -10,7 +10,7 @@
 
 struct ppi_compactor {
     const struct ppi_problem *problem;
-    uint32_t most;                 /* stage passes that a device may hold from F to W, whatever their memory */
+    int32_t most;                  /* stage passes that a device may hold from F to W, whatever their memory */
     uint32_t look_back;            /* an op goes before so many of its device at most, so that the work is linear */
     double rounding;               /* an op may overlap the next by as much */
     bool backwards;                /* in time: the last op first */

@@ -16,14 +16,15 @@ enum { LEGS = 4, ROUNDS = 3, PERIODS = 150 };
 
 /* A pattern to try. Waits are in cells, of which the busiest device has one for each op of a microbatch. */
 struct recipe {
-    struct ppi_recipe laid; /* period and waits are still to come */
+    struct ppi_recipe laid; /* but for its period */
     double step[LEGS];      /* the wait from device to device */
     double turn;            /* the wait between the forwards and the backwards */
     bool flat;              /* laid with unit costs: the published blocks */
 };
 
 /* Found by trial on some hundred problems, even and uneven: others would shorten their schedules by less than a hundredth. The
- * last is for so few microbatches that memory does not matter. */
+ * flat one always fits, at the latest with a period in which a microbatch is alone. The last is for so few microbatches that
+ * memory does not matter. */
 static const struct recipe recipes[] = {
     {{.share = 1, .weights = PPI_WEIGHTS_EARLY}, .step = {0.5, 1, 0, 0}},
     {{.share = 1, .weights = PPI_WEIGHTS_LATE}, .step = {0, 1, 0, 1}},
@@ -120,35 +121,11 @@ static ppsched_status try_recipe(struct search *search, const struct recipe *rec
     return compact(search) ? ppi_attempt_offer(search->attempt, error) : PPSCHED_OK;
 }
 
-/* One microbatch after another: what always fits. */
-static void write_serial(const struct ppi_problem *problem, struct ppi_orders *out)
-{
-    ppsched_op *op = out->ops;
-    for (uint32_t d = 0; d < problem->devices; d++) {
-        out->count[d] = out->first[d + 1] - out->first[d];
-        for (uint32_t m = 0; m < problem->microbatches; m++) {
-            for (uint32_t i = 0; i < problem->device[d].count; i++)
-                *op++ = (ppsched_op){.microbatch = m, .stage = (uint16_t)ppi_stage_at(problem, d, i), .kind = PPSCHED_KIND_F};
-            for (uint32_t i = problem->device[d].count; i-- > 0;)
-                for (int k = 1; k <= 2; k++, op++)
-                    *op = (ppsched_op){.microbatch = m, .stage = (uint16_t)ppi_stage_at(problem, d, i), .kind = ppi_kinds[k]};
-        }
-    }
-}
-
-static ppsched_status try_serial(struct search *search, ppsched_error *error)
-{
-    write_serial(&search->attempt->problem, &search->order);
-    ppi_orders_copy(&search->attempt->candidate, &search->order);
-    ppsched_status status = ppi_attempt_offer(search->attempt, error);
-    return status == PPSCHED_OK && compact(search) ? ppi_attempt_offer(search->attempt, error) : status;
-}
-
 static ppsched_status try_all(struct search *search, ppsched_error *error)
 {
     struct ppi_attempt *attempt = search->attempt;
     ppsched_status status = PPSCHED_OK;
-    if (2 * (int64_t)search->units.devices <= search->compactor.most) /* ZB-V holds 2D: on two devices no more than half */
+    if (search->units.stages <= (uint32_t)search->compactor.most) /* ZB-V holds 2D: on two devices no more than half */
         status = ppi_offer_strategy(attempt, &ppi_zbv, error);
     for (int k = 0; k < RECIPES && status == PPSCHED_OK; k++) {
         status = ppi_watch_report(&attempt->watch, (double)k / RECIPES, error);
@@ -156,9 +133,7 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
             status = try_recipe(search, &recipes[k], error);
     }
     if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = try_serial(search, error);
-    if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = ppi_refuse(error, attempt->task, "not even one microbatch after another keeps the memory limit");
+        status = ppi_refuse(error, attempt->task, "no pattern keeps the memory limit");
     return status;
 }
 
@@ -177,7 +152,7 @@ static ppsched_status prepare(struct search *search, uint32_t most, ppsched_erro
         status = ppi_compactor_make(&search->compactor, problem, error);
     if (status == PPSCHED_OK)
         status = ppi_orders_like(&search->order, &attempt->best, error);
-    search->compactor.most = most;
+    search->compactor.most = (int32_t)most;
     for (uint32_t s = 0; s < problem->stages; s++)
         for (int k = 0; k < PPI_OPS_OF_PASS; k++)
             search->compactor.rounding = ppi_larger(search->compactor.rounding,

@@ -87,7 +87,7 @@ static void try_greedy(struct search *search)
 
 /* --- packed patterns --- */
 
-enum { MOST_CELLS = 5 }; /* wait of a pattern, in sixths of the busiest device's work on a microbatch */
+enum { MOST_CELLS = 5 }; /* wait of a pattern; the busiest device has a cell for each op of a microbatch */
 
 /* Waits from device to device on the way down: up to a device, and behind it. */
 struct waits {
@@ -115,10 +115,8 @@ static bool lay(struct packing *packing, struct waits waits)
         beat[ppi_link_of(problem, ppi_stage_at(problem, d, 1), PPSCHED_KIND_I)].wait = packing->inputs_wait ? wait : 0;
     }
     ppi_periodic_lay(&packing->pattern, problem, &packing->recipe);
-    for (uint32_t link = 0; link <= ppi_link_of(problem, 0, PPSCHED_KIND_W); link++)
-        if (beat[link].turn > most_turns)
-            return false;
-    return ppi_periodic_fits(&packing->pattern, problem, true);
+    return beat[ppi_link_of(problem, 0, PPSCHED_KIND_I)].start <= most_turns * packing->recipe.period &&
+           ppi_periodic_fits(&packing->pattern, problem, true);
 }
 
 /* The last turn with which waits keep to the limits; false where none does. */
@@ -180,13 +178,14 @@ static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *e
 {
     struct packing packing = {.problem = &attempt->problem};
     double work = ppi_problem_split_work(packing.problem), period = work;
+    double cell = work / (packing.problem->device[0].count * PPI_OPS_OF_PASS);
     ppsched_status status = ppi_periodic_make(&packing.pattern, packing.problem, error);
     if (status == PPSCHED_OK)
         status = ppi_compactor_make(&packing.compactor, packing.problem, error);
     packing.compactor.look_back = 64;
     for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && ppi_attempt_goes_on(attempt); tries++) {
         status = ppi_watch_report(&attempt->watch, found / 3.0, error);
-        found += try_period(attempt, &packing, work / 6, period);
+        found += try_period(attempt, &packing, cell, period);
         period *= 1.08;
     }
     ppi_compactor_clear(&packing.compactor);
