@@ -19,10 +19,9 @@ struct ppi_compact_op {
 struct ppi_compact_row {
     const ppsched_op *from;        /* the next op */
     struct ppi_compact_op *placed; /* in the order of time */
-    size_t count, total;
-    int32_t held;          /* stage passes behind the last op */
-    double memory, limit;  /* likewise; what it may be */
-    const double *awaited; /* the end for which the device waits */
+    size_t count, left;
+    int32_t held;         /* stage passes behind the last op */
+    double memory, limit; /* likewise; what it may be */
 };
 
 ppsched_status ppi_compactor_make(struct ppi_compactor *out, const struct ppi_problem *problem, ppsched_error *error)
@@ -30,14 +29,13 @@ ppsched_status ppi_compactor_make(struct ppi_compactor *out, const struct ppi_pr
     const struct ppi_host *host = &problem->host;
     size_t links = (size_t)PPI_OPS_OF_PASS * problem->stages, ops = links * problem->microbatches;
     struct ppi_compactor c = {.problem = problem, .most = INT32_MAX, .look_back = 32};
-    c.delay = ppi_allocate_zeroed(host, links, sizeof *c.delay);
-    c.end = ppi_allocate(host, ops, sizeof *c.end);
+    c.end = ppi_allocate_zeroed(host, ops + links, sizeof *c.end);
     c.placed = ppi_allocate(host, ops, sizeof *c.placed);
     c.row = ppi_allocate(host, problem->devices, sizeof *c.row);
-    c.ready = ppi_allocate(host, problem->devices, sizeof *c.ready);
     *out = c;
-    if (c.delay == NULL || c.end == NULL || c.placed == NULL || c.row == NULL || c.ready == NULL)
+    if (c.end == NULL || c.placed == NULL || c.row == NULL)
         return ppi_fail_memory(error, "the search");
+    out->delay = c.delay = c.end + ops;
     for (uint32_t s = 0; s < problem->stages; s++) {
         c.delay[ppi_link_of(problem, s, PPSCHED_KIND_F)] = problem->stage[s].forward_delay;
         c.delay[ppi_link_of(problem, s, PPSCHED_KIND_I)] = problem->stage[s].backward_delay;
@@ -50,49 +48,33 @@ void ppi_compactor_clear(struct ppi_compactor *c)
     if (c->problem == NULL)
         return;
     const struct ppi_host *host = &c->problem->host;
-    ppi_release(host, c->ready);
     ppi_release(host, c->row);
     ppi_release(host, c->placed);
     ppi_release(host, c->end);
-    ppi_release(host, c->delay);
 }
 
 /* --- dependencies --- */
 
-/* When an op may start for those before it, in the present direction; negative where that is not known yet: then the row waits.
- * `end`: where its own end is noted. */
-static inline double arrival_of(const struct ppi_compactor *c, uint32_t link, const double *end, struct ppi_compact_row *row)
+/* When an op may start for those before it, in the present direction; negative where that is not known yet. `end`: where its
+ * own end is noted. */
+static inline double arrival_of(const struct ppi_compactor *c, uint32_t link, const double *end)
 {
-    size_t stages = c->problem->stages, stride = c->problem->microbatches;
+    size_t stages = c->problem->stages, chain = stages + stages, stride = c->problem->microbatches;
     double arrival = 0;
     if (!c->backwards) {
-        if (link == 0)
-            return 0;
-        row->awaited = end - stride * (link < stages + stages ? 1 : stages); /* a W behind its I */
-        return *row->awaited < 0 ? -1 : *row->awaited + c->delay[link];
+        if (link > 0) /* a W is behind its I */
+            arrival = end[-(ptrdiff_t)(stride * (link < chain ? 1 : stages))];
+        return arrival < 0 ? arrival : arrival + c->delay[link];
     }
-    if (link + 1 < stages + stages) {
-        row->awaited = end + stride;
-        if (*row->awaited < 0)
-            return -1;
-        arrival = *row->awaited + c->delay[link + 1];
+    if (link + 1 < chain) {
+        arrival = end[stride];
+        if (arrival < 0)
+            return arrival;
+        arrival += c->delay[link + 1];
     }
-    if (link >= stages && link < stages + stages) /* an I before its W, which is on the same device */
+    if (link >= stages && link < chain) /* an I is before its W, which is on the same device */
         arrival = ppi_larger(arrival, end[stride * stages]);
     return arrival;
-}
-
-/* Wakes the device that runs the next link behind an op, if it waits for that. */
-static inline void wake(struct ppi_compactor *c, uint32_t device, uint32_t link, const double *end)
-{
-    uint32_t stages = c->problem->stages, next = c->backwards ? link - 1 : link + 1; /* before link 0 there is none */
-    if (next >= stages + stages || link >= stages + stages)
-        return;
-    uint32_t other = c->problem->stage[next < stages ? next : stages + stages - 1 - next].device;
-    if (other == device || c->row[other].awaited != end)
-        return;
-    c->row[other].awaited = NULL;
-    c->ready[c->ready_count++] = other;
 }
 
 /* --- gaps --- */
@@ -136,9 +118,8 @@ static inline bool place(const struct ppi_compactor *c, struct ppi_compact_row *
         held = -held;
         memory = -memory;
     }
-    size_t i = held > 0 || memory > 0
-                   ? position_with_memory(row, c->look_back, arrival, (int32_t)c->most - held, row->limit - memory)
-                   : position_behind(row, c->look_back, arrival);
+    size_t i = held > 0 || memory > 0 ? position_with_memory(row, c->look_back, arrival, c->most - held, row->limit - memory)
+                                      : position_behind(row, c->look_back, arrival);
     if (i == SIZE_MAX)
         return false;
     double start = i > 0 && placed[i - 1].end > arrival ? placed[i - 1].end : arrival;
@@ -156,33 +137,28 @@ static inline bool place(const struct ppi_compactor *c, struct ppi_compact_row *
 
 /* --- the pass --- */
 
-/* Places a device's ops until it waits, or none is left. */
-static bool run_device(struct ppi_compactor *c, uint32_t d)
+/* Places a device's ops until it waits, or none is left; false where one cannot be placed. */
+static bool run_device(const struct ppi_compactor *c, struct ppi_compact_row *row)
 {
-    struct ppi_compact_row *row = &c->row[d];
-    for (; row->count < row->total; row->from += c->backwards ? -1 : 1) {
+    for (; row->left > 0; row->left--, row->from += c->backwards ? -1 : 1) {
         const ppsched_op *op = row->from;
         uint32_t link = ppi_link_of(c->problem, op->stage, op->kind);
         double *end = &c->end[(size_t)link * c->problem->microbatches + op->microbatch];
-        double arrival = arrival_of(c, link, end, row);
+        double arrival = arrival_of(c, link, end);
         if (arrival < 0)
             return true;
-        row->awaited = NULL;
         if (!place(c, row, op, arrival, end))
             return false;
-        wake(c, d, link, end);
     }
     return true;
 }
 
-/* Places all ops; false where that cannot be done. */
+/* Places all ops; false where that cannot be done. Devices take turns, down and up, as microbatches go through them. */
 static bool run(struct ppi_compactor *c, const struct ppi_orders *orders, bool backwards)
 {
     const struct ppi_problem *problem = c->problem;
-    size_t ops = (size_t)PPI_OPS_OF_PASS * problem->stages * problem->microbatches;
-    bool complete = true;
+    size_t ops = (size_t)PPI_OPS_OF_PASS * problem->stages * problem->microbatches, left = 0, before = SIZE_MAX;
     c->backwards = backwards;
-    c->ready_count = problem->devices;
     for (size_t i = 0; i < ops; i++)
         c->end[i] = -1;
     for (uint32_t d = 0; d < problem->devices; d++) {
@@ -190,15 +166,20 @@ static bool run(struct ppi_compactor *c, const struct ppi_orders *orders, bool b
         c->row[d] = (struct ppi_compact_row){.from = backwards ? first + orders->count[d] - 1 : first,
                                              .placed = c->placed + orders->first[d],
                                              .limit = ppi_device_allows(&problem->device[d]),
-                                             .total = orders->count[d]};
-        c->ready[d] = d;
+                                             .left = orders->count[d]};
+        left += orders->count[d];
     }
-    while (c->ready_count > 0)
-        if (!run_device(c, c->ready[--c->ready_count]))
-            return false;
-    for (uint32_t d = 0; d < problem->devices; d++)
-        complete = complete && c->row[d].count == c->row[d].total;
-    return complete;
+    for (uint32_t turn = 0; left > 0 && left < before; turn++) {
+        before = left;
+        for (uint32_t k = 0; k < problem->devices; k++) {
+            struct ppi_compact_row *row = &c->row[turn % 2 == 0 ? k : problem->devices - 1 - k];
+            left -= row->left;
+            if (!run_device(c, row))
+                return false;
+            left += row->left;
+        }
+    }
+    return left == 0;
 }
 
 bool ppi_compact(struct ppi_compactor *c, struct ppi_orders *orders, bool backwards, double *span)
@@ -242,7 +223,7 @@ static bool lacks_weight(const struct ppi_compactor *c, const ppsched_op *op)
 static double fill(const struct ppi_compactor *c, uint32_t d, ppsched_op *out)
 {
     const struct ppi_compact_op *placed = c->row[d].placed, *end = placed + c->row[d].count, *due = placed;
-    double clock = placed->start;
+    double first = placed < end ? placed->start : 0, clock = first;
     for (const struct ppi_compact_op *next = placed;; next++) {
         double until = next < end ? next->start : PPI_INFINITE;
         for (; due < next; due++) {
@@ -256,7 +237,7 @@ static double fill(const struct ppi_compactor *c, uint32_t d, ppsched_op *out)
             clock += length;
         }
         if (next == end)
-            return clock - placed->start;
+            return clock - first;
         clock = next->end;
         *out++ = next->op;
     }

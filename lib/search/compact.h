@@ -10,16 +10,14 @@
 
 struct ppi_compactor {
     const struct ppi_problem *problem;
-    uint32_t most;                 /* stage passes that a device may hold from F to W, whatever their memory */
+    int32_t most;                  /* stage passes that a device may hold from F to W, whatever their memory */
     uint32_t look_back;            /* an op goes before so many of its device at most, so that the work is linear */
     double rounding;               /* an op may overlap the next by as much */
     bool backwards;                /* in time: the last op first */
-    double *delay;                 /* by link of the chain, from the link before (see periodic.h) */
-    double *end;                   /* of each op, by link and microbatch; negative where not yet known */
+    double *end;                   /* of each op, by link (see periodic.h) and microbatch; negative where not yet known */
+    double *delay;                 /* of each link of the chain, from the link before */
     struct ppi_compact_row *row;   /* one a device */
     struct ppi_compact_op *placed; /* what the rows consist of */
-    uint32_t *ready;               /* devices whose next op may have what it waits for */
-    uint32_t ready_count;
 };
 
 /* For a problem that outlives it; there is no bound on stage passes, and no rounding. */

@@ -13,8 +13,9 @@ struct ppi_dispatch {
     bool holds_back;   /* no stage has more activations in flight than the pattern */
 };
 
-/* Room to work in, for one problem. */
+/* A pattern, and room to work in, for one problem. */
 struct ppi_dispatch_room {
+    struct ppi_periodic pattern;
     struct ppi_partial partial;
     struct ppi_ends ends;
     double *memory;
@@ -23,8 +24,8 @@ struct ppi_dispatch_room {
 ppsched_status ppi_dispatch_room_make(struct ppi_dispatch_room *out, const struct ppi_problem *problem, ppsched_error *error);
 void ppi_dispatch_room_clear(struct ppi_dispatch_room *room, const struct ppi_problem *problem);
 
-/* Fills `out`; returns the objective, infinite where times overflow. */
-double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_periodic *pattern,
-                    const struct ppi_dispatch *dispatch, struct ppi_orders *out);
+/* Fills `out` after the pattern, which leaves the Ws open; returns the objective, infinite where times overflow. */
+double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_dispatch *dispatch,
+                    struct ppi_orders *out);
 
 #endif

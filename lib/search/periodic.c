@@ -7,7 +7,7 @@
 ppsched_status ppi_periodic_make(struct ppi_periodic *out, const struct ppi_problem *problem, ppsched_error *error)
 {
     size_t beats = (size_t)PPI_OPS_OF_PASS * problem->stages;
-    out->beat = ppi_allocate(&problem->host, beats, sizeof *out->beat);
+    out->beat = ppi_allocate_zeroed(&problem->host, beats, sizeof *out->beat);
     out->block = ppi_allocate(&problem->host, beats, sizeof *out->block);
     out->row = ppi_allocate(&problem->host, problem->devices, sizeof *out->row);
     if (out->beat == NULL || out->block == NULL || out->row == NULL)
@@ -66,13 +66,19 @@ static bool find_place(struct ppi_beat *beat, const struct ppi_beats *row, doubl
     return true;
 }
 
-/* Sorts a row by phases; where they are the same, in the order in which they were laid. */
+/* Whether a beat comes first in the period; where they start together, by links. */
+static bool is_before(const struct ppi_beat *beat, const struct ppi_beat *other)
+{
+    return beat->phase < other->phase || (beat->phase == other->phase && beat < other);
+}
+
+/* Sorts a row by phases. */
 static void sort_row(struct ppi_beats *row)
 {
     for (uint32_t k = 1; k < row->count; k++) {
         struct ppi_beat *beat = row->beat[k];
         uint32_t i = k;
-        for (; i > 0 && row->beat[i - 1]->phase > beat->phase; i--)
+        for (; i > 0 && is_before(beat, row->beat[i - 1]); i--)
             row->beat[i] = row->beat[i - 1];
         row->beat[i] = beat;
     }
@@ -115,7 +121,6 @@ static bool lay_weights(struct ppi_periodic *pattern, const struct ppi_problem *
 
 bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *problem, const struct ppi_recipe *recipe)
 {
-    static const struct ppi_ways no_wait = {0};
     uint8_t backward = recipe->weights == PPI_WEIGHTS_JOINED ? PPSCHED_KIND_B : PPSCHED_KIND_I;
     double time = 0;
     bool fine = true;
@@ -123,20 +128,20 @@ bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *pr
     for (uint32_t d = 0; d < problem->devices; d++)
         pattern->row[d].count = 0;
     for (uint32_t s = 0; s < problem->stages && fine; s++) {
-        time += problem->stage[s].forward_delay + (recipe->wait != NULL ? &recipe->wait[s] : &no_wait)->forward;
+        time += problem->stage[s].forward_delay + pattern->beat[ppi_link_of(problem, s, PPSCHED_KIND_F)].wait;
         fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_F, &time);
     }
     for (uint32_t s = problem->stages; s-- > 0 && fine;) {
-        time += problem->stage[s].backward_delay + (recipe->wait != NULL ? &recipe->wait[s] : &no_wait)->backward;
+        time += problem->stage[s].backward_delay + pattern->beat[ppi_link_of(problem, s, backward)].wait;
         fine = lay(pattern, problem, recipe, s, backward, &time);
         double behind = time;
         if (recipe->weights == PPI_WEIGHTS_EARLY && fine)
             fine = lay(pattern, problem, recipe, s, PPSCHED_KIND_W, &behind);
     }
-    for (uint32_t d = 0; d < problem->devices && recipe->weights >= PPI_WEIGHTS_LATE && fine; d++)
-        fine = lay_weights(pattern, problem, recipe, d, time);
-    for (uint32_t d = 0; d < problem->devices && recipe->weights != PPI_WEIGHTS_OPEN && fine; d++)
+    for (uint32_t d = 0; d < problem->devices && recipe->weights != PPI_WEIGHTS_OPEN && fine; d++) {
+        fine = recipe->weights < PPI_WEIGHTS_LATE || lay_weights(pattern, problem, recipe, d, time);
         sort_row(&pattern->row[d]);
+    }
     return fine;
 }
 

@@ -21,6 +21,7 @@ struct ppi_beat {
     double start;  /* of microbatch 0 */
     double phase;  /* within its period */
     double length; /* for which it has its device for itself */
+    double wait;   /* before it, besides the delay: for the next laying; searches set it, at first it is 0 */
     uint32_t turn; /* the period in which it starts */
     uint16_t stage;
     uint8_t kind;
@@ -53,7 +54,6 @@ struct ppi_recipe {
     double period;
     double share; /* part of its time for which an op has its device for itself: with less than 1 patterns get tighter, and
                      with 0 ops meet */
-    const struct ppi_ways *wait; /* by stage, of its F and I, besides the delays; NULL: none */
     enum ppi_weights weights;
     bool crowds; /* an op that finds no room starts when its inputs are there: what counts in the end is the order */
 };

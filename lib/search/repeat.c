@@ -2,6 +2,7 @@
 #include "search/repeat.h"
 
 #include "base/checked.h"
+#include "base/error.h"
 #include "search/dispatch.h"
 
 enum { RULES = 6, MOST_STAGES = 16 /* of a device */ };
@@ -51,45 +52,49 @@ static bool may_hold_back(const struct ppi_problem *problem)
 }
 
 /* All rules for one pattern. */
-static void dispatch_all(struct ppi_attempt *attempt, struct ppi_dispatch_room *room, const struct ppi_periodic *pattern,
-                         double least)
+static void dispatch_all(struct ppi_attempt *attempt, struct ppi_dispatch_room *room, double least)
 {
     const double lags[] = {0, least, PPI_INFINITE};
     int step = may_hold_back(&attempt->problem) ? 1 : 2;
     for (int rule = 0; rule < RULES; rule += step) {
         struct ppi_dispatch dispatch = {.weight_lag = lags[rule / 2], .holds_back = rule % 2 == 1};
-        ppi_attempt_keep(attempt, ppi_dispatch(room, &attempt->problem, pattern, &dispatch, &attempt->candidate));
+        ppi_attempt_keep(attempt, ppi_dispatch(room, &attempt->problem, &dispatch, &attempt->candidate));
     }
-}
-
-static ppsched_status repeat_all(struct ppi_attempt *attempt, struct ppi_dispatch_room *room, struct ppi_periodic *pattern,
-                                 int periods, ppsched_error *error)
-{
-    const struct ppi_problem *problem = &attempt->problem;
-    double least = ppi_problem_least_period(problem), most = 1.1 * longest_period(pattern, problem, least);
-    ppsched_status status = PPSCHED_OK;
-    for (int i = 0; i < periods && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); i++) {
-        status = ppi_watch_report(&attempt->watch, (double)i / periods, error);
-        struct ppi_recipe recipe = {.period = least + (most - least) * i / (periods - 1), .share = 1};
-        if (status == PPSCHED_OK && ppi_periodic_lay(pattern, problem, &recipe))
-            dispatch_all(attempt, room, pattern, least);
-    }
-    return status;
 }
 
 ppsched_status ppi_repeat(struct ppi_attempt *attempt, int periods, ppsched_error *error)
 {
     const struct ppi_problem *problem = &attempt->problem;
     struct ppi_dispatch_room room = {0};
-    struct ppi_periodic pattern = {0};
     if (!suits(problem))
         return PPSCHED_OK;
-    ppsched_status status = ppi_periodic_make(&pattern, problem, error);
-    if (status == PPSCHED_OK)
-        status = ppi_dispatch_room_make(&room, problem, error);
-    if (status == PPSCHED_OK)
-        status = repeat_all(attempt, &room, &pattern, periods, error);
+    ppsched_status status = ppi_dispatch_room_make(&room, problem, error);
+    double least = ppi_problem_least_period(problem);
+    double most = status == PPSCHED_OK ? 1.1 * longest_period(&room.pattern, problem, least) : 0;
+    for (int i = 0; i < periods && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); i++) {
+        struct ppi_recipe recipe = {.period = least + (most - least) * i / (periods - 1), .share = 1};
+        status = ppi_watch_report(&attempt->watch, (double)i / periods, error);
+        if (status == PPSCHED_OK && ppi_periodic_lay(&room.pattern, problem, &recipe))
+            dispatch_all(attempt, &room, least);
+    }
     ppi_dispatch_room_clear(&room, problem);
-    ppi_periodic_clear(&pattern, problem);
+    return status;
+}
+
+ppsched_status ppi_straight(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    const struct ppi_problem *problem = &attempt->problem;
+    const struct ppi_recipe alone = {.period = ppi_problem_least_period(problem), .share = 0, .crowds = true};
+    const double lags[] = {PPI_INFINITE, 0}; /* each W where nothing else can be run, or as soon as its turn comes */
+    struct ppi_dispatch_room room = {0};
+    ppsched_status status = ppi_dispatch_room_make(&room, problem, error);
+    for (int k = 0; k < 2 && status == PPSCHED_OK; k++) {
+        struct ppi_dispatch dispatch = {.weight_lag = lags[k]};
+        ppi_periodic_lay(&room.pattern, problem, &alone);
+        ppi_attempt_keep(attempt, ppi_dispatch(&room, problem, &dispatch, &attempt->candidate));
+    }
+    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    ppi_dispatch_room_clear(&room, problem);
     return status;
 }

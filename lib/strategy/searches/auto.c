@@ -8,7 +8,7 @@
 #include "eval/timeline.h"
 #include "search/beam.h"
 #include "search/explore.h"
-#include "search/straight.h"
+#include "search/repeat.h"
 #include "strategy/descriptors.h"
 
 enum { PLACEMENT, OBJECTIVE, EFFORT };

@@ -11,31 +11,31 @@
 #include "search/periodic.h"
 #include "strategy/descriptors.h"
 
-/* The legs on which a microbatch goes from device to device: the forwards down and up, the backwards down and up. */
-enum { LEGS = 4, CELLS = 6 };
+/* A microbatch goes from device to device in legs: its forwards down and up, its backwards down and up. */
+enum { LEGS = 4, ROUNDS = 3, PERIODS = 150 };
 
-/* A pattern to try. Waits are in cells: sixths of the busiest device's work for a microbatch. */
+/* A pattern to try. Waits are in cells, of which the busiest device has one for each op of a microbatch. */
 struct recipe {
-    double step[LEGS]; /* the wait from device to device */
-    double turn;       /* before the first backward */
-    double share;      /* as in struct ppi_recipe */
-    enum ppi_weights weights;
-    bool flat; /* laid with unit costs: the published blocks */
+    struct ppi_recipe laid; /* but for its period */
+    double step[LEGS];      /* the wait from device to device */
+    double turn;            /* the wait between the forwards and the backwards */
+    bool flat;              /* laid with unit costs: the published blocks */
 };
 
 /* Found by trial on some hundred problems, even and uneven: others would shorten their schedules by less than a hundredth. The
- * last is for so few microbatches that memory does not matter. */
+ * flat one always fits, at the latest with a period in which a microbatch is alone. The last is for so few microbatches that
+ * memory does not matter. */
 static const struct recipe recipes[] = {
-    {.step = {0.5, 1, 0, 0}, .share = 1, .weights = PPI_WEIGHTS_EARLY},
-    {.step = {0, 1, 0, 1}, .share = 1, .weights = PPI_WEIGHTS_LATE},
-    {.step = {0.5, 1.5, 0, 0}, .share = 1, .weights = PPI_WEIGHTS_EARLY},
-    {.step = {2, 0, 2, 0}, .share = 1, .weights = PPI_WEIGHTS_LATE},
-    {.step = {1.5, 0.5, 0, 0}, .turn = 1, .share = 1, .weights = PPI_WEIGHTS_EARLY},
-    {.share = 1, .weights = PPI_WEIGHTS_LATE, .flat = true},
-    {.share = 0, .weights = PPI_WEIGHTS_LAST},
+    {{.share = 1, .weights = PPI_WEIGHTS_EARLY}, .step = {0.5, 1, 0, 0}},
+    {{.share = 1, .weights = PPI_WEIGHTS_LATE}, .step = {0, 1, 0, 1}},
+    {{.share = 1, .weights = PPI_WEIGHTS_EARLY}, .step = {0.5, 1.5, 0, 0}},
+    {{.share = 1, .weights = PPI_WEIGHTS_LATE}, .step = {2, 0, 2, 0}},
+    {{.share = 1, .weights = PPI_WEIGHTS_EARLY}, .step = {1.5, 0.5, 0, 0}, .turn = 1},
+    {{.share = 1, .weights = PPI_WEIGHTS_LATE}, .flat = true},
+    {{.share = 0, .weights = PPI_WEIGHTS_LAST}},
 };
 
-enum { RECIPES = sizeof recipes / sizeof recipes[0], ROUNDS = 3, PERIODS = 150 };
+enum { RECIPES = sizeof recipes / sizeof recipes[0] };
 
 struct search {
     struct ppi_attempt *attempt;
@@ -43,58 +43,7 @@ struct search {
     struct ppi_periodic pattern;
     struct ppi_compactor compactor;
     struct ppi_orders order;
-    struct ppi_ways *wait; /* by stage */
 };
-
-/* --- the search's room --- */
-
-/* The time of a microbatch that is alone, and of its Ws. */
-static double chain_of(const struct ppi_problem *problem)
-{
-    double chain = 0;
-    for (uint32_t s = 0; s < problem->stages; s++) {
-        const struct ppi_stage *stage = &problem->stage[s];
-        chain += stage->forward_delay + stage->backward_delay + stage->duration[PPSCHED_KIND_F] +
-                 stage->duration[PPSCHED_KIND_I] + stage->duration[PPSCHED_KIND_W];
-    }
-    return chain;
-}
-
-static ppsched_status prepare(struct search *search, uint32_t most, ppsched_error *error)
-{
-    const struct ppi_attempt *attempt = search->attempt;
-    const struct ppi_problem *problem = &attempt->problem;
-    if (!ppi_is_finite(chain_of(problem) * 2 * problem->microbatches))
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-    ppsched_status status = ppi_problem_make_units(&search->units, attempt->config, attempt->placement, most, error);
-    if (status == PPSCHED_OK)
-        status = ppi_periodic_make(&search->pattern, problem, error);
-    if (status == PPSCHED_OK)
-        status = ppi_compactor_make(&search->compactor, problem, error);
-    if (status == PPSCHED_OK)
-        status = ppi_orders_like(&search->order, &attempt->best, error);
-    if (status != PPSCHED_OK)
-        return status;
-    search->wait = ppi_allocate(&problem->host, problem->stages, sizeof *search->wait);
-    if (search->wait == NULL)
-        return ppi_fail_memory(error, "the search");
-    search->compactor.most = most;
-    for (uint32_t s = 0; s < problem->stages; s++)
-        for (int k = 0; k < PPI_KINDS; k++)
-            search->compactor.rounding = ppi_larger(search->compactor.rounding,
-                                                    problem->stage[s].duration[ppi_kinds[k]] * 1e-9);
-    return PPSCHED_OK;
-}
-
-static void clear(struct search *search)
-{
-    const struct ppi_problem *problem = &search->attempt->problem;
-    ppi_release(&problem->host, search->wait);
-    ppi_orders_clear(&search->order);
-    ppi_compactor_clear(&search->compactor);
-    ppi_periodic_clear(&search->pattern, problem);
-    ppi_problem_clear(&search->units);
-}
 
 /* --- candidates --- */
 
@@ -117,75 +66,66 @@ static bool compact(struct search *search)
     return improved;
 }
 
-/* The period to begin with: no shorter than the busiest device's `work`, except where there is no room anyway; and not so short
- * that a microbatch alone, which takes as long as `chain`, spans very many. */
+/* The time of a microbatch that is alone, and of its Ws. */
+static double chain_of(const struct ppi_problem *problem)
+{
+    double chain = 0;
+    for (uint32_t s = 0; s < problem->stages; s++) {
+        const struct ppi_stage *stage = &problem->stage[s];
+        chain += stage->forward_delay + stage->backward_delay;
+        for (int k = 0; k < PPI_OPS_OF_PASS; k++)
+            chain += stage->duration[ppi_kinds[k]];
+    }
+    return chain;
+}
+
+/* The period to begin with: no shorter than the busiest device's `work`, except where ops meet anyway; and not so short that a
+ * microbatch alone, which takes as long as `chain`, spans very many. */
 static double first_period(const struct ppi_problem *problem, const struct recipe *recipe, double work, double chain)
 {
     double least = chain / (16.0 * ((double)problem->devices + problem->microbatches));
-    double period = recipe->share == 0 ? work / 3 : work;
-    period = period > least ? period : least;
+    double period = ppi_larger(least, recipe->laid.share == 0 ? work / 3 : work);
     return period > 0 ? period : chain > 0 ? chain : 1;
 }
 
 static void set_waits(struct search *search, const struct recipe *recipe, double cell)
 {
-    uint32_t devices = search->units.devices, last = search->units.stages - 1;
-    for (uint32_t s = 0; s <= last; s++) {
-        bool up = s >= devices, is_turn = s == 0 || s == devices; /* which stays on its device */
-        search->wait[s].forward = is_turn ? 0 : cell * recipe->step[up];
-        is_turn = s == devices - 1;
-        search->wait[s].backward = s == last ? cell * recipe->turn : is_turn ? 0 : cell * recipe->step[up ? 2 : 3];
+    const struct ppi_problem *problem = &search->units;
+    uint32_t links = problem->stages + problem->stages;
+    for (uint32_t link = 0; link < links; link++) {
+        double wait = link % problem->devices > 0 ? recipe->step[link / problem->devices] : 0;
+        search->pattern.beat[link].wait = cell * (link == problem->stages ? recipe->turn : wait);
     }
+}
+
+static bool fits(const struct search *search)
+{
+    return ppi_periodic_fits(&search->pattern, &search->units, false) &&
+           ppi_periodic_fits(&search->pattern, &search->attempt->problem, false);
 }
 
 /* Lays a pattern into the shortest period that it fits, and compacts what it gives. */
 static ppsched_status try_recipe(struct search *search, const struct recipe *recipe, ppsched_error *error)
 {
-    const struct ppi_problem *real = &search->attempt->problem, *problem = recipe->flat ? &search->units : real;
+    const struct ppi_problem *problem = recipe->flat ? &search->units : &search->attempt->problem;
     double work = ppi_problem_split_work(problem), chain = chain_of(problem);
     double first = first_period(problem, recipe, work, chain);
-    struct ppi_recipe laid = {.period = first, .share = recipe->share, .wait = search->wait, .weights = recipe->weights};
-    int tries = recipe->share == 0 ? 1 : PERIODS;
-    set_waits(search, recipe, work / CELLS);
-    while (!ppi_periodic_lay(&search->pattern, problem, &laid) || !ppi_periodic_fits(&search->pattern, &search->units, false) ||
-           !ppi_periodic_fits(&search->pattern, real, false)) {
+    struct ppi_recipe laid = recipe->laid;
+    int tries = laid.share == 0 ? 1 : PERIODS;
+    set_waits(search, recipe, work / (problem->device[0].count * PPI_OPS_OF_PASS));
+    for (laid.period = first; !ppi_periodic_lay(&search->pattern, problem, &laid) || !fits(search);
+         laid.period *= laid.period < 2 * first ? 1.02 : 1.1)
         if (--tries == 0 || laid.period > chain)
             return PPSCHED_OK;
-        laid.period *= laid.period < 2 * first ? 1.02 : 1.1;
-    }
     ppi_periodic_repeat(&search->pattern, problem, &search->order);
     return compact(search) ? ppi_attempt_offer(search->attempt, error) : PPSCHED_OK;
-}
-
-/* One microbatch after another: what always fits. */
-static void write_serial(const struct ppi_problem *problem, struct ppi_orders *out)
-{
-    ppsched_op *op = out->ops;
-    for (uint32_t d = 0; d < problem->devices; d++) {
-        out->count[d] = out->first[d + 1] - out->first[d];
-        for (uint32_t m = 0; m < problem->microbatches; m++) {
-            for (uint32_t i = 0; i < problem->device[d].count; i++)
-                *op++ = (ppsched_op){.microbatch = m, .stage = (uint16_t)ppi_stage_at(problem, d, i), .kind = PPSCHED_KIND_F};
-            for (uint32_t i = problem->device[d].count; i-- > 0;)
-                for (int k = 1; k <= 2; k++, op++)
-                    *op = (ppsched_op){.microbatch = m, .stage = (uint16_t)ppi_stage_at(problem, d, i), .kind = ppi_kinds[k]};
-        }
-    }
-}
-
-static ppsched_status try_serial(struct search *search, ppsched_error *error)
-{
-    write_serial(&search->attempt->problem, &search->order);
-    ppi_orders_copy(&search->attempt->candidate, &search->order);
-    ppsched_status status = ppi_attempt_offer(search->attempt, error);
-    return status == PPSCHED_OK && compact(search) ? ppi_attempt_offer(search->attempt, error) : status;
 }
 
 static ppsched_status try_all(struct search *search, ppsched_error *error)
 {
     struct ppi_attempt *attempt = search->attempt;
     ppsched_status status = PPSCHED_OK;
-    if (2 * (int64_t)search->units.devices <= search->compactor.most) /* ZB-V holds 2D: on two devices no more than half */
+    if (search->units.stages <= (uint32_t)search->compactor.most) /* ZB-V holds 2D: on two devices no more than half */
         status = ppi_offer_strategy(attempt, &ppi_zbv, error);
     for (int k = 0; k < RECIPES && status == PPSCHED_OK; k++) {
         status = ppi_watch_report(&attempt->watch, (double)k / RECIPES, error);
@@ -193,9 +133,30 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
             status = try_recipe(search, &recipes[k], error);
     }
     if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = try_serial(search, error);
-    if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = ppi_refuse(error, attempt->task, "not even one microbatch after another keeps the memory limit");
+        status = ppi_refuse(error, attempt->task, "no pattern keeps the memory limit");
+    return status;
+}
+
+/* --- the search --- */
+
+static ppsched_status prepare(struct search *search, uint32_t most, ppsched_error *error)
+{
+    const struct ppi_attempt *attempt = search->attempt;
+    const struct ppi_problem *problem = &attempt->problem;
+    if (!ppi_is_finite(chain_of(problem) * 2 * problem->microbatches))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    ppsched_status status = ppi_problem_make_units(&search->units, attempt->config, attempt->placement, most, error);
+    if (status == PPSCHED_OK)
+        status = ppi_periodic_make(&search->pattern, problem, error);
+    if (status == PPSCHED_OK)
+        status = ppi_compactor_make(&search->compactor, problem, error);
+    if (status == PPSCHED_OK)
+        status = ppi_orders_like(&search->order, &attempt->best, error);
+    search->compactor.most = (int32_t)most;
+    for (uint32_t s = 0; s < problem->stages; s++)
+        for (int k = 0; k < PPI_OPS_OF_PASS; k++)
+            search->compactor.rounding = ppi_larger(search->compactor.rounding,
+                                                    problem->stage[s].duration[ppi_kinds[k]] * 1e-9);
     return status;
 }
 
@@ -208,7 +169,10 @@ static ppsched_status plan(struct ppi_attempt *attempt, uint32_t most, ppsched_e
     ppi_attempt_split_only(attempt);
     if (status == PPSCHED_OK)
         status = try_all(&search, error);
-    clear(&search);
+    ppi_orders_clear(&search.order);
+    ppi_compactor_clear(&search.compactor);
+    ppi_periodic_clear(&search.pattern, &attempt->problem);
+    ppi_problem_clear(&search.units);
     return status;
 }
 

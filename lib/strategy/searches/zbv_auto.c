@@ -89,63 +89,61 @@ static ppsched_status try_greedy(struct ppi_attempt *attempt, ppsched_error *err
 
 /* --- packed patterns --- */
 
-enum { MOST_CELLS = 5 }; /* delay of a pattern, in sixths of the busiest device's work on a microbatch */
+enum { MOST_CELLS = 5 }; /* wait of a pattern; the busiest device has a cell for each op of a microbatch */
 
-/* Room to pack patterns, and what is tried. */
-struct packing {
-    struct ppi_periodic pattern;
-    struct ppi_compactor compactor;
-    struct ppi_recipe recipe;
-    struct ppi_ways *wait;
-    bool delays_inputs;
-};
-
-/* From device to device on the way down, the first `turn` beyond the first device and the others. */
-struct delays {
-    double before, behind;
+/* Waits from device to device on the way down: up to a device, and behind it. */
+struct waits {
+    double first, then;
     uint32_t turn;
 };
 
-/* Lays the recipe with delays; false where that goes over a limit, or takes absurdly long. */
-static bool lay(struct packing *packing, const struct ppi_problem *problem, struct delays delays)
+struct packing {
+    const struct ppi_problem *problem;
+    struct ppi_periodic pattern;
+    struct ppi_compactor compactor;
+    struct ppi_recipe recipe;
+    bool inputs_wait; /* and not only forwards */
+};
+
+/* Lays the recipe with waits; false where that goes over a limit, or takes absurdly long. */
+static bool lay(struct packing *packing, struct waits waits)
 {
-    uint32_t last = problem->stages - 1, most_turns = 2 * problem->microbatches + 16 * problem->devices;
-    for (uint32_t s = 0; s <= last; s++) {
-        uint32_t device = problem->stage[s].device;
-        double delay = device > delays.turn ? delays.behind : delays.before;
-        packing->wait[s].forward = s > 0 && s == device ? delay : 0;
-        packing->wait[s].backward = packing->delays_inputs && s < last && s != device ? delay : 0;
+    const struct ppi_problem *problem = packing->problem;
+    uint32_t most_turns = 2 * problem->microbatches + 16 * problem->devices;
+    struct ppi_beat *beat = packing->pattern.beat;
+    for (uint32_t d = 1; d < problem->devices; d++) {
+        double wait = d > waits.turn ? waits.then : waits.first;
+        beat[ppi_link_of(problem, ppi_stage_at(problem, d, 0), PPSCHED_KIND_F)].wait = wait;
+        beat[ppi_link_of(problem, ppi_stage_at(problem, d, 1), PPSCHED_KIND_I)].wait = packing->inputs_wait ? wait : 0;
     }
     ppi_periodic_lay(&packing->pattern, problem, &packing->recipe);
-    for (uint32_t link = 0; link <= ppi_link_of(problem, 0, PPSCHED_KIND_W); link++)
-        if (packing->pattern.beat[link].turn > most_turns)
-            return false;
-    return ppi_periodic_fits(&packing->pattern, problem, true);
+    return beat[ppi_link_of(problem, 0, PPSCHED_KIND_I)].start <= most_turns * packing->recipe.period &&
+           ppi_periodic_fits(&packing->pattern, problem, true);
 }
 
-/* The last turn with which delays keep to the limits; false where none does. */
-static bool find_turn(struct packing *packing, const struct ppi_problem *problem, struct delays *delays)
+/* The last turn with which waits keep to the limits; false where none does. */
+static bool find_turn(struct packing *packing, struct waits *waits)
 {
-    uint32_t fits = 0, fails = problem->devices;
-    if (!lay(packing, problem, *delays))
+    uint32_t fails = packing->problem->devices;
+    struct waits tried = *waits;
+    if (!lay(packing, tried))
         return false;
-    while (fits + 1 < fails) {
-        delays->turn = fits + (fails - fits) / 2;
-        *(lay(packing, problem, *delays) ? &fits : &fails) = delays->turn;
+    while (waits->turn + 1 < fails) {
+        tried.turn = waits->turn + (fails - waits->turn) / 2;
+        *(lay(packing, tried) ? &waits->turn : &fails) = tried.turn;
     }
-    delays->turn = fits;
     return true;
 }
 
-/* The delays with which most is in flight within the limits; false where the recipe goes over them without any. */
-static bool find_delays(struct packing *packing, const struct ppi_problem *problem, double cell, struct delays *best)
+/* The waits with which most is in flight within the limits; false where the recipe goes over them without any. */
+static bool find_waits(struct packing *packing, double cell, struct waits *best)
 {
     double most = -1;
     for (uint32_t first = 0; first <= MOST_CELLS; first++)
-        for (uint32_t second = 0; second <= first; second++) {
-            struct delays tried = {first * cell, second * cell, 0};
-            bool fits = find_turn(packing, problem, &tried);
-            double sum = tried.turn * tried.before + (problem->devices - 1 - tried.turn) * tried.behind;
+        for (uint32_t then = 0; then <= first; then++) {
+            struct waits tried = {first * cell, then * cell, 0};
+            bool fits = find_turn(packing, &tried);
+            double sum = tried.turn * tried.first + (packing->problem->devices - 1 - tried.turn) * tried.then;
             if (!fits && first == 0)
                 return false;
             if (!fits || sum <= most)
@@ -162,16 +160,15 @@ static bool try_period(struct ppi_attempt *attempt, struct packing *packing, dou
     static const double shares[] = {1, 0.85, 0.7};
     bool found = false;
     for (unsigned code = 0; code < 6; code++) {
-        struct delays delays = {0};
+        struct waits waits = {0};
         double span;
-        packing->delays_inputs = code % 2 == 1;
-        packing->recipe = (struct ppi_recipe){
-            .period = period, .share = shares[code / 2], .wait = packing->wait, .weights = PPI_WEIGHTS_LATE, .crowds = true};
-        if (!find_delays(packing, &attempt->problem, cell, &delays))
+        packing->inputs_wait = code % 2 == 1;
+        packing->recipe = (struct ppi_recipe){period, shares[code / 2], PPI_WEIGHTS_LATE, .crowds = true};
+        if (!find_waits(packing, cell, &waits))
             continue;
         found = true;
-        lay(packing, &attempt->problem, delays);
-        ppi_periodic_repeat(&packing->pattern, &attempt->problem, &attempt->candidate);
+        lay(packing, waits);
+        ppi_periodic_repeat(&packing->pattern, packing->problem, &attempt->candidate);
         if (ppi_compact_and_fill(&packing->compactor, &attempt->candidate, &span))
             ppi_attempt_keep(attempt, span);
     }
@@ -181,24 +178,20 @@ static bool try_period(struct ppi_attempt *attempt, struct packing *packing, dou
 /* Tries longer and longer periods until three have served. */
 static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    const struct ppi_problem *problem = &attempt->problem;
-    struct packing packing = {0};
-    double work = ppi_problem_split_work(problem), period = work;
-    ppsched_status status = ppi_periodic_make(&packing.pattern, problem, error);
+    struct packing packing = {.problem = &attempt->problem};
+    double work = ppi_problem_split_work(packing.problem), period = work;
+    double cell = work / (packing.problem->device[0].count * PPI_OPS_OF_PASS);
+    ppsched_status status = ppi_periodic_make(&packing.pattern, packing.problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_compactor_make(&packing.compactor, problem, error);
+        status = ppi_compactor_make(&packing.compactor, packing.problem, error);
     packing.compactor.look_back = 64;
-    packing.wait = ppi_allocate(&problem->host, problem->stages, sizeof *packing.wait);
-    if (status == PPSCHED_OK && packing.wait == NULL)
-        status = ppi_fail_memory(error, "the search");
     for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && ppi_attempt_goes_on(attempt); tries++) {
         status = ppi_watch_report(&attempt->watch, found / 3.0, error);
-        found += try_period(attempt, &packing, work / 6, period);
+        found += try_period(attempt, &packing, cell, period);
         period *= 1.08;
     }
-    ppi_release(&problem->host, packing.wait);
     ppi_compactor_clear(&packing.compactor);
-    ppi_periodic_clear(&packing.pattern, problem);
+    ppi_periodic_clear(&packing.pattern, packing.problem);
     return status;
 }
 

@@ -52,8 +52,8 @@ static bool runs_down(uint8_t letter)
     return letter % 2 == 1;
 }
 
-/* --- memory: the grid, its rows, the columns behind what their squeezes placed, the cells. Beyond either end of the devices all
- * ops are as if placed before the first column. --- */
+/* --- memory: the grid, its rows, the columns behind what their squeezes placed, the cells. Beyond either end of the devices
+ * all ops are as if placed before the first column. --- */
 
 /* The first microbatch takes a period at most for each letter of its path on each device, the others one each. */
 static struct ppi_v_grid size_grid(int64_t devices, int64_t microbatches)
@@ -340,7 +340,7 @@ static bool lay_cooldown(struct ppi_v_grid *grid, int64_t device, int64_t peak, 
            lay_diagonal(grid, row, I2, turn + 1 + device, second);
 }
 
-/* Lays a device's weight gradients from a column on anew, in blank cells, as they become due, those of the second stage first. */
+/* Lays a device's weight gradients from a column on anew, in blank cells, as they become due, the second stage's first. */
 static void relay_weights(struct ppi_v_grid *grid, struct row *row, int64_t from)
 {
     int64_t count[LETTERS] = {0};

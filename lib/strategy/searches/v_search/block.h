@@ -9,8 +9,8 @@
 
 #include "search/orders.h"
 
-/* Ops, and so cells, of a microbatch on a device; those on its path: the F of the device's first stage, the F of its second, the
- * I of the second, the I of the first. */
+/* Ops, and so cells, of a microbatch on a device; those on its path: the F of the device's first stage, the F of its second,
+ * the I of the second, the I of the first. */
 enum { PPI_V_PERIOD = 6, PPI_V_PATH = 4 };
 
 /* The cells of the path's ops on the first device, and how far they move from one device to the next: the first F and the first
@@ -29,8 +29,8 @@ int64_t ppi_v_grid_bytes(int64_t devices, int64_t microbatches);
 /* NULL where memory is short; else the caller releases it. */
 struct ppi_v_grid *ppi_v_grid_make(const struct ppi_host *host, int64_t devices, int64_t microbatches);
 
-/* What becomes of a block: nothing, as cells collide, ops get lost or memory grows beyond two stage passes a device; a schedule,
- * once weight gradients that stand before their own input gradients are laid anew; a schedule as it is. */
+/* What becomes of a block: nothing, as cells collide, ops get lost or memory grows beyond two stage passes a device; a
+ * schedule, once weight gradients that stand before their own input gradients are laid anew; a schedule as it is. */
 enum ppi_v_growth { PPI_V_NOTHING, PPI_V_MENDED, PPI_V_WHOLE };
 
 /* Grows the schedule of a block and writes it. Where `mends` is not set, nothing comes of those that would be mended. */

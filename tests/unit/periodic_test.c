@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Repeating patterns and compaction on any placement of one copy: nothing meets, whatever the Ws become; limits are told as if
+ * counted op by op; what is compacted can be run in the time that it says, and is not longer than before. */
+#include "support/problem.h"
+
+#include "search/compact.h"
+#include "search/periodic.h"
+#include "search/price.h"
+
+#include <math.h>
+
+enum { MOST_DEVICES = 5, MOST_STAGES = 10, TRIALS = 400 };
+
+/* A random problem with all that hangs on it. */
+struct trial {
+    ppsched_config *config;
+    struct ppi_problem problem;
+    struct ppi_orders orders;
+    struct ppi_periodic pattern;
+    struct ppi_compactor compactor;
+    struct ppi_pricer pricer;
+};
+
+static void set_random(ppsched_config *config, int32_t quantity, uint64_t *state, size_t count, uint32_t least, uint32_t most)
+{
+    double values[MOST_STAGES];
+    for (size_t i = 0; i < count; i++)
+        values[i] = least + random_below(state, 8 * (most - least) + 1) / 8.0;
+    expect_ok(ppsched_config_set_values(config, quantity, values, count, NULL), NULL);
+}
+
+static void make_trial(struct trial *trial, uint64_t *state)
+{
+    uint32_t devices = 1 + random_below(state, MOST_DEVICES);
+    uint32_t stages = devices + random_below(state, MOST_STAGES - devices + 1), map[MOST_STAGES];
+    struct ppi_placement place;
+    *trial = (struct trial){.config = make_config(devices, stages, 1 + random_below(state, 12))};
+    for (uint32_t s = 0; s < stages; s++)
+        map[s] = s < devices ? s : random_below(state, devices);
+    expect_ok(ppsched_config_set_placement(trial->config, PPSCHED_PLACEMENT_MAP, map, stages, NULL), NULL);
+    set_random(trial->config, PPSCHED_QUANTITY_FORWARD_TIMES, state, stages, 0, 4);
+    set_random(trial->config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, state, stages, 0, 4);
+    set_random(trial->config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, state, stages, 1, 4);
+    set_random(trial->config, PPSCHED_QUANTITY_P2P_TIMES, state, 1, 0, 1);
+    set_random(trial->config, PPSCHED_QUANTITY_MEM_FORWARD, state, stages, 1, 3);
+    set_number(trial->config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, random_below(state, 3) / -2.0);
+    set_number(trial->config, PPSCHED_QUANTITY_MEM_LIMIT, 4 + random_below(state, 30));
+    expect_ok(ppi_config_place(&place, trial->config, PPSCHED_PLACEMENT_DEFAULT, NULL), NULL);
+    expect_ok(ppi_problem_make(&trial->problem, trial->config, &place, true, NULL), NULL);
+    expect_ok(ppi_orders_make(&trial->orders, &trial->config->host, &trial->config->shape, &place, NULL), NULL);
+    expect_ok(ppi_periodic_make(&trial->pattern, &trial->problem, NULL), NULL);
+    expect_ok(ppi_compactor_make(&trial->compactor, &trial->problem, NULL), NULL);
+    ppi_release(&trial->config->host, place.device_of);
+}
+
+static void clear_trial(struct trial *trial)
+{
+    ppi_pricer_clear(&trial->pricer);
+    ppi_compactor_clear(&trial->compactor);
+    ppi_periodic_clear(&trial->pattern, &trial->problem);
+    ppi_orders_clear(&trial->orders);
+    ppi_problem_clear(&trial->problem);
+    ppsched_config_destroy(trial->config);
+}
+
+/* Lays a pattern into the shortest period that it finds, from the least on. */
+static void lay(struct trial *trial, enum ppi_weights weights)
+{
+    struct ppi_recipe recipe = {
+        .period = ppi_problem_split_work(&trial->problem), .share = 1, .weights = weights, .crowds = false};
+    while (!ppi_periodic_lay(&trial->pattern, &trial->problem, &recipe))
+        recipe.period *= 1.1;
+}
+
+static double price(struct trial *trial)
+{
+    double span = 0;
+    ppsched_error error;
+    expect_ok(ppi_price(&trial->pricer, trial->config, PPSCHED_PLACEMENT_DEFAULT, &trial->orders, true, &span, &error), &error);
+    return span;
+}
+
+/* The most memory over a device's limit, or below it where negative. */
+static double excess(const struct trial *trial)
+{
+    double most = -INFINITY;
+    for (uint32_t d = 0; d < trial->problem.devices; d++) {
+        const ppsched_op *op = trial->orders.ops + trial->orders.first[d];
+        double level = 0;
+        for (size_t i = 0; i < trial->orders.count[d]; i++, op++) {
+            level += trial->problem.stage[op->stage].memory[op->kind];
+            most = fmax(most, level - trial->problem.device[d].limit);
+        }
+    }
+    return most;
+}
+
+/* Each op starts behind what it needs, and no two of a device meet, in whichever period. */
+static void expect_apart(const struct trial *trial, uint32_t links)
+{
+    const struct ppi_problem *problem = &trial->problem;
+    double period = trial->pattern.period;
+    for (uint32_t i = 0; i < links; i++) {
+        const struct ppi_beat *beat = &trial->pattern.beat[i];
+        const struct ppi_stage *stage = &problem->stage[beat->stage];
+        assert_true(fabs(beat->turn * period + beat->phase - beat->start) < 1e-9);
+        if (i > 0) {
+            const struct ppi_beat *input = &trial->pattern.beat[i < 2 * problem->stages ? i - 1 : i - problem->stages];
+            double delay = beat->kind == PPSCHED_KIND_F   ? stage->forward_delay
+                           : beat->kind == PPSCHED_KIND_W ? 0
+                                                          : stage->backward_delay;
+            assert_true(beat->start >= input->start + input->length + delay - 1e-9);
+        }
+        for (uint32_t j = 0; j < links; j++) {
+            const struct ppi_beat *other = &trial->pattern.beat[j];
+            double behind = fmod(beat->phase - other->phase + period, period);
+            if (i != j && problem->stage[other->stage].device == stage->device && behind < period - 1e-6)
+                assert_true(behind > other->length - 1e-6 || (behind < 1e-6 && beat->length == 0));
+        }
+    }
+}
+
+static void test_patterns(void **state)
+{
+    uint64_t seed = 21;
+    int fitting = 0, over = 0;
+    (void)state;
+    for (int k = 0; k < TRIALS; k++) {
+        static const enum ppi_weights all[] = {PPI_WEIGHTS_JOINED, PPI_WEIGHTS_EARLY, PPI_WEIGHTS_LATE};
+        struct trial trial;
+        make_trial(&trial, &seed);
+        for (int w = 0; w < 3; w++) {
+            lay(&trial, all[w]);
+            expect_apart(&trial, (w == 0 ? 2 : 3) * trial.problem.stages);
+            ppi_periodic_repeat(&trial.pattern, &trial.problem, &trial.orders);
+            bool fits = ppi_periodic_fits(&trial.pattern, &trial.problem, false);
+            assert_int_equal(fits, excess(&trial) <= 1e-6);
+            assert_true(fits || !ppi_periodic_fits(&trial.pattern, &trial.problem, true));
+            price(&trial);
+            fitting += fits;
+            over += !fits;
+        }
+        clear_trial(&trial);
+    }
+    assert_true(fitting > TRIALS / 4 && over > TRIALS / 4);
+}
+
+static void test_compaction(void **state)
+{
+    uint64_t seed = 22;
+    int shorter = 0, filled = 0;
+    (void)state;
+    for (int k = 0; k < TRIALS; k++) {
+        struct trial trial;
+        double span = 0, before = INFINITY;
+        make_trial(&trial, &seed);
+        for (int w = 0; w < 2; w++) {
+            lay(&trial, w == 0 ? PPI_WEIGHTS_JOINED : PPI_WEIGHTS_LATE);
+            ppi_periodic_repeat(&trial.pattern, &trial.problem, &trial.orders);
+            if (!ppi_periodic_fits(&trial.pattern, &trial.problem, false))
+                continue;
+            before = price(&trial);
+            for (int round = 0; round < 3; round++) {
+                assert_true(ppi_compact(&trial.compactor, &trial.orders, round == 1, &span));
+                double priced = price(&trial);
+                assert_true(round == 1 ? priced <= span + 1e-9 : fabs(priced - span) < 1e-9);
+                assert_true(excess(&trial) <= 1e-6);
+            }
+            shorter += span < before - 1e-6;
+            if (w == 0)
+                continue;
+            assert_true(ppi_compact_and_fill(&trial.compactor, &trial.orders, &span));
+            assert_true(price(&trial) <= span + 1e-9 && excess(&trial) <= 1e-6);
+            filled++;
+        }
+        clear_trial(&trial);
+    }
+    assert_true(shorter > TRIALS / 4 && filled > TRIALS / 4);
+}
+
+/* An order that no device can go on with is refused, and left as it is. */
+static void test_order_that_waits_for_itself(void **state)
+{
+    uint64_t seed = 23;
+    struct trial trial;
+    double span;
+    (void)state;
+    make_trial(&trial, &seed);
+    lay(&trial, PPI_WEIGHTS_LATE);
+    ppi_periodic_repeat(&trial.pattern, &trial.problem, &trial.orders);
+    ppsched_op *op = trial.orders.ops + trial.orders.first[trial.problem.stage[0].device], first = *op;
+    op[0] = op[trial.orders.count[0] - 1];
+    op[trial.orders.count[0] - 1] = first;
+    assert_false(ppi_compact(&trial.compactor, &trial.orders, false, &span));
+    assert_int_equal(op[trial.orders.count[0] - 1].kind, PPSCHED_KIND_F);
+    clear_trial(&trial);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_compaction),
+        cmocka_unit_test(test_order_that_waits_for_itself),
+    };
+    return cmocka_run_group_tests_name("periodic", tests, NULL, NULL);
+}
