@@ -167,6 +167,25 @@ static void test_search_under_limits(void **state)
     ppsched_config_destroy(config);
 }
 
+/* What a search may hold is told; where it would hold more it refuses, and names what it can serve. */
+static void test_search_too_large(void **state)
+{
+    ppsched_error error;
+    ppsched_config *config = make_config(32, 64, 1050357);
+    ppsched_strategy_info info = {.size = sizeof info};
+    uint32_t number;
+    (void)state;
+    expect_ok(ppsched_strategy_find(&number, "v_search", &error), &error);
+    expect_ok(ppsched_strategy_get_info(&info, number, &error), &error);
+    assert_int_equal(info.most_memory, 1000000000);
+    assert_int_equal(ppsched_strategy_fits("v_search", config, &error), PPSCHED_ERROR_REFUSED);
+    assert_non_null(strstr(error.message, "take more than 1 GB to search; at most 1050356 on 32 fit"));
+    ppsched_config_destroy(config);
+    config = make_config(32, 64, 1050356);
+    expect_ok(ppsched_strategy_fits("v_search", config, &error), &error);
+    ppsched_config_destroy(config);
+}
+
 /* Memory that sums to 0 up to nine digits does not add up over microbatches: the least limit works for all that search. */
 static void test_rounded_memory(void **state)
 {
@@ -264,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_search_under_limits),
+        cmocka_unit_test(test_search_too_large),
         cmocka_unit_test(test_search_with_uneven_costs),
         cmocka_unit_test(test_rounded_memory),
         cmocka_unit_test(test_greedy_plan),

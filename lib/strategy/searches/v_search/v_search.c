@@ -8,7 +8,7 @@
 #include "strategy/searches/v_search/block.h"
 
 /* The largest grid, in bytes. */
-static const int64_t MOST_MEMORY = 1000000000;
+enum { MOST_MEMORY = 1000000000 };
 
 /* Of the slots beside that of the first op, and of the steps from device to device. */
 enum { CHOICES = PPI_V_PERIOD - 1 };
@@ -123,6 +123,7 @@ const struct ppi_strategy ppi_v_search = {
     .splits_backward = true,
     .flushes = true,
     .searches_long = true,
+    .most_memory = MOST_MEMORY,
     .fits = fits,
     .plan = plan,
 };
