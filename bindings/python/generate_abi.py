@@ -6,7 +6,6 @@ usage: generate_abi.py [--check]     --check: exit 1 where the file in the tree 
 """
 import argparse
 import difflib
-import keyword
 import pathlib
 import re
 import sys
@@ -133,6 +132,16 @@ def write_enum(name, body):
         yield f"    {member.removeprefix(prefix)} = {value}"
 
 
+def write_callbacks(abi, takes_structs):
+    """Those that take structs stand behind these, the others before those that hold them."""
+    for result, name, parameters in abi.callbacks:
+        kinds = [abi.type_of(result)] + abi.parameters(parameters)
+        if "c_size_t" in kinds:  # what comes with a size has no NUL
+            kinds = ["c_void_p" if kind == "c_char_p" else kind for kind in kinds]
+        if any(kind.startswith("POINTER(") for kind in kinds) == takes_structs:
+            yield f"{class_name(name)} = CFUNCTYPE({', '.join(kinds)})"
+
+
 def generate():
     abi = Abi()
     lines = ["# SPDX-License-Identifier: Apache-2.0",
@@ -151,16 +160,12 @@ def generate():
     lines += [f"{name.removeprefix('PPSCHED_')} = {value}" for name, value in sorted(abi.defines.items())]
     for name, body in abi.enums:
         lines += write_enum(name, body)
-    lines.append("\n")
-    for result, name, parameters in abi.callbacks:
-        kinds = [abi.type_of(result)] + abi.parameters(parameters)
-        if "c_size_t" in kinds:  # what comes with a size has no NUL
-            kinds = ["c_void_p" if kind == "c_char_p" else kind for kind in kinds]
-        lines.append(f"{class_name(name)} = CFUNCTYPE({', '.join(kinds)})")
+    lines += ["\n", *write_callbacks(abi, False)]
     for struct in abi.structs_in_order():
         lines += [f"\n\nclass {class_name(struct)}(Structure):"]
-        lines += [f"    {name}: {seen_type(kind)}" for name, kind in abi.fields(struct) if not keyword.iskeyword(name)]
+        lines += [f"    {name}: {seen_type(kind)}" for name, kind in abi.fields(struct)]
         lines += ["    _fields_ = [", *(f'        ("{name}", {kind}),' for name, kind in abi.fields(struct)), "    ]"]
+    lines += ["\n", *write_callbacks(abi, True)]
     lines += ["\n", "# name: (result, arguments)", "FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {"]
     for result, name, parameters in abi.functions:
         lines.append(f'    "{name}": ({abi.type_of(result)}, [{", ".join(abi.parameters(parameters))}]),')

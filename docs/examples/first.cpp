@@ -16,7 +16,7 @@ int main()
 try {
     ppsched::Config config(2, 2, 3); /* devices, stages, microbatches */
     config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, {1.0, 1.5});
-    config.set_values(PPSCHED_QUANTITY_P2P_TIMES, 0.1);
+    config.set_values(PPSCHED_QUANTITY_P2P_TIME, 0.1);
 
     ppsched::LowerOptions options;
     options.lowering = PPSCHED_LOWERING_JUST_IN_TIME;

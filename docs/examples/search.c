@@ -12,13 +12,13 @@ static int fail(const ppsched_error *error)
 }
 
 /* Called now and then while the search runs; anything but 0 would stop it. */
-static int32_t show(void *user, double share, double best)
+static int32_t show(void *user, const ppsched_progress *progress)
 {
     double *shown = user;
-    if (share < *shown + 0.2 && share < 1)
+    if (progress->share < *shown + 0.2 && progress->share < 1)
         return 0;
-    printf("%3.0f %%, best span so far %g\n", 100 * share, best);
-    *shown = share;
+    printf("%3.0f %%, best span so far %g\n", 100 * progress->share, progress->best);
+    *shown = progress->share;
     return 0;
 }
 
@@ -32,7 +32,7 @@ static ppsched_status describe(ppsched_config *config, double *shown, ppsched_er
     if (status == PPSCHED_OK)
         status = ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward, 8, error);
     if (status == PPSCHED_OK)
-        status = ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, &delay, 1, error);
+        status = ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &delay, 1, error);
     if (status == PPSCHED_OK)
         status = ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &limit, 1, error);
     if (status == PPSCHED_OK)

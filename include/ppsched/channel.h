@@ -15,12 +15,12 @@
 extern "C" {
 #endif
 
-/* Which comm ops of a device wait for each other: those of one queue run in the order of the
- * device's ops, each when all before it are done. */
+/* Which comm ops of a device wait for each other: it has channels, and those of one channel run in
+ * the order of the device's ops, each when all before it are done. */
 enum ppsched_channel_order {
-    PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one queue a device: one communicator for all */
+    PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one channel a device: one communicator for all */
     PPSCHED_CHANNEL_ORDER_DIRECTION = 1, /* one for activations, one for gradients */
-    PPSCHED_CHANNEL_ORDER_PAIR = 2,      /* one for each directed pair of devices */
+    PPSCHED_CHANNEL_ORDER_PAIR = 2,      /* one for each edge, a directed pair of devices */
     PPSCHED_CHANNEL_ORDER_NONE = 3       /* none: each waits for itself alone, as with a tag of its
                                             own */
 };
@@ -28,7 +28,7 @@ enum ppsched_channel_order {
 /* How a runtime sends. Sized: set `size`; zero means the first choice.
  *
  * A device issues its comm ops as it comes to them and goes on; only a compute op waits, for the
- * receive of its input. Between two devices the messages of a queue arrive in the order in which
+ * receive of its input. Between two devices the transfers of a channel arrive in the order in which
  * they are sent: a receive takes the oldest, and if that is not the one it expects, it waits.
  * Source: PyTorch's batched isend and irecv, NCCL's order of point-to-point calls. */
 typedef struct ppsched_channel_model {
@@ -36,14 +36,14 @@ typedef struct ppsched_channel_model {
     int32_t order;       /* enum ppsched_channel_order */
     uint32_t rendezvous; /* 1: a send starts when its receive has its turn as well; 0: when its own
                             turn comes (buffered) */
-    uint32_t batched;    /* 1: neighbouring comm ops of a device start together, and the queue goes
-                            on when all are done */
+    uint32_t batched;    /* 1: neighbouring comm ops of a device start together, and the channel
+                            goes on when all are done */
     uint32_t blocking;   /* 1: a device does nothing else until its comm op, or batch of them, is
-                            done; it then has one queue, whatever `order` says */
+                            done; it then has one channel, whatever `order` says */
 } ppsched_channel_model;
 
-/* A link of a circle: `device` waits in `op`, its op number `position`, for the device of the next
- * link; the last for that of the first. 20 bytes, no padding. */
+/* A wait of a circle: `device` waits in `op`, at `position` of its queue, for the device of the
+ * next wait; the last for that of the first. 20 bytes, no padding. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;
@@ -52,12 +52,13 @@ typedef struct ppsched_wait {
 
 /* Tells whether a lowered schedule always comes to its end under the model: OK, or INVALID_SCHEDULE
  * with the circle in words.
- *   - Up to `capacity` links of the circle go to `out`; `*count` (may be NULL) gets how many there
+ *   - Up to `capacity` waits of the circle go to `out`; `*count` (may be NULL) gets how many there
  *     are, 0 where it is safe. Where `out` is too small that is no error: this is a report.
  *   - Of several circles it is a shortest one that devices wait in, the lowest device first.
  *   - No run of the model depends on speeds: it ends always or never.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also where a send has no receive, or an
- *   input is never received; NO_MEMORY. But for INVALID_SCHEDULE nothing is written on failure. */
+ *   input is never received, of which there is no circle; NO_MEMORY. But for INVALID_SCHEDULE
+ *   nothing is written on failure. */
 PPSCHED_API ppsched_status ppsched_schedule_prove(ppsched_wait *out, size_t capacity, size_t *count,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_channel_model *model,

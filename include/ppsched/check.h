@@ -48,7 +48,7 @@ PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t c
                                                   ppsched_error *error);
 
 /* Writes a finding in words, one line. Fills a buffer: see ppsched.h.
- * Errors: ARGUMENT, also where one of its ops is of an unknown kind; BUFFER. */
+ * Errors: ARGUMENT, also where it or one of its ops is of an unknown kind; BUFFER. */
 PPSCHED_API ppsched_status ppsched_finding_write_text(char *out, size_t capacity, size_t *needed,
                                                       const ppsched_finding *finding,
                                                       ppsched_error *error);

@@ -21,8 +21,8 @@ extern "C" {
  *   build from it. */
 typedef struct ppsched_config ppsched_config;
 
-/* Largest sizes that are accepted. Stages times microbatches times iterations is bounded by
- * PPSCHED_MAX_CELLS. */
+/* Largest sizes that are accepted: of stages, and of devices. Stages times microbatches times
+ * iterations is bounded by PPSCHED_MAX_CELLS. */
 #define PPSCHED_MAX_STAGES 65535
 #define PPSCHED_MAX_CELLS 1073741824
 
@@ -65,7 +65,7 @@ enum ppsched_quantity {
 
     /* Latency of what goes from one device to another: 1 or D*D values (row: from, column: to),
      * >= 0. Default: 0. */
-    PPSCHED_QUANTITY_P2P_TIMES = 7,
+    PPSCHED_QUANTITY_P2P_TIME = 7,
 
     /* --- memory --- */
 
@@ -163,8 +163,9 @@ PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int
 PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity,
                                                 size_t *count);
 
-/* The quantity's name as the command line and the config files have it, such as "forward_times";
- * NULL past the last. Quantities are numbered from 1. Static storage. */
+/* The quantity's name as the command line and the config files have it: that of its enumerator,
+ * such as "forward_times"; NULL for an unknown one. Quantities are numbered from 1. Static
+ * storage. */
 PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 
 /* Tells whether the lists agree with each other: B, I and W can be told from what is given, and
@@ -182,30 +183,38 @@ PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
                                                      const char *value, ppsched_error *error);
 
-/* Hears from a search while it runs.
- *   `share`  of its work that is done, 0 to 1, never less than before
- *   `best`   objective of the best schedule so far; infinite: none yet
- * Returns 0 to go on. Anything else stops the search, which then fails with CANCELLED and leaves
- * nothing behind. It may read the config, and must not change it. */
-typedef int32_t (*ppsched_progress_function)(void *user, double share, double best);
+/* How far a search has come. Sized; borrowed during the call. */
+typedef struct ppsched_progress {
+    uint32_t size;
+    uint32_t reserved; /* 0 */
+    double share;      /* of its work that is done, 0 to 1, never less than before */
+    double best;       /* objective of the best schedule so far; infinite: none yet */
+} ppsched_progress;
+
+/* Hears from a search while it runs. Returns 0 to go on. Anything else stops the search, which then
+ * fails with CANCELLED and leaves nothing behind. It may read the config, and must not change
+ * it. */
+typedef int32_t (*ppsched_progress_function)(void *user, const ppsched_progress *progress);
 
 /* Sets what strategies that search call, in the thread that builds the schedule; NULL: nothing (the
  * default). A copy of the config has it too.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
-                                                       ppsched_progress_function progress,
-                                                       void *user, ppsched_error *error);
+                                                       ppsched_progress_function tell, void *user,
+                                                       ppsched_error *error);
 
 /* --- the same model in other sizes --- */
 
 /* What is in the first stage (embedding) or the last one (head) beside layers like those of the
- * others, in the config's units.
+ * others, in the config's units. Sized: set `size`; zero means nothing.
  *   - It is part of that stage's costs, takes no more than they are, and is not divided when the
  *     stage is.
  *   - Of its three backward times those that are 0 are what is left of backward = input + weight;
  *     where both of these are 0, backward is split as in the stage.
  *   - Its memory of a stage pass sums to 0, as the stage's does. */
 typedef struct ppsched_model_end {
+    uint32_t size;
+    uint32_t reserved; /* 0 */
     double forward_time;
     double backward_time;
     double backward_input_time;
@@ -225,9 +234,9 @@ typedef struct ppsched_model_end {
  *   - Bytes are those at the new borders.
  *   - Lists that a device or a pair of devices has stay as they are, and so do sizes, placement (a
  *     map is refused) and options.
- * Errors: ARGUMENT; RANGE, also where an end takes more than its stage; REFUSED where one number of
- *   stages is no multiple of the other, or overlapped_times are given by pairs of stages;
- *   NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where an end takes more than its stage; REFUSED where
+ *   one number of stages is no multiple of the other, the placement is a map, or overlapped_times
+ *   are given by pairs of stages; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_with_stages(ppsched_config **out,
                                                       const ppsched_config *config, int64_t stages,
                                                       const ppsched_model_end *embedding,

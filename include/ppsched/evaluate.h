@@ -76,7 +76,7 @@ typedef struct ppsched_idle {
     double transfer;     /* the value is on its way: latency, and bytes / bandwidth; or the device
                             is busy sending */
     double link;         /* the value waits for its link, which other values occupy */
-    double head_of_line; /* the value, or its receive, waits behind other comm ops of its queue */
+    double head_of_line; /* the value, or its receive, waits behind other comm ops of its channel */
 } ppsched_idle;
 
 /* A step of a device's memory curve: the level from `time` on. 16 bytes, no padding. */
@@ -110,9 +110,9 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
 
 /* Times a lowered schedule with its transfers. `model` NULL is PPSCHED_CHANNEL_ORDER_NONE,
  * buffered: transfers wait for nothing but their links.
- *   - A send asks for its link, the directed pair of devices, once it has its turn in the channel
- *     model (and with rendezvous its receive, too); links serve in the order in which they are
- *     asked.
+ *   - Each edge, a directed pair of devices, has a link. A send asks for its link once it has its
+ *     turn in the channel model (and with rendezvous its receive, too); links serve in the order in
+ *     which they are asked.
  *   - A transfer occupies its link for bytes / bandwidth; then the send is done, and latency later
  *     the value is there.
  *   - A receive is done when its value is there and its own turn has come. Only then does the op
@@ -163,21 +163,21 @@ PPSCHED_API ppsched_status ppsched_timeline_get_metrics(ppsched_metrics *out,
                                                         ppsched_error *error);
 
 /* Figures of one device.
- * Errors: ARGUMENT, also for a device that is not there; STRUCT_SIZE. */
+ * Errors: ARGUMENT; RANGE where there is no such device; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_timeline_get_device_metrics(ppsched_device_metrics *out,
                                                                const ppsched_timeline *timeline,
                                                                uint32_t device,
                                                                ppsched_error *error);
 
 /* Why a device is idle.
- * Errors: ARGUMENT, also for a device that is not there, and with EARLIEST_ONLY; STRUCT_SIZE. */
+ * Errors: ARGUMENT, also with EARLIEST_ONLY; RANGE where there is no such device; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
                                                      const ppsched_timeline *timeline,
                                                      uint32_t device, ppsched_error *error);
 
 /* Memory of a device over time: its static memory at 0, then a point for each start or end that
  * changes it, in queue order. Fills a buffer: see ppsched.h.
- * Errors: ARGUMENT, also for a device that is not there; BUFFER. */
+ * Errors: ARGUMENT; RANGE where there is no such device; BUFFER. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
                                                        size_t *needed,
                                                        const ppsched_timeline *timeline,

@@ -35,7 +35,7 @@ typedef struct ppsched_critical_op {
     uint32_t device;
     uint32_t position; /* in the device's queue */
     ppsched_op op;
-    uint32_t reason; /* enum ppsched_reason; what it waited for is the op before it in the path */
+    int32_t reason; /* enum ppsched_reason; what it waited for is the op before it in the path */
     double start;
     double end;
 } ppsched_critical_op;

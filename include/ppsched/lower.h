@@ -51,9 +51,9 @@ typedef struct ppsched_lower_options {
 
 /* Makes a lowered schedule; the given one stays. It must be executable and hold F, B, I and W
  * alone. `config` may be NULL but for BY_TIME. `*out` gets one reference.
- * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; INVALID_SCHEDULE where the order cannot be run; REFUSED
- *   where it has been lowered already, or BY_TIME where an op that sends takes no time; RANGE,
- *   NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE where the order cannot be run; REFUSED
+ *   where it has been lowered already, or BY_TIME where an op that sends takes no time; MISMATCH
+ *   with BY_TIME; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_config *config,

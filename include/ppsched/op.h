@@ -55,14 +55,14 @@ typedef struct ppsched_op {
     uint32_t
         microbatch;    /* iteration * microbatches + index; PPSCHED_NONE where the kind has none */
     uint16_t stage;    /* virtual stage, 0 holds the first layers */
-    uint16_t slice;    /* 0. Kept for slices of a sequence, which nothing makes yet: a builder
-                            refuses any other value */
+    uint16_t slice;    /* 0. Kept for slices of a sequence, which nothing makes yet: for a builder
+                            there is no other */
     uint8_t kind;      /* enum ppsched_kind */
     uint8_t flags;     /* enum ppsched_op_flag, or 0 */
     uint16_t reserved; /* 0 */
 } ppsched_op;
 
-/* Start and end of an operation, in the caller's unit of time. */
+/* Start and end of an operation, in the caller's unit of time. 16 bytes, no padding. */
 typedef struct ppsched_span {
     double start;
     double end;

@@ -69,7 +69,9 @@ typedef struct ppsched_candidate {
     uint32_t microbatches;
     uint32_t group_size;   /* 0 where the strategy has none */
     int32_t placement;     /* enum ppsched_placement */
-    uint32_t evaluated;    /* 0: the figures from `step_time` on are not known */
+    uint32_t evaluated;    /* 1: it has been. Until then, and where it is refused, `fits` and
+                              the numbers from `step_time` to `transfers` are 0, and both devices
+                              PPSCHED_NONE */
     uint32_t fits;         /* 1: evaluated, and within its limit on every device */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;
@@ -84,11 +86,11 @@ typedef struct ppsched_candidate {
     double bubble_of_span;
     double peak_memory; /* of `peak_device` */
     double excess;      /* the most that a device lacks under its limit; 0 where none does */
-    double bound;      /* of `step_time`: what none of this placement within its limit can do better
-                           (ppsched_config_find_bound), nor without a flush where the strategy has
-                           none; a candidate that is over its limit may be below it */
-    double bytes;      /* that go from device to device in an iteration */
-    uint64_t messages; /* likewise */
+    double bound;       /* of `step_time`: what none of this placement within its limit can do
+                            better (ppsched_config_find_bound), nor without a flush where the
+                            strategy has none; a candidate that is over its limit may be below it */
+    double bytes;       /* that go from device to device in an iteration */
+    uint64_t transfers; /* likewise */
 } ppsched_candidate;
 
 /* --- making and running it --- */
@@ -107,8 +109,8 @@ PPSCHED_API void ppsched_plan_destroy(ppsched_plan *plan);
 
 /* Generates, lowers and times one candidate, unless it is evaluated already; a refusal is kept with
  * it, and is no error.
- * Errors: ARGUMENT, also past the last; RANGE, NO_MEMORY, after which it may be tried again. */
-PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate,
+ * Errors: ARGUMENT; RANGE, also past the last; NO_MEMORY, after which it may be tried again. */
+PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t candidate,
                                                  ppsched_error *error);
 
 /* Evaluates all that are not yet, and ranks them:
@@ -124,23 +126,23 @@ PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *e
 /* --- reading it --- */
 
 /* Number of candidates. */
-PPSCHED_API size_t ppsched_plan_count(const ppsched_plan *plan);
+PPSCHED_API uint32_t ppsched_plan_count(const ppsched_plan *plan);
 
-/* The candidate that has a rank, 0 the best: its number. SIZE_MAX, which is no candidate's, past
- * the last rank, and until the plan has run. */
-PPSCHED_API size_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, size_t rank);
+/* The candidate that has a rank, 0 the best: its number. PPSCHED_NONE past the last rank, and until
+ * the plan has run. */
+PPSCHED_API uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank);
 
 /* What a candidate is, and once it is evaluated what it costs.
- * Errors: ARGUMENT, also past the last; STRUCT_SIZE. */
+ * Errors: ARGUMENT, RANGE past the last, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
-                                                      const ppsched_plan *plan, size_t candidate,
+                                                      const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
 
 /* The candidate's own problem: stages, microbatches, limit and the strategy's options.
- * Errors: ARGUMENT, also past the last; RANGE; REFUSED where its stages cannot be made of the
+ * Errors: ARGUMENT; RANGE, also past the last; REFUSED where its stages cannot be made of the
  *   config's; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
-                                                      const ppsched_plan *plan, size_t candidate,
+                                                      const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
 
 /* Makes the candidate's schedule again, and times it as the plan did, with all figures that there
@@ -149,14 +151,14 @@ PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
  * Errors: as ppsched_plan_evaluate; REFUSED, or INVALID_SCHEDULE where its lowered order hangs in
  *   the channel model. */
 PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
-                                                        const ppsched_plan *plan, size_t candidate,
-                                                        ppsched_error *error);
+                                                        const ppsched_plan *plan,
+                                                        uint32_t candidate, ppsched_error *error);
 
 /* Where no candidate fits: the least memory limit, one for all devices, under which one does, and
  * which (`candidate` may be NULL). Strategies that plan within a limit are tried with others. Of
  * several it is the one of the best rank.
  * Errors: ARGUMENT; REFUSED where there is none at all; RANGE, NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, size_t *candidate,
+PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *candidate,
                                                          const ppsched_plan *plan,
                                                          ppsched_error *error);
 

@@ -7,10 +7,17 @@
  * enumerator begins with its enum's name, but for those of ppsched_status_value. The type of a
  * callback ends in `_function`, and its first argument is `void *user`.
  *
+ * Numbers. Devices, stages, microbatches, iterations, positions in a queue, candidates, ranks,
+ * strategies and their options are numbered from 0. A call takes such a number as uint32_t, and
+ * comes with RANGE where it is past the last; PPSCHED_NONE stands where there is none. A size that
+ * a call sets is int64_t, so that a negative one is seen; lengths of lists and texts are size_t.
+ * Choices are int32_t; one that the call does not know is ARGUMENT. Flags, and what is 0 or 1, are
+ * uint32_t. Records may hold narrower numbers. Enums may grow.
+ *
  * Arguments. What a call makes or fills goes out through its first argument, or first arguments,
  * and is written on success only. Then comes the object that it acts on, then the rest. Every
  * function that returns a ppsched_status takes `ppsched_error *error` last: a record for the
- * details, or NULL. What does not change is const. Flags and choices are fixed-width integers.
+ * details, or NULL. What does not change is const.
  *
  * Ownership. What a call makes belongs to the caller, who destroys or releases it. What is returned
  * by pointer is borrowed from the object that was asked; the length of a list that is borrowed so
@@ -24,7 +31,8 @@
  *   - Bytes of a newer caller that the library does not know must be zero in what a call reads, and
  *     become zero in what it fills.
  *   - Anything else is STRUCT_SIZE, and nothing is touched.
- * In one that a call reads, zero means the default.
+ * In one that a call reads, zero means the default, and `reserved` must be 0. In one that a
+ * callback is handed, `size` is the library's: a field that ends beyond it is not there.
  *
  * Buffers. A call that fills a list or a text of the caller's takes three arguments first:
  * `T *out, size_t capacity, size_t *needed`.
@@ -38,6 +46,9 @@
  * Two calls are reports, and differ: ppsched_schedule_check and ppsched_schedule_prove come with
  * INVALID_SCHEDULE, give as many records as there is room for, and tell in `*count` how many there
  * are.
+ *
+ * Threads. The library has no globals: calls that share no object may run at once. What holds for
+ * an object that is shared is told where its type is declared.
  *
  * Units. Times and memory are doubles, in units of the caller's choice. */
 #ifndef PPSCHED_PPSCHED_H

@@ -95,8 +95,9 @@ PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
 
 /* Appends `count` ops to a device's queue. Their order is not checked here (ppsched_schedule_check
  * does), their values are. Nothing is appended on failure.
- * Errors: ARGUMENT, also for an unknown kind or flag, and a slice other than 0; RANGE where there
- *   is no such device, stage or microbatch; NO_MEMORY. */
+ * Errors: ARGUMENT, also for an unknown kind or flag, a microbatch where the kind has none, and an
+ *   overlapped pair that is not an F and a B or I; RANGE where there is no such device, stage,
+ *   microbatch or slice, or there are too many ops; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device,
                                                   const ppsched_op *ops, size_t count,
                                                   ppsched_error *error);
@@ -107,14 +108,14 @@ PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, co
                                                     ppsched_error *error);
 
 /* Whether iterations flush: 0 or 1. Default: 1.
- * Errors: ARGUMENT. */
+ * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes,
                                                        ppsched_error *error);
 
 /* Versions of the weights that live at once, 1 to 1024. Default: the config's, or 1.
  * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder,
-                                                               uint32_t versions,
+                                                               int64_t versions,
                                                                ppsched_error *error);
 
 /* Makes the schedule and empties the builder. `*out` gets one reference. The schedule need not be

@@ -20,17 +20,19 @@ enum ppsched_status_value {
     PPSCHED_ERROR_ARGUMENT = 1,         /* a null pointer, or a value that the call does not know */
     PPSCHED_ERROR_NO_MEMORY = 2,        /* the allocator returned null */
     PPSCHED_ERROR_RANGE = 3,            /* a number that is NaN, infinite, negative or beyond its
-                                           bounds */
+                                           bounds; so is that of a device or another thing that is
+                                           not there */
     PPSCHED_ERROR_LENGTH = 4,           /* a list with a wrong number of values */
     PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is missing, or bytes newer than the
                                            library are not zero */
     PPSCHED_ERROR_UNKNOWN_STRATEGY = 6, /* no strategy has that name */
     PPSCHED_ERROR_UNKNOWN_OPTION = 7,   /* the strategy has no such option */
-    PPSCHED_ERROR_REFUSED = 8,          /* the strategy cannot serve this problem */
+    PPSCHED_ERROR_REFUSED = 8,          /* a strategy or a placement cannot serve the problem, or a
+                                           lowering, a format or a runtime the schedule */
     PPSCHED_ERROR_INVALID_SCHEDULE = 9, /* incomplete, duplicated, misplaced or not executable */
     PPSCHED_ERROR_MISMATCH = 10,        /* schedule and config have different shapes */
-    PPSCHED_ERROR_BUFFER = 11,    /* the caller's buffer is too small; the needed size has been
-                                           given */
+    PPSCHED_ERROR_BUFFER = 11,    /* the caller's buffer is too small; `*needed` tells what will
+                                           do */
     PPSCHED_ERROR_WRITER = 12,    /* the caller's writer asked to stop */
     PPSCHED_ERROR_CALLBACK = 13,  /* the caller's generator failed */
     PPSCHED_ERROR_INTERNAL = 14,  /* a defect of the library */
@@ -42,15 +44,15 @@ enum ppsched_status_value {
 #define PPSCHED_NONE 4294967295u
 
 /* Details of a failed call. The caller owns the record, and may pass NULL instead. A call that
- * succeeds leaves it alone. 512 bytes. */
+ * succeeds leaves it alone. 512 bytes, no padding. */
 typedef struct ppsched_error {
-    int32_t status;
-    uint32_t device;     /* PPSCHED_NONE where it does not apply */
-    uint32_t stage;      /* likewise */
-    uint32_t microbatch; /* likewise */
-    uint32_t position;   /* index in a device's queue or in a list; likewise */
-    uint32_t reserved[3];
-    char message[480]; /* one line of UTF-8: what was wrong, where, and what would work */
+    ppsched_status status;
+    uint32_t device;      /* PPSCHED_NONE where it does not apply */
+    uint32_t stage;       /* likewise */
+    uint32_t microbatch;  /* likewise */
+    uint32_t position;    /* index in a device's queue or in a list; likewise */
+    uint32_t reserved[3]; /* 0 */
+    char message[480];    /* one line of UTF-8: what was wrong, where, and what would work */
 } ppsched_error;
 
 /* The status's name, such as "PPSCHED_ERROR_RANGE", or "unknown status". Static storage. */

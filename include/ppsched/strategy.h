@@ -52,20 +52,21 @@ typedef struct ppsched_option_info {
     int64_t maximum;       /* likewise */
     const char *name;
     const char *default_text;   /* the value that is taken where none is set, in words */
-    const char *text;           /* one line */
+    const char *summary;        /* one line */
     const char *const *choices; /* `choice_count` names, of which it takes one */
 } ppsched_option_info;
 
-/* Number of strategies. They are numbered from 0, in the order in which lists show them. */
+/* Number of strategies. They are numbered from 0, in the order in which lists show them; a later
+ * release may number them otherwise, but keeps their names. */
 PPSCHED_API uint32_t ppsched_strategy_count(void);
 
 /* What a strategy is.
- * Errors: ARGUMENT past the last, STRUCT_SIZE. */
+ * Errors: ARGUMENT, RANGE past the last, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_strategy_get_info(ppsched_strategy_info *out, uint32_t strategy,
                                                      ppsched_error *error);
 
 /* What one of a strategy's options is; they are numbered from 0.
- * Errors: ARGUMENT past the last strategy or option, STRUCT_SIZE. */
+ * Errors: ARGUMENT, RANGE past the last strategy or option, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t strategy,
                                                        uint32_t option, ppsched_error *error);
 

@@ -18,11 +18,11 @@ extern "C" {
 
 /* A directed pair of devices. 16 bytes, no padding. */
 typedef struct ppsched_edge {
-    uint32_t from;
-    uint32_t to;
-    uint32_t messages;
-    uint32_t most_in_flight; /* receives of it, at most at once, that `to` has come to and whose
-                                consumers it has not run */
+    uint32_t sender;
+    uint32_t receiver;
+    uint32_t transfers;
+    uint32_t most_in_flight; /* receives of it, at most at once, that `receiver` has come to and
+                                whose consumers it has not run */
 } ppsched_edge;
 
 /* What a comm op of a device's queue holds. Positions are those of the queue; PPSCHED_NONE for ops
@@ -48,7 +48,7 @@ PPSCHED_API ppsched_status ppsched_schedule_get_edges(ppsched_edge *out, size_t 
 /* Lists what each op of a device's queue holds, a record an op. Fills a buffer: see ppsched.h.
  * `*slots` (may be NULL) gets how many receive buffers the device needs: as many as it has receives
  * in flight at once.
- * Errors: ARGUMENT; RANGE for a device that is not there; INVALID_SCHEDULE where sends and receives
+ * Errors: ARGUMENT; RANGE where there is no such device; INVALID_SCHEDULE where sends and receives
  *   do not fit each other; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, size_t capacity,
                                                         size_t *needed, uint32_t *slots,

@@ -42,6 +42,14 @@ static inline ppsched_status ppi_tell_needed(size_t *needed, size_t count, ppsch
     return status;
 }
 
+/* The same in a report, where the status is OK or INVALID_SCHEDULE. */
+static inline ppsched_status ppi_tell_count(size_t *count, size_t found, ppsched_status status)
+{
+    if (count != NULL && (status == PPSCHED_OK || status == PPSCHED_ERROR_INVALID_SCHEDULE))
+        *count = found;
+    return status;
+}
+
 /* All of it, for a text that is there. */
 static inline ppsched_status ppi_give_text(char *out, size_t capacity, size_t *needed, const char *text, size_t length,
                                            ppsched_error *error)

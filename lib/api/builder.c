@@ -38,9 +38,12 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
         return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
                            "device %u, position %zu: there is no kind %u; it must be 1 to %d", device, position,
                            (unsigned)op->kind, PPI_LAST_KIND);
-    if ((op->flags & ~PPSCHED_OP_FLAG_OVERLAPPED) != 0 || op->slice != 0 || op->reserved != 0)
-        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
-                           "device %u, position %zu: unknown flags, or slice or reserved is not 0", device, position);
+    if ((op->flags & ~PPSCHED_OP_FLAG_OVERLAPPED) != 0 || op->reserved != 0)
+        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place, "device %u, position %zu: unknown flags, or reserved is not 0",
+                           device, position);
+    if (op->slice != 0)
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u, position %zu: slice is %u; it must be 0", device,
+                           position, (unsigned)op->slice);
     if (op->stage >= builder->shape.stages)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u, position %zu: stage is %u; it must be 0 to %u",
                            device, position, (unsigned)op->stage, builder->shape.stages - 1);
@@ -102,16 +105,19 @@ ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *na
 ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes, ppsched_error *error)
 {
     PPI_REQUIRE(builder);
+    if (flushes > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "flushes is %u; it must be 0 or 1", flushes);
     builder->flushes = flushes != 0;
     return PPSCHED_OK;
 }
 
-ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder, uint32_t versions, ppsched_error *error)
+ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder, int64_t versions, ppsched_error *error)
 {
     PPI_REQUIRE(builder);
-    if (versions < 1 || versions > 1024)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "weight_versions is %u; it must be 1 to 1024", versions);
-    builder->weight_versions = versions;
+    if (versions < 1 || versions > PPI_MOST_VERSIONS)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "weight_versions is %lld; it must be 1 to %d", (long long)versions,
+                        PPI_MOST_VERSIONS);
+    builder->weight_versions = (uint32_t)versions;
     return PPSCHED_OK;
 }
 

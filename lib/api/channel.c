@@ -7,7 +7,7 @@
 
 ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_channel_model *model, ppsched_error *error)
 {
-    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_channel_model, batched), model,
+    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_channel_model, blocking), model,
                                            "ppsched_channel_model", error);
     if (status == PPSCHED_OK)
         status = ppi_check_choice("channel order", own->order, PPSCHED_CHANNEL_ORDER_GROUP, PPSCHED_CHANNEL_ORDER_NONE, error);
@@ -30,7 +30,5 @@ ppsched_status ppsched_schedule_prove(ppsched_wait *out, size_t capacity, size_t
     if (status != PPSCHED_OK)
         return status;
     status = ppi_prove(schedule, &own, out, capacity, &length, error);
-    if (count != NULL && status != PPSCHED_ERROR_NO_MEMORY)
-        *count = length;
-    return status;
+    return ppi_tell_count(count, length, status);
 }

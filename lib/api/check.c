@@ -10,9 +10,7 @@ ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity, siz
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
     ppsched_status status = ppi_check(schedule, &found, error);
-    if (count != NULL && status != PPSCHED_ERROR_NO_MEMORY)
-        *count = found.count;
-    return status;
+    return ppi_tell_count(count, found.count, status);
 }
 
 ppsched_status ppsched_finding_write_text(char *out, size_t capacity, size_t *needed, const ppsched_finding *finding,
@@ -21,7 +19,10 @@ ppsched_status ppsched_finding_write_text(char *out, size_t capacity, size_t *ne
     char text[400];
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(finding);
-    ppsched_status status = ppi_check_choice("kind", finding->op.kind, 1, PPI_LAST_KIND, error);
+    ppsched_status status = ppi_check_choice("kind of finding", finding->kind, PPSCHED_FINDING_KIND_MISSING,
+                                             PPSCHED_FINDING_KIND_BLOCKED, error);
+    if (status == PPSCHED_OK)
+        status = ppi_check_choice("kind", finding->op.kind, 1, PPI_LAST_KIND, error);
     if (status == PPSCHED_OK)
         status = ppi_check_choice("kind", finding->other.kind, 0, PPI_LAST_KIND, error);
     if (status != PPSCHED_OK)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/config.h"
 
+#include "api/model_end.h"
 #include "api/null.h"
+#include "base/sized.h"
 #include "model/costs.h"
 #include "plan/restage.h"
-
-enum { MOST_VERSIONS = 1024 };
 
 ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices, int64_t stages, int64_t microbatches,
                                      const ppsched_environment *environment, ppsched_error *error)
@@ -75,9 +75,9 @@ int32_t ppsched_config_placement(const ppsched_config *config)
 ppsched_status ppsched_config_set_weight_versions(ppsched_config *config, int64_t versions, ppsched_error *error)
 {
     PPI_REQUIRE(config);
-    if (versions < 0 || versions > MOST_VERSIONS)
+    if (versions < 0 || versions > PPI_MOST_VERSIONS)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "weight_versions is %lld; it must be 0 to %d", (long long)versions,
-                        MOST_VERSIONS);
+                        PPI_MOST_VERSIONS);
     config->weight_versions = (uint32_t)versions;
     return PPSCHED_OK;
 }
@@ -114,11 +114,11 @@ ppsched_status ppsched_config_set_option(ppsched_config *config, const char *nam
     return ppi_config_set_option(config, name, value, error);
 }
 
-ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress_function progress, void *user,
+ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progress_function tell, void *user,
                                            ppsched_error *error)
 {
     PPI_REQUIRE(config);
-    config->progress = progress;
+    config->progress = tell;
     config->progress_user = user;
     return PPSCHED_OK;
 }
@@ -133,15 +133,32 @@ ppsched_status ppsched_config_validate(const ppsched_config *config, ppsched_err
     return status;
 }
 
+ppsched_status ppi_take_model_end(ppsched_model_end *own, const ppsched_model_end **end, ppsched_error *error)
+{
+    if (*end == NULL)
+        return PPSCHED_OK;
+    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_model_end, mem_weights), *end,
+                                           "ppsched_model_end", error);
+    *end = own;
+    if (status == PPSCHED_OK && own->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "ppsched_model_end: reserved is not 0");
+    return status;
+}
+
 ppsched_status ppsched_config_with_stages(ppsched_config **out, const ppsched_config *config, int64_t stages,
                                           const ppsched_model_end *embedding, const ppsched_model_end *head,
                                           ppsched_error *error)
 {
     struct ppi_shape shape;
+    ppsched_model_end first, last;
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
     const struct ppi_shape *old = &config->shape;
     ppsched_status status = ppi_shape_make(&shape, old->devices, stages, old->microbatches, old->iterations, error);
+    if (status == PPSCHED_OK)
+        status = ppi_take_model_end(&first, &embedding, error);
+    if (status == PPSCHED_OK)
+        status = ppi_take_model_end(&last, &head, error);
     return status == PPSCHED_OK ? ppi_restage(out, config, &shape, embedding, head, error) : status;
 }
 

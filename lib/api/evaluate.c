@@ -114,7 +114,7 @@ static ppsched_status check_device(const ppsched_timeline *timeline, uint32_t de
     uint32_t devices = timeline->schedule->shape.devices;
     if (device < devices)
         return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no device %u; devices are 0 to %u", device, devices - 1);
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no device %u; devices are 0 to %u", device, devices - 1);
 }
 
 ppsched_status ppsched_timeline_get_metrics(ppsched_metrics *out, const ppsched_timeline *timeline, ppsched_error *error)

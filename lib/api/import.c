@@ -11,7 +11,8 @@ ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, c
     struct ppi_host host;
     struct ppi_reading reading;
     PPI_REQUIRE(out);
-    PPI_REQUIRE(data);
+    if (size > 0)
+        PPI_REQUIRE(data);
     ppsched_status status = ppi_check_choice("format", format, PPSCHED_FORMAT_TEXT, PPSCHED_FORMAT_SAIL, error);
     if (status != PPSCHED_OK)
         return status;
@@ -22,7 +23,7 @@ ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, c
     if (status != PPSCHED_OK)
         return status;
     ppi_reading_start(&reading, &host, error);
-    status = row->read(&reading, data, size);
+    status = row->read(&reading, size > 0 ? data : "", size);
     if (status == PPSCHED_OK)
         status = ppi_reading_finish(out, &reading);
     ppi_reading_clear(&reading);

@@ -3,6 +3,7 @@
 
 #include "api/channel.h"
 #include "api/log.h"
+#include "api/model_end.h"
 #include "api/null.h"
 #include "base/checked.h"
 #include "base/sized.h"
@@ -70,6 +71,7 @@ ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *con
 {
     ppsched_plan_options own;
     ppsched_channel_model channel;
+    ppsched_model_end embedding, head;
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
     ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_plan_options, head), options,
@@ -80,6 +82,10 @@ ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *con
         status = ppi_take_channel_model(&channel, own.channel, error);
         own.channel = &channel;
     }
+    if (status == PPSCHED_OK)
+        status = ppi_take_model_end(&embedding, &own.embedding, error);
+    if (status == PPSCHED_OK)
+        status = ppi_take_model_end(&head, &own.head, error);
     return status == PPSCHED_OK ? ppi_plan_make(out, config, &own, error) : status;
 }
 
@@ -88,19 +94,19 @@ void ppsched_plan_destroy(ppsched_plan *plan)
     ppi_plan_destroy(plan);
 }
 
-size_t ppsched_plan_count(const ppsched_plan *plan)
+uint32_t ppsched_plan_count(const ppsched_plan *plan)
 {
-    return plan != NULL ? plan->count : 0;
+    return plan != NULL ? (uint32_t)plan->count : 0;
 }
 
-static ppsched_status check_candidate(const ppsched_plan *plan, size_t candidate, ppsched_error *error)
+static ppsched_status check_candidate(const ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
 {
     if (candidate >= plan->count)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no candidate %zu of %zu", candidate, plan->count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no candidate %u of %zu", candidate, plan->count);
     return PPSCHED_OK;
 }
 
-ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate, ppsched_error *error)
+ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
 {
     PPI_REQUIRE(plan);
     ppsched_status status = check_candidate(plan, candidate, error);
@@ -171,15 +177,15 @@ static void fill_figures(ppsched_candidate *out, const ppsched_plan *plan, const
     out->excess = candidate->excess;
     out->bound = candidate->bound;
     out->bytes = candidate->bytes;
-    out->messages = candidate->messages;
+    out->transfers = candidate->transfers;
 }
 
-size_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, size_t rank)
+uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank)
 {
-    return plan != NULL && plan->order != NULL && rank < plan->count ? plan->order[rank] : SIZE_MAX;
+    return plan != NULL && plan->order != NULL && rank < plan->count ? plan->order[rank] : PPSCHED_NONE;
 }
 
-ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out, const ppsched_plan *plan, size_t candidate,
+ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out, const ppsched_plan *plan, uint32_t candidate,
                                           ppsched_error *error)
 {
     PPI_REQUIRE(out);
@@ -191,10 +197,10 @@ ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out, const ppsched_
     ppsched_candidate own = identity_of(plan, from);
     if (ppi_candidate_runs(from))
         fill_figures(&own, plan, from);
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_candidate, messages), "ppsched_candidate", error);
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_candidate, transfers), "ppsched_candidate", error);
 }
 
-ppsched_status ppsched_plan_create_config(ppsched_config **out, const ppsched_plan *plan, size_t candidate,
+ppsched_status ppsched_plan_create_config(ppsched_config **out, const ppsched_plan *plan, uint32_t candidate,
                                           ppsched_error *error)
 {
     PPI_REQUIRE(out);
@@ -203,7 +209,7 @@ ppsched_status ppsched_plan_create_config(ppsched_config **out, const ppsched_pl
     return status == PPSCHED_OK ? ppi_candidate_config(out, plan, &plan->candidates[candidate], error) : status;
 }
 
-ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out, const ppsched_plan *plan, size_t candidate,
+ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out, const ppsched_plan *plan, uint32_t candidate,
                                             ppsched_error *error)
 {
     ppsched_config *config = NULL;
@@ -220,7 +226,7 @@ ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out, const ppsche
     return status;
 }
 
-ppsched_status ppsched_plan_find_least_limit(double *out, size_t *candidate, const ppsched_plan *plan, ppsched_error *error)
+ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *candidate, const ppsched_plan *plan, ppsched_error *error)
 {
     PPI_REQUIRE(out);
     PPI_REQUIRE(plan);

@@ -14,7 +14,7 @@ static ppsched_status check_strategy(uint32_t strategy, ppsched_error *error)
 {
     if (strategy < ppi_strategy_count())
         return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no strategy %u; strategies are 0 to %u", strategy,
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no strategy %u; strategies are 0 to %u", strategy,
                     ppi_strategy_count() - 1);
 }
 
@@ -54,7 +54,7 @@ ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t st
         return status;
     const struct ppi_strategy *row = ppi_strategy_at(strategy);
     if (option >= row->option_count)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s has no option %u; it has %u, numbered from 0", row->name, option,
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s has no option %u; it has %u, numbered from 0", row->name, option,
                         row->option_count);
     const struct ppi_option_row *given = &row->options[option];
     ppsched_option_info own = {
@@ -62,7 +62,7 @@ ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t st
         .maximum = given->choices != NULL ? 0 : given->maximum,
         .name = given->name,
         .default_text = given->default_text,
-        .text = given->text,
+        .summary = given->summary,
         .choice_count = given->choices != NULL ? (uint32_t)given->maximum + 1 : 0,
         .choices = given->choices,
     };

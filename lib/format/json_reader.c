@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "format/json_reader.h"
+#include "model/config.h"
 
 ppsched_status ppi_read_count(struct ppi_json_reader *r, int64_t least, int64_t largest, int64_t *value)
 {
@@ -83,7 +84,7 @@ static ppsched_status read_weight_versions(void *user)
 {
     struct ppi_json_reader *r = user;
     int64_t versions = 0;
-    ppsched_status status = ppi_read_count(r, 1, 1024, &versions);
+    ppsched_status status = ppi_read_count(r, 1, PPI_MOST_VERSIONS, &versions);
     r->reading->weight_versions = (uint32_t)versions;
     return status;
 }

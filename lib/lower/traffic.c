@@ -87,11 +87,11 @@ static void note_receive(struct receiver *receiver, uint32_t i)
     if (receiver->edge[from] == PPSCHED_NONE) {
         receiver->edge[from] = receiver->count++;
         receiver->flight[from] = 0;
-        receiver->edges[receiver->edge[from]] = (ppsched_edge){.from = from, .to = to};
+        receiver->edges[receiver->edge[from]] = (ppsched_edge){.sender = from, .receiver = to};
     }
     uint32_t flight = ++receiver->flight[from];
     ppsched_edge *edge = &receiver->edges[receiver->edge[from]];
-    edge->messages++;
+    edge->transfers++;
     edge->most_in_flight = flight > edge->most_in_flight ? flight : edge->most_in_flight;
 }
 

@@ -9,6 +9,8 @@
 #include "model/quantity.h"
 #include "model/shape.h"
 
+enum { PPI_MOST_VERSIONS = 1024 }; /* of the weights at once */
+
 struct ppi_named_text {
     char *name, *value;
 };
@@ -36,6 +38,13 @@ ppsched_status ppi_config_set_placement(ppsched_config *config, int32_t placemen
 ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, const double *values, size_t count,
                                      ppsched_error *error);
 ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error);
+
+/* Calls the progress function, which must be there; returns what that does. */
+static inline int32_t ppi_config_tell(const ppsched_config *config, double share, double best)
+{
+    const ppsched_progress progress = {.size = sizeof progress, .share = share, .best = best};
+    return config->progress(config->progress_user, &progress);
+}
 
 /* Whether the caller's choice of a placement, if there is one, agrees with a strategy's. */
 bool ppi_config_allows(const ppsched_config *config, int32_t wanted);

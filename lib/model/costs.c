@@ -121,7 +121,7 @@ double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward)
 struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
                                               uint32_t to)
 {
-    const struct ppi_values *latency = list_of(config, PPSCHED_QUANTITY_P2P_TIMES),
+    const struct ppi_values *latency = list_of(config, PPSCHED_QUANTITY_P2P_TIME),
                             *bandwidth = list_of(config, PPSCHED_QUANTITY_P2P_BANDWIDTH);
     size_t pair = (size_t)from * config->shape.devices + to;
     if (from == to)

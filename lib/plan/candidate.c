@@ -112,19 +112,19 @@ double ppi_candidate_step(const ppsched_plan *plan, const struct ppi_candidate *
     return whole / plan->config->shape.iterations;
 }
 
-/* Messages and bytes that an iteration sends from device to device. */
+/* Transfers and bytes that go from device to device in an iteration. */
 static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *config, const ppsched_schedule *schedule)
 {
     const struct ppi_placement *placement = &schedule->placement;
     uint32_t stages = schedule->shape.stages, m = schedule->shape.microbatches;
-    candidate->messages = 0;
+    candidate->transfers = 0;
     candidate->bytes = 0;
     for (uint32_t copy = 0; copy < placement->copies; copy++) {
         uint32_t passes = placement->copies == 1 ? m : copy == 0 ? m - m / 2 : m / 2;
         const uint32_t *device = placement->device_of + (size_t)copy * stages;
         for (uint32_t s = 0; s + 1 < stages; s++)
             if (device[s] != device[s + 1]) {
-                candidate->messages += 2 * (uint64_t)passes;
+                candidate->transfers += 2 * (uint64_t)passes;
                 candidate->bytes += passes * (ppi_bytes_of(config, s, false) + ppi_bytes_of(config, s + 1, true));
             }
     }

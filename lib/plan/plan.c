@@ -138,14 +138,17 @@ struct share {
     double best;
 };
 
-static int32_t tell(void *user, double share, double best)
+static int32_t tell_share(const struct share *whole, double share)
 {
-    const struct share *whole = user;
     const ppsched_config *config = whole->plan->config;
     size_t count = whole->plan->count;
     double done = count > 0 ? ((double)whole->done + share) / (double)count : 1;
-    (void)best;
-    return config->progress(config->progress_user, done, whole->best);
+    return ppi_config_tell(config, done, whole->best);
+}
+
+static int32_t tell(void *user, const ppsched_progress *progress)
+{
+    return tell_share(user, progress->share);
 }
 
 /* Evaluates all candidates; those of `view`, which stands for the plan but has memory of its own for each one's problem. */
@@ -156,7 +159,7 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
     for (; share.done < plan->count; share.done++) {
         struct ppi_candidate *candidate = &plan->candidates[share.done];
         ppsched_status status = PPSCHED_OK;
-        if (progress != NULL && tell(&share, 0, 0) != 0)
+        if (progress != NULL && tell_share(&share, 0) != 0)
             return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
         if (!candidate->evaluated)
             status = ppi_candidate_evaluate(view, candidate, progress, &share, error);
@@ -165,7 +168,7 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
         if (ppi_candidate_fits(candidate))
             share.best = ppi_smaller(share.best, ppi_candidate_step(plan, candidate));
     }
-    if (progress != NULL && tell(&share, 0, 0) != 0)
+    if (progress != NULL && tell_share(&share, 0) != 0)
         return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
     return PPSCHED_OK;
 }
@@ -243,7 +246,7 @@ static ppsched_status search_least(double *best, const ppsched_plan *plan, const
     return status;
 }
 
-ppsched_status ppi_plan_least_limit(double *out, size_t *index, const ppsched_plan *plan, ppsched_error *error)
+ppsched_status ppi_plan_least_limit(double *out, uint32_t *index, const ppsched_plan *plan, ppsched_error *error)
 {
     double least = PPI_INFINITE;
     size_t best = 0;
@@ -270,6 +273,6 @@ ppsched_status ppi_plan_least_limit(double *out, size_t *index, const ppsched_pl
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no candidate can serve the problem under any memory limit");
     *out = least;
     if (index != NULL)
-        *index = best;
+        *index = (uint32_t)best;
     return PPSCHED_OK;
 }

@@ -18,7 +18,7 @@ struct ppi_candidate {
     uint32_t rank; /* PPSCHED_NONE until the plan is ranked */
     ppsched_metrics metrics;
     double bound, excess, bytes;
-    uint64_t messages;
+    uint64_t transfers;
 };
 
 struct ppsched_plan {
@@ -77,6 +77,6 @@ ppsched_status ppi_plan_make(ppsched_plan **out, const ppsched_config *config, c
                              ppsched_error *error);
 void ppi_plan_destroy(ppsched_plan *plan);
 ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error);
-ppsched_status ppi_plan_least_limit(double *out, size_t *index, const ppsched_plan *plan, ppsched_error *error);
+ppsched_status ppi_plan_least_limit(double *out, uint32_t *index, const ppsched_plan *plan, ppsched_error *error);
 
 #endif

@@ -251,7 +251,7 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
 /* What belongs to devices and to the run, and options. */
 static ppsched_status put_rest(struct making *making, ppsched_error *error)
 {
-    static const int32_t unchanged[] = {PPSCHED_QUANTITY_P2P_TIMES, PPSCHED_QUANTITY_P2P_BANDWIDTH, PPSCHED_QUANTITY_MEM_LIMIT};
+    static const int32_t unchanged[] = {PPSCHED_QUANTITY_P2P_TIME, PPSCHED_QUANTITY_P2P_BANDWIDTH, PPSCHED_QUANTITY_MEM_LIMIT};
     const ppsched_config *from = making->from;
     ppsched_config *to = making->to;
     ppsched_status status = PPSCHED_OK;

@@ -22,7 +22,7 @@ ppsched_status ppi_watch_report(struct ppi_watch *watch, double share, ppsched_e
     if (config->progress == NULL)
         return PPSCHED_OK;
     watch->told = done > watch->told ? done : watch->told;
-    if (config->progress(config->progress_user, watch->told, watch->best) == 0)
+    if (ppi_config_tell(config, watch->told, watch->best) == 0)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the search was cancelled");
 }

@@ -16,7 +16,7 @@ enum ppi_role { PPI_ROLE_NONE, PPI_ROLE_GROUP_SIZE, PPI_ROLE_PLACEMENT, PPI_ROLE
 enum { PPI_BY_SPAN, PPI_BY_MAKESPAN };
 
 struct ppi_option_row {
-    const char *name, *default_text, *text;
+    const char *name, *default_text, *summary;
     enum ppi_role role;
     int64_t minimum, maximum;
     int64_t (*fallback)(const struct ppi_shape *shape); /* the value where none is set */

@@ -13,6 +13,8 @@ OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_tex
 VERBS = {"append", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "generate", "get", "import",
          "lower", "prove", "release", "run", "set", "update", "validate", "with", "write"}
 REPORTS = {"ppsched_schedule_check", "ppsched_schedule_prove"}
+# What is numbered from 0 goes in as a uint32_t.
+NUMBERED = {"candidate", "device", "microbatch", "option", "rank", "stage", "strategy"}
 ERROR, USER, CAPACITY = "ppsched_error *error", "void *user", "size_t capacity"
 
 
@@ -57,6 +59,12 @@ def functions(text):
             yield Function(part, comment)
 
 
+def complaints_of_numbers(function):
+    for kind, name in (parameter.rsplit(" ", 1) for parameter in function.parameters if "*" not in parameter):
+        if name in NUMBERED and kind != "uint32_t":
+            yield "a number that is no uint32_t"
+
+
 def complaints_of_question(function):
     """One that returns its answer, or nothing."""
     parameters = [p for p in function.parameters if p != "size_t *count" or p != function.parameters[-1]]
@@ -94,7 +102,7 @@ def complaints(text):
             yield f"{function.name}: no object"
         else:
             told = complaints_of_call if function.result == "ppsched_status" else complaints_of_question
-            yield from (f"{function.name}: {what}" for what in told(function))
+            yield from (f"{function.name}: {what}" for what in [*told(function), *complaints_of_numbers(function)])
     plain = without_comments(text)
     for typedef, name, parameters in re.findall(r"(typedef )?[\w ]+\*?\(\*(\w+)\)\(([^)]*)\);", plain):
         if not typedef or not re.fullmatch(r"ppsched_\w+_function", name) or not parameters.startswith(USER):
@@ -121,6 +129,7 @@ PLANTED = {
     "ppsched_error *error);": "no buffer",
     "typedef int32_t (*ppsched_listener)(void *user, double share);": "a callback whose type",
     "struct x { void *(*allocate)(void *user, size_t size); };": "a callback whose type",
+    "PPSCHED_API double ppsched_plan_cost(const ppsched_plan *plan, size_t candidate);": "a number that is no uint32_t",
     "PPSCHED_API void ppsched_plan_freed(ppsched_plan *plan);": "no verb",
     "enum ppsched_kind { PPSCHED_FORWARD = 1 };": "not named by its enum",
 }

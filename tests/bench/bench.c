@@ -69,7 +69,7 @@ static ppsched_config *make_config(uint32_t devices, uint32_t chunks, uint32_t m
     double delay = 0.25;
     if (ppsched_config_create(&config, devices, (int64_t)devices * chunks, microbatches, meter != NULL ? &environment : NULL,
                               &error) != PPSCHED_OK ||
-        ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, &delay, 1, &error) != PPSCHED_OK)
+        ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &delay, 1, &error) != PPSCHED_OK)
         die("config", error.message);
     return config;
 }

@@ -82,7 +82,7 @@ int main(void)
         ppsched_error error;
         const int64_t devices = sizes[i][0], stages = devices * sizes[i][1], microbatches = sizes[i][2];
         need(ppsched_config_create(&config, devices, stages, microbatches, NULL, &error), "config", &error);
-        need(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, &latency, 1, &error), "config", &error);
+        need(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &latency, 1, &error), "config", &error);
         need(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &bandwidth, 1, &error), "config", &error);
         need(ppsched_config_set_values(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, &bytes, 1, &error), "config", &error);
         need(ppsched_schedule_generate(&schedule, config, "interleaved_1f1b", &error), "schedule", &error);

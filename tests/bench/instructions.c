@@ -102,7 +102,7 @@ static ppsched_config *make_config(uint32_t chunks)
     ppsched_error error;
     double delay = 0.25;
     if (ppsched_config_create(&config, 8, 8 * (int64_t)chunks, 64, NULL, &error) != PPSCHED_OK ||
-        ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, &delay, 1, &error) != PPSCHED_OK)
+        ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &delay, 1, &error) != PPSCHED_OK)
         die("config", error.message);
     return config;
 }

@@ -41,7 +41,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void add(struct sum *sums, const ppsched_plan *plan, size_t index, double milliseconds)
+static void add(struct sum *sums, const ppsched_plan *plan, uint32_t index, double milliseconds)
 {
     ppsched_candidate candidate = {.size = sizeof candidate};
     size_t i = 0;
@@ -59,7 +59,7 @@ static void measure_parts(struct sum *sums, const ppsched_config *config)
     ppsched_plan *plan = NULL;
     ppsched_error error;
     need(ppsched_plan_create(&plan, config, NULL, &error), &error);
-    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         double before = now();
         need(ppsched_plan_evaluate(plan, i, &error), &error);
         add(sums, plan, i, now() - before);
@@ -70,7 +70,7 @@ static void measure_parts(struct sum *sums, const ppsched_config *config)
 static void measure(const char *costs, uint32_t devices, int64_t microbatches, const double *times)
 {
     static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
-                                         PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_QUANTITY_P2P_TIMES};
+                                         PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_QUANTITY_P2P_TIME};
     ppsched_config *config = NULL;
     ppsched_error error;
     double runs[RUNS];

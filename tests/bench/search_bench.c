@@ -59,7 +59,7 @@ static void set_costs(ppsched_config *config, const struct costs *costs)
     set_one(config, PPSCHED_QUANTITY_FORWARD_TIMES, costs->forward);
     set_one(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, costs->input);
     set_one(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, costs->weight);
-    set_one(config, PPSCHED_QUANTITY_P2P_TIMES, costs->delay);
+    set_one(config, PPSCHED_QUANTITY_P2P_TIME, costs->delay);
 }
 
 static ppsched_metrics metrics_of(const ppsched_schedule *schedule, const ppsched_config *config)
@@ -157,7 +157,7 @@ static ppsched_config *random_problem(const char *placement, int64_t chunks)
     require(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, stages, &error), &error);
     require(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, input, stages, &error), &error);
     require(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, weight, stages, &error), &error);
-    set_one(config, PPSCHED_QUANTITY_P2P_TIMES, uniform(0, 1));
+    set_one(config, PPSCHED_QUANTITY_P2P_TIME, uniform(0, 1));
     set_one(config, PPSCHED_QUANTITY_MEM_LIMIT, uniform((double)chunks, 3 * (double)(devices * chunks)));
     ppsched_config_set_option(config, "placement", placement, NULL);
     return config;

@@ -27,9 +27,9 @@ CASE(test_progress)
 {
     double last = 0, best = 0;
     Config config = uneven();
-    config.set_progress([&](double share, double objective) {
-        CHECK(share >= last && share <= 1);
-        last = share, best = objective;
+    config.set_progress([&](const ppsched_progress &progress) {
+        CHECK(progress.share >= last && progress.share <= 1);
+        last = progress.share, best = progress.best;
         return true;
     });
     const Schedule schedule = Schedule::generate(config, "auto");
@@ -42,18 +42,19 @@ CASE(test_progress_stops_and_throws)
 {
     int calls = 0;
     Config config = uneven();
-    config.set_progress([&](double, double) { return ++calls < 2; });
+    config.set_progress([&](const ppsched_progress &) { return ++calls < 2; });
     const auto cancelled = thrown<ppsched::Cancelled>([&] { (void)Schedule::generate(config, "auto"); });
     CHECK(cancelled && cancelled->status() == PPSCHED_ERROR_CANCELLED && calls == 2);
 
     calls = 0;
-    config.set_progress([&](double, double) -> bool { throw Own(++calls); });
+    config.set_progress([&](const ppsched_progress &) -> bool { throw Own(++calls); });
     const auto own = thrown<Own>([&] { (void)Schedule::generate(config, "auto"); });
     CHECK(own && own->number == 1 && calls == 1);
 
-    config.set_progress([&](double share, double) { return share < 1 ? true : throw 42; }); /* with all the work done */
+    config.set_progress(
+        [&](const ppsched_progress &progress) { return progress.share < 1 ? true : throw 42; }); /* with all the work done */
     CHECK(thrown<int>([&] { (void)Schedule::generate(config, "auto"); }) == 42);
-    config.set_progress([](double, double) -> bool { throw std::bad_alloc(); });
+    config.set_progress([](const ppsched_progress &) -> bool { throw std::bad_alloc(); });
     CHECK(thrown<std::bad_alloc>([&] { (void)Schedule::generate(config, "auto"); }));
     Config simple(2, 2, 2);
     simple.set_progress(config.progress());
@@ -119,9 +120,9 @@ CASE(test_plan_tells_its_progress)
     double last = 0, best = 0;
     int calls = 0;
     Config config = uneven();
-    config.set_progress([&](double share, double step) {
-        CHECK(share >= last && share <= 1);
-        last = share, best = step;
+    config.set_progress([&](const ppsched_progress &progress) {
+        CHECK(progress.share >= last && progress.share <= 1);
+        last = progress.share, best = progress.best;
         return ++calls, true;
     });
     ppsched::PlanOptions options;
@@ -133,7 +134,7 @@ CASE(test_plan_tells_its_progress)
     plan.evaluate(0);
     CHECK(calls == 0);
     plan.run();
-    const size_t number = best_of(plan);
+    const uint32_t number = best_of(plan);
     CHECK(last == 1 && plan.candidate(number).fits && best == plan.candidate(number).step_time);
     calls = 0;
     Plan moved(std::move(plan));
@@ -159,7 +160,7 @@ CASE(test_plan_progress_stops_and_throws)
     int calls = 0;
     bool throws = false;
     Config config = uneven();
-    config.set_progress([&](double, double) {
+    config.set_progress([&](const ppsched_progress &) {
         if (throws)
             throw Own(calls);
         return ++calls < 3;
@@ -178,7 +179,7 @@ CASE(test_plan_progress_stops_and_throws)
 CASE(test_threads_share_a_config)
 {
     Config config = uneven();
-    config.set_progress([](double, double) -> bool { throw std::this_thread::get_id(); });
+    config.set_progress([](const ppsched_progress &) -> bool { throw std::this_thread::get_id(); });
     std::array<bool, 4> right{};
     std::vector<std::thread> threads;
     for (bool &own : right)

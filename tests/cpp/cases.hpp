@@ -85,7 +85,7 @@ inline ppsched::Schedule lowered(const ppsched::Schedule &schedule, ppsched_lowe
 }
 
 /* The number of a plan's best candidate. */
-inline size_t best_of(const ppsched::Plan &plan)
+inline uint32_t best_of(const ppsched::Plan &plan)
 {
     return plan.candidate_at_rank(0).value();
 }

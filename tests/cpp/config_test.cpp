@@ -79,7 +79,7 @@ CASE(test_config_copies_and_moves)
     int calls = 0;
     Config config(2, 2, 2);
     config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, {1, 2});
-    config.set_progress([&calls](double, double) { return ++calls > 0; });
+    config.set_progress([&calls](const ppsched_progress &) { return ++calls > 0; });
     Config copy(config);
     config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, 9);
     CHECK(copy.values(PPSCHED_QUANTITY_FORWARD_TIMES).size() == 2 && copy.get() != config.get());
@@ -109,7 +109,7 @@ CASE(test_other_numbers_of_stages_and_microbatches)
 {
     Config config(2, 4, 8);
     config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, {2, 1, 1, 3});
-    config.set_progress([](double, double) { return false; });
+    config.set_progress([](const ppsched_progress &) { return false; });
     ppsched::ModelEnd embedding{}, head{};
     embedding.forward_time = 1;
     head.forward_time = 2;

@@ -88,7 +88,7 @@ void use_everything(Budget &budget)
     Config config(2, 4, 3, &environment);
     config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, 2);
     config.set_option("effort", 1);
-    config.set_progress([](double, double) { return true; });
+    config.set_progress([](const ppsched_progress &) { return true; });
     const Config copy(config);
     const Schedule searched = Schedule::generate(copy, "auto");
     const Schedule repeated = Schedule::generate_with(config, "again", [&](const Config &, Builder &builder) {
@@ -105,7 +105,7 @@ void use_everything(Budget &budget)
     options.strategies = {"gpipe", "v_1f1b", "interleaved_1f1b"};
     Plan plan(config, options);
     plan.run();
-    const size_t best = best_of(plan);
+    const uint32_t best = best_of(plan);
     CHECK(plan.timeline(best).metrics().makespan == plan.candidate(best).makespan && plan.config(best).devices() == 2);
     CHECK(plan.least_limit().limit > 0);
 }

@@ -20,7 +20,7 @@ CASE(test_plan)
     Plan plan(config);
     CHECK(plan.size() > 30 && !plan.candidate(0).evaluated);
     plan.run();
-    const size_t number = plan.candidate_at_rank(0).value();
+    const uint32_t number = plan.candidate_at_rank(0).value();
     const ppsched::Candidate best = plan.candidate(number);
     CHECK(best.rank == 0 && best.fits && best.step_time == best.makespan && best.bound <= best.step_time &&
           best.peak_memory <= 5);
@@ -30,9 +30,9 @@ CASE(test_plan)
     const Timeline timeline = plan.timeline(number);
     CHECK(timeline.metrics().makespan == best.makespan && timeline.schedule().name() == best.strategy);
 
-    const size_t last = plan.size() - 1;
-    CHECK(status_of([&] { (void)plan.candidate(last + 1); }) == PPSCHED_ERROR_ARGUMENT);
-    CHECK(status_of([&] { plan.evaluate(last + 1); }) == PPSCHED_ERROR_ARGUMENT);
+    const uint32_t last = plan.size() - 1;
+    CHECK(status_of([&] { (void)plan.candidate(last + 1); }) == PPSCHED_ERROR_RANGE);
+    CHECK(status_of([&] { plan.evaluate(last + 1); }) == PPSCHED_ERROR_RANGE);
 
     Plan moved(std::move(plan));
     CHECK(moved.candidate(number).strategy == std::string(best.strategy) && plan.size() == 0);
@@ -47,13 +47,13 @@ CASE(test_plan_numbers_and_ranks)
     options.strategies = {"gpipe", "1f1b", "zb_h2"};
     Plan plan(Config(4, 4, 8), options);
     std::vector<std::string> before;
-    for (size_t i = 0; i < plan.size(); i++) {
+    for (uint32_t i = 0; i < plan.size(); i++) {
         before.emplace_back(plan.candidate(i).strategy);
         CHECK(plan.candidate(i).rank == PPSCHED_NONE && !plan.candidate_at_rank(i));
     }
     CHECK(before == options.strategies);
     plan.run();
-    for (size_t i = 0; i < plan.size(); i++) {
+    for (uint32_t i = 0; i < plan.size(); i++) {
         CHECK(plan.candidate(i).strategy == before[i]); /* a candidate keeps its number */
         CHECK(plan.candidate_at_rank(plan.candidate(i).rank) == i);
     }
@@ -80,7 +80,7 @@ CASE(test_plan_options)
     limited.run();
     const ppsched::LeastLimit least = limited.least_limit();
     CHECK(!limited.candidate(best_of(limited)).fits && least.limit > 0.25 && least.candidate < limited.size());
-    const size_t last = limited.candidate_at_rank(limited.size() - 1).value();
+    const uint32_t last = limited.candidate_at_rank(limited.size() - 1).value();
     const ppsched::Candidate refused = limited.candidate(last);
     CHECK(refused.status == PPSCHED_ERROR_REFUSED && refused.reason != nullptr && *refused.reason != '\0');
     CHECK(thrown<ppsched::Refused>([&] { (void)limited.timeline(last); }));
@@ -90,7 +90,7 @@ CASE(test_plan_options)
     options.placements = 1u << PPSCHED_PLACEMENT_V;
     Plan v(config, options);
     CHECK(v.size() > 0);
-    for (size_t i = 0; i < v.size(); i++)
+    for (uint32_t i = 0; i < v.size(); i++)
         CHECK(v.candidate(i).placement == PPSCHED_PLACEMENT_V);
 
     options = {};

@@ -175,7 +175,8 @@ CASE(test_edges_and_buffers)
     const std::vector<ppsched::Edge> edges = sending.edges();
     CHECK(edges.size() == 4);
     for (const ppsched::Edge &edge : edges)
-        CHECK(edge.messages == 4 && edge.most_in_flight >= 1 && (edge.from == edge.to + 1 || edge.to == edge.from + 1));
+        CHECK(edge.transfers == 4 && edge.most_in_flight >= 1 &&
+              (edge.sender == edge.receiver + 1 || edge.receiver == edge.sender + 1));
     const auto ops = sending.queue(1);
     const ppsched::Buffers buffers = sending.buffers(1);
     CHECK(buffers.ops.size() == ops.size() && buffers.slots >= 1);

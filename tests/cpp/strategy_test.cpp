@@ -24,7 +24,8 @@ CASE(test_strategies)
         CHECK(strategy.takes_group_size == std::any_of(strategy.options.begin(), strategy.options.end(),
                                                        [](const auto &option) { return option.name == "group_size"; }));
         for (const ppsched::Option &option : strategy.options)
-            CHECK(!option.name.empty() && !option.text.empty() && option.choices.empty() == (option.minimum < option.maximum));
+            CHECK(!option.name.empty() && !option.summary.empty() &&
+                  option.choices.empty() == (option.minimum < option.maximum));
     }
     const ppsched::Strategy found = ppsched::strategy_find("auto");
     CHECK(found.searches && found.searches_long && found.options.size() >= 2);

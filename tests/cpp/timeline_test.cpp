@@ -137,7 +137,7 @@ CASE(test_update)
 CASE(test_evaluate_transfers)
 {
     Config config(4, 8, 8);
-    config.set_values(PPSCHED_QUANTITY_P2P_TIMES, 0.125);
+    config.set_values(PPSCHED_QUANTITY_P2P_TIME, 0.125);
     const Schedule schedule = Schedule::generate(config, "interleaved_1f1b");
     const Schedule sending = lowered(schedule, PPSCHED_LOWERING_PYTORCH);
     CHECK(sending.evaluate_transfers(config).metrics().makespan == schedule.evaluate(config).metrics().makespan);

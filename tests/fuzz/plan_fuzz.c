@@ -28,9 +28,10 @@ struct listener {
     double share, best;
 };
 
-static int32_t listen(void *user, double share, double best)
+static int32_t listen(void *user, const ppsched_progress *progress)
 {
     struct listener *listener = user;
+    double share = progress->share, best = progress->best;
     EXPECT(share >= listener->share && share <= 1 && best <= listener->best);
     listener->share = share;
     listener->best = best;
@@ -110,14 +111,14 @@ static const ppsched_plan_options *take_options(struct bytes *bytes, struct choi
 
 /* --- what comes out --- */
 
-static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t index)
+static ppsched_candidate candidate_of(const ppsched_plan *plan, uint32_t index)
 {
     ppsched_candidate candidate = {.size = sizeof candidate};
     EXPECT(ppsched_plan_get_candidate(&candidate, plan, index, NULL) == PPSCHED_OK);
     return candidate;
 }
 
-static ppsched_candidate ranked(const ppsched_plan *plan, size_t rank)
+static ppsched_candidate ranked(const ppsched_plan *plan, uint32_t rank)
 {
     ppsched_candidate candidate = candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
     EXPECT(candidate.rank == rank);
@@ -127,8 +128,8 @@ static ppsched_candidate ranked(const ppsched_plan *plan, size_t rank)
 /* No candidate has a rank before the plan has run. */
 static void expect_unranked(const ppsched_plan *plan)
 {
-    for (size_t i = 0; i < ppsched_plan_count(plan); i++)
-        EXPECT(candidate_of(plan, i).rank == PPSCHED_NONE && ppsched_plan_candidate_at_rank(plan, i) == SIZE_MAX);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
+        EXPECT(candidate_of(plan, i).rank == PPSCHED_NONE && ppsched_plan_candidate_at_rank(plan, i) == PPSCHED_NONE);
 }
 
 static int group_of(const ppsched_candidate *candidate)
@@ -139,7 +140,7 @@ static int group_of(const ppsched_candidate *candidate)
 static void expect_ranked(const ppsched_plan *plan)
 {
     ppsched_candidate before = {0};
-    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate candidate = ranked(plan, i);
         int group = group_of(&candidate);
         EXPECT(candidate.evaluated == 1 && (candidate.reason != NULL) == (candidate.status == PPSCHED_ERROR_REFUSED));
@@ -153,7 +154,7 @@ static void expect_ranked(const ppsched_plan *plan)
         }
         before = candidate;
     }
-    EXPECT(ppsched_plan_candidate_at_rank(plan, ppsched_plan_count(plan)) == SIZE_MAX);
+    EXPECT(ppsched_plan_candidate_at_rank(plan, ppsched_plan_count(plan)) == PPSCHED_NONE);
 }
 
 static void launch(const ppsched_schedule *schedule)
@@ -169,7 +170,7 @@ static void launch(const ppsched_schedule *schedule)
 }
 
 /* The candidate's own timeline has its figures, and its own problem its sizes. */
-static void expect_remade(const ppsched_plan *plan, size_t index)
+static void expect_remade(const ppsched_plan *plan, uint32_t index)
 {
     ppsched_candidate candidate = candidate_of(plan, index);
     ppsched_timeline *timeline = NULL;
@@ -197,7 +198,7 @@ static void expect_remade(const ppsched_plan *plan, size_t index)
 static void expect_least_limit(const ppsched_plan *plan)
 {
     double least = -1;
-    size_t index = 0;
+    uint32_t index = 0;
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
     ppsched_timeline *timeline = NULL;
@@ -223,7 +224,7 @@ static void expect_least_limit(const ppsched_plan *plan)
 static bool same_candidates(const ppsched_plan *a, const ppsched_plan *b)
 {
     bool is_same = ppsched_plan_count(a) == ppsched_plan_count(b);
-    for (size_t i = 0; i < ppsched_plan_count(a) && is_same; i++) {
+    for (uint32_t i = 0; i < ppsched_plan_count(a) && is_same; i++) {
         ppsched_candidate one = candidate_of(a, i), other = candidate_of(b, i);
         is_same = (one.reason == NULL) == (other.reason == NULL) &&
                   (one.reason == NULL || strcmp(one.reason, other.reason) == 0);
@@ -263,7 +264,7 @@ static void run_plans(ppsched_plan *plan, ppsched_plan *again, struct meter *met
                       struct bytes *bytes)
 {
     for (uint32_t i = take_below(bytes, 3); i > 0; i--) {
-        size_t index = take_u8(bytes);
+        uint32_t index = take_u8(bytes);
         ppsched_error error = fresh_error();
         ppsched_status status = ppsched_plan_evaluate(again, index, &error);
         EXPECT(accepted(status, &error) || index >= ppsched_plan_count(again) || status == PPSCHED_ERROR_RANGE);

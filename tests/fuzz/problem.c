@@ -81,7 +81,8 @@ ppsched_channel_model take_channel(struct bytes *bytes)
 ppsched_model_end take_end(struct bytes *bytes)
 {
     double (*take)(struct bytes *) = take_u8(bytes) < 192 ? take_number : take_any_number;
-    ppsched_model_end end = {.forward_time = take(bytes),
+    ppsched_model_end end = {.size = sizeof end,
+                             .forward_time = take(bytes),
                              .backward_time = take(bytes),
                              .backward_input_time = take(bytes),
                              .backward_weight_time = take(bytes),

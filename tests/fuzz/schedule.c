@@ -116,7 +116,7 @@ static void expect_edges(const ppsched_schedule *schedule)
         free(buffers);
     }
     for (size_t i = 0; i < count && i < 64; i++)
-        messages += edges[i].messages;
+        messages += edges[i].transfers;
     EXPECT(!is_matched || count > 64 || messages == sends);
 }
 

@@ -18,9 +18,10 @@ struct listener {
     double share, best;
 };
 
-static int32_t listen(void *user, double share, double best)
+static int32_t listen(void *user, const ppsched_progress *progress)
 {
     struct listener *listener = user;
+    double share = progress->share, best = progress->best;
     EXPECT(share >= listener->share && share <= 1 && best <= listener->best);
     listener->share = share;
     listener->best = best;

@@ -49,7 +49,8 @@ static void fold_made(uint64_t *digest, ppsched_status status, ppsched_config **
 
 uint64_t digest_of_restaged(void)
 {
-    static const ppsched_model_end end = {.forward_time = 0.01, .backward_input_time = 0.02, .mem_static = 0.1};
+    static const ppsched_model_end end = {
+        .size = sizeof end, .forward_time = 0.01, .backward_input_time = 0.02, .mem_static = 0.1};
     uint64_t digest = FOLD_START;
     ppsched_error error;
     for (int costs = 0; costs < COSTS_COUNT; costs++) {
@@ -70,7 +71,7 @@ static void fold_text_or_none(uint64_t *digest, const char *text)
     fold_text(digest, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
 }
 
-static void fold_candidate(uint64_t *digest, const ppsched_plan *plan, size_t number)
+static void fold_candidate(uint64_t *digest, const ppsched_plan *plan, uint32_t number)
 {
     ppsched_candidate c = {.size = sizeof c};
     const uint32_t *counts[] = {&c.chunks,    &c.stages, &c.microbatches, &c.group_size,
@@ -82,14 +83,14 @@ static void fold_candidate(uint64_t *digest, const ppsched_plan *plan, size_t nu
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         fold_integer(digest, *counts[i]);
     fold_integer(digest, (uint64_t)c.placement);
-    fold_integer(digest, c.messages);
+    fold_integer(digest, c.transfers);
     fold_numbers(digest,
                  (double[]){c.memory_limit, c.step_time, c.makespan, c.span, c.bubble_of_total, c.bubble_of_ideal,
                             c.bubble_of_span, c.peak_memory, c.excess, c.bound, c.bytes},
                  11);
 }
 
-static uint32_t rank_of(const ppsched_plan *plan, size_t number)
+static uint32_t rank_of(const ppsched_plan *plan, uint32_t number)
 {
     ppsched_candidate candidate = {.size = sizeof candidate};
     ppsched_plan_get_candidate(&candidate, plan, number, NULL);
@@ -102,12 +103,12 @@ static void fold_plan(uint64_t *digest, const ppsched_config *config, const ppsc
     ppsched_timeline *best = NULL;
     ppsched_error error;
     double limit = 0;
-    size_t candidate = 0;
+    uint32_t candidate = 0;
     if (!fold_outcome(digest, ppsched_plan_create(&plan, config, options, &error), &error))
         return;
     fold_outcome(digest, ppsched_plan_run(plan, &error), &error);
     fold_integer(digest, ppsched_plan_count(plan));
-    for (size_t i = 0; i < ppsched_plan_count(plan); i++)
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
         fold_candidate(digest, plan, ppsched_plan_candidate_at_rank(plan, i));
     if (fold_outcome(digest, ppsched_plan_create_timeline(&best, plan, ppsched_plan_candidate_at_rank(plan, 0), &error),
                      &error))

@@ -49,7 +49,7 @@ static void set_decimals(ppsched_config *config)
     set_stages(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 5);
     set_stages(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, input, 3);
     set_stages(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, weight, 3);
-    set_pairs(config, PPSCHED_QUANTITY_P2P_TIMES, latency, 3);
+    set_pairs(config, PPSCHED_QUANTITY_P2P_TIME, latency, 3);
     set_stages(config, PPSCHED_QUANTITY_MEM_FORWARD, held, 3);
     set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -0.3);
     set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 3.3);
@@ -64,7 +64,7 @@ static void set_links(ppsched_config *config)
     set_stages(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward, 7);
     set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, 0.37);
     set_stages(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, backward, 5);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.001);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.001);
     set_pairs(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, bandwidth, 4);
     set_stages(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, bytes, 3);
 }
@@ -76,7 +76,7 @@ static void set_spread(ppsched_config *config)
     set_stages(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 4);
     set_stages(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, input, 5);
     set_stages(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, weight, 3);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 1e-3 / 3);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 1e-3 / 3);
     set_stages(config, PPSCHED_QUANTITY_MEM_FORWARD, held, 3);
 }
 

@@ -173,9 +173,9 @@ static void fold_buffers(uint64_t *digest, const ppsched_schedule *lowered)
     ppsched_edge *edges = room(count, sizeof *edges);
     fold_outcome(digest, ppsched_schedule_get_edges(edges, count, &count, lowered, &error), &error);
     for (size_t i = 0; i < count; i++) {
-        fold_integer(digest, edges[i].from);
-        fold_integer(digest, edges[i].to);
-        fold_integer(digest, edges[i].messages);
+        fold_integer(digest, edges[i].sender);
+        fold_integer(digest, edges[i].receiver);
+        fold_integer(digest, edges[i].transfers);
         fold_integer(digest, edges[i].most_in_flight);
     }
     free(edges);

@@ -72,7 +72,7 @@ static void draw_costs(uint64_t *seed, ppsched_config *config)
     set_list(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, times[2], stages);
     if (fused)
         set_list(config, PPSCHED_QUANTITY_BACKWARD_TIMES, times[3], stages);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 3) / 2.0);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, random_below(seed, 3) / 2.0);
     set_list(config, PPSCHED_QUANTITY_MEM_FORWARD, held, stages);
     if (random_below(seed, 2))
         set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -0.5);

@@ -217,7 +217,7 @@ static void draw_times(uint64_t *seed, struct plain *p, ppsched_config *config)
         list[i] = delayed ? random_below(seed, 9) / 4.0 : 0;
         p->delay[i / p->devices][i % p->devices] = i / p->devices == i % p->devices ? 0 : list[i];
     }
-    set_list(config, PPSCHED_QUANTITY_P2P_TIMES, list, p->devices * p->devices);
+    set_list(config, PPSCHED_QUANTITY_P2P_TIME, list, p->devices * p->devices);
 }
 
 static void draw_memory(uint64_t *seed, struct plain *p, ppsched_config *config)
@@ -404,7 +404,7 @@ static ppsched_config *draw_problem(uint64_t *seed, uint32_t chunks)
         pairs[i] = fmax(times[0][i / stages], times[1][i % stages] + times[2][i % stages]);
     if (random_below(seed, 2))
         set_list(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, pairs, stages * stages);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 8) / 8.0);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, random_below(seed, 8) / 8.0);
     return config;
 }
 

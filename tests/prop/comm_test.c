@@ -200,24 +200,24 @@ static void check_edges(const struct plain *plain)
     expect_ok(ppsched_schedule_get_edges(edges, MOST_DEVICES * MOST_DEVICES, &count, plain->schedule, &error), &error);
     for (size_t k = 0; k < count; k++) {
         uint32_t flight = 0, most = 0, own = 0;
-        for (size_t i = 0; i < plain->count[edges[k].to]; i++) {
-            const ppsched_op *op = &plain->ops[edges[k].to][i];
+        for (size_t i = 0; i < plain->count[edges[k].receiver]; i++) {
+            const ppsched_op *op = &plain->ops[edges[k].receiver][i];
             for (size_t j = 0; j < i; j++) { /* consumed by this op */
-                const ppsched_op *earlier = &plain->ops[edges[k].to][j];
-                if (is_receive(earlier) && consumer_of(plain, edges[k].to, earlier) == i) {
+                const ppsched_op *earlier = &plain->ops[edges[k].receiver][j];
+                if (is_receive(earlier) && consumer_of(plain, edges[k].receiver, earlier) == i) {
                     ppsched_op send = partner_of(earlier);
-                    flight -= device_of(plain, send.stage, send.microbatch) == edges[k].from;
+                    flight -= device_of(plain, send.stage, send.microbatch) == edges[k].sender;
                 }
             }
             if (!is_receive(op))
                 continue;
             ppsched_op send = partner_of(op);
-            bool mine = device_of(plain, send.stage, send.microbatch) == edges[k].from;
+            bool mine = device_of(plain, send.stage, send.microbatch) == edges[k].sender;
             own += mine;
             flight += mine;
             most = flight > most ? flight : most;
         }
-        assert_int_equal(edges[k].messages, own);
+        assert_int_equal(edges[k].transfers, own);
         assert_int_equal(edges[k].most_in_flight, most);
         messages += own;
     }

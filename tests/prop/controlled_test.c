@@ -98,7 +98,7 @@ static void draw_times(uint64_t *seed, ppsched_config *config, double spread)
             times[s] = scale[s] * (0.5 + random_below(seed, 100) / 100.0);
         expect_ok(ppsched_config_set_values(config, kinds[k], times, stages, NULL), NULL);
     }
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 3) == 0 ? random_below(seed, 10) / 10.0 : 0);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, random_below(seed, 3) == 0 ? random_below(seed, 10) / 10.0 : 0);
 }
 
 /* At no draw more than a tenth longer than what v_search finds in far more time, and shorter on average. */

@@ -69,7 +69,7 @@ static void random_costs(uint64_t *seed, struct problem *p)
     for (uint32_t a = 0; a < devices; a++)
         for (uint32_t b = 0; b < devices; b++)
             p->latency[a][b] = list[a * devices + b] = alike ? 0 : random_time(seed, p) * far;
-    set_list(p->config, PPSCHED_QUANTITY_P2P_TIMES, list, devices * devices);
+    set_list(p->config, PPSCHED_QUANTITY_P2P_TIME, list, devices * devices);
     double bandwidth = random_below(seed, 2) ? 4 : HUGE_VAL, bytes = random_below(seed, 4);
     set_number(p->config, PPSCHED_QUANTITY_P2P_BANDWIDTH, bandwidth);
     set_number(p->config, PPSCHED_QUANTITY_ACTIVATION_BYTES, bytes);

@@ -45,7 +45,7 @@ static ppsched_config *random_problem(uint64_t *seed, int tight)
     for (uint32_t s = 0; s < devices; s++)
         values[s] = memory[s] * limit * (random_below(seed, 2) ? 1 : draw(seed, 1, 1.4));
     set_list(config, PPSCHED_QUANTITY_MEM_LIMIT, values);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 2) ? draw(seed, 0, 1) : 0);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, random_below(seed, 2) ? draw(seed, 0, 1) : 0);
     return config;
 }
 

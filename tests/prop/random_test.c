@@ -40,7 +40,7 @@ static void random_costs(uint64_t *state, ppsched_config *config, struct brute_c
     for (uint32_t a = 0; a < devices; a++)
         for (uint32_t b = 0; b < devices; b++)
             list[a * devices + b] = costs->delay[a][b] = random_time(state, whole);
-    set_list(config, PPSCHED_QUANTITY_P2P_TIMES, list, devices * devices);
+    set_list(config, PPSCHED_QUANTITY_P2P_TIME, list, devices * devices);
     for (uint32_t s = 0; s < stages; s++) {
         costs->memory[PPSCHED_KIND_I][s] = -(double)random_below(state, 5);
         costs->memory[PPSCHED_KIND_W][s] = -(double)random_below(state, 5);

@@ -58,7 +58,7 @@ static bool step_send(struct plain_run *run, uint32_t d, size_t i)
     run->start[d][i] = fmax(run->now, run->link_free[d][to]);
     run->end[d][i] = run->start[d][i] + bytes / value(run->config, PPSCHED_QUANTITY_P2P_BANDWIDTH, d * devices + to, HUGE_VAL);
     run->link_free[d][to] = run->end[d][i];
-    run->there[d][i] = run->end[d][i] + value(run->config, PPSCHED_QUANTITY_P2P_TIMES, d * devices + to, 0);
+    run->there[d][i] = run->end[d][i] + value(run->config, PPSCHED_QUANTITY_P2P_TIME, d * devices + to, 0);
     return true;
 }
 
@@ -187,7 +187,7 @@ static void set_odd_times(ppsched_config *config, uint64_t *seed)
     static const int32_t per_stage[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
                                         PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_QUANTITY_ACTIVATION_BYTES,
                                         PPSCHED_QUANTITY_GRADIENT_BYTES};
-    static const int32_t per_pair[] = {PPSCHED_QUANTITY_P2P_TIMES, PPSCHED_QUANTITY_P2P_BANDWIDTH};
+    static const int32_t per_pair[] = {PPSCHED_QUANTITY_P2P_TIME, PPSCHED_QUANTITY_P2P_BANDWIDTH};
     double values[MOST_DEVICES * MOST_DEVICES];
     size_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_TIMES, NULL, 0, NULL), NULL);

@@ -27,7 +27,7 @@ static ppsched_config *random_problem(uint64_t *state, double least[MOST_DEVICES
     }
     for (uint32_t i = 0; i < devices * devices; i++)
         delays[i] = delay * random_below(state, 8) / 8.0;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, delays, devices * devices, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, delays, devices * devices, NULL), NULL);
     for (uint32_t s = 0; s < stages; s++) {
         memory[s] = uneven_memory ? 4 + random_below(state, 9) : 4;
         list[s] = -(double)random_below(state, (uint32_t)memory[s] + 1); /* of I */

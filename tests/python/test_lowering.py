@@ -66,7 +66,7 @@ class LoweringTest(unittest.TestCase):
 
     def test_traffic(self):
         schedule = lowered(devices=3, microbatches=4)
-        self.assertEqual([(edge.sender, edge.receiver, edge.messages) for edge in schedule.edges()],
+        self.assertEqual([(edge.sender, edge.receiver, edge.transfers) for edge in schedule.edges()],
                          [(1, 0, 4), (0, 1, 4), (2, 1, 4), (1, 2, 4)])
         self.assertTrue(all(edge.most_in_flight == 1 for edge in schedule.edges()))
         ops = tokens(schedule, 0)
@@ -128,7 +128,7 @@ class LoweringTest(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             result = run("check", file)
             self.assertEqual(result.returncode, 0)
-            self.assertRegex(result.stdout, "ok: .*\ntransfers: 16 messages on 4 edges, at most 1 in flight on one\nsafe with .*\n"
+            self.assertRegex(result.stdout, "ok: .*\ntransfers: 16 on 4 edges, at most 1 in flight on one\nsafe with .*\n"
                                             "hangs with group rendezvous channels: device 1 waits in 1SEND_F1 for device 2")
             row = json.loads(run("check", file, "--json").stdout)
             self.assertEqual((row["valid"], row["transfers"]["receive_slots"], len(row["transfers"]["channels"])), (True, [1, 1, 1], 6))

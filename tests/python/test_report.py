@@ -152,10 +152,10 @@ class PageTest(unittest.TestCase):
 
     def test_numbers_that_are_none(self):
         data = {"title": "", "candidates": [{"step_time": math.nan, "span": math.inf, "bound": -math.inf, "bytes": 1e300,
-                                             "excess": 0.1 + 0.2, "messages": 2**60}]}
+                                             "excess": 0.1 + 0.2, "transfers": 2**60}]}
         (row,) = Page(report.report_html(data)).data()["candidates"]
         self.assertEqual(row, {"step_time": None, "span": None, "bound": None, "bytes": 1e300, "excess": 0.3,
-                               "messages": 2**60})
+                               "transfers": 2**60})
 
     def test_assets(self):
         names = {path.name for path in FOLDER.iterdir()}

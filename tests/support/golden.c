@@ -132,7 +132,7 @@ ppsched_config *golden_config(const struct golden *g)
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, g->overlapped, (size_t)g->overlapped_count,
                                         &error),
               &error);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, g->p2p);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, g->p2p);
     for (int i = 0; i < 3; i++)
         expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD + i, g->memory[i], (size_t)g->memory_count[i],
                                             &error),

@@ -183,7 +183,7 @@ void print_timeline(FILE *file, const ppsched_timeline *timeline)
 
 void print_plan(FILE *file, const ppsched_plan *plan, int with_figures)
 {
-    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate own = {.size = sizeof own};
         assert_int_equal(ppsched_plan_get_candidate(&own, plan, i, NULL), PPSCHED_OK);
         fprintf(file, "candidate %u %s %u %u %u %d %a\n", own.rank, own.strategy, own.stages, own.microbatches, own.group_size,

@@ -29,7 +29,7 @@ ppsched_config *random_problem(uint64_t *seed, const char **strategy)
         ppsched_config *config = make_config(devices, (int64_t)devices * choices[k].chunks, 1 + random_below(seed, 14));
         set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1 + random_below(seed, 3));
         set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2 + random_below(seed, 5));
-        set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(seed, 3));
+        set_number(config, PPSCHED_QUANTITY_P2P_TIME, random_below(seed, 3));
         *strategy = choices[k].name;
         if (ppsched_strategy_fits(*strategy, config, NULL) == PPSCHED_OK)
             return config;

@@ -8,7 +8,7 @@ static ppsched_status plan_create(struct attempt *attempt)
     static const uint32_t microbatches[] = {4, 8};
     static const double limits[] = {2, 4};
     const ppsched_channel_model channel = {.size = sizeof channel, .rendezvous = 1};
-    const ppsched_model_end end = {.forward_time = 0.25};
+    const ppsched_model_end end = {.size = sizeof end, .forward_time = 0.25};
     const ppsched_plan_options options = {.size = sizeof options,
                                           .microbatches = microbatches,
                                           .microbatch_count = 2,
@@ -60,7 +60,7 @@ static ppsched_status plan_find_least_limit(struct attempt *attempt)
 {
     struct {
         double limit;
-        size_t candidate;
+        uint32_t candidate, unused;
     } out;
     prepare_bytes(&out, sizeof out);
     ppsched_status status = ppsched_plan_find_least_limit(&out.limit, &out.candidate, attempt->own.plan, &attempt->error);

@@ -32,7 +32,7 @@ static ppsched_status config_copy(struct attempt *attempt)
 static ppsched_status config_with_stages(struct attempt *attempt)
 {
     static const int stages[] = {2, 8, 12};
-    const ppsched_model_end end = {.forward_time = 0.5};
+    const ppsched_model_end end = {.size = sizeof end, .forward_time = 0.5};
     const ppsched_model_end *ends = attempt->variant == 2 ? &end : NULL;
     ppsched_config *made = UNTOUCHED;
     ppsched_status status = ppsched_config_with_stages(&made, attempt->own.config, stages[attempt->variant], ends, ends,

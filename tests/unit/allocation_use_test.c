@@ -203,9 +203,9 @@ static ppsched_status schedule_write_launch_arguments(struct attempt *attempt)
         assert_int_equal(own->host.asked, asked);                                                                              \
     } while (0)
 
-static int32_t go_on(void *user, double share, double best)
+static int32_t go_on(void *user, const ppsched_progress *progress)
 {
-    (void)user, (void)share, (void)best;
+    (void)user, (void)progress;
     return 0;
 }
 

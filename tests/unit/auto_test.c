@@ -236,7 +236,7 @@ static void test_times_at_the_edge(void **state)
                     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
                 set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, zero ? none : mixed, 4);
                 set_list(config, PPSCHED_QUANTITY_BACKWARD_TIMES, zero ? none : mixed, 4);
-                set_number(config, PPSCHED_QUANTITY_P2P_TIMES, delays[k]);
+                set_number(config, PPSCHED_QUANTITY_P2P_TIME, delays[k]);
                 run_and_drop(config);
             }
 }

@@ -127,12 +127,14 @@ static void expect_append_error(const char *token, uint8_t flags, uint32_t devic
     ppsched_config *config = make_config(2, 2, 2);
     ppsched_builder *builder = NULL;
     ppsched_error error;
-    ppsched_op op = op_from_token(token);
+    ppsched_op op = op_from_token(token), sliced = op;
     op.flags = flags;
+    sliced.slice = 1;
     expect_ok(ppsched_builder_create(&builder, config, &error), &error);
     assert_int_equal(ppsched_builder_append(builder, device, &op, 1, &error), wanted);
     if (strstr(error.message, part) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", error.message, part);
+    assert_int_equal(ppsched_builder_append(builder, 0, &sliced, 1, &error), PPSCHED_ERROR_RANGE); /* none has slices */
     ppsched_builder_destroy(builder);
     ppsched_config_destroy(config);
 }

@@ -15,7 +15,7 @@ static ppsched_config *profile_28b(void)
     set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 10.419);
     set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 10.207);
     set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 7.715);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.408);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.408);
     return config;
 }
 
@@ -88,7 +88,7 @@ static void test_memory_curve(void **state)
     assert_int_equal(ppsched_timeline_get_memory(NULL, 0, &count, timeline, 1, NULL), PPSCHED_OK);
     assert_int_equal(count, POINTS);
     assert_int_equal(ppsched_timeline_get_memory(points, POINTS - 1, &count, timeline, 1, NULL), PPSCHED_ERROR_BUFFER);
-    assert_int_equal(ppsched_timeline_get_memory(points, POINTS - 1, &count, timeline, 2, NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_memory(points, POINTS - 1, &count, timeline, 2, NULL), PPSCHED_ERROR_RANGE);
     assert_int_equal(ppsched_timeline_get_memory(points, POINTS + 1, &count, timeline, 1, NULL), PPSCHED_OK);
     assert_int_equal(count, POINTS);
     char *text = queue_text(ppsched_timeline_schedule(timeline), 1);
@@ -203,7 +203,7 @@ static void test_delay_per_pair(void **state)
     ppsched_config *config = make_config(2, 2, 1);
     ppsched_error error;
     (void)state;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIMES, delay, 4, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, delay, 4, &error), &error);
     ppsched_timeline *timeline = evaluate(config, "gpipe");
     assert_true(metrics_of(timeline).makespan == 1 + 5 + 1 + 2 + 7 + 2);
     ppsched_timeline_destroy(timeline);

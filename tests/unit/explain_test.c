@@ -113,7 +113,7 @@ static void test_chain(void **state)
 {
     ppsched_config *config = make_config(3, 3, 1);
     (void)state;
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.5);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.5);
     ppsched_timeline *timeline = timeline_of(config, "gpipe");
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1.5-2.5", "I2:2F0 3-4", "D2:2B0 4-6", "I1:1B0 6.5-8.5", "I0:0B0 9-11");
     EXPECT_MAKESPAN(timeline, 0, {2, 2}, {2, 2}, {2, 2});
@@ -207,7 +207,7 @@ static void test_v_placement(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, &error), &error);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.25);
     ppsched_timeline *timeline = timeline_of_own(config, queues);
     EXPECT_PATH(timeline, "B0:0F0 0-1", "I1:1F0 1.25-2.25", "D1:2F0 2.25-3.25", "I0:3F0 3.5-4.5", "D0:3I0 4.5-5.5",
                 "I1:2B0 5.75-7.75", "D1:1B0 7.75-9.75", "I0:0B0 10-12", "D0:3W0 12-13");

@@ -361,7 +361,9 @@ static void test_bad_arguments(void **state)
     ppsched_error error;
     (void)state;
     assert_int_equal(ppsched_schedule_import(NULL, PPSCHED_FORMAT_CSV, "0F0", 3, NULL, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, NULL, 0, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, NULL, 1, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, NULL, 0, NULL, &error), PPSCHED_ERROR_SYNTAX);
+    assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_JSON, NULL, 0, NULL, &error), PPSCHED_ERROR_SYNTAX);
     assert_int_equal(ppsched_schedule_import(&schedule, 99, "0F0", 3, NULL, &error), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_TEXT, "0F0", 3, NULL, &error), PPSCHED_ERROR_ARGUMENT);
     assert_string_equal(error.message, "format text is written, not read; csv and json are read");

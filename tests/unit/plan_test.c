@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An end of the model. */
+#define END(...)                                                                                                               \
+    {                                                                                                                          \
+        .size = sizeof(ppsched_model_end), __VA_ARGS__                                                                         \
+    }
+
 static double at(const ppsched_config *config, int32_t quantity, size_t index)
 {
     size_t count = 0;
@@ -33,7 +39,7 @@ static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_
     return plan;
 }
 
-static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t number)
+static ppsched_candidate candidate_of(const ppsched_plan *plan, uint32_t number)
 {
     ppsched_candidate candidate = {.size = sizeof candidate};
     assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, number, NULL), PPSCHED_OK);
@@ -41,7 +47,7 @@ static ppsched_candidate candidate_of(const ppsched_plan *plan, size_t number)
 }
 
 /* The candidate of a rank. */
-static ppsched_candidate ranked(const ppsched_plan *plan, size_t rank)
+static ppsched_candidate ranked(const ppsched_plan *plan, uint32_t rank)
 {
     ppsched_candidate candidate = candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
     assert_int_equal(candidate.rank, rank);
@@ -53,19 +59,19 @@ static void test_other_numbers_of_stages(void **state)
 {
     static const double forward[] = {1.5, 1, 1, 1, 1, 1, 1, 3}, memory[] = {4, 4, 4, 4, 4, 4, 4, 6};
     static const double bytes[] = {1, 2, 3, 4, 5, 6, 7, 8};
-    const ppsched_model_end embedding = {.forward_time = 0.5},
-                            head = {.forward_time = 2, .mem_forward = 2, .mem_backward_weight = -2};
+    const ppsched_model_end embedding = END(.forward_time = 0.5),
+                            head = END(.forward_time = 2, .mem_forward = 2, .mem_backward_weight = -2);
     ppsched_config *layers = make_config(2, 8, 4);
     (void)state;
     expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 8, NULL), NULL);
     expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_MEM_FORWARD, memory, 8, NULL), NULL);
     expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_ACTIVATION_BYTES, bytes, 8, NULL), NULL);
     expect_ok(ppsched_config_set_values(layers, PPSCHED_QUANTITY_GRADIENT_BYTES, bytes, 8, NULL), NULL);
-    set_number(layers, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
+    set_number(layers, PPSCHED_QUANTITY_P2P_TIME, 0.25);
     ppsched_config *two = with_stages(layers, 2, &embedding, &head);
     assert_true(at(two, PPSCHED_QUANTITY_FORWARD_TIMES, 0) == 4.5 && at(two, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 6);
     assert_true(at(two, PPSCHED_QUANTITY_BACKWARD_TIMES, 0) == 8 && at(two, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1) == 4);
-    assert_true(at(two, PPSCHED_QUANTITY_MEM_FORWARD, 1) == 18 && at(two, PPSCHED_QUANTITY_P2P_TIMES, 0) == 0.25);
+    assert_true(at(two, PPSCHED_QUANTITY_MEM_FORWARD, 1) == 18 && at(two, PPSCHED_QUANTITY_P2P_TIME, 0) == 0.25);
     assert_true(at(two, PPSCHED_QUANTITY_ACTIVATION_BYTES, 0) == 4 && at(two, PPSCHED_QUANTITY_GRADIENT_BYTES, 1) == 5);
     ppsched_config *four = with_stages(two, 4, &embedding, &head);
     assert_true(at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 0) == 2.5 && at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 2);
@@ -78,7 +84,7 @@ static void test_other_numbers_of_stages(void **state)
     ppsched_error error;
     assert_int_equal(ppsched_config_with_stages(&out, layers, 6, NULL, NULL, &error), PPSCHED_ERROR_REFUSED);
     assert_int_equal(ppsched_config_with_stages(&out, layers, 0, NULL, NULL, &error), PPSCHED_ERROR_RANGE);
-    const ppsched_model_end large = {.forward_time = 7}, bad = {.mem_static = NAN}, kept = {.mem_forward = 1};
+    const ppsched_model_end large = END(.forward_time = 7), bad = END(.mem_static = NAN), kept = END(.mem_forward = 1);
     assert_int_equal(ppsched_config_with_stages(&out, layers, 16, &large, NULL, &error), PPSCHED_ERROR_RANGE);
     assert_int_equal(error.stage, 0);
     assert_int_equal(ppsched_config_with_stages(&out, layers, 16, NULL, &bad, &error), PPSCHED_ERROR_RANGE);
@@ -100,19 +106,19 @@ static void expect_end_refused(const ppsched_config *config, int64_t stages, pps
 /* An end takes no more than its stage has, whether or not that is divided; what it takes up to rounding leaves nothing. */
 static void test_ends_are_part_of_their_stages(void **state)
 {
-    const ppsched_model_end whole = {.forward_time = 0.1 * 3, .mem_forward = 0.1 * 3, .mem_backward_weight = -0.1 * 3};
+    const ppsched_model_end whole = END(.forward_time = 0.1 * 3, .mem_forward = 0.1 * 3, .mem_backward_weight = -0.1 * 3);
     ppsched_config *config = make_config(2, 2, 4);
     (void)state;
     set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0.3);
     set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 0.3);
     for (int64_t stages = 2; stages <= 4; stages += 2) {
-        expect_end_refused(config, stages, (ppsched_model_end){.mem_static = 3},
+        expect_end_refused(config, stages, (ppsched_model_end)END(.mem_static = 3),
                            "stage 1: mem_static is 0, but the embedding or the head, which are part of it, take 3");
-        expect_end_refused(config, stages, (ppsched_model_end){.mem_weights = 3},
+        expect_end_refused(config, stages, (ppsched_model_end)END(.mem_weights = 3),
                            "stage 1: mem_weights is 0, but the embedding or the head, which are part of it, take 3");
-        expect_end_refused(config, stages, (ppsched_model_end){.backward_time = 1, .backward_weight_time = 1.5},
+        expect_end_refused(config, stages, (ppsched_model_end)END(.backward_time = 1, .backward_weight_time = 1.5),
                            "head: backward_weight_time (1.5) is above backward_time (1)");
-        expect_end_refused(config, stages, (ppsched_model_end){.mem_backward_input = 1},
+        expect_end_refused(config, stages, (ppsched_model_end)END(.mem_backward_input = 1),
                            "head: mem_backward_input is 1; it must be finite and at most 0");
     }
     ppsched_config *four = with_stages(config, 4, &whole, NULL);
@@ -128,13 +134,13 @@ static void test_backwards_of_ends(void **state)
     static const struct {
         ppsched_model_end end;
         double whole, input, weight;
-    } cases[] = {{{.backward_time = 2}, 2, 1.5, 0.5},
-                 {{.backward_time = 2, .backward_input_time = 1.25}, 2, 1.25, 0.75},
-                 {{.backward_time = 1, .backward_weight_time = 1}, 1, 0, 1},
-                 {{.backward_input_time = 0.5, .backward_weight_time = 0.25}, 0.75, 0.5, 0.25},
-                 {{.backward_weight_time = 0.5}, 0.5, 0, 0.5},
-                 {{.backward_time = 2, .backward_input_time = 1, .backward_weight_time = 0.5}, 2, 1, 0.5},
-                 {{.forward_time = 1}, 0, 0, 0}};
+    } cases[] = {{END(.backward_time = 2), 2, 1.5, 0.5},
+                 {END(.backward_time = 2, .backward_input_time = 1.25), 2, 1.25, 0.75},
+                 {END(.backward_time = 1, .backward_weight_time = 1), 1, 0, 1},
+                 {END(.backward_input_time = 0.5, .backward_weight_time = 0.25), 0.75, 0.5, 0.25},
+                 {END(.backward_weight_time = 0.5), 0.5, 0, 0.5},
+                 {END(.backward_time = 2, .backward_input_time = 1, .backward_weight_time = 0.5), 2, 1, 0.5},
+                 {END(.forward_time = 1), 0, 0, 0}};
     ppsched_config *config = make_config(2, 2, 4);
     (void)state;
     set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 3);
@@ -157,12 +163,12 @@ static void test_other_numbers_of_microbatches(void **state)
     set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 3);
     set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 10);
     set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 4);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.5);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.5);
     expect_ok(ppsched_config_with_microbatches(&out, config, 16, &error), &error);
     assert_int_equal(ppsched_config_microbatches(out), 16);
     assert_true(at(out, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 1.5 && at(out, PPSCHED_QUANTITY_BACKWARD_TIMES, 0) == 1);
     assert_true(at(out, PPSCHED_QUANTITY_MEM_FORWARD, 0) == 0.5 && at(out, PPSCHED_QUANTITY_MEM_STATIC, 0) == 10);
-    assert_true(at(out, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 0) == 2 && at(out, PPSCHED_QUANTITY_P2P_TIMES, 0) == 0.5);
+    assert_true(at(out, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 0) == 2 && at(out, PPSCHED_QUANTITY_P2P_TIME, 0) == 0.5);
     ppsched_config_destroy(out);
     ppsched_config_destroy(config);
 }
@@ -172,7 +178,7 @@ static void test_ranking_and_figures(void **state)
 {
     ppsched_config *config = make_config(4, 4, 8);
     (void)state;
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.1);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.1);
     set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 3);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5);
     ppsched_plan *plan = make_plan(config, NULL);
@@ -198,8 +204,8 @@ static void test_ranking_and_figures(void **state)
         assert_true(metrics.peak_memory == own.peak_memory && metrics.bubble_of_ideal == own.bubble_of_ideal);
         assert_int_equal(own.fits, metrics.limit_device == PPSCHED_NONE);
         assert_true(own.bound <= own.step_time * (1 + 1e-9) || !own.fits);
-        assert_true(own.messages == (own.placement == PPSCHED_PLACEMENT_V ? 6u : own.stages - 1u) * 2u * 8u &&
-                    own.bytes == 3.0 * (double)own.messages);
+        assert_true(own.transfers == (own.placement == PPSCHED_PLACEMENT_V ? 6u : own.stages - 1u) * 2u * 8u &&
+                    own.bytes == 3.0 * (double)own.transfers);
         if (i > 0 && own.fits) {
             ppsched_candidate better = ranked(plan, i - 1);
             assert_true(better.step_time < own.step_time * (1 + 1e-9));
@@ -219,16 +225,15 @@ static void test_ranking_and_figures(void **state)
 
 static void expect_no_ranks(const ppsched_plan *plan)
 {
-    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         assert_int_equal(candidate_of(plan, i).rank, PPSCHED_NONE);
-        assert_true(ppsched_plan_candidate_at_rank(plan, i) == SIZE_MAX);
+        assert_true(ppsched_plan_candidate_at_rank(plan, i) == PPSCHED_NONE);
     }
 }
 
-static int32_t stop_at_the_end(void *user, double share, double best)
+static int32_t stop_at_the_end(void *user, const ppsched_progress *progress)
 {
-    (void)best;
-    return *(int *)user != 0 && share == 1;
+    return *(int *)user != 0 && progress->share == 1;
 }
 
 /* What was numbered before the plan runs has that number afterwards, and a rank besides. */
@@ -242,9 +247,9 @@ static void test_candidates_keep_their_numbers(void **state)
     (void)state;
     expect_ok(ppsched_config_set_progress(config, stop_at_the_end, &stops, &error), &error);
     expect_ok(ppsched_plan_create(&plan, config, NULL, &error), &error);
-    size_t count = ppsched_plan_count(plan);
+    uint32_t count = ppsched_plan_count(plan);
     assert_true(count > 10 && count <= 100);
-    for (size_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         before[i] = candidate_of(plan, i);
     expect_no_ranks(plan);
     assert_int_equal(ppsched_plan_run(plan, &error), PPSCHED_ERROR_CANCELLED);
@@ -252,7 +257,7 @@ static void test_candidates_keep_their_numbers(void **state)
     stops = 0;
     for (int run = 0; run < 2; run++) {
         expect_ok(ppsched_plan_run(plan, &error), &error);
-        for (size_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; i++) {
             ppsched_candidate candidate = candidate_of(plan, i);
             assert_true(candidate.strategy == before[i].strategy && candidate.stages == before[i].stages);
             assert_true(candidate.group_size == before[i].group_size && candidate.placement == before[i].placement);
@@ -261,9 +266,9 @@ static void test_candidates_keep_their_numbers(void **state)
         }
     }
     assert_true(moved > 0);
-    assert_true(ppsched_plan_candidate_at_rank(plan, count) == SIZE_MAX);
-    assert_true(ppsched_plan_candidate_at_rank(plan, SIZE_MAX) == SIZE_MAX);
-    assert_true(ppsched_plan_candidate_at_rank(NULL, 0) == SIZE_MAX);
+    assert_true(ppsched_plan_candidate_at_rank(plan, count) == PPSCHED_NONE);
+    assert_true(ppsched_plan_candidate_at_rank(plan, PPSCHED_NONE) == PPSCHED_NONE);
+    assert_true(ppsched_plan_candidate_at_rank(NULL, 0) == PPSCHED_NONE);
     stops = 1; /* the ranks that there are stay */
     assert_int_equal(ppsched_plan_run(plan, &error), PPSCHED_ERROR_CANCELLED);
     assert_int_equal(ranked(plan, 0).rank, 0);
@@ -342,7 +347,7 @@ static void test_equal_excess(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 1.2);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.3);
     ppsched_plan *plan = make_plan(config, &options);
-    for (size_t i = 0; i + 1 < ppsched_plan_count(plan); i++) {
+    for (uint32_t i = 0; i + 1 < ppsched_plan_count(plan); i++) {
         ppsched_candidate a = ranked(plan, i), b = ranked(plan, i + 1);
         assert_true(a.excess < b.excess - 1e-9 || (a.excess < b.excess + 1e-9 && a.step_time <= b.step_time));
     }
@@ -365,7 +370,7 @@ static void test_bounds_that_are_reached(void **state)
             set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward / 10.0);
             set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward / 10.0);
             ppsched_plan *plan = make_plan(config, &options);
-            for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+            for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
                 ppsched_candidate candidate = ranked(plan, i);
                 assert_true(candidate.bound <= candidate.step_time);
                 reached += candidate.bound == candidate.step_time;
@@ -397,7 +402,7 @@ static void test_what_varies(void **state)
     (void)state;
     ppsched_plan *plan = make_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2 * 2 * 2 * 3 + 2 * 3);
-    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate own = ranked(plan, i);
         assert_true(own.memory_limit == 4 || own.memory_limit == 6 || own.memory_limit == 8);
         assert_true(own.status != PPSCHED_OK || own.step_time == own.span);
@@ -407,7 +412,7 @@ static void test_what_varies(void **state)
     options = (ppsched_plan_options){.size = sizeof options, .placements = 1u << PPSCHED_PLACEMENT_V, .effort = 1};
     plan = make_plan(config, &options);
     int has_auto = 0, has_search = 0;
-    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate own = ranked(plan, i);
         assert_int_equal(own.placement, PPSCHED_PLACEMENT_V);
         has_auto |= strcmp(own.strategy, "auto") == 0;
@@ -431,7 +436,7 @@ static void test_what_searches_long(void **state)
             ppsched_strategy_info info = {.size = sizeof info};
             uint32_t found = 0;
             expect_ok(ppsched_strategy_get_info(&info, s, NULL), NULL);
-            for (size_t i = 0; i < ppsched_plan_count(plan); i++)
+            for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
                 found |= strcmp(candidate_of(plan, i).strategy, info.name) == 0;
             assert_int_equal(found, info.flushes && (effort > 0 || !info.searches_long));
         }
@@ -444,7 +449,7 @@ static void test_when_nothing_fits(void **state)
 {
     ppsched_config *config = make_config(4, 4, 8);
     double limit = 0;
-    size_t index = 0;
+    uint32_t index = 0;
     ppsched_error error;
     (void)state;
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5);
@@ -493,10 +498,10 @@ static void test_least_limit_between(void **state)
     ppsched_config_destroy(config);
 }
 
-static int32_t stop_at_half(void *user, double share, double best)
+static int32_t stop_at_half(void *user, const ppsched_progress *progress)
 {
-    double *last = user;
-    assert_true(share >= *last && share <= 1 && best > 0);
+    double *last = user, share = progress->share;
+    assert_true(progress->size == sizeof *progress && share >= *last && share <= 1 && progress->best > 0);
     *last = share;
     return share >= 0.5;
 }
@@ -527,7 +532,7 @@ static void test_bad_input(void **state)
     static const char *const unknown[] = {"1f1c"}, *const null[] = {NULL};
     static const uint32_t zero[] = {0};
     static const double negative[] = {-1};
-    const ppsched_model_end bad = {.forward_time = -1};
+    const ppsched_model_end bad = END(.forward_time = -1), newer = END(.reserved = 1);
     const struct {
         ppsched_plan_options options;
         ppsched_status status;
@@ -547,6 +552,8 @@ static void test_bad_input(void **state)
         {{.memory_limits = negative, .memory_limit_count = 1}, PPSCHED_ERROR_RANGE},
         {{.embedding = &bad}, PPSCHED_ERROR_RANGE},
         {{.head = &bad}, PPSCHED_ERROR_RANGE},
+        {{.embedding = &newer}, PPSCHED_ERROR_ARGUMENT},
+        {{.head = &newer}, PPSCHED_ERROR_ARGUMENT},
     };
     ppsched_config *config = make_config(4, 4, 8);
     ppsched_plan *plan = NULL;
@@ -564,10 +571,10 @@ static void test_bad_input(void **state)
     assert_int_equal(ppsched_plan_create(&plan, config, &(ppsched_plan_options){.size = 3}, &error), PPSCHED_ERROR_STRUCT_SIZE);
     assert_int_equal(ppsched_plan_get_candidate(&candidate, NULL, 0, NULL), PPSCHED_ERROR_ARGUMENT);
     plan = make_plan(config, NULL);
-    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, ppsched_plan_count(plan), NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, ppsched_plan_count(plan), NULL), PPSCHED_ERROR_RANGE);
     candidate.size = 0;
     assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, 0, NULL), PPSCHED_ERROR_STRUCT_SIZE);
-    assert_int_equal(ppsched_plan_evaluate(plan, 100000, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_plan_evaluate(plan, 100000, &error), PPSCHED_ERROR_RANGE);
     ppsched_plan_destroy(plan);
     ppsched_plan_destroy(NULL);
     ppsched_config_destroy(config);

@@ -12,9 +12,11 @@ struct witness {
     int falls; /* how often a share was smaller or a best larger than before, or a share was none */
 };
 
-static int32_t see(void *user, double share, double best)
+static int32_t see(void *user, const ppsched_progress *progress)
 {
     struct witness *witness = user;
+    double share = progress->share, best = progress->best;
+    assert_true(progress->size == sizeof *progress && progress->reserved == 0);
     witness->calls++;
     witness->falls += !(share >= witness->share && share <= 1) || !(best <= witness->best);
     witness->share = share;
@@ -37,7 +39,7 @@ static ppsched_config *make_uneven(const ppsched_strategy_info *info, struct wit
     for (uint32_t s = 0; s < stages; s++)
         times[s] = 1 + s % 3 * 0.375;
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, times, stages, &error), &error);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.25);
     if (strcmp(info->name, "auto") == 0)
         expect_ok(ppsched_config_set_option(config, "placement", "v", &error), &error);
     assert_int_equal(ppsched_config_set_progress(config, see, witness, NULL), PPSCHED_OK);

@@ -25,6 +25,9 @@ static void test_values(void **state)
     expect(ppsched_config_set_values(config, 99, &one, 1, &error), PPSCHED_ERROR_ARGUMENT, &error, "no quantity 99");
     expect_ok(ppsched_builder_create(&builder, config, &error), &error);
     expect(ppsched_builder_set_weight_versions(builder, 0, &error), PPSCHED_ERROR_RANGE, &error, "1 to 1024");
+    expect(ppsched_builder_set_weight_versions(builder, ((int64_t)1 << 32) + 1, &error), PPSCHED_ERROR_RANGE, &error,
+           "weight_versions is 4294967297; it must be 1 to 1024");
+    expect(ppsched_builder_set_flushes(builder, 2, &error), PPSCHED_ERROR_RANGE, &error, "flushes is 2; it must be 0 or 1");
     assert_string_equal(ppsched_kind_text(PPSCHED_KIND_I), "input-gradient backward");
     assert_null(ppsched_kind_text(99));
     assert_int_equal(ppsched_op_write_token(NULL, 0, NULL, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
@@ -37,6 +40,7 @@ static void test_reading(void **state)
 {
     const ppsched_op unknown = {.kind = 99};
     const ppsched_finding finding = {.kind = PPSCHED_FINDING_KIND_MISSING, .op = {.kind = 99}};
+    const ppsched_finding other = {.kind = 6, .op = {.kind = PPSCHED_KIND_F}};
     ppsched_config *config = make_config(2, 2, 2);
     ppsched_schedule *schedule = make_schedule(config, "gpipe");
     ppsched_timeline *timeline = NULL;
@@ -54,21 +58,67 @@ static void test_reading(void **state)
     expect(ppsched_config_set_progress(NULL, NULL, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error, "config is NULL");
     expect(ppsched_op_write_token(NULL, 0, NULL, &unknown, &error), PPSCHED_ERROR_ARGUMENT, &error, "no kind 99");
     expect(ppsched_finding_write_text(NULL, 0, NULL, &finding, &error), PPSCHED_ERROR_ARGUMENT, &error, "no kind 99");
+    expect(ppsched_finding_write_text(NULL, 0, NULL, &other, &error), PPSCHED_ERROR_ARGUMENT, &error, "no kind of finding 6");
     expect(ppsched_timeline_get_metrics(NULL, timeline, &error), PPSCHED_ERROR_ARGUMENT, &error, "out is NULL");
     expect(ppsched_timeline_get_metrics(&metrics, timeline, &error), PPSCHED_ERROR_STRUCT_SIZE, &error,
            "ppsched_metrics: size is 3; set it to sizeof(ppsched_metrics)");
-    expect(ppsched_timeline_get_device_metrics(&device, timeline, 2, &error), PPSCHED_ERROR_ARGUMENT, &error,
+    expect(ppsched_timeline_get_device_metrics(&device, timeline, 2, &error), PPSCHED_ERROR_RANGE, &error,
            "there is no device 2; devices are 0 to 1");
-    expect(ppsched_timeline_get_idle(&idle, timeline, 2, &error), PPSCHED_ERROR_ARGUMENT, &error, "no device 2");
+    expect(ppsched_timeline_get_idle(&idle, timeline, 2, &error), PPSCHED_ERROR_RANGE, &error, "no device 2");
     expect(ppsched_timeline_get_idle(&idle, timeline, 1, &error), PPSCHED_ERROR_ARGUMENT, &error, "EARLIEST_ONLY");
-    expect(ppsched_timeline_get_memory(NULL, 0, NULL, timeline, 2, &error), PPSCHED_ERROR_ARGUMENT, &error, "no device 2");
-    expect(ppsched_plan_get_candidate(&candidate, plan, 1000, &error), PPSCHED_ERROR_ARGUMENT, &error, "no candidate 1000 of ");
-    expect(ppsched_strategy_get_info(&info, 99, &error), PPSCHED_ERROR_ARGUMENT, &error,
-           "no strategy 99; strategies are 0 to ");
-    expect(ppsched_strategy_get_option(&option, 99, 0, &error), PPSCHED_ERROR_ARGUMENT, &error, "no strategy 99");
-    expect(ppsched_strategy_get_option(&option, 0, 7, &error), PPSCHED_ERROR_ARGUMENT, &error, "gpipe has no option 7");
+    expect(ppsched_timeline_get_memory(NULL, 0, NULL, timeline, 2, &error), PPSCHED_ERROR_RANGE, &error, "no device 2");
+    expect(ppsched_plan_get_candidate(&candidate, plan, 1000, &error), PPSCHED_ERROR_RANGE, &error, "no candidate 1000 of ");
+    expect(ppsched_strategy_get_info(&info, 99, &error), PPSCHED_ERROR_RANGE, &error, "no strategy 99; strategies are 0 to ");
+    expect(ppsched_strategy_get_option(&option, 99, 0, &error), PPSCHED_ERROR_RANGE, &error, "no strategy 99");
+    expect(ppsched_strategy_get_option(&option, 0, 7, &error), PPSCHED_ERROR_RANGE, &error, "gpipe has no option 7");
     ppsched_plan_destroy(plan);
     ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+/* A number past the last is RANGE, whatever it is of. */
+static void test_numbers_past_the_last(void **state)
+{
+    const ppsched_op op = {.kind = PPSCHED_KIND_F};
+    ppsched_config *config = make_config(2, 2, 2), *problem = NULL;
+    ppsched_schedule *schedule = make_schedule(config, "gpipe");
+    ppsched_builder *builder = NULL;
+    ppsched_timeline *timeline = make_timeline(schedule, config), *made = NULL;
+    ppsched_plan *plan = NULL;
+    ppsched_device_metrics device = {.size = sizeof device};
+    ppsched_idle idle = {.size = sizeof idle};
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    ppsched_strategy_info info = {.size = sizeof info};
+    ppsched_option_info option = {.size = sizeof option};
+    (void)state;
+    expect_ok(ppsched_builder_create(&builder, config, NULL), NULL);
+    expect_ok(ppsched_plan_create(&plan, config, NULL, NULL), NULL);
+    const struct {
+        uint32_t devices, candidates, strategies;
+    } past[] = {{2, ppsched_plan_count(plan), ppsched_strategy_count()}, {PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE}};
+    for (size_t i = 0; i < 2; i++) {
+        const ppsched_status all[] = {
+            ppsched_builder_append(builder, past[i].devices, &op, 1, NULL),
+            ppsched_schedule_get_buffers(NULL, 0, NULL, NULL, schedule, past[i].devices, NULL),
+            ppsched_timeline_get_device_metrics(&device, timeline, past[i].devices, NULL),
+            ppsched_timeline_get_idle(&idle, timeline, past[i].devices, NULL),
+            ppsched_timeline_get_memory(NULL, 0, NULL, timeline, past[i].devices, NULL),
+            ppsched_plan_evaluate(plan, past[i].candidates, NULL),
+            ppsched_plan_get_candidate(&candidate, plan, past[i].candidates, NULL),
+            ppsched_plan_create_config(&problem, plan, past[i].candidates, NULL),
+            ppsched_plan_create_timeline(&made, plan, past[i].candidates, NULL),
+            ppsched_strategy_get_info(&info, past[i].strategies, NULL),
+            ppsched_strategy_get_option(&option, past[i].strategies, 0, NULL),
+            ppsched_strategy_get_option(&option, 0, past[i].strategies, NULL),
+        };
+        for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+            assert_int_equal(all[k], PPSCHED_ERROR_RANGE);
+        assert_true(problem == NULL && made == NULL);
+    }
+    ppsched_plan_destroy(plan);
+    ppsched_timeline_destroy(timeline);
+    ppsched_builder_destroy(builder);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
 }
@@ -277,7 +327,7 @@ static void test_plans(void **state)
     expect_ok(ppsched_config_set_option(config, "group_size", "2", &error), &error); /* not 1f1b's */
     expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
-    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, i, NULL), PPSCHED_OK);
         assert_true(candidate.reason == NULL && isnan(candidate.memory_limit)); /* each device has its own */
     }
@@ -299,6 +349,7 @@ int main(void)
                                        cmocka_unit_test(test_stages),
                                        cmocka_unit_test(test_plans),
                                        cmocka_unit_test(test_reading),
+                                       cmocka_unit_test(test_numbers_past_the_last),
                                        cmocka_unit_test(test_kinds_without_a_part)};
     return cmocka_run_group_tests_name("refused", tests, NULL, NULL);
 }

@@ -79,6 +79,33 @@ static ppsched_status create_plan(struct handles *own, void *given)
     return status;
 }
 
+/* An end of the model within the options, whichever it is. */
+static ppsched_status create_plan_for_end(struct handles *own, void *given)
+{
+    ppsched_status status = create_plan(own, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .embedding = given});
+    assert_int_equal(create_plan(own, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .head = given}), status);
+    return status;
+}
+
+static ppsched_status restage(struct handles *own, const void *embedding, const void *head)
+{
+    ppsched_config *made = UNTOUCHED;
+    ppsched_status status = ppsched_config_with_stages(&made, own->plain, ppsched_config_stages(own->plain), embedding, head,
+                                                       NULL);
+    if (status == PPSCHED_OK)
+        ppsched_config_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status restage_end(struct handles *own, void *given)
+{
+    ppsched_status status = restage(own, given, NULL);
+    assert_int_equal(restage(own, NULL, given), status);
+    return status;
+}
+
 /* The channel model within the options. */
 static ppsched_status create_plan_for_channel(struct handles *own, void *given)
 {
@@ -178,10 +205,12 @@ static const struct row read[] = {
     ROW(ppsched_config_create, ppsched_environment, log, create_config),
     ROW(ppsched_schedule_import, ppsched_environment, log, import),
     ROW(ppsched_schedule_lower, ppsched_lower_options, defer_receives, lower),
-    ROW(ppsched_schedule_prove, ppsched_channel_model, batched, prove),
-    ROW(ppsched_schedule_evaluate_transfers, ppsched_channel_model, batched, evaluate_transfers),
-    ROW(ppsched_plan_create, ppsched_channel_model, batched, create_plan_for_channel),
+    ROW(ppsched_schedule_prove, ppsched_channel_model, blocking, prove),
+    ROW(ppsched_schedule_evaluate_transfers, ppsched_channel_model, blocking, evaluate_transfers),
+    ROW(ppsched_plan_create, ppsched_channel_model, blocking, create_plan_for_channel),
     ROW(ppsched_plan_create, ppsched_plan_options, head, create_plan),
+    ROW(ppsched_plan_create, ppsched_model_end, mem_weights, create_plan_for_end),
+    ROW(ppsched_config_with_stages, ppsched_model_end, mem_weights, restage_end),
     ROW(ppsched_schedule_export, ppsched_export_options, time_scale, export),
     ROW(ppsched_schedule_export_to_buffer, ppsched_export_options, time_scale, export_to_buffer),
     ROW(ppsched_schedule_write_launch_arguments, ppsched_launch_options, csv, launch),
@@ -192,7 +221,7 @@ static const struct row filled[] = {
     ROW(ppsched_timeline_get_metrics, ppsched_metrics, peak_memory, metrics),
     ROW(ppsched_timeline_get_device_metrics, ppsched_device_metrics, memory_limit, device_metrics),
     ROW(ppsched_timeline_get_idle, ppsched_idle, head_of_line, idle),
-    ROW(ppsched_plan_get_candidate, ppsched_candidate, messages, candidate),
+    ROW(ppsched_plan_get_candidate, ppsched_candidate, transfers, candidate),
     ROW(ppsched_strategy_get_info, ppsched_strategy_info, aliases, describe),
     ROW(ppsched_strategy_get_option, ppsched_option_info, choices, option),
 };

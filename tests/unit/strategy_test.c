@@ -31,13 +31,13 @@ static void test_descriptors_are_complete(void **state)
             ppsched_option_info option = {.size = sizeof option};
             assert_int_equal(ppsched_strategy_get_option(&option, i, o, NULL), PPSCHED_OK);
             assert_true(option.minimum <= option.maximum);
-            assert_true(strlen(option.name) > 0 && strlen(option.text) > 10 && strlen(option.default_text) > 0);
+            assert_true(strlen(option.name) > 0 && strlen(option.summary) > 10 && strlen(option.default_text) > 0);
         }
         assert_int_equal(ppsched_strategy_get_option(&(ppsched_option_info){.size = 8}, i, info.option_count, NULL),
-                         PPSCHED_ERROR_ARGUMENT);
+                         PPSCHED_ERROR_RANGE);
     }
     assert_int_equal(ppsched_strategy_get_info(&(ppsched_strategy_info){.size = 8}, ppsched_strategy_count(), NULL),
-                     PPSCHED_ERROR_ARGUMENT);
+                     PPSCHED_ERROR_RANGE);
 }
 
 /* What is told of a strategy beside its texts goes together. */
@@ -233,7 +233,7 @@ static void test_greedy_plan(void **state)
         }
         set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 2);
         set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -1);
-        set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(&seed, 8) / 8.0);
+        set_number(config, PPSCHED_QUANTITY_P2P_TIME, random_below(&seed, 8) / 8.0);
         expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, devices, &error), &error);
         ppsched_status status = ppsched_schedule_generate(&schedule, config, "zb_auto", &error);
         assert_int_equal(status, lowest < 2 ? PPSCHED_ERROR_REFUSED : PPSCHED_OK);

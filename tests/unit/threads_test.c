@@ -168,7 +168,7 @@ static void make_shared(struct shared *shared)
     const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_PYTORCH};
     ppsched_error error;
     shared->config = make_config(4, 8, 8);
-    set_number(shared->config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
+    set_number(shared->config, PPSCHED_QUANTITY_P2P_TIME, 0.25);
     expect_ok(ppsched_config_set_values(shared->config, PPSCHED_QUANTITY_FORWARD_TIMES, times, 8, &error), &error);
     shared->schedule = make_schedule(shared->config, "interleaved_1f1b");
     shared->timeline = make_timeline(shared->schedule, shared->config);
@@ -283,7 +283,7 @@ static void test_strategies(void **state)
 static void evaluate_part(struct found *found, void *user, size_t number)
 {
     ppsched_plan *plan = user;
-    for (size_t i = number; i < ppsched_plan_count(plan); i += THREADS)
+    for (uint32_t i = number; i < ppsched_plan_count(plan); i += THREADS)
         add_status(found, ppsched_plan_evaluate(plan, i, NULL), PPSCHED_OK);
 }
 
@@ -292,7 +292,7 @@ static void read_plan(struct found *found, void *user, size_t number)
 {
     const ppsched_plan *plan = user;
     (void)number;
-    for (size_t i = 0; i < ppsched_plan_count(plan); i++) {
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate candidate = {.size = sizeof candidate};
         ppsched_timeline *timeline = NULL;
         add_status(found, ppsched_plan_get_candidate(&candidate, plan, i, NULL), PPSCHED_OK);

@@ -44,7 +44,7 @@ static void test_transfers_share_their_link(void **state)
 {
     static const double first[] = {0, 1, 2, 17, 20, 23}, second[] = {4.5, 7.5, 10.5, 11.5, 13.5, 15.5};
     ppsched_config *config = make_config(2, 2, 3);
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.5);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.5);
     set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 2);
     set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 6);
     ppsched_schedule *schedule = make_schedule(config, "gpipe");
@@ -95,7 +95,7 @@ static void test_early_receives_hold_up_the_line(void **state)
     ppsched_config *config = make_config(4, 8, 8);
     double waiting[2] = {0, 0}, makespan[2];
     (void)state;
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 0.25);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.25);
     ppsched_schedule *schedule = make_schedule(config, "interleaved_1f1b");
     for (int i = 0; i < 2; i++) {
         ppsched_schedule *lowered = lower(schedule, config, i == 0 ? PPSCHED_LOWERING_PYTORCH : PPSCHED_LOWERING_JUST_IN_TIME,

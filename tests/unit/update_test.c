@@ -24,7 +24,7 @@ static void set_random_costs(ppsched_config *config, uint64_t *state, int pairs)
             values[s] = 1 + random_below(state, 1000) / 97.0;
         expect_ok(ppsched_config_set_values(config, quantities[q], values, stages, &error), &error);
     }
-    set_number(config, PPSCHED_QUANTITY_P2P_TIMES, random_below(state, 100) / 31.0);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, random_below(state, 100) / 31.0);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1 + random_below(state, 40));
     if (pairs)
         set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 3 + random_below(state, 100) / 7.0);

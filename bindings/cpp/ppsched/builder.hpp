@@ -46,7 +46,7 @@ public:
     }
 
     void set_flushes(bool flushes) { detail::call(ppsched_builder_set_flushes, handle_, uint32_t{flushes}); }
-    void set_weight_versions(uint32_t versions) { detail::call(ppsched_builder_set_weight_versions, handle_, versions); }
+    void set_weight_versions(int64_t versions) { detail::call(ppsched_builder_set_weight_versions, handle_, versions); }
 
     /* Makes the schedule and empties the builder. The schedule is not checked here. */
     Schedule finish() { return Schedule(detail::make<ppsched_schedule>(ppsched_builder_finish, handle_)); }

@@ -19,11 +19,10 @@
 namespace ppsched {
 
 using Environment = Sized<ppsched_environment>;
-using ModelEnd = ppsched_model_end;
+using ModelEnd = Sized<ppsched_model_end>;
 
-/* Called by a search now and then: the share of its work that is done, 0 to 1, and the objective of the best schedule so far
- * (infinite: none yet). Returns whether to go on. It must not change the config. */
-using Progress = std::function<bool(double share, double best)>;
+/* Called by a search now and then. Returns whether to go on. It must not change the config. */
+using Progress = std::function<bool(const ppsched_progress &progress)>;
 
 /* Sizes, placement, costs, options of the strategy. A copy is one of its own, with the same progress callback. */
 class Config {
@@ -144,10 +143,10 @@ struct Teller {
     Progress progress;
     Raised *raised; /* of the call under way; none: nothing is told */
 
-    static int32_t tell(void *user, double share, double best) noexcept
+    static int32_t tell(void *user, const ppsched_progress *progress) noexcept
     {
         const Teller &own = *static_cast<Teller *>(user);
-        return own.raised == nullptr || own.raised->run([&] { return own.progress(share, best); }) ? 0 : 1;
+        return own.raised == nullptr || own.raised->run([&] { return own.progress(*progress); }) ? 0 : 1;
     }
 
     /* A config that tells this one. */

@@ -35,7 +35,7 @@ struct PlanOptions {
 /* What Plan::least_limit found: the least memory limit, one for all devices, and the candidate that it is enough for. */
 struct LeastLimit {
     double limit;
-    size_t candidate;
+    uint32_t candidate;
 };
 
 /* The candidates for a problem, numbered from 0; once it has run each has a rank, too. Moved, not copied. */
@@ -48,31 +48,31 @@ public:
     }
 
     const ppsched_plan *get() const noexcept { return handle_.get(); }
-    size_t size() const noexcept { return ppsched_plan_count(get()); }
+    uint32_t size() const noexcept { return ppsched_plan_count(get()); }
 
     /* Evaluates one candidate, without telling its progress; several threads may, each another one. A refusal is kept. */
-    void evaluate(size_t candidate) { detail::call(ppsched_plan_evaluate, handle_.get(), candidate); }
+    void evaluate(uint32_t candidate) { detail::call(ppsched_plan_evaluate, handle_.get(), candidate); }
 
     /* Evaluates all that are not yet, and ranks them. It may be called again where it has thrown. */
     void run();
 
     /* The candidate of a rank, 0 being the best; nothing past the last, and until the plan has run. */
-    std::optional<size_t> candidate_at_rank(size_t rank) const noexcept
+    std::optional<uint32_t> candidate_at_rank(uint32_t rank) const noexcept
     {
-        const size_t candidate = ppsched_plan_candidate_at_rank(get(), rank);
-        return candidate == SIZE_MAX ? std::nullopt : std::optional<size_t>(candidate);
+        const uint32_t candidate = ppsched_plan_candidate_at_rank(get(), rank);
+        return candidate == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(candidate);
     }
 
     /* What a candidate is, and once it is evaluated what it costs; texts are borrowed from the plan. */
-    Candidate candidate(size_t candidate) const &
+    Candidate candidate(uint32_t candidate) const &
     {
         return detail::record_of<Candidate>(ppsched_plan_get_candidate, get(), candidate);
     }
 
-    Candidate candidate(size_t candidate) const && = delete;
+    Candidate candidate(uint32_t candidate) const && = delete;
 
     /* A candidate's own problem, with the progress callback of the plan's. */
-    Config config(size_t candidate) const
+    Config config(uint32_t candidate) const
     {
         Config config(detail::make<ppsched_config>(ppsched_plan_create_config, get(), candidate));
         if (teller_)
@@ -81,7 +81,7 @@ public:
     }
 
     /* Makes a candidate's schedule again, timed as the plan did; it is in Timeline::schedule. Tells no progress. */
-    Timeline timeline(size_t candidate) const
+    Timeline timeline(uint32_t candidate) const
     {
         return Timeline(detail::make<ppsched_timeline>(ppsched_plan_create_timeline, get(), candidate));
     }

@@ -18,7 +18,7 @@ namespace ppsched {
 /* An option of a strategy: one of its choices, or where it has none an integer from minimum to maximum. All texts here are the
  * library's static storage. */
 struct Option {
-    std::string_view name, default_text, text;
+    std::string_view name, default_text, summary;
     int64_t minimum, maximum;
     std::vector<std::string_view> choices;
 };
@@ -30,7 +30,7 @@ struct Strategy {
     ppsched_placement placement;
     uint32_t chunks, weight_versions;
     bool splits_backward, flushes, searches, searches_long, takes_group_size;
-    uint64_t most_memory; /* bytes that a search holds at once; 0 where no bound is known, and for a fixed rule */
+    uint64_t most_memory; /* bytes that a search holds at once beside what is linear in the ops */
     std::vector<Option> options;
 };
 
@@ -39,9 +39,12 @@ namespace detail {
 inline Option describe_option(uint32_t strategy, uint32_t number)
 {
     const auto info = record_of<Sized<ppsched_option_info>>(ppsched_strategy_get_option, strategy, number);
-    return {view_text(info.name), view_text(info.default_text),
-            view_text(info.text), info.minimum,
-            info.maximum,         {info.choices, info.choices + info.choice_count}};
+    return {view_text(info.name),
+            view_text(info.default_text),
+            view_text(info.summary),
+            info.minimum,
+            info.maximum,
+            {info.choices, info.choices + info.choice_count}};
 }
 
 inline Strategy describe_strategy(uint32_t number)

@@ -56,7 +56,7 @@ class Quantity(enum.IntEnum):
     BACKWARD_WEIGHT_TIMES = 4
     BACKWARD_INPUT_SHARE = 5
     OVERLAPPED_TIMES = 6
-    P2P_TIMES = 7
+    P2P_TIME = 7
     MEM_FORWARD = 8
     MEM_BACKWARD_INPUT = 9
     MEM_BACKWARD_WEIGHT = 10
@@ -152,7 +152,6 @@ class Status(enum.IntEnum):
     ERROR_SYNTAX = 16
 
 
-ProgressFunction = CFUNCTYPE(c_int32, c_void_p, c_double, c_double)
 AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
 ReleaseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 LogFunction = CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
@@ -194,7 +193,22 @@ class ChannelModel(Structure):
     ]
 
 
+class Progress(Structure):
+    size: int
+    reserved: int
+    share: float
+    best: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("share", c_double),
+        ("best", c_double),
+    ]
+
+
 class ModelEnd(Structure):
+    size: int
+    reserved: int
     forward_time: float
     backward_time: float
     backward_input_time: float
@@ -205,6 +219,8 @@ class ModelEnd(Structure):
     mem_static: float
     mem_weights: float
     _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
         ("forward_time", c_double),
         ("backward_time", c_double),
         ("backward_input_time", c_double),
@@ -459,7 +475,7 @@ class Candidate(Structure):
     excess: float
     bound: float
     bytes: float
-    messages: int
+    transfers: int
     _fields_ = [
         ("size", c_uint32),
         ("status", c_int32),
@@ -486,7 +502,7 @@ class Candidate(Structure):
         ("excess", c_double),
         ("bound", c_double),
         ("bytes", c_double),
-        ("messages", c_uint64),
+        ("transfers", c_uint64),
     ]
 
 
@@ -555,7 +571,7 @@ class OptionInfo(Structure):
     maximum: int
     name: Optional[bytes]
     default_text: Optional[bytes]
-    text: Optional[bytes]
+    summary: Optional[bytes]
     choices: _Pointer[c_char_p]
     _fields_ = [
         ("size", c_uint32),
@@ -564,19 +580,20 @@ class OptionInfo(Structure):
         ("maximum", c_int64),
         ("name", c_char_p),
         ("default_text", c_char_p),
-        ("text", c_char_p),
+        ("summary", c_char_p),
         ("choices", POINTER(c_char_p)),
     ]
 
 
 class Edge(Structure):
-    to: int
-    messages: int
+    sender: int
+    receiver: int
+    transfers: int
     most_in_flight: int
     _fields_ = [
-        ("from", c_uint32),
-        ("to", c_uint32),
-        ("messages", c_uint32),
+        ("sender", c_uint32),
+        ("receiver", c_uint32),
+        ("transfers", c_uint32),
         ("most_in_flight", c_uint32),
     ]
 
@@ -631,10 +648,13 @@ class CriticalOp(Structure):
         ("device", c_uint32),
         ("position", c_uint32),
         ("op", Op),
-        ("reason", c_uint32),
+        ("reason", c_int32),
         ("start", c_double),
         ("end", c_double),
     ]
+
+
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
 # name: (result, arguments)
@@ -688,14 +708,14 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_op_write_token": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Op), POINTER(Error)]),
     "ppsched_plan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(PlanOptions), POINTER(Error)]),
     "ppsched_plan_destroy": (None, [c_void_p]),
-    "ppsched_plan_evaluate": (c_int32, [c_void_p, c_size_t, POINTER(Error)]),
+    "ppsched_plan_evaluate": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_run": (c_int32, [c_void_p, POINTER(Error)]),
-    "ppsched_plan_count": (c_size_t, [c_void_p]),
-    "ppsched_plan_candidate_at_rank": (c_size_t, [c_void_p, c_size_t]),
-    "ppsched_plan_get_candidate": (c_int32, [POINTER(Candidate), c_void_p, c_size_t, POINTER(Error)]),
-    "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
-    "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_size_t, POINTER(Error)]),
-    "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_plan_count": (c_uint32, [c_void_p]),
+    "ppsched_plan_candidate_at_rank": (c_uint32, [c_void_p, c_uint32]),
+    "ppsched_plan_get_candidate": (c_int32, [POINTER(Candidate), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
     "ppsched_schedule_generate": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
     "ppsched_schedule_retain": (c_void_p, [c_void_p]),
     "ppsched_schedule_release": (None, [c_void_p]),
@@ -717,7 +737,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_builder_append": (c_int32, [c_void_p, c_uint32, POINTER(Op), c_size_t, POINTER(Error)]),
     "ppsched_builder_set_name": (c_int32, [c_void_p, c_char_p, POINTER(Error)]),
     "ppsched_builder_set_flushes": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
-    "ppsched_builder_set_weight_versions": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_builder_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
     "ppsched_builder_finish": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
     "ppsched_schedule_generate_with": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, GenerateFunction, c_void_p, POINTER(Error)]),
     "ppsched_status_name": (c_char_p, [c_int32]),

@@ -285,7 +285,7 @@ def _strategy_text(strategy: Strategy) -> str:
     for option in strategy.options:
         value = "|".join(option.choices) or "N"
         bounds = "" if option.choices else f"{option.minimum} to {option.maximum}, "
-        lines.append(f"  --set {option.name}={value}  {option.text} ({bounds}default: {option.default})")
+        lines.append(f"  --set {option.name}={value}  {option.summary} ({bounds}default: {option.default})")
     return "\n".join(lines)
 
 

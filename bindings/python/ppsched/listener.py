@@ -2,12 +2,15 @@
 """Progress of a call into the library, and ways to stop it."""
 import copy
 from types import TracebackType
-from typing import Callable, List, Optional, Type
+from typing import TYPE_CHECKING, Callable, List, Optional, Type
 
 from . import _abi
 from ._library import Error, call, lib
 from .config import Config
 from .interrupt import Interrupts
+
+if TYPE_CHECKING:
+    from ctypes import _Pointer
 
 Progress = Callable[[float, float], object]
 
@@ -24,8 +27,9 @@ class Listener:
         self._raised: List[BaseException] = []
         self._function = _abi.ProgressFunction(self._tell)  # must live as long as the config
 
-    def _tell(self, _user: Optional[int], share: float, best: float) -> int:
+    def _tell(self, _user: Optional[int], told: "_Pointer[_abi.Progress]") -> int:
         try:
+            share, best = told.contents.share, told.contents.best
             return (self._progress is not None and self._progress(share, best) is False) or self._interrupts.error is not None
         except BaseException as error:  # comes out again behind the C call
             self._raised.append(error)

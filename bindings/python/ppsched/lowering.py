@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Wait(NamedTuple):
-    """A link of a circle of devices: `device` waits in `op`, at `position` of its queue, for the device of the next link."""
+    """A wait of a circle of devices: `device` waits in `op`, at `position` of its queue, for the device of the next wait."""
 
     device: int
     position: int
@@ -35,11 +35,11 @@ class Proof(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A directed pair of devices; most_in_flight: receives, at most at once, that `to` has come to and not used yet."""
+    """A directed pair of devices; most_in_flight: receives, at most at once, that the receiver has come to and not used yet."""
 
     sender: int
     receiver: int
-    messages: int
+    transfers: int
     most_in_flight: int
 
 

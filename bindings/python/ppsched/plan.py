@@ -27,7 +27,7 @@ class Candidate(NamedTuple):
     devices, None where there is none, NaN where they differ. status: "fits", "over limit" or "refused"; reason: why not, in
     words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
     the first device over its limit; excess: the most that a device lacks; bound: what no schedule of this placement can do
-    better; bytes, messages: sent from device to device in an iteration.
+    better; bytes, transfers: what goes from device to device in an iteration.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
     excess: Optional[float] = None
     bound: Optional[float] = None
     bytes: Optional[float] = None
-    messages: Optional[int] = None
+    transfers: Optional[int] = None
 
     @property
     def fits(self) -> bool:
@@ -69,7 +69,7 @@ def _figures(record: _abi.Candidate) -> Dict[str, Any]:
     return {"step_time": record.step_time, "makespan": record.makespan, "span": record.span, "bubble": bubble,
             "peak_memory": record.peak_memory, "peak_device": record.peak_device,
             "limit_device": none_if_unset(record.limit_device), "excess": record.excess, "bound": record.bound,
-            "bytes": record.bytes, "messages": record.messages}
+            "bytes": record.bytes, "transfers": record.transfers}
 
 
 def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int) -> Candidate:
@@ -110,8 +110,8 @@ class ModelEnd(TypedDict, total=False):
 
 def model_end(name: str, values: Optional[ModelEnd]) -> _abi.ModelEnd:
     """The library's record of what the embedding or the head takes."""
-    record = _abi.ModelEnd()
-    fields = [field for field, _ in _abi.ModelEnd._fields_]
+    record = sized(_abi.ModelEnd)
+    fields = list(ModelEnd.__annotations__)
     for key, value in (values or {}).items():
         if key not in fields:
             raise Error(f"{name} has no {key!r}; it has {', '.join(fields)}")
@@ -204,7 +204,7 @@ class Plan(Shared, Sequence[Candidate]):
 
     def least_limit(self) -> LeastLimit:
         """Under which memory limit a candidate fits, where none does."""
-        limit, number = ctypes.c_double(), ctypes.c_size_t()
+        limit, number = ctypes.c_double(), ctypes.c_uint32()
         call(lib.ppsched_plan_find_least_limit, ctypes.byref(limit), ctypes.byref(number), self._handle)
         return LeastLimit(limit.value, self.listed[number.value])
 

@@ -17,7 +17,7 @@ class Option(NamedTuple):
     default: str
     minimum: int
     maximum: int
-    text: str
+    summary: str
     choices: List[str]
 
 
@@ -27,7 +27,7 @@ class Strategy(NamedTuple):
     chunks: stages per device that it needs, 0 for any number; weight_versions: versions of the weights that live at once;
     splits_backward: it uses I and W instead of B; flushes: an iteration starts when the one before has ended;
     searches: it looks for the best order under the problem's costs and memory limits; searches_long: that may take seconds;
-    most_memory: the most bytes that it holds meanwhile, 0 where no bound is known; takes_group_size: it has that option.
+    most_memory: the most bytes that it holds meanwhile beside what is linear in the ops; takes_group_size: it has that option.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Strategy(NamedTuple):
 def _option(strategy: int, index: int) -> Option:
     info = sized(_abi.OptionInfo)
     call(lib.ppsched_strategy_get_option, ctypes.byref(info), strategy, index)
-    return Option(decoded(info.name), decoded(info.default_text), info.minimum, info.maximum, decoded(info.text),
+    return Option(decoded(info.name), decoded(info.default_text), info.minimum, info.maximum, decoded(info.summary),
                   [decoded(info.choices[i]) for i in range(info.choice_count)])
 
 

@@ -58,6 +58,6 @@ class TransferReport:
         hangs = [f"hangs with {_name(order, flags)} channels: {proof.text}" for order, flags, proof in proofs if not proof]
         safe = ", ".join(_name(order, flags) for order, flags, proof in proofs if proof)
         flight = max((edge.most_in_flight for edge in edges), default=0)
-        self.lines = [f"transfers: {counted(sum(edge.messages for edge in edges), 'message')} on {counted(len(edges), 'edge')}, at most "
-                      f"{flight} in flight on one", *([f"safe with {safe} channels"] if safe else []), *hangs]
+        self.lines = [f"transfers: {sum(edge.transfers for edge in edges)} on {counted(len(edges), 'edge')}, at most {flight} in flight "
+                      "on one", *([f"safe with {safe} channels"] if safe else []), *hangs]
         self.fault = None if safe else hangs[0]

@@ -98,7 +98,7 @@ static int64_t devices(const struct ppi_shape *shape)
 static const struct ppi_option_row options[] = {
     {.name = "group_size",
      .default_text = "number of devices",
-     .text = "microbatches that run one chunk before the next chunk starts",
+     .summary = "microbatches that run one chunk before the next chunk starts",
      .role = PPI_ROLE_GROUP_SIZE,
      .minimum = 1,
      .maximum = PPSCHED_MAX_CELLS,

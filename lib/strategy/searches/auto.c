@@ -16,11 +16,9 @@ enum { PLACEMENT, OBJECTIVE, EFFORT };
 /* --- the other strategies --- */
 
 /* Passes on what a strategy tells as a part of the whole. */
-static int32_t pass_on(void *user, double share, double best)
+static int32_t pass_on(void *user, const ppsched_progress *progress)
 {
-    struct ppi_watch *watch = user;
-    (void)best;
-    return ppi_watch_report(watch, share, NULL) != PPSCHED_OK;
+    return ppi_watch_report(user, progress->share, NULL) != PPSCHED_OK;
 }
 
 /* Keeps a schedule, whatever its ops, where it is shorter. */
@@ -177,21 +175,21 @@ static const struct ppi_option_row options[] = {
     {.name = "placement",
      .role = PPI_ROLE_PLACEMENT,
      .default_text = "the config's, else linear for one stage per device and loop for more",
-     .text = "which device runs which stage; map: the config's own",
+     .summary = "which device runs which stage; map: the config's own",
      .maximum = 4,
      .choices = placements,
      .fallback = first_choice},
     {.name = "objective",
      .role = PPI_ROLE_OBJECTIVE,
      .default_text = "span",
-     .text = "what is made as short as possible",
+     .summary = "what is made as short as possible",
      .maximum = 1,
      .choices = objectives,
      .fallback = first_choice},
     {.name = "effort",
      .role = PPI_ROLE_EFFORT,
      .default_text = "4",
-     .text = "one more is about twice the search; 0: the best of the other strategies, or else a plain list schedule",
+     .summary = "one more is about twice the search; 0: the best of the other strategies, or else a plain list schedule",
      .maximum = PPI_MOST_EFFORT,
      .fallback = default_effort},
 };

@@ -62,7 +62,7 @@ enum ppsched_status_value {
 };
 #define PPSCHED_NONE 4294967295u
 typedef struct ppsched_error {
-    int32_t status;
+    ppsched_status status;
     uint32_t device;
     uint32_t stage;
     uint32_t microbatch;
@@ -101,7 +101,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 4,
     PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 5,
     PPSCHED_QUANTITY_OVERLAPPED_TIMES = 6,
-    PPSCHED_QUANTITY_P2P_TIMES = 7,
+    PPSCHED_QUANTITY_P2P_TIME = 7,
     PPSCHED_QUANTITY_MEM_FORWARD = 8,
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 9,
     PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 10,
@@ -142,11 +142,19 @@ PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
                                                    ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
                                                      const char *value, ppsched_error *error);
-typedef int32_t (*ppsched_progress_function)(void *user, double share, double best);
+typedef struct ppsched_progress {
+    uint32_t size;
+    uint32_t reserved;
+    double share;
+    double best;
+} ppsched_progress;
+typedef int32_t (*ppsched_progress_function)(void *user, const ppsched_progress *progress);
 PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
-                                                       ppsched_progress_function progress,
-                                                       void *user, ppsched_error *error);
+                                                       ppsched_progress_function tell, void *user,
+                                                       ppsched_error *error);
 typedef struct ppsched_model_end {
+    uint32_t size;
+    uint32_t reserved;
     double forward_time;
     double backward_time;
     double backward_input_time;
@@ -286,7 +294,7 @@ PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, co
 PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes,
                                                        ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder,
-                                                               uint32_t versions,
+                                                               int64_t versions,
                                                                ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder,
                                                   ppsched_error *error);
@@ -469,7 +477,7 @@ typedef struct ppsched_critical_op {
     uint32_t device;
     uint32_t position;
     ppsched_op op;
-    uint32_t reason;
+    int32_t reason;
     double start;
     double end;
 } ppsched_critical_op;
@@ -659,27 +667,27 @@ typedef struct ppsched_candidate {
     double excess;
     double bound;
     double bytes;
-    uint64_t messages;
+    uint64_t transfers;
 } ppsched_candidate;
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,
                                                ppsched_error *error);
 PPSCHED_API void ppsched_plan_destroy(ppsched_plan *plan);
-PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, size_t candidate,
+PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t candidate,
                                                  ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
-PPSCHED_API size_t ppsched_plan_count(const ppsched_plan *plan);
-PPSCHED_API size_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, size_t rank);
+PPSCHED_API uint32_t ppsched_plan_count(const ppsched_plan *plan);
+PPSCHED_API uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank);
 PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
-                                                      const ppsched_plan *plan, size_t candidate,
+                                                      const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
-                                                      const ppsched_plan *plan, size_t candidate,
+                                                      const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
-                                                        const ppsched_plan *plan, size_t candidate,
-                                                        ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, size_t *candidate,
+                                                        const ppsched_plan *plan,
+                                                        uint32_t candidate, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *candidate,
                                                          const ppsched_plan *plan,
                                                          ppsched_error *error);
 #ifdef __cplusplus
@@ -718,7 +726,7 @@ typedef struct ppsched_option_info {
     int64_t maximum;
     const char *name;
     const char *default_text;
-    const char *text;
+    const char *summary;
     const char *const *choices;
 } ppsched_option_info;
 PPSCHED_API uint32_t ppsched_strategy_count(void);
@@ -742,9 +750,9 @@ PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched
 extern "C" {
 #endif
 typedef struct ppsched_edge {
-    uint32_t from;
-    uint32_t to;
-    uint32_t messages;
+    uint32_t sender;
+    uint32_t receiver;
+    uint32_t transfers;
     uint32_t most_in_flight;
 } ppsched_edge;
 typedef struct ppsched_op_buffer {

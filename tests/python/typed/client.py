@@ -49,7 +49,7 @@ def choose(config: ppsched.Config) -> str:
         return f"{plan.least_limit().limit:g}"
     lowered = plan.schedule(best).lower(ppsched.Lowering.BY_TIME, unshard=3)
     proof: ppsched.Proof = lowered.prove("pair", rendezvous=True)
-    edges: List[int] = [edge.messages for edge in lowered.edges()]
+    edges: List[int] = [edge.transfers for edge in lowered.edges()]
     waits: List[str] = [f"{wait.device} waits in {wait.op}" for wait in proof.circle]
     return f"{best.strategy} {best.step_time:g} of {len(ranked)} {plan.listed[0].number}: {sum(edges)} {waits} {bool(proof)}"
 

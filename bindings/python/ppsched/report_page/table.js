@@ -33,7 +33,7 @@ const COLUMNS = [
     spare: true },
   { key: "stages", heading: "S", meaning: "stages of the whole model", value: (c) => c.stages, spare: true },
   { key: "bytes", heading: "bytes sent", meaning: "from device to device in an iteration", value: (c) => c.bytes, spare: true },
-  { key: "messages", heading: "messages", meaning: "sent from device to device in an iteration", value: (c) => c.messages },
+  { key: "transfers", heading: "transfers", meaning: "from device to device in an iteration", value: (c) => c.transfers },
 ];
 
 const ranked = candidates.filter((candidate) => candidate.status !== "refused");
