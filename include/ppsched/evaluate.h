@@ -75,7 +75,7 @@ typedef struct ppsched_idle {
                             busiest device's more */
     double transfer;     /* the value is on its way: latency, and bytes / bandwidth; or the device
                             is busy sending */
-    double link;         /* the value waits for its link, which other values occupy */
+    double edge;         /* the value waits for its edge, which other values occupy */
     double head_of_line; /* the value, or its receive, waits behind other comm ops of its channel */
 } ppsched_idle;
 
@@ -109,11 +109,11 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
                                                      ppsched_error *error);
 
 /* Times a lowered schedule with its transfers. `model` NULL is PPSCHED_CHANNEL_ORDER_NONE,
- * buffered: transfers wait for nothing but their links.
- *   - Each edge, a directed pair of devices, has a link. A send asks for its link once it has its
- *     turn in the channel model (and with rendezvous its receive, too); links serve in the order in
- *     which they are asked.
- *   - A transfer occupies its link for bytes / bandwidth; then the send is done, and latency later
+ * buffered: transfers wait for nothing but their edges.
+ *   - A send asks for its edge, the directed pair of devices, once it has its turn in the channel
+ *     model (and with rendezvous its receive, too); edges serve in the order in which they are
+ *     asked.
+ *   - A transfer occupies its edge for bytes / bandwidth; then the send is done, and latency later
  *     the value is there.
  *   - A receive is done when its value is there and its own turn has come. Only then does the op
  *     that needs it start.

@@ -52,7 +52,7 @@ typedef struct ppsched_plan_options {
     uint32_t effort;     /* of auto, 1 to 12. Default: its own, where it is named */
     int32_t lowering;    /* enum ppsched_lowering; with one, candidates are timed
                                              with their transfers */
-    const ppsched_channel_model *channel; /* how transfers wait then. Default: for their links
+    const ppsched_channel_model *channel; /* how transfers wait then. Default: for their edges
                                              alone */
     const ppsched_model_end *embedding;   /* see ppsched_config_with_stages. Default: nothing */
     const ppsched_model_end *head;        /* likewise */

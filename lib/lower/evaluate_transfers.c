@@ -138,7 +138,7 @@ static void split_wait(struct run *run, uint32_t device, uint32_t i)
     double made = run->timeline->spans[ppi_moved_by(&run->comms.channels, i)->producer].end;
     ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(from, is_send ? state->asked : made, now));
     idle->head_of_line += ppi_part_of_wait(from, state->asked, now);
-    idle->link += ppi_part_of_wait(from, state->started, now);
+    idle->edge += ppi_part_of_wait(from, state->started, now);
     idle->transfer += ppi_part_of_wait(from, is_send ? now : state->there, now);
     idle->head_of_line += ppi_part_of_wait(from, now, now);
 }

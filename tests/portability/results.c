@@ -93,7 +93,7 @@ static void fold_device(uint64_t *digest, const ppsched_timeline *timeline, uint
         (double[]){m.busy, m.idle, m.first_start, m.last_end, m.static_memory, m.peak_memory, m.peak_time, m.memory_limit}, 8);
     fold_integer(digest, (uint64_t)ppsched_timeline_get_idle(&idle, timeline, device, NULL));
     fold_numbers(digest,
-                 (double[]){idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.link, idle.head_of_line},
+                 (double[]){idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.edge, idle.head_of_line},
                  7);
 }
 

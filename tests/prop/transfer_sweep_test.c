@@ -204,7 +204,7 @@ static void set_odd_times(ppsched_config *config, uint64_t *seed)
     }
 }
 
-static double all_link, all_head_of_line; /* waits seen */
+static double all_edge, all_head_of_line; /* waits seen */
 
 static void expect_idle_adds_up(const ppsched_timeline *timeline)
 {
@@ -213,9 +213,9 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
         double whole = device_metrics_of(timeline, d).idle, makespan = metrics_of(timeline).makespan;
         assert_int_equal(ppsched_timeline_get_idle(&idle, timeline, d, NULL), PPSCHED_OK);
         const double parts[] = {idle.fill,     idle.drain, idle.neighbour,   idle.imbalance,
-                                idle.transfer, idle.link,  idle.head_of_line};
+                                idle.transfer, idle.edge,  idle.head_of_line};
         double sum = 0;
-        all_link += idle.link;
+        all_edge += idle.edge;
         all_head_of_line += idle.head_of_line;
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             assert_true(parts[i] >= -1e-12 * makespan);
@@ -338,7 +338,7 @@ static void test_every_model_equals_a_plain_run(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# %d runs, %d of them hang\n", runs, hung);
-    assert_true(all_link > 0 && all_head_of_line > 0);
+    assert_true(all_edge > 0 && all_head_of_line > 0);
     assert_true(runs > 3000 && hung > 300 && hung < runs / 2);
 }
 

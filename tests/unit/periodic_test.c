@@ -41,7 +41,7 @@ static void make_trial(struct trial *trial, uint64_t *state)
     set_random(trial->config, PPSCHED_QUANTITY_FORWARD_TIMES, state, stages, 0, 4);
     set_random(trial->config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, state, stages, 0, 4);
     set_random(trial->config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, state, stages, 1, 4);
-    set_random(trial->config, PPSCHED_QUANTITY_P2P_TIMES, state, 1, 0, 1);
+    set_random(trial->config, PPSCHED_QUANTITY_P2P_TIME, state, 1, 0, 1);
     set_random(trial->config, PPSCHED_QUANTITY_MEM_FORWARD, state, stages, 1, 3);
     set_number(trial->config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, random_below(state, 3) / -2.0);
     set_number(trial->config, PPSCHED_QUANTITY_MEM_LIMIT, 4 + random_below(state, 30));

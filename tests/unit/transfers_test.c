@@ -38,7 +38,7 @@ static void expect_starts(const ppsched_timeline *timeline, uint32_t device, con
     assert_int_equal(k, count);
 }
 
-/* GPipe on two devices: three activations in a row share the link, then three gradients. Each takes it for 3, and is there
+/* GPipe on two devices: three activations in a row share the edge, then three gradients. Each takes it for 3, and is there
  * 0.5 later. */
 static void test_transfers_share_their_link(void **state)
 {

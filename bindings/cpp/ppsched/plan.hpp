@@ -28,7 +28,7 @@ struct PlanOptions {
     std::vector<double> memory_limits;
     uint32_t placements = 0, effort = 0;
     ppsched_lowering lowering = PPSCHED_LOWERING_NONE;
-    std::optional<ChannelModel> channel; /* without one transfers wait for nothing but their links */
+    std::optional<ChannelModel> channel; /* without one transfers wait for nothing but their edges */
     ModelEnd embedding{}, head{};
 };
 

@@ -111,7 +111,7 @@ public:
     /* Times the schedule; `flags` as in enum ppsched_evaluate_flag. */
     [[nodiscard]] Timeline evaluate(const Config &config, uint32_t flags = 0) const;
 
-    /* Times this lowered schedule with its transfers; without a model they wait for nothing but their links. */
+    /* Times this lowered schedule with its transfers; without a model they wait for nothing but their edges. */
     [[nodiscard]] Timeline evaluate_transfers(const Config &config) const;
     [[nodiscard]] Timeline evaluate_transfers(const Config &config, const ChannelModel &model) const;
 

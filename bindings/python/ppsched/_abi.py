@@ -308,7 +308,7 @@ class Idle(Structure):
     neighbour: float
     imbalance: float
     transfer: float
-    link: float
+    edge: float
     head_of_line: float
     _fields_ = [
         ("size", c_uint32),
@@ -318,7 +318,7 @@ class Idle(Structure):
         ("neighbour", c_double),
         ("imbalance", c_double),
         ("transfer", c_double),
-        ("link", c_double),
+        ("edge", c_double),
         ("head_of_line", c_double),
     ]
 

@@ -214,8 +214,8 @@ class Schedule(Shared):
     @names_checked
     def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
                            rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> "Timeline":
-        """Times this lowered schedule with its sends and receives, which wait for their links and, in the channel model (see
-        prove), for each other; by default for their links alone."""
+        """Times this lowered schedule with its sends and receives, which wait for their edges and, in the channel model (see
+        prove), for each other; by default for their edges alone."""
         config = self.config if config is None else config
         model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
         handle = new_handle(lib.ppsched_schedule_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)

@@ -74,7 +74,7 @@ class Idle(NamedTuple):
     """Why a device is idle; the parts sum to its idle time.
 
     fill, drain: before its first and after its last op of an iteration; neighbour: what it waits for is not made yet;
-    imbalance: the same, as far as other devices just have more work; transfer: it is on its way; link: it waits for its link,
+    imbalance: the same, as far as other devices just have more work; transfer: it is on its way; edge: it waits for its edge,
     which other values occupy; head_of_line: it, or its receive, waits behind other comm ops of its queue.
     """
 
@@ -83,7 +83,7 @@ class Idle(NamedTuple):
     neighbour: float
     imbalance: float
     transfer: float
-    link: float
+    edge: float
     head_of_line: float
 
 

@@ -27,7 +27,7 @@ const MARKS = {
 const CAUSES = {
   fill: "before its first op of an iteration", drain: "after its last op of an iteration",
   neighbour: "what it waits for is not made yet", imbalance: "as neighbour, as other devices have more work",
-  transfer: "what it waits for is on its way", link: "its link is taken",
+  transfer: "what it waits for is on its way", edge: "its edge is taken",
   head_of_line: "it waits behind others in a queue",
 };
 
