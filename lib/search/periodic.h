@@ -64,8 +64,8 @@ void ppi_periodic_clear(struct ppi_periodic *pattern, const struct ppi_problem *
 /* False, and the pattern is of no use, where an op finds no room. */
 bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *problem, const struct ppi_recipe *recipe);
 
-/* Whether all devices stay within their limits when the problem's microbatches follow one another; `endless`: when ever more do,
- * on those devices that cannot hold all of the problem's at once. */
+/* Whether all devices stay within their limits when the problem's microbatches follow one another; `endless`: when ever more
+ * do, on those devices that cannot hold all of the problem's at once. */
 bool ppi_periodic_fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem, bool endless);
 
 /* Activations of a stage that are held at once while a pattern repeats that leaves the Ws open, each behind its I. */
