@@ -178,10 +178,8 @@ static void test_one_short_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unit_costs),
-        cmocka_unit_test(test_every_number_of_microbatches),
-        cmocka_unit_test(test_uneven_costs),
-        cmocka_unit_test(test_memory_limits),
+        cmocka_unit_test(test_unit_costs),       cmocka_unit_test(test_every_number_of_microbatches),
+        cmocka_unit_test(test_uneven_costs),     cmocka_unit_test(test_memory_limits),
         cmocka_unit_test(test_one_short_device),
     };
     return cmocka_run_group_tests_name("controlled", tests, NULL, NULL);
