@@ -28,7 +28,7 @@ ppsched_status ppi_compactor_make(struct ppi_compactor *out, const struct ppi_pr
 {
     const struct ppi_host *host = &problem->host;
     size_t links = (size_t)PPI_OPS_OF_PASS * problem->stages, ops = links * problem->microbatches;
-    struct ppi_compactor c = {.problem = problem, .most = INT32_MAX, .look_back = 32};
+    struct ppi_compactor c = {.problem = problem, .most = INT32_MAX, .look_back = 64};
     c.end = ppi_allocate_zeroed(host, ops + links, sizeof *c.end);
     c.placed = ppi_allocate(host, ops, sizeof *c.placed);
     c.row = ppi_allocate(host, problem->devices, sizeof *c.row);

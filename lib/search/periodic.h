@@ -65,7 +65,8 @@ void ppi_periodic_clear(struct ppi_periodic *pattern, const struct ppi_problem *
 bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *problem, const struct ppi_recipe *recipe);
 
 /* Whether all devices stay within their limits when the problem's microbatches follow one another; `endless`: when ever more
- * do, on those devices that cannot hold all of the problem's at once. */
+ * do, on those devices that cannot hold all of the problem's at once. Looks at the steady state where there is one: where some
+ * forwards have ended by then, more may have been held before. */
 bool ppi_periodic_fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem, bool endless);
 
 /* Activations of a stage that are held at once while a pattern repeats that leaves the Ws open, each behind its I. */

@@ -20,11 +20,11 @@ struct recipe {
     double step[LEGS];      /* the wait from device to device */
     double turn;            /* the wait between the forwards and the backwards */
     bool flat;              /* laid with unit costs: the published blocks */
+    bool alone;             /* a microbatch has a period for itself: where nothing else serves */
 };
 
 /* Found by trial on some hundred problems, even and uneven: others would shorten their schedules by less than a hundredth. The
- * flat one always fits, at the latest with a period in which a microbatch is alone. The last is for so few microbatches that
- * memory does not matter. */
+ * last but one is for so few microbatches that memory does not matter; the last, one microbatch after another, always fits. */
 static const struct recipe recipes[] = {
     {{.share = 1, .weights = PPI_WEIGHTS_EARLY}, .step = {0.5, 1, 0, 0}},
     {{.share = 1, .weights = PPI_WEIGHTS_LATE}, .step = {0, 1, 0, 1}},
@@ -33,6 +33,7 @@ static const struct recipe recipes[] = {
     {{.share = 1, .weights = PPI_WEIGHTS_EARLY}, .step = {1.5, 0.5, 0, 0}, .turn = 1},
     {{.share = 1, .weights = PPI_WEIGHTS_LATE}, .flat = true},
     {{.share = 0, .weights = PPI_WEIGHTS_LAST}},
+    {{.share = 1, .weights = PPI_WEIGHTS_EARLY}, .flat = true, .alone = true},
 };
 
 enum { RECIPES = sizeof recipes / sizeof recipes[0] };
@@ -46,25 +47,6 @@ struct search {
 };
 
 /* --- candidates --- */
-
-/* Compacts the order forwards, backwards and forwards, or only once where it is hopeless. False where no outcome of a forward
- * pass is shorter than the best schedule so far; else the shortest is the candidate. */
-static bool compact(struct search *search)
-{
-    const double hopeless = 1.1 * search->attempt->objective;
-    double shortest = search->attempt->objective, span = 0;
-    bool improved = false;
-    for (int round = 0; round < ROUNDS && span <= hopeless; round++) {
-        if (!ppi_compact(&search->compactor, &search->order, round % 2 == 1, &span))
-            break;
-        if (round % 2 == 0 && span < shortest) {
-            shortest = span;
-            improved = true;
-            ppi_orders_copy(&search->attempt->candidate, &search->order);
-        }
-    }
-    return improved;
-}
 
 /* The time of a microbatch that is alone, and of its Ws. */
 static double chain_of(const struct ppi_problem *problem)
@@ -98,10 +80,29 @@ static void set_waits(struct search *search, const struct recipe *recipe, double
     }
 }
 
-static bool fits(const struct search *search)
+static bool lay(struct search *search, const struct ppi_problem *problem, const struct ppi_recipe *laid)
 {
-    return ppi_periodic_fits(&search->pattern, &search->units, false) &&
+    return ppi_periodic_lay(&search->pattern, problem, laid) && ppi_periodic_fits(&search->pattern, &search->units, false) &&
            ppi_periodic_fits(&search->pattern, &search->attempt->problem, false);
+}
+
+/* Compacts the order forwards, backwards and forwards, or only once where it is hopeless. False where no outcome of a forward
+ * pass is shorter than the best schedule so far; else the shortest is the candidate. */
+static bool compact(struct search *search)
+{
+    const double hopeless = 1.1 * search->attempt->objective;
+    double shortest = search->attempt->objective, span = 0;
+    bool improved = false;
+    for (int round = 0; round < ROUNDS && span <= hopeless; round++) {
+        if (!ppi_compact(&search->compactor, &search->order, round % 2 == 1, &span))
+            break;
+        if (round % 2 == 0 && span < shortest) {
+            shortest = span;
+            improved = true;
+            ppi_orders_copy(&search->attempt->candidate, &search->order);
+        }
+    }
+    return improved;
 }
 
 /* Lays a pattern into the shortest period that it fits, and compacts what it gives. */
@@ -109,12 +110,11 @@ static ppsched_status try_recipe(struct search *search, const struct recipe *rec
 {
     const struct ppi_problem *problem = recipe->flat ? &search->units : &search->attempt->problem;
     double work = ppi_problem_split_work(problem), chain = chain_of(problem);
-    double first = first_period(problem, recipe, work, chain);
+    double first = recipe->alone ? chain : first_period(problem, recipe, work, chain);
     struct ppi_recipe laid = recipe->laid;
     int tries = laid.share == 0 ? 1 : PERIODS;
     set_waits(search, recipe, work / (problem->device[0].count * PPI_OPS_OF_PASS));
-    for (laid.period = first; !ppi_periodic_lay(&search->pattern, problem, &laid) || !fits(search);
-         laid.period *= laid.period < 2 * first ? 1.02 : 1.1)
+    for (laid.period = first; !lay(search, problem, &laid); laid.period *= laid.period < 2 * first ? 1.02 : 1.1)
         if (--tries == 0 || laid.period > chain)
             return PPSCHED_OK;
     ppi_periodic_repeat(&search->pattern, problem, &search->order);
@@ -129,11 +129,12 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
         status = ppi_offer_strategy(attempt, &ppi_zbv, error);
     for (int k = 0; k < RECIPES && status == PPSCHED_OK; k++) {
         status = ppi_watch_report(&attempt->watch, (double)k / RECIPES, error);
-        if (status == PPSCHED_OK && ppi_attempt_goes_on(attempt))
+        bool serves = recipes[k].alone ? attempt->objective == PPI_INFINITE : ppi_attempt_goes_on(attempt);
+        if (status == PPSCHED_OK && serves)
             status = try_recipe(search, &recipes[k], error);
     }
     if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = ppi_refuse(error, attempt->task, "no pattern keeps the memory limit");
+        status = ppi_refuse(error, attempt->task, "not even one microbatch after another keeps the memory limit");
     return status;
 }
 
@@ -153,6 +154,7 @@ static ppsched_status prepare(struct search *search, uint32_t most, ppsched_erro
     if (status == PPSCHED_OK)
         status = ppi_orders_like(&search->order, &attempt->best, error);
     search->compactor.most = (int32_t)most;
+    search->compactor.look_back = 32; /* more gained nothing in trials */
     for (uint32_t s = 0; s < problem->stages; s++)
         for (int k = 0; k < PPI_OPS_OF_PASS; k++)
             search->compactor.rounding = ppi_larger(search->compactor.rounding,

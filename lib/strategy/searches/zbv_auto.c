@@ -184,7 +184,6 @@ static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *e
     ppsched_status status = ppi_periodic_make(&packing.pattern, packing.problem, error);
     if (status == PPSCHED_OK)
         status = ppi_compactor_make(&packing.compactor, packing.problem, error);
-    packing.compactor.look_back = 64;
     for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && ppi_attempt_goes_on(attempt); tries++) {
         status = ppi_watch_report(&attempt->watch, found / 3.0, error);
         found += try_period(attempt, &packing, cell, period);
