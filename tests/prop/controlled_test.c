@@ -163,15 +163,15 @@ static void test_memory_limits(void **state)
     }
 }
 
-/* Few microbatches, and one device that holds no more than three stage passes: what follows from the patterns goes over that, so
- * that one microbatch runs after another. */
+/* Few microbatches, and one device that holds no more than three stage passes: what follows from the patterns goes over that,
+ * so that one microbatch runs after another. */
 static void test_one_short_device(void **state)
 {
     static const double limits[] = {3, 20, 20, 20};
     (void)state;
     for (int third = 0; third < 2; third++) {
         ppsched_config *config = make_config(4, 8, 4);
-        expect_ok(ppsched_config_set_values(config, PPSCHED_MEM_LIMIT, limits, 4, NULL), NULL);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, 4, NULL), NULL);
         assert_true(span_of(config, third) <= 4 * 24);
         ppsched_config_destroy(config);
     }
