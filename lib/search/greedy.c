@@ -1,74 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "search/greedy.h"
 
-#include "base/error.h"
+#include <string.h>
 
-static void connect(struct ppi_greedy *greedy, double *ends)
+#include "base/error.h"
+#include "search/periodic.h"
+
+/* Ends are in rows, by links: the first row is what the first F waits for, then come the ends of each link, for which the next
+ * one waits. Behind the last microbatch each row has one that stays infinite. */
+static size_t row_length(const struct ppi_problem *problem)
+{
+    return (size_t)problem->microbatches + 1;
+}
+
+static size_t rows(const struct ppi_problem *problem)
+{
+    return 2 * (size_t)problem->stages + 1;
+}
+
+static void connect(struct ppi_greedy *greedy)
 {
     const struct ppi_problem *problem = greedy->problem;
     for (uint32_t s = 0; s < problem->stages; s++) {
         const struct ppi_stage *costs = &problem->stage[s];
         struct ppi_greedy_stage *stage = &greedy->stage[s];
-        *stage = (struct ppi_greedy_stage){.costs = costs,
-                                           .at = &greedy->partial.device[costs->device],
-                                           .done = &greedy->partial.stage[s].done,
-                                           .device = &greedy->device[costs->device],
-                                           .forward_end = ends,
-                                           .input_end = ends + problem->microbatches};
-        ends = stage->input_end + problem->microbatches;
+        stage->costs = costs;
+        stage->device = &greedy->device[costs->device];
         stage->device->work += (costs->duration[PPSCHED_KIND_F] + costs->duration[PPSCHED_KIND_I] +
                                 costs->duration[PPSCHED_KIND_W]) *
                                problem->microbatches;
+        for (int k = 0; k < 2; k++) {
+            double *row = greedy->ends + ppi_link_of(problem, s, ppi_kinds[k]) * row_length(problem);
+            stage->awaited[ppi_kinds[k]] = row;
+            stage->end[ppi_kinds[k]] = row + row_length(problem);
+        }
     }
+    for (uint32_t d = 0; d < problem->devices; d++)
+        greedy->device[d].limit = problem->device[d].limit;
 }
 
 ppsched_status ppi_greedy_make(struct ppi_greedy *out, const struct ppi_problem *problem, ppsched_error *error)
 {
-    size_t block = ppi_partial_doubles(problem), cells = (size_t)problem->stages * problem->microbatches;
     struct ppi_greedy greedy = {.problem = problem};
-    double *memory = ppi_allocate(&problem->host, block + 2 * cells, sizeof *memory);
-    greedy.partial.block = memory;
+    greedy.ends = ppi_allocate(&problem->host, rows(problem) * row_length(problem), sizeof *greedy.ends);
     greedy.device = ppi_allocate_zeroed(&problem->host, problem->devices, sizeof *greedy.device);
-    greedy.stage = ppi_allocate(&problem->host, problem->stages, sizeof *greedy.stage);
-    if (memory == NULL || greedy.device == NULL || greedy.stage == NULL) {
+    greedy.stage = ppi_allocate_zeroed(&problem->host, problem->stages, sizeof *greedy.stage);
+    if (greedy.ends == NULL || greedy.device == NULL || greedy.stage == NULL) {
         ppi_greedy_clear(&greedy);
         return ppi_fail_memory(error, "the search");
     }
-    ppi_partial_place(&greedy.partial, problem, memory);
-    connect(&greedy, memory + block);
+    connect(&greedy);
     *out = greedy;
     return PPSCHED_OK;
 }
 
 void ppi_greedy_clear(struct ppi_greedy *greedy)
 {
-    if (greedy->problem == NULL)
-        return;
     ppi_release(&greedy->problem->host, greedy->stage);
     ppi_release(&greedy->problem->host, greedy->device);
-    ppi_release(&greedy->problem->host, greedy->partial.block);
+    ppi_release(&greedy->problem->host, greedy->ends);
 }
 
 void ppi_greedy_start(struct ppi_greedy *greedy, struct ppi_orders *out)
 {
+    const struct ppi_problem *problem = greedy->problem;
     greedy->longest = greedy->worst_idle = 0;
-    ppi_partial_start(&greedy->partial, greedy->problem);
-    for (uint32_t d = 0; d < greedy->problem->devices; d++) {
+    greedy->count = 0;
+    for (size_t i = 0; i < rows(problem) * row_length(problem); i++)
+        greedy->ends[i] = PPI_INFINITE;
+    memset(greedy->ends, 0, problem->microbatches * sizeof *greedy->ends);
+    for (uint32_t s = 0; s < problem->stages; s++)
+        memset(greedy->stage[s].done, 0, sizeof greedy->stage[s].done);
+    for (uint32_t d = 0; d < problem->devices; d++) {
         struct ppi_greedy_device *device = &greedy->device[d];
-        device->idle = 0;
+        device->clock = device->level = device->idle = 0;
+        device->start = -1;
         device->due = device->next = out->ops + out->first[d];
         out->count[d] = out->first[d + 1] - out->first[d];
         greedy->longest = ppi_larger(greedy->longest, device->work);
     }
 }
 
-double ppi_greedy_span(const struct ppi_greedy *greedy)
+/* The stage of the oldest W that is due on a device; NULL where none is. */
+static struct ppi_greedy_stage *stage_due(const struct ppi_greedy *greedy, struct ppi_greedy_device *device)
 {
-    const struct ppi_partial *partial = &greedy->partial;
+    while (device->due < device->next && device->due->kind != PPSCHED_KIND_I)
+        device->due++;
+    return device->due < device->next ? &greedy->stage[device->due->stage] : NULL;
+}
+
+static void put_due(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage)
+{
+    ppi_greedy_put(greedy, stage, PPSCHED_KIND_W, stage->device->clock);
+    stage->device->due++;
+}
+
+bool ppi_greedy_put_weight(struct ppi_greedy *greedy, struct ppi_greedy_device *device)
+{
+    struct ppi_greedy_stage *due = stage_due(greedy, device);
+    if (due != NULL)
+        put_due(greedy, due);
+    return due != NULL;
+}
+
+void ppi_greedy_fill_gap(struct ppi_greedy *greedy, struct ppi_greedy_device *device, double ready, double least)
+{
+    struct ppi_greedy_stage *due = stage_due(greedy, device);
+    for (; due != NULL && device->clock + due->costs->duration[PPSCHED_KIND_W] <= ready; due = stage_due(greedy, device))
+        put_due(greedy, due);
+    if (due != NULL && ready - device->clock > least)
+        put_due(greedy, due);
+}
+
+double ppi_greedy_finish(struct ppi_greedy *greedy)
+{
+    const struct ppi_problem *problem = greedy->problem;
     double span = 0;
-    if (!ppi_partial_is_complete(partial, greedy->problem))
-        return PPI_INFINITE;
-    for (uint32_t d = 0; d < greedy->problem->devices; d++)
-        span = ppi_larger(span, partial->device[d].clock - partial->device[d].start);
-    return span;
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        struct ppi_greedy_device *device = &greedy->device[d];
+        while (ppi_greedy_put_weight(greedy, device)) {
+        }
+        span = ppi_larger(span, device->clock - device->start);
+    }
+    bool complete = greedy->count == (size_t)PPI_OPS_OF_PASS * problem->stages * problem->microbatches;
+    return complete ? span : PPI_INFINITE;
 }

@@ -4,31 +4,38 @@
 #ifndef PPSCHED_SEARCH_GREEDY_H
 #define PPSCHED_SEARCH_GREEDY_H
 
+#include "base/checked.h"
 #include "search/orders.h"
-#include "search/partial.h"
+#include "search/problem.h"
 
-/* What they know of a device besides. */
 struct ppi_greedy_device {
-    double idle; /* since its first op */
-    double work; /* time of all its ops */
+    double clock, start; /* start: of its first op; negative where it has none */
+    double level, limit; /* activations that it holds, and may hold: the problem's limit, until a planner sets another */
+    double idle;         /* since its first op */
+    double work;         /* time of all its ops */
     ppsched_op *next;
     const ppsched_op *due; /* of its ops before this one no W is due */
+
+    /* What its planner notes. */
+    double spare;   /* how long it may be idle without delaying the others, as the plan before has shown */
+    uint32_t ahead; /* forwards that it may be ahead of its backwards, or of its other stage */
+    bool turns;     /* to its first stage */
 };
 
-/* A stage, with all that putting its ops needs. */
 struct ppi_greedy_stage {
     const struct ppi_stage *costs;
-    struct ppi_at_device *at;
-    struct ppi_done *done;
     struct ppi_greedy_device *device;
-    double *forward_end, *input_end; /* by microbatch */
+    uint32_t done[PPI_COMPUTE_KINDS];
+    double *end[PPI_COMPUTE_KINDS];           /* of its Fs and Is, by microbatch; infinite: not planned */
+    const double *awaited[PPI_COMPUTE_KINDS]; /* the ends for which they wait */
 };
 
 struct ppi_greedy {
     const struct ppi_problem *problem;
-    struct ppi_partial partial;
     struct ppi_greedy_stage *stage;
     struct ppi_greedy_device *device;
+    double *ends;
+    size_t count;      /* of ops that have been put */
     double worst_idle; /* of all devices so far */
     double longest;    /* work and idle time of the device that has most so far */
 };
@@ -40,46 +47,56 @@ void ppi_greedy_clear(struct ppi_greedy *greedy);
 /* Nothing is planned; the next ops go to `out`, all of them. */
 void ppi_greedy_start(struct ppi_greedy *greedy, struct ppi_orders *out);
 
-/* The longest span; infinite where ops are missing. */
-double ppi_greedy_span(const struct ppi_greedy *greedy);
-
 /* Puts a stage's next F, I or W, no earlier than `ready`. */
 static inline void ppi_greedy_put(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage, uint8_t kind, double ready)
 {
-    const struct ppi_done done = *stage->done;
-    double start = ppi_larger(stage->at->clock, ready), end = start + stage->costs->duration[kind];
-    if (start > stage->at->clock && stage->at->start >= 0) {
-        stage->device->idle += start - stage->at->clock;
-        greedy->worst_idle = ppi_larger(greedy->worst_idle, stage->device->idle);
-        greedy->longest = ppi_larger(greedy->longest, stage->device->work + stage->device->idle);
+    struct ppi_greedy_device *device = stage->device;
+    uint32_t microbatch = stage->done[kind]++;
+    double start = ppi_larger(device->clock, ready), end = start + stage->costs->duration[kind];
+    if (device->start < 0) {
+        device->start = start;
+    } else if (start > device->clock) {
+        device->idle += start - device->clock;
+        greedy->worst_idle = ppi_larger(greedy->worst_idle, device->idle);
+        greedy->longest = ppi_larger(greedy->longest, device->work + device->idle);
     }
-    ppi_put_op(stage->at, stage->done, stage->costs, kind, start, end);
-    if (kind == PPSCHED_KIND_F)
-        stage->forward_end[done.forwards] = end;
-    else if (kind == PPSCHED_KIND_I)
-        stage->input_end[done.inputs] = end;
-    *stage->device->next++ = (ppsched_op){.microbatch = kind == PPSCHED_KIND_F   ? done.forwards
-                                                        : kind == PPSCHED_KIND_I ? done.inputs
-                                                                                 : done.weights,
-                                          .stage = (uint16_t)(stage - greedy->stage),
-                                          .kind = kind};
+    device->clock = end;
+    device->level += stage->costs->memory[kind];
+    if (kind != PPSCHED_KIND_W)
+        stage->end[kind][microbatch] = end;
+    *device->next++ = (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)(stage - greedy->stage), .kind = kind};
+    greedy->count++;
 }
 
-/* When what a stage's next F (but the first stage's) or I (but the last stage's) needs arrives, where that is planned. */
-static inline double ppi_greedy_forward_arrival(const struct ppi_greedy_stage *stage)
+/* When what a stage's next F or I waits for arrives; infinite where that is not planned, or none is left. */
+static inline double ppi_greedy_arrival(const struct ppi_greedy_stage *stage, uint8_t kind)
 {
-    return stage[-1].forward_end[stage->done->forwards] + stage->costs->forward_delay;
-}
-
-static inline double ppi_greedy_input_arrival(const struct ppi_greedy_stage *stage)
-{
-    return stage[1].input_end[stage->done->inputs] + stage->costs->backward_delay;
+    return stage->awaited[kind][stage->done[kind]] +
+           (kind == PPSCHED_KIND_F ? stage->costs->forward_delay : stage->costs->backward_delay);
 }
 
 /* Whether a stage's next F fits into memory now. */
-static inline bool ppi_greedy_fits(const struct ppi_greedy *greedy, const struct ppi_greedy_stage *stage)
+static inline bool ppi_greedy_fits(const struct ppi_greedy_stage *stage)
 {
-    return stage->at->level + stage->costs->memory[PPSCHED_KIND_F] <= greedy->problem->device[stage->costs->device].limit;
+    return stage->device->level + stage->costs->memory[PPSCHED_KIND_F] <= stage->device->limit;
 }
+
+/* Puts the oldest W that is due on a device; false where none is. */
+bool ppi_greedy_put_weight(struct ppi_greedy *greedy, struct ppi_greedy_device *device);
+
+/* Puts Ws until a stage's next F fits into memory; false where it does not even without them. */
+static inline bool ppi_greedy_make_room(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage)
+{
+    while (!ppi_greedy_fits(stage))
+        if (!ppi_greedy_put_weight(greedy, stage->device))
+            return false;
+    return true;
+}
+
+/* Puts Ws into the gap before an op that starts at `ready`: those that fit, and one that overruns a gap longer than `least`. */
+void ppi_greedy_fill_gap(struct ppi_greedy *greedy, struct ppi_greedy_device *device, double ready, double least);
+
+/* Puts all Ws that are left. Returns the longest span; infinite where ops are missing. */
+double ppi_greedy_finish(struct ppi_greedy *greedy);
 
 #endif

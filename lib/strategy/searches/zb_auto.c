@@ -15,15 +15,15 @@ enum { PERIODS = 2 }; /* of the patterns then: more find little more */
 /* The choices of the paper's heuristic are tried with all of them taken first, the last changing fastest. */
 static ppsched_status try_choices(struct ppi_attempt *attempt, bool even_warmup, ppsched_error *error)
 {
-    struct ppi_zb_planner planner;
-    ppsched_status status = ppi_zb_planner_make(&planner, &attempt->problem, error);
+    struct ppi_greedy greedy;
+    ppsched_status status = ppi_greedy_make(&greedy, &attempt->problem, error);
     if (status != PPSCHED_OK)
         return status;
     for (unsigned code = 0; code < 8 && ppi_attempt_goes_on(attempt); code++) {
         struct ppi_zb_choice choice = {code < 4, code % 4 < 2, code % 2 < 1, even_warmup};
-        ppi_attempt_keep(attempt, ppi_zb_plan(&planner, choice, attempt->objective, &attempt->candidate));
+        ppi_attempt_keep(attempt, ppi_zb_plan(&greedy, &choice, attempt->objective, &attempt->candidate));
     }
-    ppi_zb_planner_clear(&planner);
+    ppi_greedy_clear(&greedy);
     return status;
 }
 

@@ -1,237 +1,167 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "strategy/searches/zb_greedy.h"
 
-#include "base/checked.h"
-#include "base/error.h"
-
-/* What a stage is to do. */
-struct ppi_zb_round {
-    uint32_t warmup; /* forwards behind the first, before the first I */
-    bool wants;      /* a forward in this round */
-};
-
-static uint32_t smaller(uint32_t a, uint32_t b)
+static bool has_forwards(const struct ppi_greedy *g, uint32_t s)
 {
-    return a < b ? a : b;
-}
-
-static uint32_t forwards_of(const struct ppi_zb_planner *p, uint32_t s)
-{
-    return p->greedy.stage[s].done->forwards;
+    return g->stage[s].done[PPSCHED_KIND_F] < g->problem->microbatches;
 }
 
 /* When what the next F or I waits for arrives from the neighbour; negative where it waits for none. */
-static double forward_arrival(const struct ppi_zb_planner *p, uint32_t s)
+static double arrival(const struct ppi_greedy *g, uint32_t s, uint8_t kind)
 {
-    return s > 0 ? ppi_greedy_forward_arrival(&p->greedy.stage[s]) : -1;
+    bool waits = kind == PPSCHED_KIND_F ? s > 0 : s + 1 < g->problem->devices;
+    return waits ? ppi_greedy_arrival(&g->stage[s], kind) : -1;
 }
 
-static double input_arrival(const struct ppi_zb_planner *p, uint32_t s)
+static void put(struct ppi_greedy *g, uint32_t s, uint8_t kind)
 {
-    return s + 1 < p->greedy.problem->devices ? ppi_greedy_input_arrival(&p->greedy.stage[s]) : -1;
-}
-
-static void put_forward(struct ppi_zb_planner *p, uint32_t s)
-{
-    ppi_greedy_put(&p->greedy, &p->greedy.stage[s], PPSCHED_KIND_F, forward_arrival(p, s));
-}
-
-static void put_input(struct ppi_zb_planner *p, uint32_t s)
-{
-    ppi_greedy_put(&p->greedy, &p->greedy.stage[s], PPSCHED_KIND_I, input_arrival(p, s));
-}
-
-static void put_weight(struct ppi_zb_planner *p, uint32_t s)
-{
-    ppi_greedy_put(&p->greedy, &p->greedy.stage[s], PPSCHED_KIND_W, p->greedy.stage[s].at->clock);
-}
-
-static bool weight_due(const struct ppi_zb_planner *p, uint32_t s)
-{
-    const struct ppi_done *done = p->greedy.stage[s].done;
-    return done->weights < done->inputs;
+    ppi_greedy_put(g, &g->stage[s], kind, arrival(g, s, kind));
 }
 
 /* --- the warm-up --- */
 
 /* How many forwards a stage runs behind its first until the first I of the next stage arrives; `*input_end` is when that ends,
  * and becomes when this stage's first I ends. */
-static uint32_t warmup_of(const struct ppi_zb_planner *p, uint32_t s, double *input_end)
+static uint32_t warmup_of(const struct ppi_greedy *g, const struct ppi_zb_choice *choice, uint32_t s, double *input_end)
 {
-    const struct ppi_problem *problem = p->greedy.problem;
-    const struct ppi_stage *stage = &problem->stage[s];
-    double clock = p->greedy.partial.device[s].clock, level = p->greedy.partial.device[s].level,
-           ready = *input_end + stage->backward_delay;
+    const struct ppi_stage *costs = &g->problem->stage[s];
+    const struct ppi_greedy_device *device = &g->device[s];
+    double clock = device->clock, level = device->level, ready = *input_end + costs->backward_delay;
     uint32_t more = 0;
-    while (forwards_of(p, s) + more < problem->microbatches) {
-        level += stage->memory[PPSCHED_KIND_F];
-        double end = clock + stage->duration[PPSCHED_KIND_F];
-        bool late = p->choice.bubble_before_first_backward ? end > ready : clock >= ready;
-        if (late || level > problem->device[s].limit)
+    while (1 + more < g->problem->microbatches) {
+        level += costs->memory[PPSCHED_KIND_F];
+        double end = clock + costs->duration[PPSCHED_KIND_F];
+        bool late = choice->bubble_before_first_backward ? end > ready : clock >= ready;
+        if (late || level > device->limit)
             break;
         clock = end;
         more++;
     }
-    *input_end = ppi_larger(clock, ready) + stage->duration[PPSCHED_KIND_I];
+    *input_end = ppi_larger(clock, ready) + costs->duration[PPSCHED_KIND_I];
     return more;
 }
 
-/* A stage's share of the first stage's warm-up: the less the nearer to the last. */
-static uint32_t even_share(const struct ppi_zb_planner *p, uint32_t s)
+static uint32_t smaller(uint32_t a, uint32_t b)
 {
-    uint64_t last = p->greedy.problem->devices - 1;
-    return (uint32_t)((p->round[0].warmup * (last - s) + last - 1) / last);
+    return a < b ? a : b;
+}
+
+/* A stage's share of the first stage's warm-up: the less the nearer to the last. */
+static uint32_t even_share(const struct ppi_greedy *g, uint32_t s)
+{
+    uint64_t last = g->problem->devices - 1;
+    return (uint32_t)((g->device[0].ahead * (last - s) + last - 1) / last);
 }
 
 /* Finds how many forwards each stage runs in its warm-up, behind its first. False where an even warm-up would be no other. */
-static bool find_warmup(struct ppi_zb_planner *p)
+static bool find_warmup(struct ppi_greedy *g, const struct ppi_zb_choice *choice)
 {
-    uint32_t last = p->greedy.problem->devices - 1, usual = 0, even = 0;
-    double input_end = p->greedy.partial.device[last].clock + p->greedy.problem->stage[last].duration[PPSCHED_KIND_I];
+    uint32_t last = g->problem->devices - 1, usual = 0, even = 0;
+    double input_end = g->device[last].clock + g->problem->stage[last].duration[PPSCHED_KIND_I];
     bool differs = false;
-    p->round[last].warmup = 0;
+    g->device[last].ahead = 0;
     for (uint32_t s = last; s-- > 0;)
-        p->round[s].warmup = warmup_of(p, s, &input_end);
-    usual = even = p->round[0].warmup;
+        g->device[s].ahead = warmup_of(g, choice, s, &input_end);
+    usual = even = g->device[0].ahead;
     for (uint32_t s = 1; s <= last; s++) {
-        uint32_t more = p->round[s].warmup;
-        even = smaller(even, smaller(more, even_share(p, s)));
-        while (more > 0 && more >= usual && 1 + more < p->greedy.problem->microbatches)
+        uint32_t more = g->device[s].ahead;
+        even = smaller(even, smaller(more, even_share(g, s)));
+        while (more > 0 && more >= usual && 1 + more < g->problem->microbatches)
             more--;
         usual = smaller(usual, more); /* no forward without that of the stage before */
         differs = differs || usual != even;
-        p->round[s].warmup = p->choice.even_warmup ? even : usual;
+        g->device[s].ahead = choice->even_warmup ? even : usual;
     }
     return differs;
 }
 
 /* False where the plan would be the same as without an even warm-up. */
-static bool put_warmup(struct ppi_zb_planner *p)
+static bool put_warmup(struct ppi_greedy *g, const struct ppi_zb_choice *choice)
 {
-    uint32_t devices = p->greedy.problem->devices;
+    uint32_t devices = g->problem->devices;
     for (uint32_t s = 0; s < devices; s++)
-        put_forward(p, s);
-    if (!find_warmup(p) && p->choice.even_warmup)
+        put(g, s, PPSCHED_KIND_F);
+    if (!find_warmup(g, choice) && choice->even_warmup)
         return false;
     for (uint32_t s = 0; s < devices; s++)
-        for (uint32_t k = 0; k < p->round[s].warmup; k++)
-            put_forward(p, s);
+        for (uint32_t k = 0; k < g->device[s].ahead; k++)
+            put(g, s, PPSCHED_KIND_F);
     for (uint32_t s = devices; s-- > 0;)
-        put_input(p, s);
+        put(g, s, PPSCHED_KIND_I);
     return true;
 }
 
 /* --- the rounds --- */
 
 /* Time of the Ws that must run before a forward fits into memory. */
-static double time_to_fit(const struct ppi_zb_planner *p, uint32_t s)
+static double time_to_fit(const struct ppi_greedy_stage *stage)
 {
-    const struct ppi_stage *stage = &p->greedy.problem->stage[s];
-    const struct ppi_done *done = &p->greedy.partial.stage[s].done;
-    double held = p->greedy.partial.device[s].level + stage->memory[PPSCHED_KIND_F], time = 0;
-    for (uint32_t due = done->inputs - done->weights; held > p->greedy.problem->device[s].limit && due > 0; due--) {
-        held += stage->memory[PPSCHED_KIND_W];
-        time += stage->duration[PPSCHED_KIND_W];
+    double held = stage->device->level + stage->costs->memory[PPSCHED_KIND_F], time = 0;
+    uint32_t due = stage->done[PPSCHED_KIND_I] - stage->done[PPSCHED_KIND_W];
+    for (; held > stage->device->limit && due > 0; due--) {
+        held += stage->costs->memory[PPSCHED_KIND_W];
+        time += stage->costs->duration[PPSCHED_KIND_W];
     }
     return time;
 }
 
-/* Whether a stage runs a forward in this round. */
-static bool wants_forward(const struct ppi_zb_planner *p, uint32_t s)
+/* Whether a stage with forwards left runs one in this round. */
+static bool wants_forward(const struct ppi_greedy *g, const struct ppi_zb_choice *choice, uint32_t s)
 {
-    const struct ppi_stage *stage = &p->greedy.problem->stage[s], *next = stage + 1;
-    const struct ppi_at_device *own = &p->greedy.partial.device[s];
-    if (forwards_of(p, s) == p->greedy.problem->microbatches)
-        return false;
-    if (!p->choice.backward_first || s + 1 == p->greedy.problem->devices || forwards_of(p, s) < forwards_of(p, s + 1) + 2)
+    const struct ppi_greedy_stage *stage = &g->stage[s], *next = stage + 1;
+    if (!choice->backward_first || s + 1 == g->problem->devices || stage->done[PPSCHED_KIND_F] < next->done[PPSCHED_KIND_F] + 2)
         return true;
-    double input = own[1].clock + next->duration[PPSCHED_KIND_F] + next->duration[PPSCHED_KIND_I] + stage->backward_delay;
-    if (own->clock >= input)
+    double clock = stage->device->clock, input = next->device->clock + next->costs->duration[PPSCHED_KIND_F] +
+                                                 next->costs->duration[PPSCHED_KIND_I] + stage->costs->backward_delay;
+    if (clock >= input)
         return false;
-    if (own->clock + stage->duration[PPSCHED_KIND_F] + time_to_fit(p, s) <= input)
+    if (clock + stage->costs->duration[PPSCHED_KIND_F] + time_to_fit(stage) <= input)
         return true;
-    return input - own->clock > p->greedy.worst_idle - p->greedy.device[s].idle;
+    return input - clock > g->worst_idle - stage->device->idle;
 }
 
-/* Puts Ws into the gap until the next op can start: those that fit, and one that does not if the device can afford it. */
-static void fill_gap(struct ppi_zb_planner *p, uint32_t s, double ready)
+static void put_behind_weights(struct ppi_greedy *g, const struct ppi_zb_choice *choice, uint32_t s, uint8_t kind)
 {
-    const struct ppi_greedy_stage *stage = &p->greedy.stage[s];
-    while (weight_due(p, s) && stage->at->clock + stage->costs->duration[PPSCHED_KIND_W] <= ready)
-        put_weight(p, s);
-    double gap = ready - stage->at->clock;
-    if (weight_due(p, s) && gap > 0 && (gap > p->greedy.worst_idle - stage->device->idle || p->choice.fill_small_gaps))
-        put_weight(p, s);
+    struct ppi_greedy_device *device = &g->device[s];
+    double ready = arrival(g, s, kind), least = choice->fill_small_gaps ? 0 : g->worst_idle - device->idle;
+    ppi_greedy_fill_gap(g, device, ready, least);
+    ppi_greedy_put(g, &g->stage[s], kind, ready);
 }
 
-/* False where a device would go over its limit. */
-static bool put_forwards(struct ppi_zb_planner *p)
+/* Where a stage with forwards left runs none, those before it do not either. False where a device would go over its limit. */
+static bool put_forwards(struct ppi_greedy *g, const struct ppi_zb_choice *choice)
 {
-    bool held_back = false; /* a later stage with forwards left runs none, so those before it do not either */
-    for (uint32_t s = p->greedy.problem->devices; s-- > 0;) {
-        bool left = forwards_of(p, s) < p->greedy.problem->microbatches;
-        p->round[s].wants = !held_back && wants_forward(p, s);
-        held_back = left && !p->round[s].wants;
-    }
-    for (uint32_t s = 0; s < p->greedy.problem->devices; s++) {
-        if (!p->round[s].wants)
+    uint32_t first = g->problem->devices;
+    while (first > 0 && (!has_forwards(g, first - 1) || wants_forward(g, choice, first - 1)))
+        first--;
+    for (uint32_t s = first; s < g->problem->devices; s++) {
+        if (!has_forwards(g, s))
             continue;
-        while (!ppi_greedy_fits(&p->greedy, &p->greedy.stage[s]) && weight_due(p, s))
-            put_weight(p, s);
-        if (!ppi_greedy_fits(&p->greedy, &p->greedy.stage[s]))
+        if (!ppi_greedy_make_room(g, &g->stage[s]))
             return false;
-        fill_gap(p, s, forward_arrival(p, s));
-        put_forward(p, s);
+        put_behind_weights(g, choice, s, PPSCHED_KIND_F);
     }
     return true;
 }
 
-static void put_inputs(struct ppi_zb_planner *p)
+static void put_inputs(struct ppi_greedy *g, const struct ppi_zb_choice *choice)
 {
-    for (uint32_t s = p->greedy.problem->devices; s-- > 0;) {
-        if (s == 0 && forwards_of(p, s) == p->greedy.problem->microbatches)
-            while (weight_due(p, s))
-                put_weight(p, s);
-        fill_gap(p, s, input_arrival(p, s));
-        put_input(p, s);
+    for (uint32_t s = g->problem->devices; s-- > 0;) {
+        while (s == 0 && !has_forwards(g, s) && ppi_greedy_put_weight(g, &g->device[s])) {
+        }
+        put_behind_weights(g, choice, s, PPSCHED_KIND_I);
     }
 }
 
-double ppi_zb_plan(struct ppi_zb_planner *p, struct ppi_zb_choice choice, double below, struct ppi_orders *out)
+double ppi_zb_plan(struct ppi_greedy *g, const struct ppi_zb_choice *choice, double below, struct ppi_orders *out)
 {
-    uint32_t microbatches = p->greedy.problem->microbatches;
-    p->choice = choice;
-    ppi_greedy_start(&p->greedy, out);
-    if (!put_warmup(p))
+    ppi_greedy_start(g, out);
+    if (!put_warmup(g, choice))
         return PPI_INFINITE;
-    for (uint32_t round = 1; round < microbatches && !(p->greedy.longest > below * (1 + PPI_ROUNDING)); round++) {
-        if (!put_forwards(p))
+    for (uint32_t round = 1; round < g->problem->microbatches && !(g->longest > below * (1 + PPI_ROUNDING)); round++) {
+        if (!put_forwards(g, choice))
             return PPI_INFINITE;
-        put_inputs(p);
+        put_inputs(g, choice);
     }
-    for (uint32_t s = 0; s < p->greedy.problem->devices; s++)
-        while (weight_due(p, s))
-            put_weight(p, s);
-    return ppi_greedy_span(&p->greedy);
-}
-
-ppsched_status ppi_zb_planner_make(struct ppi_zb_planner *out, const struct ppi_problem *problem, ppsched_error *error)
-{
-    struct ppi_zb_planner planner = {0};
-    ppsched_status status = ppi_greedy_make(&planner.greedy, problem, error);
-    if (status != PPSCHED_OK)
-        return status;
-    planner.round = ppi_allocate(&problem->host, problem->devices, sizeof *planner.round);
-    if (planner.round == NULL) {
-        ppi_greedy_clear(&planner.greedy);
-        return ppi_fail_memory(error, "the search");
-    }
-    *out = planner;
-    return PPSCHED_OK;
-}
-
-void ppi_zb_planner_clear(struct ppi_zb_planner *planner)
-{
-    ppi_release(&planner->greedy.problem->host, planner->round);
-    ppi_greedy_clear(&planner->greedy);
+    return ppi_greedy_finish(g);
 }

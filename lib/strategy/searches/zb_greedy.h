@@ -17,19 +17,8 @@ struct ppi_zb_choice {
                        * with memory for few forwards that ends with some devices that have none and wait for each microbatch */
 };
 
-/* Room to plan in. */
-struct ppi_zb_planner {
-    struct ppi_greedy greedy;
-    struct ppi_zb_choice choice;
-    struct ppi_zb_round *round; /* a stage each */
-};
-
-/* The problem has one stage a device, and must outlive the planner. */
-ppsched_status ppi_zb_planner_make(struct ppi_zb_planner *out, const struct ppi_problem *problem, ppsched_error *error);
-void ppi_zb_planner_clear(struct ppi_zb_planner *planner);
-
-/* Plans into `out`. Returns the longest span; infinite where the choices leave ops out, go over a limit, or lead beyond
- * `below`. */
-double ppi_zb_plan(struct ppi_zb_planner *planner, struct ppi_zb_choice choice, double below, struct ppi_orders *out);
+/* Plans into `out` for one stage a device. Returns the longest span; infinite where the choices leave ops out, go over a limit,
+ * or lead beyond `below`. */
+double ppi_zb_plan(struct ppi_greedy *greedy, const struct ppi_zb_choice *choice, double below, struct ppi_orders *out);
 
 #endif

@@ -13,19 +13,20 @@
 /* --- greedy plans --- */
 
 /* Plans with one choice, and again as long as that gets shorter. */
-static void try_choice(struct ppi_attempt *attempt, struct ppi_v_greedy *greedy, struct ppi_v_choice choice)
+static void try_choice(struct ppi_attempt *attempt, struct ppi_greedy *greedy, struct ppi_v_choice choice)
 {
     double before = PPI_INFINITE, span = 0;
-    ppi_v_greedy_forget(greedy);
+    for (uint32_t r = 0; r < attempt->problem.devices; r++)
+        greedy->device[r].spare = 0;
     for (; ppi_attempt_goes_on(attempt); before = span) {
-        span = ppi_v_greedy_plan(greedy, choice, &attempt->candidate);
+        span = ppi_v_plan(greedy, &choice, &attempt->candidate);
         ppi_attempt_keep(attempt, span);
         if (!(span < before))
             return;
     }
 }
 
-static void try_choices(struct ppi_attempt *attempt, struct ppi_v_greedy *greedy)
+static void try_choices(struct ppi_attempt *attempt, struct ppi_greedy *greedy)
 {
     for (unsigned code = 0; code < 4 && ppi_attempt_goes_on(attempt); code++)
         try_choice(attempt, greedy, (struct ppi_v_choice){code % 2 < 1, code < 2});
@@ -54,36 +55,24 @@ static double least_limit(const struct ppi_problem *problem)
 }
 
 /* Within the usual memory, and where the limits allow more, within them. */
-static void try_limits(struct ppi_attempt *attempt, struct ppi_v_greedy *greedy, double *limit)
-{
-    struct ppi_problem *problem = &attempt->problem;
-    bool more = false;
-    for (uint32_t r = 0; r < problem->devices; r++) {
-        limit[r] = problem->device[r].limit;
-        more = more || limit[r] > usual_limit(problem, r);
-        problem->device[r].limit = ppi_smaller(limit[r], usual_limit(problem, r));
-    }
-    try_choices(attempt, greedy);
-    for (uint32_t r = 0; r < problem->devices; r++)
-        problem->device[r].limit = limit[r];
-    if (more)
-        try_choices(attempt, greedy);
-}
-
 static ppsched_status try_greedy(struct ppi_attempt *attempt, ppsched_error *error)
 {
     const struct ppi_problem *problem = &attempt->problem;
-    struct ppi_v_greedy greedy;
-    ppsched_status status = ppi_v_greedy_make(&greedy, problem, error);
+    struct ppi_greedy greedy;
+    bool more = false;
+    ppsched_status status = ppi_greedy_make(&greedy, problem, error);
     if (status != PPSCHED_OK)
         return status;
-    double *limit = ppi_allocate(&problem->host, problem->devices, sizeof *limit);
-    if (limit != NULL)
-        try_limits(attempt, &greedy, limit);
-    else
-        status = ppi_fail_memory(error, "the search");
-    ppi_release(&problem->host, limit);
-    ppi_v_greedy_clear(&greedy);
+    for (uint32_t r = 0; r < problem->devices; r++)
+        greedy.device[r].limit = ppi_smaller(problem->device[r].limit, usual_limit(problem, r));
+    try_choices(attempt, &greedy);
+    for (uint32_t r = 0; r < problem->devices; r++) {
+        more = more || problem->device[r].limit > greedy.device[r].limit;
+        greedy.device[r].limit = problem->device[r].limit;
+    }
+    if (more)
+        try_choices(attempt, &greedy);
+    ppi_greedy_clear(&greedy);
     return status;
 }
 
