@@ -176,7 +176,7 @@ static ppsched_status put_planned(ppsched_builder *builder, const struct ppi_tas
     return status;
 }
 
-/* Plans one iteration; `config` has one. The attempt is the caller's to clear. */
+/* Plans one iteration; `config` has one. The attempt, which starts zeroed, is the caller's to clear. */
 static ppsched_status plan(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config,
                            ppsched_error *error)
 {
@@ -184,38 +184,21 @@ static ppsched_status plan(struct ppi_attempt *out, const struct ppi_task *task,
     const struct ppi_option_row *objective = ppi_option_for(strategy, PPI_ROLE_OBJECTIVE);
     bool by_span = objective == NULL || task->option[objective - strategy->options] == PPI_BY_SPAN;
     ppsched_status status = ppi_attempt_make(out, task, strategy->name, config, task->placement, by_span, error);
-    if (status != PPSCHED_OK)
-        return status;
-    status = strategy->plan(out, error);
-    if (status != PPSCHED_OK)
-        ppi_attempt_clear(out);
-    return status;
-}
-
-/* `config` may be changed. */
-static ppsched_status search(ppsched_builder *builder, const struct ppi_task *task, ppsched_config *config,
-                             ppsched_error *error)
-{
-    struct ppi_attempt attempt;
-    config->shape.iterations = 1;
-    ppsched_status status = plan(&attempt, task, config, error);
-    if (status != PPSCHED_OK)
-        return status;
-    status = ppi_watch_report(&attempt.watch, 1, error); /* whoever listens sees the end, and may still say no */
-    if (status == PPSCHED_OK)
-        status = put_planned(builder, task, &attempt.best, error);
-    ppi_attempt_clear(&attempt);
-    return status;
+    return status == PPSCHED_OK ? strategy->plan(out, error) : status;
 }
 
 static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_task *task, const ppsched_config *config,
                                ppsched_error *error)
 {
-    ppsched_config *own = NULL;
-    ppsched_status status = ppi_config_copy(&own, config, error);
+    struct ppi_attempt attempt = {0};
+    ppsched_config once = *config; /* with the caller's lists */
+    once.shape.iterations = 1;
+    ppsched_status status = plan(&attempt, task, &once, error);
     if (status == PPSCHED_OK)
-        status = search(builder, task, own, error);
-    ppi_config_destroy(own);
+        status = ppi_watch_report(&attempt.watch, 1, error); /* whoever listens sees the end, and may still say no */
+    if (status == PPSCHED_OK)
+        status = put_planned(builder, task, &attempt.best, error);
+    ppi_attempt_clear(&attempt);
     return status;
 }
 
@@ -285,27 +268,40 @@ static void put_run(const struct ppi_task *task, struct ppi_orders *out)
     }
 }
 
-/* Those of a strategy that plans, in an attempt of its own. */
-static ppsched_status plan_run(const struct ppi_task *task, const ppsched_config *config, struct ppi_orders *out,
-                               ppsched_error *error)
+/* Passes on what another search tells as a part of the whole. */
+static int32_t pass_on(void *user, const ppsched_progress *progress)
 {
-    struct ppi_attempt attempt;
-    ppsched_status status = plan(&attempt, task, config, error);
-    if (status != PPSCHED_OK)
-        return status;
-    struct ppi_orders planned = attempt.best;
-    attempt.best = *out;
-    *out = planned;
-    ppi_attempt_clear(&attempt);
-    return PPSCHED_OK;
+    return ppi_watch_report(user, progress->share, NULL) != PPSCHED_OK;
 }
 
-ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *other, ppsched_error *error)
+/* The ops of a strategy that plans, from an attempt of its own. */
+static ppsched_status plan_run(struct ppi_attempt *attempt, const struct ppi_task *task, ppsched_error *error)
+{
+    struct ppi_attempt own = {0};
+    ppsched_config config = *attempt->config;
+    if (config.progress != NULL) {
+        config.progress = pass_on;
+        config.progress_user = &attempt->watch;
+    }
+    ppsched_status status = plan(&own, task, &config, error);
+    if (status == PPSCHED_OK) {
+        struct ppi_orders planned = own.best;
+        own.best = attempt->candidate;
+        attempt->candidate = planned;
+    }
+    ppi_attempt_clear(&own);
+    return status;
+}
+
+ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *other, bool splits,
+                                  ppsched_error *error)
 {
     struct ppi_task task = *attempt->task;
     struct ppi_orders *orders = &attempt->candidate;
+    ppsched_error reason;
     ppsched_status status = PPSCHED_OK;
     task.strategy = other;
+    task.placement = other->placement;
     for (uint32_t i = 0; i < other->option_count; i++)
         task.option[i] = other->options[i].fallback(&task.shape);
     if (!ppi_serves(&task))
@@ -313,8 +309,22 @@ ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_
     if (other->order != NULL)
         put_run(&task, orders);
     else
-        status = plan_run(&task, attempt->config, orders, error);
-    for (uint32_t d = 0; d < orders->devices && status == PPSCHED_OK; d++)
+        status = plan_run(attempt, &task, &reason);
+    if (status == PPSCHED_ERROR_REFUSED)
+        return PPSCHED_OK;
+    if (status != PPSCHED_OK && error != NULL)
+        *error = reason;
+    if (!splits)
+        ppi_pricer_clear(&attempt->pricer); /* which pairs ops as the order did that it was made with */
+    for (uint32_t d = 0; d < orders->devices && splits && status == PPSCHED_OK; d++)
         split_backwards(orders->ops + orders->first[d], &orders->count[d]);
     return status == PPSCHED_OK ? ppi_attempt_offer(attempt, error) : status;
+}
+
+ppsched_status ppi_offer_split(struct ppi_attempt *attempt, const struct ppi_strategy *const *others, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (; *others != NULL && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); others++)
+        status = ppi_offer_strategy(attempt, *others, true, error);
+    return status;
 }

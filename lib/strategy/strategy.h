@@ -88,9 +88,14 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
 ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
                             ppsched_error *error);
 
-/* Offers another strategy's schedule for the same problem, whatever the costs are, as a candidate: a full backward as I with
- * its W behind it, pairs one op behind the other. Passed over where that strategy does not serve the sizes. */
-ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *other, ppsched_error *error);
+/* Offers another strategy's schedule for the same problem, whatever its costs are, as a candidate: as it is, or split, a full
+ * backward as I with its W behind it, pairs one op behind the other. Passed over where that strategy does not serve the sizes,
+ * or refuses. What it tells while it searches is a share of the attempt's present part. */
+ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *other, bool splits,
+                                  ppsched_error *error);
+
+/* Those of a list that ends with NULL, one after another and split, as long as a shorter schedule may exist. */
+ppsched_status ppi_offer_split(struct ppi_attempt *attempt, const struct ppi_strategy *const *others, ppsched_error *error);
 
 /* REFUSED, "<strategy's name>: <message>". */
 ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_task *task, const char *format, ...);

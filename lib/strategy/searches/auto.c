@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The best schedule that we can find for a placement: first all other strategies of that placement that fit the memory limits,
  * then a search of its own from the best of them on, until a lower bound is reached or the effort is spent. */
-#include <string.h>
-
 #include "base/checked.h"
-#include "base/error.h"
-#include "eval/timeline.h"
 #include "search/beam.h"
 #include "search/explore.h"
 #include "search/repeat.h"
@@ -14,46 +10,6 @@
 enum { PLACEMENT, OBJECTIVE, EFFORT };
 
 /* --- the other strategies --- */
-
-/* Passes on what a strategy tells as a part of the whole. */
-static int32_t pass_on(void *user, const ppsched_progress *progress)
-{
-    return ppi_watch_report(user, progress->share, NULL) != PPSCHED_OK;
-}
-
-/* Keeps a schedule, whatever its ops, where it is shorter. */
-static void take(struct ppi_attempt *attempt, const ppsched_timeline *timeline)
-{
-    struct ppi_orders *orders = &attempt->candidate;
-    for (uint32_t d = 0; d < orders->devices; d++) {
-        const ppsched_queue *queue = &timeline->schedule->queues[d];
-        orders->count[d] = queue->count;
-        if (queue->count > 0)
-            memcpy(orders->ops + orders->first[d], queue->ops, queue->count * sizeof *orders->ops);
-    }
-    ppi_attempt_keep(attempt, attempt->problem.by_span ? timeline->metrics.span : timeline->metrics.makespan);
-}
-
-/* What refuses is passed over, and leaves no trace in the caller's record. */
-static ppsched_status try_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *strategy,
-                                   const ppsched_config *plain, ppsched_error *error)
-{
-    ppsched_schedule *schedule = NULL;
-    ppsched_timeline *timeline = NULL;
-    ppsched_error reason;
-    ppsched_status status = ppi_generate(&schedule, strategy, plain, &reason);
-    if (status == PPSCHED_ERROR_REFUSED)
-        return PPSCHED_OK;
-    if (status == PPSCHED_OK)
-        status = ppi_evaluate(&timeline, schedule, plain, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &reason);
-    if (status != PPSCHED_OK && error != NULL)
-        *error = reason;
-    if (status == PPSCHED_OK && timeline->metrics.limit_device == PPSCHED_NONE)
-        take(attempt, timeline);
-    ppi_timeline_destroy(timeline);
-    ppi_schedule_release(schedule);
-    return status;
-}
 
 /* Whether a strategy's own placement puts every stage on the same device as the task's. */
 static bool has_our_placement(const struct ppi_attempt *attempt, const struct ppi_strategy *strategy)
@@ -69,7 +25,7 @@ static bool has_our_placement(const struct ppi_attempt *attempt, const struct pp
 }
 
 /* Fixed rules first: they cost nothing. One whose iterations do not flush is another optimizer, not a faster schedule. */
-static ppsched_status try_strategies(struct ppi_attempt *attempt, const ppsched_config *plain, ppsched_error *error)
+static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     uint32_t count = ppi_strategy_count();
@@ -82,29 +38,14 @@ static ppsched_status try_strategies(struct ppi_attempt *attempt, const ppsched_
                 continue;
             if (searched == 1)
                 ppi_watch_go_on(&attempt->watch, 0.5 * (i + 1) / count);
-            status = try_strategy(attempt, strategy, plain, error);
+            status = ppi_offer_strategy(attempt, strategy, false, error);
+            if (searched == 1 && status == PPSCHED_OK)
+                status = ppi_watch_report(&attempt->watch, 1, error);
         }
     return status;
 }
 
 /* --- the search --- */
-
-/* The problem without this strategy's options; what is told on the way is passed on as a part of the whole. */
-static ppsched_status make_plain(ppsched_config **out, struct ppi_attempt *attempt, ppsched_error *error)
-{
-    ppsched_config *plain;
-    ppsched_status status = ppi_config_copy(&plain, attempt->config, error);
-    if (status != PPSCHED_OK)
-        return status;
-    while (plain->option_count > 0)
-        ppi_config_set_option(plain, plain->options[0].name, NULL, NULL);
-    if (attempt->config->progress != NULL) {
-        plain->progress = pass_on;
-        plain->progress_user = &attempt->watch;
-    }
-    *out = plain;
-    return ppi_config_set_placement(plain, PPSCHED_PLACEMENT_DEFAULT, NULL, 0, error);
-}
 
 static ppsched_status nothing_fits(const struct ppi_attempt *attempt, uint32_t device, ppsched_error *error)
 {
@@ -117,14 +58,10 @@ static ppsched_status nothing_fits(const struct ppi_attempt *attempt, uint32_t d
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    ppsched_config *plain = NULL;
     uint32_t unfit = ppi_problem_unfit_device(&attempt->problem);
     if (unfit != PPSCHED_NONE)
         return nothing_fits(attempt, unfit, error);
-    ppsched_status status = make_plain(&plain, attempt, error);
-    if (status == PPSCHED_OK)
-        status = try_strategies(attempt, plain, error);
-    ppi_config_destroy(plain);
+    ppsched_status status = try_strategies(attempt, error);
     if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
         status = ppi_straight(attempt, error);
     ppi_watch_go_on(&attempt->watch, 1);

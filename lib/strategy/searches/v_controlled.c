@@ -126,7 +126,7 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
     struct ppi_attempt *attempt = search->attempt;
     ppsched_status status = PPSCHED_OK;
     if (search->units.stages <= (uint32_t)search->compactor.most) /* ZB-V holds 2D: on two devices no more than half */
-        status = ppi_offer_strategy(attempt, &ppi_zbv, error);
+        status = ppi_offer_strategy(attempt, &ppi_zbv, true, error);
     for (int k = 0; k < RECIPES && status == PPSCHED_OK; k++) {
         status = ppi_watch_report(&attempt->watch, (double)k / RECIPES, error);
         bool serves = recipes[k].alone ? attempt->objective == PPI_INFINITE : ppi_attempt_goes_on(attempt);

@@ -28,14 +28,7 @@ static ppsched_status try_choices(struct ppi_attempt *attempt, bool even_warmup,
 }
 
 /* On uneven stages one may be shorter than the greedy plan. */
-static ppsched_status try_fixed(struct ppi_attempt *attempt, ppsched_error *error)
-{
-    static const struct ppi_strategy *const fixed[] = {&ppi_zb_h1, &ppi_zb_h2, &ppi_1f1b, &ppi_eager_1f1b, &ppi_gpipe};
-    ppsched_status status = PPSCHED_OK;
-    for (size_t k = 0; k < sizeof fixed / sizeof fixed[0] && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); k++)
-        status = ppi_offer_strategy(attempt, fixed[k], error);
-    return status;
-}
+static const struct ppi_strategy *const fixed[] = {&ppi_zb_h1, &ppi_zb_h2, &ppi_1f1b, &ppi_eager_1f1b, &ppi_gpipe, NULL};
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
@@ -45,7 +38,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     if (status == PPSCHED_OK)
-        status = try_fixed(attempt, error);
+        status = ppi_offer_split(attempt, fixed, error);
     if (status != PPSCHED_OK || attempt->objective <= attempt->goal * FAR)
         return status;
     status = try_choices(attempt, true, error);

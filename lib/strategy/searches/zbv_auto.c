@@ -185,14 +185,7 @@ static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *e
 
 /* --- the search --- */
 
-static ppsched_status try_fixed(struct ppi_attempt *attempt, ppsched_error *error)
-{
-    static const struct ppi_strategy *const fixed[] = {&ppi_zbv, &ppi_dualpipe_v, &ppi_v_1f1b};
-    ppsched_status status = PPSCHED_OK;
-    for (size_t k = 0; k < sizeof fixed / sizeof fixed[0] && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); k++)
-        status = ppi_offer_strategy(attempt, fixed[k], error);
-    return status;
-}
+static const struct ppi_strategy *const fixed[] = {&ppi_zbv, &ppi_dualpipe_v, &ppi_v_1f1b, NULL};
 
 /* Where no limit is given, what ZB-V needs is it. */
 static void limit_by_default(struct ppi_problem *problem)
@@ -216,7 +209,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
         status = try_greedy(attempt, error);
     if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-    return status == PPSCHED_OK ? try_fixed(attempt, error) : status;
+    return status == PPSCHED_OK ? ppi_offer_split(attempt, fixed, error) : status;
 }
 
 static const char *const aliases[] = {"zbv_greedy"};
