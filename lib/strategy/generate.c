@@ -293,9 +293,7 @@ static ppsched_status plan_run(const struct ppi_task *task, const ppsched_config
     ppsched_status status = plan(&attempt, task, config, error);
     if (status != PPSCHED_OK)
         return status;
-    struct ppi_orders planned = attempt.best;
-    attempt.best = *out;
-    *out = planned;
+    ppi_orders_copy(out, &attempt.best);
     ppi_attempt_clear(&attempt);
     return PPSCHED_OK;
 }

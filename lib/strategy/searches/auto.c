@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The best schedule that we can find for a placement: first all other strategies of that placement that fit the memory limits,
  * then a search of its own from the best of them on, until a lower bound is reached or the effort is spent. */
-#include <string.h>
-
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/timeline.h"
@@ -26,13 +24,7 @@ static int32_t pass_on(void *user, double share, double best)
 /* Keeps a schedule, whatever its ops, where it is shorter. */
 static void take(struct ppi_attempt *attempt, const ppsched_timeline *timeline)
 {
-    struct ppi_orders *orders = &attempt->candidate;
-    for (uint32_t d = 0; d < orders->devices; d++) {
-        const ppsched_queue *queue = &timeline->schedule->queues[d];
-        orders->count[d] = queue->count;
-        if (queue->count > 0)
-            memcpy(orders->ops + orders->first[d], queue->ops, queue->count * sizeof *orders->ops);
-    }
+    ppi_orders_read(&attempt->candidate, timeline->schedule);
     ppi_attempt_keep(attempt, attempt->problem.by_span ? timeline->metrics.span : timeline->metrics.makespan);
 }
 

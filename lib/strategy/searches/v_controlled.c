@@ -62,17 +62,18 @@ static double chain_of(const struct ppi_problem *problem)
 
 static ppsched_status prepare(struct search *search, uint32_t most, ppsched_error *error)
 {
-    const struct ppi_attempt *attempt = search->attempt;
+    struct ppi_attempt *attempt = search->attempt;
     const struct ppi_problem *problem = &attempt->problem;
     if (!ppi_is_finite(chain_of(problem) * 2 * problem->microbatches))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-    ppsched_status status = ppi_problem_make_units(&search->units, attempt->config, attempt->placement, most, error);
+    ppsched_status status = ppi_problem_make_units(&search->units, &attempt->room, attempt->config, attempt->placement, most,
+                                                   error);
     if (status == PPSCHED_OK)
         status = ppi_periodic_make(&search->pattern, problem, error);
     if (status == PPSCHED_OK)
         status = ppi_compactor_make(&search->compactor, problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_orders_like(&search->order, &attempt->best, error);
+        status = ppi_orders_make(&search->order, &attempt->room, problem, error);
     if (status != PPSCHED_OK)
         return status;
     search->wait = ppi_allocate(&problem->host, problem->stages, sizeof *search->wait);
@@ -90,10 +91,8 @@ static void clear(struct search *search)
 {
     const struct ppi_problem *problem = &search->attempt->problem;
     ppi_release(&problem->host, search->wait);
-    ppi_orders_clear(&search->order);
     ppi_compactor_clear(&search->compactor);
     ppi_periodic_clear(&search->pattern, problem);
-    ppi_problem_clear(&search->units);
 }
 
 /* --- candidates --- */

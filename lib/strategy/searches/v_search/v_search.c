@@ -23,8 +23,7 @@ static ppsched_status note_limit(struct search *search, double peak, ppsched_err
 {
     struct ppi_attempt *attempt = search->attempt;
     double objective;
-    ppsched_status status = ppi_price(&attempt->pricer, attempt->config, attempt->placement, &attempt->candidate, true,
-                                      &objective, error);
+    ppsched_status status = ppi_attempt_price(attempt, &objective, error);
     if (status == PPSCHED_OK)
         search->least_limit = peak;
     return status == PPSCHED_ERROR_INVALID_SCHEDULE ? PPSCHED_OK : status;
