@@ -24,9 +24,8 @@ static void connect(struct ppi_greedy *greedy, double *ends)
 
 ppsched_status ppi_greedy_make(struct ppi_greedy *out, const struct ppi_problem *problem, ppsched_error *error)
 {
-    size_t block = ppi_partial_doubles(problem), cells = (size_t)problem->stages * problem->microbatches;
     struct ppi_greedy greedy = {.problem = problem};
-    double *memory = ppi_allocate(&problem->host, block + 2 * cells, sizeof *memory);
+    double *memory = ppi_allocate(&problem->host, ppi_partial_room(problem), sizeof *memory);
     greedy.partial.block = memory;
     greedy.device = ppi_allocate_zeroed(&problem->host, problem->devices, sizeof *greedy.device);
     greedy.stage = ppi_allocate(&problem->host, problem->stages, sizeof *greedy.stage);
@@ -34,8 +33,8 @@ ppsched_status ppi_greedy_make(struct ppi_greedy *out, const struct ppi_problem 
         ppi_greedy_clear(&greedy);
         return ppi_fail_memory(error, "the search");
     }
-    ppi_partial_place(&greedy.partial, problem, memory);
-    connect(&greedy, memory + block);
+    greedy.partial = ppi_partial_at(problem, memory);
+    connect(&greedy, memory + ppi_partial_block(problem));
     *out = greedy;
     return PPSCHED_OK;
 }
@@ -52,7 +51,7 @@ void ppi_greedy_clear(struct ppi_greedy *greedy)
 void ppi_greedy_start(struct ppi_greedy *greedy, struct ppi_orders *out)
 {
     greedy->longest = greedy->worst_idle = 0;
-    ppi_partial_start(&greedy->partial, greedy->problem);
+    ppi_partial_start(&greedy->partial);
     for (uint32_t d = 0; d < greedy->problem->devices; d++) {
         struct ppi_greedy_device *device = &greedy->device[d];
         device->idle = 0;
@@ -66,7 +65,7 @@ double ppi_greedy_span(const struct ppi_greedy *greedy)
 {
     const struct ppi_partial *partial = &greedy->partial;
     double span = 0;
-    if (!ppi_partial_is_complete(partial, greedy->problem))
+    if (!ppi_partial_is_complete(partial))
         return PPI_INFINITE;
     for (uint32_t d = 0; d < greedy->problem->devices; d++)
         span = ppi_larger(span, partial->device[d].clock - partial->device[d].start);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/improve.h"
-
 #include "base/checked.h"
 #include "base/error.h"
+#include "search/explore.h"
 
 enum {
     MEMORY = 50,         /* prices that late acceptance looks back */

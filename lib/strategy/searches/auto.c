@@ -4,9 +4,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/timeline.h"
-#include "search/beam.h"
 #include "search/explore.h"
-#include "search/straight.h"
 #include "strategy/descriptors.h"
 
 enum { PLACEMENT, OBJECTIVE, EFFORT };
@@ -120,7 +118,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
         status = try_strategies(attempt, plain, error);
     ppi_config_destroy(plain);
     if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = ppi_straight(attempt, error);
+        status = ppi_go_straight(attempt, error);
     ppi_watch_go_on(&attempt->watch, 1);
     return status == PPSCHED_OK ? ppi_explore(attempt, attempt->task->option[EFFORT], error) : status;
 }
