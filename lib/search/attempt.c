@@ -21,24 +21,20 @@ static ppsched_status find_goal(struct ppi_attempt *attempt, ppsched_error *erro
 ppsched_status ppi_attempt_make(struct ppi_attempt *out, const struct ppi_task *task, const char *name,
                                 const ppsched_config *config, int32_t placement, bool by_span, ppsched_error *error)
 {
-    struct ppi_placement place;
     struct ppi_attempt attempt = {.task = task,
                                   .name = name,
                                   .config = config,
                                   .placement = placement,
                                   .watch = ppi_watch_start(config),
+                                  .room.host = &config->host,
                                   .objective = PPI_INFINITE};
-    ppsched_status status = ppi_config_place(&place, config, placement, error);
-    if (status != PPSCHED_OK)
-        return status;
-    status = ppi_problem_make(&attempt.problem, config, &place, by_span, error);
+    ppsched_status status = ppi_problem_make(&attempt.problem, &attempt.room, config, placement, by_span, error);
     if (status == PPSCHED_OK)
         status = find_goal(&attempt, error);
     if (status == PPSCHED_OK)
-        status = ppi_orders_make(&attempt.best, &config->host, &config->shape, &place, error);
+        status = ppi_orders_make(&attempt.best, &attempt.room, &attempt.problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_orders_like(&attempt.candidate, &attempt.best, error);
-    ppi_release(&config->host, place.device_of);
+        status = ppi_orders_make(&attempt.candidate, &attempt.room, &attempt.problem, error);
     if (status == PPSCHED_OK)
         *out = attempt;
     else
@@ -49,9 +45,7 @@ ppsched_status ppi_attempt_make(struct ppi_attempt *out, const struct ppi_task *
 void ppi_attempt_clear(struct ppi_attempt *attempt)
 {
     ppi_pricer_clear(&attempt->pricer);
-    ppi_orders_clear(&attempt->candidate);
-    ppi_orders_clear(&attempt->best);
-    ppi_problem_clear(&attempt->problem);
+    ppi_room_clear(&attempt->room);
 }
 
 ppsched_status ppi_attempt_require_fit(const struct ppi_attempt *attempt, ppsched_error *error)
@@ -97,6 +91,12 @@ double ppi_attempt_peak(const struct ppi_attempt *attempt, bool *fits)
     return most;
 }
 
+ppsched_status ppi_attempt_price(struct ppi_attempt *attempt, double *objective, ppsched_error *error)
+{
+    ppsched_status status = ppi_pricer_put(&attempt->pricer, attempt->config, attempt->placement, &attempt->candidate, error);
+    return status == PPSCHED_OK ? ppi_pricer_time(&attempt->pricer, attempt->problem.by_span, objective, NULL, error) : status;
+}
+
 ppsched_status ppi_attempt_offer(struct ppi_attempt *attempt, ppsched_error *error)
 {
     double objective;
@@ -105,8 +105,7 @@ ppsched_status ppi_attempt_offer(struct ppi_attempt *attempt, ppsched_error *err
         ppi_attempt_peak(attempt, &fits);
     if (!fits)
         return PPSCHED_OK;
-    ppsched_status status = ppi_price(&attempt->pricer, attempt->config, attempt->placement, &attempt->candidate,
-                                      attempt->problem.by_span, &objective, error);
+    ppsched_status status = ppi_attempt_price(attempt, &objective, error);
     if (status == PPSCHED_OK)
         ppi_attempt_keep(attempt, objective);
     return status == PPSCHED_ERROR_INVALID_SCHEDULE ? PPSCHED_OK : status;

@@ -17,6 +17,7 @@ struct ppi_attempt {
     const ppsched_config *config; /* with one iteration */
     int32_t placement;
     struct ppi_watch watch;
+    struct ppi_room room;        /* arrays for as long as the attempt */
     struct ppi_problem problem;  /* the config on that placement */
     struct ppi_orders best;      /* the best so far */
     double objective;            /* its time; infinite where there is none */
@@ -48,7 +49,11 @@ static inline bool ppi_attempt_goes_on(const struct ppi_attempt *attempt)
  * candidates whole, counts included. */
 void ppi_attempt_keep(struct ppi_attempt *attempt, double objective);
 
-/* Prices the candidate by the evaluator and keeps it where it is within all limits and shorter. What cannot be run is passed
+/* Prices the candidate by the evaluator. Errors: INVALID_SCHEDULE where it cannot be run; RANGE where its times overflow;
+ * NO_MEMORY. */
+ppsched_status ppi_attempt_price(struct ppi_attempt *attempt, double *objective, ppsched_error *error);
+
+/* Prices the candidate, and keeps it where it is within all limits and shorter. What cannot be run is passed
  * over. Errors: RANGE where its times overflow, NO_MEMORY. */
 ppsched_status ppi_attempt_offer(struct ppi_attempt *attempt, ppsched_error *error);
 

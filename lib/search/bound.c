@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/room.h"
 #include "model/costs.h"
 
 /* The least times of a stage of one model copy. A pair may be shorter than its two ops. */
@@ -155,20 +156,13 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
 
 static void sum_devices(struct bounds *bounds)
 {
-    const struct ppi_values *fixed = &bounds->config->values[PPSCHED_QUANTITY_MEM_STATIC];
-    const struct ppi_values *weights = &bounds->config->values[PPSCHED_QUANTITY_MEM_WEIGHTS];
-    uint32_t stages = bounds->costs.stages, versions = bounds->config->weight_versions;
-    for (uint32_t d = 0; d < bounds->config->shape.devices; d++)
-        bounds->sums[d] = (struct sums){0};
+    uint32_t stages = bounds->costs.stages;
     for (size_t i = 0; i < (size_t)bounds->place.copies * bounds->config->shape.devices; i++)
         bounds->trips[i] = (struct trip){.head = PPI_INFINITE, .tail = PPI_INFINITE};
     for (size_t i = 0; i < (size_t)bounds->place.copies * stages; i++) {
-        struct sums *sums = &bounds->sums[bounds->costs.lanes[i].device];
-        add_passes(bounds, (uint32_t)(i / stages), (uint32_t)(i % stages));
-        if (fixed->values != NULL)
-            sums->fixed += ppi_value_at(fixed, i % stages);
-        if (weights->values != NULL)
-            sums->fixed += (versions != 0 ? versions : 1) * ppi_value_at(weights, i % stages);
+        uint32_t stage = (uint32_t)(i % stages);
+        add_passes(bounds, (uint32_t)(i / stages), stage);
+        ppi_add_static_memory(&bounds->sums[bounds->costs.lanes[i].device].fixed, bounds->config, stage, 1);
     }
 }
 
@@ -224,41 +218,42 @@ static void add_device(const struct bounds *bounds, uint32_t device, bool by_spa
         raise(bounds, out, &out->memory, head + sums->area / (ppi_value_at(limit, device) - sums->fixed), device);
 }
 
+/* Checked, and handed over. */
+static ppsched_status find_bound(struct bounds *bounds, bool by_span, ppsched_bound *out, ppsched_error *error)
+{
+    ppsched_bound bound = {.size = sizeof bound};
+    find_least(bounds);
+    for (uint32_t copy = 0; copy < bounds->place.copies; copy++)
+        follow_chain(bounds, copy);
+    sum_devices(bounds);
+    for (uint32_t d = 0; d < bounds->config->shape.devices; d++)
+        add_device(bounds, d, by_span, &bound);
+    if (!ppi_is_finite(bound.work) || !ppi_is_finite(bound.fill_drain) || !ppi_is_finite(bound.memory))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    if (!ppi_is_finite(bound.least_limit))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of memory is too large for a double");
+    *out = bound;
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t placement, uint32_t unflushed,
                                int32_t objective, ppsched_error *error)
 {
-    const struct ppi_host *host = &config->host;
-    struct bounds bounds = {.config = config, .iterations = unflushed, .costs.host = *host};
+    struct ppi_room room = {.host = &config->host};
+    struct bounds bounds = {.config = config, .iterations = unflushed, .costs.host = config->host};
     ppsched_status status = ppi_config_place(&bounds.place, config, placement, error);
     if (status != PPSCHED_OK)
         return status;
-    status = ppi_costs_make(&bounds.costs, config, &bounds.place, error);
-    if (status == PPSCHED_OK) {
-        bounds.least = ppi_allocate(host, (size_t)bounds.place.copies * config->shape.stages, sizeof *bounds.least);
-        bounds.sums = ppi_allocate(host, config->shape.devices, sizeof *bounds.sums);
-        bounds.trips = ppi_allocate(host, (size_t)bounds.place.copies * config->shape.devices, sizeof *bounds.trips);
-        if (bounds.least == NULL || bounds.sums == NULL || bounds.trips == NULL)
-            status = ppi_fail_memory(error, "the lower bound");
-    }
-    if (status == PPSCHED_OK) {
-        ppsched_bound bound = {.size = sizeof bound};
-        find_least(&bounds);
-        for (uint32_t copy = 0; copy < bounds.place.copies; copy++)
-            follow_chain(&bounds, copy);
-        sum_devices(&bounds);
-        for (uint32_t d = 0; d < config->shape.devices; d++)
-            add_device(&bounds, d, objective == PPSCHED_OBJECTIVE_SPAN, &bound);
-        if (!ppi_is_finite(bound.work) || !ppi_is_finite(bound.fill_drain) || !ppi_is_finite(bound.memory))
-            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-        else if (!ppi_is_finite(bound.least_limit))
-            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of memory is too large for a double");
-        else
-            *out = bound;
-    }
-    ppi_release(host, bounds.trips);
-    ppi_release(host, bounds.sums);
-    ppi_release(host, bounds.least);
+    bounds.least = ppi_room_take(&room, (size_t)bounds.place.copies * config->shape.stages, sizeof *bounds.least);
+    bounds.trips = ppi_room_take(&room, (size_t)bounds.place.copies * config->shape.devices, sizeof *bounds.trips);
+    bounds.sums = ppi_room_take_zeroed(&room, config->shape.devices, sizeof *bounds.sums);
+    status = ppi_room_check(&room, "the lower bound", error);
+    if (status == PPSCHED_OK)
+        status = ppi_costs_make(&bounds.costs, config, &bounds.place, error);
+    if (status == PPSCHED_OK)
+        status = find_bound(&bounds, objective == PPSCHED_OBJECTIVE_SPAN, out, error);
     ppi_costs_clear(&bounds.costs);
-    ppi_release(host, bounds.place.device_of);
+    ppi_room_clear(&room);
+    ppi_release(&config->host, bounds.place.device_of);
     return status;
 }

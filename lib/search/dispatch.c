@@ -1,66 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/dispatch.h"
-
+/* List scheduling after a pattern: of the ops that a device could run next, the one that the pattern wants first. Real costs,
+ * memory limits, warm-up and drain are kept by the schedule in the making. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "search/explore.h"
+#include "search/partial.h"
+#include "search/periodic.h"
 
-ppsched_status ppi_dispatch_room_make(struct ppi_dispatch_room *out, const struct ppi_problem *problem, ppsched_error *error)
+enum { MOST_STAGES = 16 /* of a device: the work grows with their square */ };
+
+struct dispatcher {
+    struct ppi_attempt *attempt;
+    struct ppi_room room;
+    struct ppi_periodic pattern;
+    struct ppi_partial partial;
+    double weight_lag; /* how long after its I the pattern wants a W; infinite: only where nothing else can be run */
+    bool holds_back;   /* no stage has more activations in flight than the pattern */
+};
+
+/* --- one list schedule --- */
+
+/* When the pattern wants a step. */
+static double wanted(const struct dispatcher *dispatcher, const struct ppi_step *step)
 {
-    size_t block = ppi_partial_doubles(problem), cells = (size_t)problem->stages * problem->microbatches;
-    out->memory = ppi_allocate(&problem->host, block + 2 * cells, sizeof *out->memory);
-    if (out->memory == NULL)
-        return ppi_fail_memory(error, "the search");
-    ppi_partial_place(&out->partial, problem, out->memory);
-    out->ends = (struct ppi_ends){out->memory + block, out->memory + block + cells};
-    return ppi_periodic_make(&out->pattern, problem, error);
+    const struct ppi_problem *problem = &dispatcher->attempt->problem;
+    const struct ppi_periodic *pattern = &dispatcher->pattern;
+    bool is_weight = step->kind == PPSCHED_KIND_W;
+    double time = ppi_partial_next(&dispatcher->partial, step->stage, step->kind) * pattern->period;
+    time += pattern->beat[ppi_link_of(problem, step->stage, is_weight ? PPSCHED_KIND_I : step->kind)].start;
+    return is_weight ? time + problem->stage[step->stage].input + dispatcher->weight_lag : time;
 }
 
-void ppi_dispatch_room_clear(struct ppi_dispatch_room *room, const struct ppi_problem *problem)
+/* Whether a step is an F beyond what the pattern holds. */
+static bool is_ahead(const struct dispatcher *dispatcher, const struct ppi_step *step)
 {
-    ppi_periodic_clear(&room->pattern, problem);
-    ppi_release(&problem->host, room->memory);
-}
-
-/* When the pattern wants a stage's next op. */
-static double wanted(const struct ppi_dispatch_room *room, const struct ppi_problem *problem,
-                     const struct ppi_dispatch *dispatch, uint32_t stage, uint8_t kind)
-{
-    double time = ppi_partial_next(&room->partial, stage, kind) * room->pattern.period;
-    time += room->pattern.beat[ppi_link_of(problem, stage, kind == PPSCHED_KIND_W ? PPSCHED_KIND_I : kind)].start;
-    return kind == PPSCHED_KIND_W ? time + problem->stage[stage].input + dispatch->weight_lag : time;
-}
-
-/* Whether one more F would be beyond what the pattern holds. */
-static bool is_ahead(const struct ppi_dispatch_room *room, const struct ppi_problem *problem, uint32_t stage)
-{
-    const struct ppi_done *done = &room->partial.stage[stage].done;
-    return problem->device[problem->stage[stage].device].count > 1 &&
-           done->forwards - done->weights + 1 > ppi_periodic_in_flight(&room->pattern, problem, stage);
+    const struct ppi_problem *problem = &dispatcher->attempt->problem;
+    const struct ppi_done *done = &dispatcher->partial.stage[step->stage].done;
+    return step->kind == PPSCHED_KIND_F && dispatcher->holds_back &&
+           problem->device[problem->stage[step->stage].device].count > 1 &&
+           done->forwards - done->weights + 1 > ppi_periodic_in_flight(&dispatcher->pattern, problem, step->stage);
 }
 
 /* Chooses a device's next step. Fs that are ahead come last: then `*ahead` has their places. */
-static struct ppi_step choose(const struct ppi_dispatch_room *room, const struct ppi_problem *problem,
-                              const struct ppi_dispatch *dispatch, uint32_t device, uint32_t *ahead)
+static struct ppi_step choose(const struct dispatcher *dispatcher, uint32_t device, uint32_t *ahead)
 {
-    const struct ppi_partial *partial = &room->partial;
-    double finish = partial->device[device].finish, first = PPI_INFINITE;
+    const struct ppi_problem *problem = &dispatcher->attempt->problem;
+    double first = PPI_INFINITE;
     struct ppi_step best = {.start = PPI_INFINITE}, last = best;
     *ahead = 0;
     for (uint32_t i = 0; i < problem->device[device].count; i++)
         for (int k = 0; k < PPI_KINDS; k++) {
             struct ppi_step step = {.stage = ppi_stage_at(problem, device, i), .kind = ppi_kinds[k]};
-            step.start = ppi_partial_earliest(partial, problem, step.stage, step.kind);
-            step.end = step.start + problem->stage[step.stage].duration[step.kind];
-            if (step.start == PPI_INFINITE || (step.start >= finish && step.end > finish))
+            if (!ppi_partial_may_be_next(&dispatcher->partial, &step))
                 continue;
-            double time = wanted(room, problem, dispatch, step.stage, step.kind);
-            if (step.kind == PPSCHED_KIND_F && dispatch->holds_back && is_ahead(room, problem, step.stage)) {
+            if (is_ahead(dispatcher, &step)) {
                 last = step;
-                if (ppi_partial_may_hold(partial, problem, step.stage))
+                if (ppi_partial_may_hold(&dispatcher->partial, step.stage))
                     *ahead |= 1u << i;
-            } else if (best.start == PPI_INFINITE || time < first) {
+                continue;
+            }
+            double time = wanted(dispatcher, &step);
+            if (best.start == PPI_INFINITE || time < first) {
                 first = time;
                 best = step;
             }
@@ -70,32 +72,127 @@ static struct ppi_step choose(const struct ppi_dispatch_room *room, const struct
     return best.start < PPI_INFINITE ? best : last;
 }
 
-static void append(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_step *step,
-                   struct ppi_orders *out)
+/* Makes a schedule, and keeps it unless it is longer than the best so far, or times overflow. */
+static void dispatch(struct dispatcher *dispatcher, double weight_lag, bool holds_back)
 {
-    uint32_t device = problem->stage[step->stage].device;
-    out->ops[out->first[device] + out->count[device]++] = (ppsched_op){
-        .microbatch = ppi_partial_next(&room->partial, step->stage, step->kind),
-        .stage = (uint16_t)step->stage,
-        .kind = step->kind};
-    ppi_partial_note_end(&room->partial, problem, &room->ends, step);
-    ppi_partial_append(&room->partial, problem, &room->ends, step);
+    struct ppi_partial *partial = &dispatcher->partial;
+    struct ppi_orders *out = &dispatcher->attempt->candidate;
+    uint32_t ahead, device;
+    dispatcher->weight_lag = weight_lag;
+    dispatcher->holds_back = holds_back;
+    ppi_partial_start(partial);
+    memset(out->count, 0, out->devices * sizeof *out->count);
+    while ((device = ppi_partial_first_to_finish(partial)) != PPSCHED_NONE) {
+        struct ppi_step step = choose(dispatcher, device, &ahead);
+        if (ahead != 0)
+            ppi_partial_hold(partial, device, ahead);
+        else
+            ppi_partial_put(partial, &step, out);
+    }
+    if (ppi_partial_is_complete(partial))
+        ppi_attempt_keep(dispatcher->attempt, ppi_partial_objective(partial));
 }
 
-double ppi_dispatch(struct ppi_dispatch_room *room, const struct ppi_problem *problem, const struct ppi_dispatch *dispatch,
-                    struct ppi_orders *out)
+/* --- straight on --- */
+
+static ppsched_status prepare(struct dispatcher *out, struct ppi_attempt *attempt, ppsched_error *error)
 {
-    struct ppi_partial *partial = &room->partial;
-    ppi_partial_start(partial, problem);
-    memset(out->count, 0, out->devices * sizeof *out->count);
-    for (;;) {
-        uint32_t ahead, device = ppi_partial_first_to_finish(partial, problem);
-        if (device == PPSCHED_NONE)
-            return ppi_partial_is_complete(partial, problem) ? ppi_partial_objective(partial, problem) : PPI_INFINITE;
-        struct ppi_step step = choose(room, problem, dispatch, device, &ahead);
-        if (ahead != 0)
-            ppi_partial_hold(partial, problem, device, ahead);
-        else
-            append(room, problem, &step, out);
+    struct dispatcher dispatcher = {.attempt = attempt, .room.host = &attempt->config->host};
+    double *memory = ppi_room_take(&dispatcher.room, ppi_partial_room(&attempt->problem), sizeof *memory);
+    ppsched_status status = ppi_room_check(&dispatcher.room, "the search", error);
+    if (status == PPSCHED_OK) {
+        dispatcher.partial = ppi_partial_at(&attempt->problem, memory);
+        status = ppi_periodic_make(&dispatcher.pattern, &attempt->problem, error);
     }
+    *out = dispatcher;
+    return status;
+}
+
+static void clear(struct dispatcher *dispatcher)
+{
+    ppi_periodic_clear(&dispatcher->pattern, &dispatcher->attempt->problem);
+    ppi_room_clear(&dispatcher->room);
+}
+
+ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    const struct ppi_recipe alone = {.period = ppi_problem_least_period(&attempt->problem),
+                                     .crowds = true}; /* has all devices for itself */
+    struct dispatcher dispatcher;
+    ppsched_status status = prepare(&dispatcher, attempt, error);
+    if (status == PPSCHED_OK) { /* each W either where nothing else can be run, or as soon as its turn comes */
+        ppi_periodic_lay(&dispatcher.pattern, &attempt->problem, &alone);
+        dispatch(&dispatcher, PPI_INFINITE, false);
+        dispatch(&dispatcher, 0, false);
+        if (!ppi_is_finite(attempt->objective))
+            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    }
+    clear(&dispatcher);
+    return status;
+}
+
+/* --- patterns --- */
+
+/* Whether what is in flight stays within all limits. */
+static bool fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem)
+{
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        double level = 0;
+        for (uint32_t i = 0; i < problem->device[d].count; i++) {
+            uint32_t s = ppi_stage_at(problem, d, i);
+            level += problem->stage[s].memory[PPSCHED_KIND_F] * ppi_periodic_in_flight(pattern, problem, s);
+        }
+        if (level > problem->device[d].limit)
+            return false;
+    }
+    return true;
+}
+
+/* The shortest period, of some that grow, of a pattern that fits the limits; or of one where a microbatch has the devices for
+ * itself. */
+static double longest_period(struct ppi_periodic *pattern, const struct ppi_problem *problem, double least)
+{
+    struct ppi_recipe recipe = {.period = least, .share = 1};
+    for (int i = 0; i < 60; i++, recipe.period *= 1.05)
+        if (ppi_periodic_lay(pattern, problem, &recipe) && fits(pattern, problem))
+            break;
+    return recipe.period;
+}
+
+/* All rules for the pattern. With one stage a device holding back means nothing. */
+static void dispatch_all(struct dispatcher *dispatcher, double least)
+{
+    const double lags[] = {0, least, PPI_INFINITE};
+    for (int lag = 0; lag < 3; lag++) {
+        dispatch(dispatcher, lags[lag], false);
+        if (dispatcher->attempt->problem.most_stages > 1)
+            dispatch(dispatcher, lags[lag], true);
+    }
+}
+
+static ppsched_status follow_all(struct dispatcher *dispatcher, int periods, ppsched_error *error)
+{
+    struct ppi_attempt *attempt = dispatcher->attempt;
+    double least = ppi_problem_least_period(&attempt->problem);
+    double most = 1.1 * longest_period(&dispatcher->pattern, &attempt->problem, least);
+    ppsched_status status = PPSCHED_OK;
+    for (int i = 0; i < periods && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); i++) {
+        status = ppi_watch_report(&attempt->watch, (double)i / periods, error);
+        struct ppi_recipe recipe = {.period = least + (most - least) * i / (periods - 1), .share = 1};
+        if (status == PPSCHED_OK && ppi_periodic_lay(&dispatcher->pattern, &attempt->problem, &recipe))
+            dispatch_all(dispatcher, least);
+    }
+    return status;
+}
+
+ppsched_status ppi_follow_patterns(struct ppi_attempt *attempt, int periods, ppsched_error *error)
+{
+    struct dispatcher dispatcher;
+    if (attempt->problem.most_stages > MOST_STAGES)
+        return PPSCHED_OK;
+    ppsched_status status = prepare(&dispatcher, attempt, error);
+    if (status == PPSCHED_OK)
+        status = follow_all(&dispatcher, periods, error);
+    clear(&dispatcher);
+    return status;
 }

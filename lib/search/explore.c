@@ -2,9 +2,6 @@
 #include "search/explore.h"
 
 #include "base/checked.h"
-#include "search/beam.h"
-#include "search/improve.h"
-#include "search/repeat.h"
 
 enum {
     MOST_PERIODS = 12,
@@ -21,7 +18,7 @@ static double op_count(const struct ppi_problem *problem)
 static ppsched_status try_patterns(struct ppi_attempt *attempt, double scale, ppsched_error *error)
 {
     double affordable = scale * OPS_PRICED / op_count(&attempt->problem) / 6;
-    return ppi_repeat(attempt, affordable < 2 ? 2 : affordable > MOST_PERIODS ? MOST_PERIODS : (int)affordable, error);
+    return ppi_follow_patterns(attempt, affordable < 2 ? 2 : affordable > MOST_PERIODS ? MOST_PERIODS : (int)affordable, error);
 }
 
 static ppsched_status improve(struct ppi_attempt *attempt, double scale, ppsched_error *error)
@@ -40,7 +37,7 @@ static ppsched_status try_beam(struct ppi_attempt *attempt, struct ppi_beam beam
     if (width < 2 || !ppi_attempt_goes_on(attempt))
         return PPSCHED_OK;
     beam.width = width > MOST_WIDTH ? MOST_WIDTH : (uint32_t)width;
-    return ppi_beam_search(attempt, &beam, error);
+    return ppi_search_beam(attempt, &beam, error);
 }
 
 /* The parts of the search, one after another, each with a share of what the watch has left. */

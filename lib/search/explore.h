@@ -1,14 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for the best schedule of a problem: schedules after repeating patterns, local search, beam search. */
+/* Ways to look for schedules of any problem that are shorter than the best so far: each keeps what it finds, and returns
+ * CANCELLED where the watch says so. */
 #ifndef PPSCHED_SEARCH_EXPLORE_H
 #define PPSCHED_SEARCH_EXPLORE_H
 
 #include "search/attempt.h"
 
+/* A list schedule in which each microbatch goes on as soon as it can; linear in the number of ops. The problem must have a
+ * schedule that fits. RANGE where times overflow. */
+ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error);
+
+/* List schedules after repeating patterns of so many periods, two at least: from the shortest that leaves each device time for
+ * its ops to one that keeps within the memory limits. */
+ppsched_status ppi_follow_patterns(struct ppi_attempt *attempt, int periods, ppsched_error *error);
+
+/* Local search from the best so far, which there must be: neighbouring ops of a device change places where that shortens the
+ * critical path, or does not lengthen it much for a while (late acceptance hill climbing: Burke and Bykov 2017). The evaluator
+ * prices every order, `tries` at most. Orders with overlapped pairs are left alone. */
+ppsched_status ppi_improve(struct ppi_attempt *attempt, uint32_t tries, ppsched_error *error);
+
+/* The most bytes that a beam holds. Where more would be needed it is narrower, or passes over the last candidates of a step. */
+#define PPI_BEAM_MEMORY ((size_t)256 << 20)
+
+/* How promising a schedule is: its bound, and with small weights what the bound does not see. */
+struct ppi_beam {
+    uint32_t width;      /* schedules that are kept */
+    uint32_t crowd;      /* most of them that agree in the Fs and Is that are done; 0: any number */
+    double mean_weight;  /* of the devices' mean bound: idle time anywhere */
+    double chain_weight; /* of the bound by chains of ops and by memory */
+};
+
+/* Beam search over list schedules: of all schedules in the making with as many ops, the most promising ones are kept and
+ * continued. With room for one it is a greedy list schedule. */
+ppsched_status ppi_search_beam(struct ppi_attempt *attempt, const struct ppi_beam *beam, ppsched_error *error);
+
 enum { PPI_MOST_EFFORT = 12, PPI_DEFAULT_EFFORT = 4 };
 
-/* Looks for what is shorter than the best so far. One more of `effort` is about twice the work; 0 does nothing. The problem
- * must have a schedule that fits. */
+/* Patterns, local search and beams, one after another. One more of `effort` is about twice the work; 0 does nothing. The
+ * problem must have a schedule that fits. */
 ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_error *error);
 
 #endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/improve.h"
-
-#include <string.h>
-
 #include "base/checked.h"
 #include "base/error.h"
+#include "search/explore.h"
 
 enum {
     MEMORY = 50,         /* prices that late acceptance looks back */
@@ -15,6 +12,7 @@ enum {
 
 struct climb {
     struct ppi_attempt *attempt;
+    struct ppi_room room;
     const struct ppi_problem *problem; /* the attempt's */
     struct ppi_pricer pricer;          /* the ops of its schedule change */
     size_t count;                      /* ops in all: those of the devices one behind the other */
@@ -23,6 +21,8 @@ struct climb {
     size_t *forward, *backward; /* where the F, and the I or B, of a stage pass stands */
     size_t *critical;           /* ops that could change places with the next */
     size_t critical_count;
+    double present, earlier[MEMORY]; /* prices: of the order as it is, and of those accepted before, by tries modulo MEMORY */
+    uint32_t tried;
     uint64_t random;
 };
 
@@ -94,14 +94,6 @@ static bool may_swap(const struct climb *climb, size_t i)
     return b->kind != PPSCHED_KIND_F || level <= climb->problem->device[device_of(climb, i)].limit;
 }
 
-/* The objective, and in `*last` the op that ends it. Infinite where the order cannot be run. */
-static double price(struct climb *climb, size_t *last)
-{
-    double objective;
-    ppsched_status status = ppi_pricer_time(&climb->pricer, climb->problem->by_span, &objective, last, NULL);
-    return status == PPSCHED_OK ? objective : PPI_INFINITE;
-}
-
 /* The op whose end an op waited for; itself where it waited for none. */
 static size_t awaited(const struct climb *climb, size_t i)
 {
@@ -133,82 +125,73 @@ static size_t pick(struct climb *climb)
     return random_below(climb, climb->count - 1);
 }
 
-/* The order as it is becomes the best. */
-static void keep(struct climb *climb, double objective)
+/* Swaps a pair, and back where that is longer than the present order and than that of so many tries ago. An order that cannot
+ * be run takes for ever. */
+static void try_swap(struct climb *climb, size_t i)
 {
-    struct ppi_orders *orders = &climb->attempt->candidate;
-    for (uint32_t d = 0; d < orders->devices; d++) {
-        const ppsched_queue *queue = &climb->pricer.schedule->queues[d];
-        orders->count[d] = queue->count;
-        if (queue->count > 0)
-            memcpy(orders->ops + orders->first[d], queue->ops, queue->count * sizeof *orders->ops);
+    struct ppi_attempt *attempt = climb->attempt;
+    double *earlier = &climb->earlier[climb->tried % MEMORY], next;
+    size_t last = 0;
+    swap(climb, i);
+    if (ppi_pricer_time(&climb->pricer, climb->problem->by_span, &next, &last, NULL) != PPSCHED_OK)
+        next = PPI_INFINITE;
+    if (next > climb->present && next > *earlier) {
+        swap(climb, i);
+        return;
     }
-    ppi_attempt_keep(climb->attempt, objective);
+    climb->present = next;
+    *earlier = ppi_smaller(*earlier, next);
+    find_critical(climb, last);
+    if (next < attempt->objective) {
+        ppi_orders_read(&attempt->candidate, climb->pricer.schedule);
+        ppi_attempt_keep(attempt, next);
+    }
 }
 
 static ppsched_status run(struct climb *climb, uint32_t tries, ppsched_error *error)
 {
-    double memory[MEMORY], present;
+    uint64_t choices = (uint64_t)tries * IDLE_TRIES;
     size_t last = 0;
-    uint32_t tried = 0;
-    present = price(climb, &last);
+    ppsched_status status = ppi_pricer_time(&climb->pricer, climb->problem->by_span, &climb->present, &last, error);
+    if (status != PPSCHED_OK)
+        return status;
     find_critical(climb, last);
     for (int i = 0; i < MEMORY; i++)
-        memory[i] = present;
-    for (uint64_t choices = 0; tried < tries && choices < (uint64_t)tries * IDLE_TRIES && ppi_attempt_goes_on(climb->attempt);
-         choices++) {
-        size_t i = pick(climb), end = last;
+        climb->earlier[i] = climb->present;
+    for (; climb->tried < tries && choices > 0 && ppi_attempt_goes_on(climb->attempt); choices--) {
+        size_t i = pick(climb);
         if (!may_swap(climb, i))
             continue;
-        if (++tried % REPORT_EVERY == 0) {
-            ppsched_status status = ppi_watch_report(&climb->attempt->watch, (double)tried / tries, error);
-            if (status != PPSCHED_OK)
-                return status;
-        }
-        swap(climb, i);
-        double next = price(climb, &end);
-        if (next > present && next > memory[tried % MEMORY]) {
-            swap(climb, i);
-            continue;
-        }
-        present = next;
-        last = end;
-        find_critical(climb, last);
-        memory[tried % MEMORY] = ppi_smaller(memory[tried % MEMORY], present);
-        if (present < climb->attempt->objective)
-            keep(climb, present);
+        if (++climb->tried % REPORT_EVERY == 0)
+            status = ppi_watch_report(&climb->attempt->watch, (double)climb->tried / tries, error);
+        if (status != PPSCHED_OK)
+            return status;
+        try_swap(climb, i);
     }
     return PPSCHED_OK;
 }
 
 /* --- room --- */
 
-static ppsched_status make_room(struct climb *climb, ppsched_error *error)
+static ppsched_status prepare(struct climb *climb, ppsched_error *error)
 {
-    const struct ppi_host *host = &climb->problem->host;
+    const struct ppi_attempt *attempt = climb->attempt;
     size_t cells = (size_t)climb->problem->stages * climb->problem->microbatches;
+    ppsched_status status = ppi_pricer_put(&climb->pricer, attempt->config, attempt->placement, &attempt->best, error);
+    if (status != PPSCHED_OK)
+        return status;
     climb->count = (size_t)climb->pricer.schedule->op_count;
     climb->ops = climb->pricer.schedule->ops;
-    climb->level = ppi_allocate(host, climb->count, sizeof *climb->level);
-    climb->forward = ppi_allocate(host, 2 * cells, sizeof *climb->forward);
-    climb->critical = ppi_allocate(host, climb->count, sizeof *climb->critical);
-    if (climb->level == NULL || climb->forward == NULL || climb->critical == NULL)
-        return ppi_fail_memory(error, "the search");
-    climb->backward = climb->forward + cells;
-    for (size_t i = 0; i < climb->count; i++) {
+    climb->level = ppi_room_take(&climb->room, climb->count, sizeof *climb->level);
+    climb->forward = ppi_room_take(&climb->room, cells, sizeof *climb->forward);
+    climb->backward = ppi_room_take(&climb->room, cells, sizeof *climb->backward);
+    climb->critical = ppi_room_take(&climb->room, climb->count, sizeof *climb->critical);
+    status = ppi_room_check(&climb->room, "the search", error);
+    for (size_t i = 0; i < climb->count && status == PPSCHED_OK; i++) {
         climb->level[i] = (starts_queue(climb, i) ? 0 : climb->level[i - 1]) + memory_of(climb, &climb->ops[i]);
         note(climb, i);
     }
-    return PPSCHED_OK;
-}
-
-static void clear(struct climb *climb)
-{
-    const struct ppi_host *host = &climb->problem->host;
-    ppi_release(host, climb->critical);
-    ppi_release(host, climb->forward);
-    ppi_release(host, climb->level);
-    ppi_pricer_clear(&climb->pricer);
+    return status;
 }
 
 static bool has_pairs(const struct ppi_orders *orders)
@@ -222,14 +205,14 @@ static bool has_pairs(const struct ppi_orders *orders)
 
 ppsched_status ppi_improve(struct ppi_attempt *attempt, uint32_t tries, ppsched_error *error)
 {
-    struct climb climb = {.attempt = attempt, .problem = &attempt->problem, .random = 88172645463325252u};
+    struct climb climb = {
+        .attempt = attempt, .room.host = &attempt->config->host, .problem = &attempt->problem, .random = 88172645463325252u};
     if (tries == 0 || !ppi_attempt_goes_on(attempt) || has_pairs(&attempt->best))
         return PPSCHED_OK;
-    ppsched_status status = ppi_pricer_make(&climb.pricer, attempt->config, attempt->placement, &attempt->best, error);
-    if (status == PPSCHED_OK)
-        status = make_room(&climb, error);
+    ppsched_status status = prepare(&climb, error);
     if (status == PPSCHED_OK && climb.count > 1)
         status = run(&climb, tries, error);
-    clear(&climb);
+    ppi_room_clear(&climb.room);
+    ppi_pricer_clear(&climb.pricer);
     return status;
 }

@@ -3,28 +3,25 @@
 #ifndef PPSCHED_SEARCH_ORDERS_H
 #define PPSCHED_SEARCH_ORDERS_H
 
-#include "model/shape.h"
-
-#include <ppsched/op.h>
+#include "model/schedule.h"
+#include "search/problem.h"
 
 /* A device's ops stand at ops[first[d]] and on, count[d] of them; there is room for an F, an I and a W of each of its stage
  * passes, up to first[d + 1]. Counts start as the whole room. */
 struct ppi_orders {
-    struct ppi_host host;
     uint32_t devices;
     size_t *first, *count;
     ppsched_op *ops;
 };
 
-/* For a placement of one copy. */
-ppsched_status ppi_orders_make(struct ppi_orders *out, const struct ppi_host *host, const struct ppi_shape *shape,
-                               const struct ppi_placement *placement, ppsched_error *error);
+/* In a room of the caller's. */
+ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_room *room, const struct ppi_problem *problem,
+                               ppsched_error *error);
 
-/* Room for the same problem, all counts as given. */
-ppsched_status ppi_orders_like(struct ppi_orders *out, const struct ppi_orders *given, ppsched_error *error);
-void ppi_orders_clear(struct ppi_orders *orders);
-
-/* Copies ops and counts; both were made for the same shape and placement. */
+/* Copies ops and counts; both were made for the same problem, or one of the same shape and placement. */
 void ppi_orders_copy(struct ppi_orders *to, const struct ppi_orders *from);
+
+/* Copies those of a schedule of one iteration, of as many ops or fewer. */
+void ppi_orders_read(struct ppi_orders *to, const ppsched_schedule *schedule);
 
 #endif

@@ -11,17 +11,19 @@ struct ppi_outlook {
     double mean;  /* mean over devices of the bound by their own work */
 };
 
-/* Room to work in, for one problem. */
-struct ppi_outlook_room {
-    struct ppi_stream *streams;
-    bool *changed; /* by device */
+/* The ops of a kind that a stage has still to run: when the first can start at best, and how long they take. */
+struct ppi_stream {
+    double head, load;
+    double chain; /* the load where they are Fs or Is, else 0 */
 };
 
-ppsched_status ppi_outlook_room_make(struct ppi_outlook_room *out, const struct ppi_problem *problem, ppsched_error *error);
-void ppi_outlook_room_clear(struct ppi_outlook_room *room, const struct ppi_problem *problem);
+/* The most that a device has at once. */
+static inline size_t ppi_outlook_streams(const struct ppi_problem *problem)
+{
+    return 4 * (size_t)problem->most_stages;
+}
 
-/* After a step on `device`; what is kept in the schedule from its outlook before is used. PPSCHED_NONE: there is none. */
-struct ppi_outlook ppi_outlook(const struct ppi_outlook_room *room, const struct ppi_problem *problem,
-                               struct ppi_partial *partial, uint32_t device);
+/* After one step or none since its outlook before, some of which is kept in the schedule. `streams`: room to work in. */
+struct ppi_outlook ppi_outlook(struct ppi_partial *partial, struct ppi_stream *streams);
 
 #endif

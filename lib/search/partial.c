@@ -9,32 +9,40 @@ enum { PPI_MOST_PLACES = 32 }; /* bits of `held` */
 
 /* --- the block --- */
 
-size_t ppi_partial_doubles(const struct ppi_problem *problem)
+size_t ppi_partial_block(const struct ppi_problem *problem)
 {
     size_t bytes = 2 * sizeof(uint64_t) + problem->devices * sizeof(struct ppi_at_device) +
                    problem->stages * sizeof(struct ppi_at_stage);
     return bytes / sizeof(double); /* all of them are multiples */
 }
 
-void ppi_partial_place(struct ppi_partial *partial, const struct ppi_problem *problem, double *block)
+size_t ppi_partial_room(const struct ppi_problem *problem)
 {
-    partial->block = block;
-    partial->hash = (uint64_t *)(void *)block;
-    partial->device = (struct ppi_at_device *)(void *)(partial->hash + 2);
-    partial->stage = (struct ppi_at_stage *)(void *)(partial->device + problem->devices);
+    return ppi_partial_block(problem) + 2 * (size_t)problem->stages * problem->microbatches;
 }
 
-void ppi_partial_copy(struct ppi_partial *to, const struct ppi_partial *from, const struct ppi_problem *problem)
+struct ppi_partial ppi_partial_at(const struct ppi_problem *problem, double *room)
 {
-    memcpy(to->block, from->block, ppi_partial_doubles(problem) * sizeof *to->block);
+    double *ends = room + ppi_partial_block(problem);
+    struct ppi_partial partial = {.problem = problem, .block = room, .hash = (uint64_t *)(void *)room};
+    partial.device = (struct ppi_at_device *)(void *)(partial.hash + 2);
+    partial.stage = (struct ppi_at_stage *)(void *)(partial.device + problem->devices);
+    partial.ends = (struct ppi_ends){ends, ends + (size_t)problem->stages * problem->microbatches};
+    return partial;
+}
+
+void ppi_partial_copy(struct ppi_partial *to, const struct ppi_partial *from)
+{
+    memcpy(to->block, from->block, ppi_partial_block(from->problem) * sizeof *to->block);
 }
 
 /* --- what can be next --- */
 
 /* Whether there is memory for one more F: now, and for getting all microbatches that have begun through, the oldest first. Of
  * those, the oldest that still lacks an F on this device needs most; all before it can be got out of the way. */
-static bool has_memory(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage)
+static bool has_memory(const struct ppi_partial *partial, uint32_t stage)
 {
+    const struct ppi_problem *problem = partial->problem;
     uint32_t device = problem->stage[stage].device;
     const struct ppi_device *own = &problem->device[device];
     const uint32_t *list = &problem->stage_list[own->first];
@@ -53,18 +61,18 @@ static bool has_memory(const struct ppi_partial *partial, const struct ppi_probl
     return needed <= own->limit;
 }
 
-static bool is_blocked(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage)
+static bool is_blocked(const struct ppi_partial *partial, uint32_t stage)
 {
-    const struct ppi_stage *own = &problem->stage[stage];
+    const struct ppi_stage *own = &partial->problem->stage[stage];
     return (own->place < PPI_MOST_PLACES && (partial->device[own->device].held >> own->place & 1) != 0) ||
-           !has_memory(partial, problem, stage);
+           !has_memory(partial, stage);
 }
 
-uint32_t ppi_partial_first_to_finish(const struct ppi_partial *partial, const struct ppi_problem *problem)
+uint32_t ppi_partial_first_to_finish(const struct ppi_partial *partial)
 {
     uint32_t first = PPSCHED_NONE;
     double finish = PPI_INFINITE;
-    for (uint32_t d = 0; d < problem->devices; d++)
+    for (uint32_t d = 0; d < partial->problem->devices; d++)
         if (partial->device[d].finish < finish) {
             finish = partial->device[d].finish;
             first = d;
@@ -72,26 +80,29 @@ uint32_t ppi_partial_first_to_finish(const struct ppi_partial *partial, const st
     return first;
 }
 
-double ppi_partial_earliest(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage, uint8_t kind)
+bool ppi_partial_may_be_next(const struct ppi_partial *partial, struct ppi_step *step)
 {
-    double clock = partial->device[problem->stage[stage].device].clock;
-    const struct ppi_done *done = &partial->stage[stage].done;
-    switch (kind) {
-    case PPSCHED_KIND_F:
-        return partial->stage[stage].blocked ? PPI_INFINITE : ppi_larger(clock, partial->stage[stage].ready.forward);
-    case PPSCHED_KIND_I:
-        return ppi_larger(clock, partial->stage[stage].ready.backward);
-    case PPSCHED_KIND_W:
-        return done->weights < done->inputs ? clock : PPI_INFINITE;
-    default:
-        if (!problem->stage[stage].fuses || done->weights < done->inputs)
-            return PPI_INFINITE;
-        return ppi_larger(clock, partial->stage[stage].ready.backward);
-    }
+    const struct ppi_stage *stage = &partial->problem->stage[step->stage];
+    const struct ppi_at_stage *at = &partial->stage[step->stage];
+    const struct ppi_at_device *device = &partial->device[stage->device];
+    bool is_weight_due = at->done.weights < at->done.inputs;
+    double ready = at->ready.backward;
+    if (step->kind == PPSCHED_KIND_F)
+        ready = at->blocked ? PPI_INFINITE : at->ready.forward;
+    else if (step->kind == PPSCHED_KIND_W)
+        ready = is_weight_due ? 0 : PPI_INFINITE;
+    else if (step->kind == PPSCHED_KIND_B && (is_weight_due || !stage->fuses))
+        return false;
+    if (ready == PPI_INFINITE)
+        return false;
+    step->start = ppi_larger(device->clock, ready);
+    step->end = step->start + stage->duration[step->kind];
+    return step->start < device->finish || step->end <= device->finish;
 }
 
-bool ppi_partial_may_hold(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t stage)
+bool ppi_partial_may_hold(const struct ppi_partial *partial, uint32_t stage)
 {
+    const struct ppi_problem *problem = partial->problem;
     uint32_t device = problem->stage[stage].device, next = partial->stage[stage].done.forwards;
     for (uint32_t i = 0; i < problem->device[device].count; i++) {
         const struct ppi_done *done = &partial->stage[ppi_stage_at(problem, device, i)].done;
@@ -101,8 +112,9 @@ bool ppi_partial_may_hold(const struct ppi_partial *partial, const struct ppi_pr
     return false;
 }
 
-bool ppi_partial_is_scarce(const struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device)
+bool ppi_partial_is_scarce(const struct ppi_partial *partial, uint32_t device)
 {
+    const struct ppi_problem *problem = partial->problem;
     const struct ppi_device *own = &problem->device[device];
     double all = partial->device[device].level;
     for (uint32_t i = 0; i < own->count; i++) {
@@ -112,56 +124,59 @@ bool ppi_partial_is_scarce(const struct ppi_partial *partial, const struct ppi_p
     return own->count > 1 && all > own->limit;
 }
 
-bool ppi_partial_is_complete(const struct ppi_partial *partial, const struct ppi_problem *problem)
+bool ppi_partial_is_complete(const struct ppi_partial *partial)
 {
-    for (uint32_t s = 0; s < problem->stages; s++)
-        if (partial->stage[s].done.weights < problem->microbatches)
+    for (uint32_t s = 0; s < partial->problem->stages; s++)
+        if (partial->stage[s].done.weights < partial->problem->microbatches)
             return false;
     return true;
 }
 
-double ppi_partial_objective(const struct ppi_partial *partial, const struct ppi_problem *problem)
+double ppi_partial_objective(const struct ppi_partial *partial)
 {
     double objective = 0;
-    for (uint32_t d = 0; d < problem->devices; d++)
-        objective = ppi_larger(objective,
-                               partial->device[d].clock - (problem->by_span ? ppi_larger(0, partial->device[d].start) : 0));
+    for (uint32_t d = 0; d < partial->problem->devices; d++)
+        objective = ppi_larger(objective, ppi_partial_time(partial, d));
     return objective;
 }
 
 /* --- steps --- */
 
 /* Finds anew what can be next on a device, after something on it has changed. */
-static void renew_device(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device)
+static void renew_device(struct ppi_partial *partial, uint32_t device)
 {
+    const struct ppi_problem *problem = partial->problem;
     const struct ppi_device *own = &problem->device[device];
     double clock = partial->device[device].clock, finish = PPI_INFINITE;
     for (uint32_t i = 0; i < own->count; i++) {
         uint32_t s = problem->stage_list[own->first + i];
-        const struct ppi_stage *stage = &problem->stage[s];
-        const struct ppi_done *done = &partial->stage[s].done;
-        partial->stage[s].blocked = is_blocked(partial, problem, s);
-        if (!partial->stage[s].blocked)
-            finish = ppi_smaller(finish, ppi_larger(clock, partial->stage[s].ready.forward) + stage->duration[PPSCHED_KIND_F]);
-        if (done->weights < done->inputs)
-            finish = ppi_smaller(finish, clock + stage->duration[PPSCHED_KIND_W]);
-        else if (stage->fuses)
-            finish = ppi_smaller(finish, ppi_larger(clock, partial->stage[s].ready.backward) + stage->duration[PPSCHED_KIND_B]);
-        finish = ppi_smaller(finish, ppi_larger(clock, partial->stage[s].ready.backward) + stage->duration[PPSCHED_KIND_I]);
+        const double *duration = problem->stage[s].duration;
+        struct ppi_at_stage *at = &partial->stage[s];
+        double backward = ppi_larger(clock, at->ready.backward);
+        at->blocked = is_blocked(partial, s);
+        if (!at->blocked)
+            finish = ppi_smaller(finish, ppi_larger(clock, at->ready.forward) + duration[PPSCHED_KIND_F]);
+        if (at->done.weights < at->done.inputs)
+            finish = ppi_smaller(finish, clock + duration[PPSCHED_KIND_W]);
+        else if (problem->stage[s].fuses)
+            finish = ppi_smaller(finish, backward + duration[PPSCHED_KIND_B]);
+        finish = ppi_smaller(finish, backward + duration[PPSCHED_KIND_I]);
     }
     partial->device[device].finish = finish;
 }
 
-void ppi_partial_start(struct ppi_partial *partial, const struct ppi_problem *problem)
+void ppi_partial_start(struct ppi_partial *partial)
 {
-    memset(partial->block, 0, ppi_partial_doubles(problem) * sizeof *partial->block);
+    const struct ppi_problem *problem = partial->problem;
+    memset(partial->block, 0, ppi_partial_block(problem) * sizeof *partial->block);
     for (uint32_t s = 0; s < problem->stages; s++)
         partial->stage[s].ready = (struct ppi_ways){PPI_INFINITE, PPI_INFINITE};
     partial->stage[0].ready.forward = 0;
-    for (uint32_t d = 0; d < problem->devices; d++)
+    for (uint32_t d = 0; d < problem->devices; d++) {
         partial->device[d].start = -1;
-    for (uint32_t d = 0; d < problem->devices; d++)
-        renew_device(partial, problem, d);
+        partial->device[d].changed = true;
+        renew_device(partial, d);
+    }
 }
 
 /* Spreads a number over all bits. */
@@ -190,60 +205,77 @@ static void mark(struct ppi_partial *partial, uint32_t stage, uint8_t kind)
 
 /* When the next F and I of an F's stage and of the stage behind it can start. Returns the device behind where that is news, or
  * NONE. */
-static uint32_t hand_on_forward(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
-                                const struct ppi_step *step)
+static uint32_t hand_on_forward(struct ppi_partial *partial, const struct ppi_step *step)
 {
-    uint32_t s = step->stage, next = partial->stage[s].done.forwards;
-    const struct ppi_stage *stage = &problem->stage[s];
-    partial->stage[s].ready.forward = s == 0 && next < problem->microbatches ? 0 : PPI_INFINITE;
-    if (s > 0 && partial->stage[s - 1].done.forwards > next)
-        partial->stage[s].ready.forward = ends->forward[(size_t)(s - 1) * problem->microbatches + next] + stage->forward_delay;
-    if (s + 1 == problem->stages && partial->stage[s].done.inputs == next - 1)
-        partial->stage[s].ready.backward = step->end;
-    if (s + 1 == problem->stages || partial->stage[s + 1].done.forwards != next - 1)
+    const struct ppi_problem *problem = partial->problem;
+    const struct ppi_stage *stage = &problem->stage[step->stage];
+    struct ppi_at_stage *at = &partial->stage[step->stage];
+    uint32_t s = step->stage, next = at->done.forwards;
+    at->ready.forward = s == 0 && next < problem->microbatches ? 0 : PPI_INFINITE;
+    if (s > 0 && at[-1].done.forwards > next)
+        at->ready.forward = partial->ends.forward[(size_t)(s - 1) * problem->microbatches + next] + stage->forward_delay;
+    if (s + 1 == problem->stages && at->done.inputs == next - 1)
+        at->ready.backward = step->end;
+    if (s + 1 == problem->stages || at[1].done.forwards != next - 1)
         return PPSCHED_NONE;
-    partial->stage[s + 1].ready.forward = step->end + stage[1].forward_delay;
+    at[1].ready.forward = step->end + stage[1].forward_delay;
     return stage[1].device;
 }
 
 /* The same for an I, or that of a B, and the stage before. */
-static uint32_t hand_on_input(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
-                              const struct ppi_step *step)
+static uint32_t hand_on_input(struct ppi_partial *partial, const struct ppi_step *step)
 {
-    uint32_t s = step->stage, next = partial->stage[s].done.inputs;
-    const struct ppi_stage *stage = &problem->stage[s];
-    partial->stage[s].ready.backward = PPI_INFINITE;
-    if (s + 1 == problem->stages && partial->stage[s].done.forwards > next)
-        partial->stage[s].ready.backward = 0;
-    if (s + 1 < problem->stages && partial->stage[s + 1].done.inputs > next)
-        partial->stage[s].ready.backward = ends->backward[(size_t)(s + 1) * problem->microbatches + next] +
-                                           stage->backward_delay;
-    if (s == 0 || partial->stage[s - 1].done.inputs != next - 1)
+    const struct ppi_problem *problem = partial->problem;
+    const struct ppi_stage *stage = &problem->stage[step->stage];
+    struct ppi_at_stage *at = &partial->stage[step->stage];
+    uint32_t s = step->stage, next = at->done.inputs;
+    at->ready.backward = s + 1 == problem->stages && at->done.forwards > next ? 0 : PPI_INFINITE;
+    if (s + 1 < problem->stages && at[1].done.inputs > next)
+        at->ready.backward = partial->ends.backward[(size_t)(s + 1) * problem->microbatches + next] + stage->backward_delay;
+    if (s == 0 || at[-1].done.inputs != next - 1)
         return PPSCHED_NONE;
-    partial->stage[s - 1].ready.backward = step->end + stage[-1].backward_delay;
+    at[-1].ready.backward = step->end + stage[-1].backward_delay;
     return stage[-1].device;
 }
 
-void ppi_partial_append(struct ppi_partial *partial, const struct ppi_problem *problem, const struct ppi_ends *ends,
-                        const struct ppi_step *step)
+void ppi_partial_append(struct ppi_partial *partial, const struct ppi_step *step)
 {
-    const struct ppi_stage *stage = &problem->stage[step->stage];
+    const struct ppi_stage *stage = &partial->problem->stage[step->stage];
     uint32_t device = stage->device, told = PPSCHED_NONE;
     ppi_put_op(&partial->device[device], &partial->stage[step->stage].done, stage, step->kind, step->start, step->end);
+    partial->device[device].changed = true;
     set_held(partial, device, 0);
     mark(partial, step->stage, step->kind == PPSCHED_KIND_B ? PPSCHED_KIND_I : step->kind);
     if (step->kind == PPSCHED_KIND_B)
         mark(partial, step->stage, PPSCHED_KIND_W);
     if (step->kind != PPSCHED_KIND_W)
-        told = step->kind == PPSCHED_KIND_F ? hand_on_forward(partial, problem, ends, step)
-                                            : hand_on_input(partial, problem, ends, step);
+        told = step->kind == PPSCHED_KIND_F ? hand_on_forward(partial, step) : hand_on_input(partial, step);
     if (told != PPSCHED_NONE && told != device)
-        renew_device(partial, problem, told);
-    renew_device(partial, problem, device);
+        renew_device(partial, told);
+    renew_device(partial, device);
 }
 
-void ppi_partial_hold(struct ppi_partial *partial, const struct ppi_problem *problem, uint32_t device, uint32_t places)
+void ppi_partial_note_end(const struct ppi_partial *partial, const struct ppi_step *step)
+{
+    size_t row = (size_t)step->stage * partial->problem->microbatches;
+    const struct ppi_done *done = &partial->stage[step->stage].done;
+    if (step->kind == PPSCHED_KIND_F)
+        partial->ends.forward[row + done->forwards - 1] = step->end;
+    else if (step->kind != PPSCHED_KIND_W)
+        partial->ends.backward[row + done->inputs - 1] = step->end;
+}
+
+void ppi_partial_put(struct ppi_partial *partial, const struct ppi_step *step, struct ppi_orders *out)
+{
+    uint32_t device = partial->problem->stage[step->stage].device;
+    out->ops[out->first[device] + out->count[device]++] = (ppsched_op){
+        .microbatch = ppi_partial_next(partial, step->stage, step->kind), .stage = (uint16_t)step->stage, .kind = step->kind};
+    ppi_partial_append(partial, step);
+    ppi_partial_note_end(partial, step);
+}
+
+void ppi_partial_hold(struct ppi_partial *partial, uint32_t device, uint32_t places)
 {
     set_held(partial, device, partial->device[device].held | places);
-    renew_device(partial, problem, device);
+    renew_device(partial, device);
 }

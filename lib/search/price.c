@@ -20,21 +20,22 @@ static ppsched_status build(ppsched_schedule **out, const ppsched_config *config
     return status;
 }
 
-ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *config, int32_t placement,
-                               const struct ppi_orders *orders, ppsched_error *error)
+static ppsched_status make(struct ppi_pricer *pricer, const ppsched_config *config, int32_t placement,
+                           const struct ppi_orders *orders, ppsched_error *error)
 {
-    struct ppi_pricer pricer = {0};
-    ppsched_status status = build(&pricer.schedule, config, placement, orders, error);
+    ppsched_status status = build(&pricer->schedule, config, placement, orders, error);
     if (status == PPSCHED_OK)
-        status = ppi_evaluate(&pricer.timeline, pricer.schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+        status = ppi_timeline_make(&pricer->timeline, pricer->schedule, config, false, false, error);
     if (status == PPSCHED_OK)
-        status = ppi_event_loop_make(&pricer.loop, pricer.schedule, error);
+        status = ppi_costs_fill(&pricer->timeline->costs, config, &pricer->schedule->placement, error);
+    if (status == PPSCHED_OK)
+        status = ppi_event_loop_make(&pricer->loop, pricer->schedule, error);
     if (status != PPSCHED_OK) {
-        ppi_pricer_clear(&pricer);
+        ppi_pricer_clear(pricer);
         return status;
     }
-    ppi_event_loop_set_costs(&pricer.loop, &pricer.timeline->costs);
-    *out = pricer;
+    ppi_static_memory(pricer->timeline, config);
+    ppi_event_loop_set_costs(&pricer->loop, &pricer->timeline->costs);
     return PPSCHED_OK;
 }
 
@@ -45,6 +46,29 @@ void ppi_pricer_clear(struct ppi_pricer *pricer)
     ppi_timeline_destroy(pricer->timeline);
     ppi_schedule_release(pricer->schedule);
     *pricer = (struct ppi_pricer){0};
+}
+
+/* Whether the schedule has room for just these ops. */
+static bool has_counts(const ppsched_schedule *schedule, const struct ppi_orders *orders)
+{
+    for (uint32_t d = 0; d < orders->devices; d++)
+        if (schedule->queues[d].count != orders->count[d])
+            return false;
+    return true;
+}
+
+ppsched_status ppi_pricer_put(struct ppi_pricer *pricer, const ppsched_config *config, int32_t placement,
+                              const struct ppi_orders *orders, ppsched_error *error)
+{
+    if (pricer->schedule == NULL || !has_counts(pricer->schedule, orders)) {
+        ppi_pricer_clear(pricer);
+        return make(pricer, config, placement, orders, error);
+    }
+    for (uint32_t d = 0; d < orders->devices; d++)
+        if (orders->count[d] > 0)
+            memcpy(pricer->schedule->ops + pricer->schedule->queues[d].first, orders->ops + orders->first[d],
+                   orders->count[d] * sizeof *orders->ops);
+    return PPSCHED_OK;
 }
 
 /* The longest device span or the makespan, and in `*last` (may be NULL) the op that ends it. */
@@ -67,61 +91,24 @@ static double longest(const struct ppi_pricer *pricer, bool by_span, size_t *las
     return most;
 }
 
-ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, bool by_span, double *objective, size_t *last, ppsched_error *error)
-{
-    ppsched_status status = ppi_earliest_starts(&pricer->loop, pricer->timeline, error);
-    if (status == PPSCHED_OK)
-        *objective = longest(pricer, by_span, last);
-    return status;
-}
-
-/* Whether the schedule has room for just these ops. */
-static bool has_counts(const ppsched_schedule *schedule, const struct ppi_orders *orders)
-{
-    for (uint32_t d = 0; d < orders->devices; d++)
-        if (schedule->queues[d].count != orders->count[d])
-            return false;
-    return true;
-}
-
-static void put_orders(struct ppi_pricer *pricer, const struct ppi_orders *orders)
-{
-    for (uint32_t d = 0; d < orders->devices; d++)
-        if (orders->count[d] > 0)
-            memcpy(pricer->schedule->ops + pricer->schedule->queues[d].first, orders->ops + orders->first[d],
-                   orders->count[d] * sizeof *orders->ops);
-}
-
-/* That the sums, which may be those of other orders, are numbers. */
+/* As the evaluator asks of its figures. */
 static ppsched_status check_sums(const struct ppi_pricer *pricer, ppsched_error *error)
 {
-    const ppsched_timeline *timeline = pricer->timeline;
-    double makespan = 0;
-    for (uint32_t d = 0; d < pricer->schedule->shape.devices; d++) {
-        const ppsched_queue *queue = &pricer->schedule->queues[d];
-        if (!ppi_is_finite(timeline->devices[d].peak_memory))
+    uint32_t devices = pricer->schedule->shape.devices;
+    for (uint32_t d = 0; d < devices; d++)
+        if (!ppi_is_finite(pricer->timeline->devices[d].peak_memory))
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of memory is too large for a double");
-        if (queue->count > 0)
-            makespan = ppi_larger(makespan, timeline->spans[queue->first + queue->count - 1].end);
-    }
-    if (!ppi_is_finite(pricer->schedule->shape.devices * makespan))
+    if (!ppi_is_finite(devices * longest(pricer, false, NULL)))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_config *config, int32_t placement,
-                         const struct ppi_orders *orders, bool by_span, double *objective, ppsched_error *error)
+ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, bool by_span, double *objective, size_t *last, ppsched_error *error)
 {
-    ppsched_status status;
-    if (pricer->schedule == NULL || !has_counts(pricer->schedule, orders)) {
-        ppi_pricer_clear(pricer);
-        status = ppi_pricer_make(pricer, config, placement, orders, error);
-    } else {
-        put_orders(pricer, orders);
-        status = ppi_earliest_starts(&pricer->loop, pricer->timeline, error);
-    }
-    if (status != PPSCHED_OK)
-        return status;
-    *objective = longest(pricer, by_span, NULL);
-    return check_sums(pricer, error);
+    ppsched_status status = ppi_earliest_starts(&pricer->loop, pricer->timeline, error);
+    if (status == PPSCHED_OK)
+        status = check_sums(pricer, error);
+    if (status == PPSCHED_OK)
+        *objective = longest(pricer, by_span, last);
+    return status;
 }

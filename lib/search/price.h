@@ -14,18 +14,15 @@ struct ppi_pricer {
     struct ppi_event_loop loop;
 };
 
-/* Takes an order that can be run, and times it. Errors: INVALID_SCHEDULE where it cannot; RANGE, NO_MEMORY. */
-ppsched_status ppi_pricer_make(struct ppi_pricer *out, const ppsched_config *config, int32_t placement,
-                               const struct ppi_orders *orders, ppsched_error *error);
-void ppi_pricer_clear(struct ppi_pricer *pricer);
+/* Puts an order into the schedule, which is made with the first, and again where devices have other numbers of ops than those
+ * of the one before. The config must outlive the pricer. */
+ppsched_status ppi_pricer_put(struct ppi_pricer *pricer, const ppsched_config *config, int32_t placement,
+                              const struct ppi_orders *orders, ppsched_error *error);
 
 /* Times the ops that are in the schedule: the longest device span or the makespan, and in `*last` (may be NULL) the index of
- * the op that ends it; INVALID_SCHEDULE where they cannot be run. */
+ * the op that ends it. Errors: INVALID_SCHEDULE where they cannot be run; RANGE where sums overflow. */
 ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, bool by_span, double *objective, size_t *last, ppsched_error *error);
 
-/* Prices an order. The pricer is made with the first, and again where devices have other numbers of ops than those of the one
- * before. Errors: INVALID_SCHEDULE where it cannot be run; RANGE where sums overflow; NO_MEMORY. */
-ppsched_status ppi_price(struct ppi_pricer *pricer, const ppsched_config *config, int32_t placement,
-                         const struct ppi_orders *orders, bool by_span, double *objective, ppsched_error *error);
+void ppi_pricer_clear(struct ppi_pricer *pricer);
 
 #endif

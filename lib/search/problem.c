@@ -25,17 +25,15 @@ static void list_stages(struct ppi_problem *problem)
 {
     uint32_t first = 0;
     for (uint32_t s = 0; s < problem->stages; s++)
-        problem->device[problem->stage[s].device].count++;
+        problem->stage[s].place = problem->device[problem->stage[s].device].count++;
     for (uint32_t d = 0; d < problem->devices; d++) {
-        problem->device[d].first = first;
-        first += problem->device[d].count;
-        problem->device[d].count = 0;
+        struct ppi_device *device = &problem->device[d];
+        device->first = first;
+        first += device->count;
+        problem->most_stages = device->count > problem->most_stages ? device->count : problem->most_stages;
     }
-    for (uint32_t s = 0; s < problem->stages; s++) {
-        struct ppi_device *device = &problem->device[problem->stage[s].device];
-        problem->stage[s].place = device->count;
-        problem->stage_list[device->first + device->count++] = s;
-    }
+    for (uint32_t s = 0; s < problem->stages; s++)
+        problem->stage_list[problem->device[problem->stage[s].device].first + problem->stage[s].place] = s;
 }
 
 static void sum_devices(struct ppi_problem *problem, const ppsched_config *config)
@@ -44,7 +42,10 @@ static void sum_devices(struct ppi_problem *problem, const ppsched_config *confi
     for (uint32_t s = 0; s < problem->stages; s++) {
         const struct ppi_stage *stage = &problem->stage[s];
         struct ppi_device *device = &problem->device[stage->device];
-        device->work += problem->microbatches * (stage->duration[PPSCHED_KIND_F] + stage->input + stage->weight);
+        const double *duration = stage->duration;
+        device->work += problem->microbatches * (duration[PPSCHED_KIND_F] + stage->input + stage->weight);
+        device->split_work += problem->microbatches *
+                              (duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W]);
         device->least += stage->memory[PPSCHED_KIND_F];
         ppi_add_static_memory(&device->fixed, config, s, 1);
     }
@@ -89,18 +90,17 @@ static void find_areas(struct ppi_problem *problem)
     }
 }
 
-static ppsched_status allocate(struct ppi_problem *problem, ppsched_error *error)
+static void fill(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_costs *costs)
 {
-    const struct ppi_host *host = &problem->host;
-    problem->stage = ppi_allocate(host, problem->stages, sizeof *problem->stage);
-    problem->device = ppi_allocate_zeroed(host, problem->devices, sizeof *problem->device);
-    problem->stage_list = ppi_allocate(host, problem->stages, sizeof *problem->stage_list);
-    if (problem->stage == NULL || problem->device == NULL || problem->stage_list == NULL)
-        return ppi_fail_memory(error, "the problem");
-    return PPSCHED_OK;
+    for (uint32_t s = 0; s < problem->stages; s++)
+        problem->stage[s] = read_stage(&costs->lanes[s]);
+    list_stages(problem);
+    sum_devices(problem, config);
+    find_tails(problem);
+    find_areas(problem);
 }
 
-ppsched_status ppi_problem_make(struct ppi_problem *out, const ppsched_config *config, const struct ppi_placement *placement,
+ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, const ppsched_config *config, int32_t placement,
                                 bool by_span, ppsched_error *error)
 {
     struct ppi_problem problem = {
@@ -110,47 +110,33 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, const ppsched_config *c
         .microbatches = config->shape.microbatches,
         .by_span = by_span,
         .has_limits = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL,
+        .stage = ppi_room_take(room, config->shape.stages, sizeof *problem.stage),
+        .device = ppi_room_take_zeroed(room, config->shape.devices, sizeof *problem.device),
+        .stage_list = ppi_room_take(room, config->shape.stages, sizeof *problem.stage_list),
     };
-    struct ppi_costs costs = {0};
-    ppsched_status status = ppi_costs_make(&costs, config, placement, error);
-    if (status != PPSCHED_OK)
-        return status;
-    status = allocate(&problem, error);
-    if (status == PPSCHED_OK) {
-        for (uint32_t s = 0; s < problem.stages; s++)
-            problem.stage[s] = read_stage(&costs.lanes[s]);
-        list_stages(&problem);
-        sum_devices(&problem, config);
-        find_tails(&problem);
-        find_areas(&problem);
-        *out = problem;
-    } else {
-        ppi_problem_clear(&problem);
-    }
-    ppi_costs_clear(&costs);
-    return status;
-}
-
-ppsched_status ppi_problem_make_units(struct ppi_problem *out, const ppsched_config *config, int32_t placement, double most,
-                                      ppsched_error *error)
-{
-    ppsched_config units = {.host = config->host, .shape = config->shape};
     struct ppi_placement place;
-    ppsched_status status = ppi_config_place(&place, config, placement, error);
+    struct ppi_costs costs;
+    ppsched_status status = ppi_room_check(room, "the problem", error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_place(&place, config, placement, error);
     if (status != PPSCHED_OK)
         return status;
-    units.values[PPSCHED_QUANTITY_MEM_LIMIT] = (struct ppi_values){.values = &most, .count = 1};
-    status = ppi_problem_make(out, &units, &place, true, error);
+    status = ppi_costs_make(&costs, config, &place, error);
     ppi_release(&config->host, place.device_of);
-    return status;
+    if (status != PPSCHED_OK)
+        return status;
+    fill(&problem, config, &costs);
+    ppi_costs_clear(&costs);
+    *out = problem;
+    return PPSCHED_OK;
 }
 
-void ppi_problem_clear(struct ppi_problem *problem)
+ppsched_status ppi_problem_make_units(struct ppi_problem *out, struct ppi_room *room, const ppsched_config *config,
+                                      int32_t placement, double most, ppsched_error *error)
 {
-    const struct ppi_host *host = &problem->host;
-    ppi_release(host, problem->stage_list);
-    ppi_release(host, problem->device);
-    ppi_release(host, problem->stage);
+    ppsched_config units = {.host = config->host, .shape = config->shape, .placement = config->placement, .map = config->map};
+    units.values[PPSCHED_QUANTITY_MEM_LIMIT] = (struct ppi_values){.values = &most, .count = 1};
+    return ppi_problem_make(out, room, &units, placement, true, error);
 }
 
 uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem)
@@ -180,13 +166,7 @@ double ppi_problem_least_period(const struct ppi_problem *problem)
 double ppi_problem_split_work(const struct ppi_problem *problem)
 {
     double most = 0;
-    for (uint32_t d = 0; d < problem->devices; d++) {
-        double work = 0;
-        for (uint32_t i = 0; i < problem->device[d].count; i++) {
-            const double *duration = problem->stage[ppi_stage_at(problem, d, i)].duration;
-            work += (duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W]) * problem->microbatches;
-        }
-        most = ppi_larger(most, work);
-    }
+    for (uint32_t d = 0; d < problem->devices; d++)
+        most = ppi_larger(most, problem->device[d].split_work);
     return most / problem->microbatches;
 }

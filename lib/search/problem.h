@@ -4,6 +4,7 @@
 #ifndef PPSCHED_SEARCH_PROBLEM_H
 #define PPSCHED_SEARCH_PROBLEM_H
 
+#include "base/room.h"
 #include "model/costs.h"
 
 /* The kinds of a stage pass, in the order in which searches look at them. The only alphabet is that of ops. */
@@ -32,6 +33,7 @@ struct ppi_stage {
 struct ppi_device {
     uint32_t first, count; /* its stages, ascending: stage_list[first] and on */
     double work;           /* the least time of all its ops */
+    double split_work;     /* the same where all backwards are split */
     double fixed;          /* memory that it always needs */
     double limit;          /* of its activations; infinite where none is set */
     double least;          /* activations that it must hold to get one microbatch through */
@@ -40,22 +42,23 @@ struct ppi_device {
 struct ppi_problem {
     struct ppi_host host;
     uint32_t devices, stages, microbatches;
-    bool by_span;    /* the objective: longest device span, else makespan */
-    bool has_limits; /* of memory, on any device */
+    uint32_t most_stages; /* of one device */
+    bool by_span;         /* the objective: longest device span, else makespan */
+    bool has_limits;      /* of memory, on any device */
     struct ppi_stage *stage;
     struct ppi_device *device;
     uint32_t *stage_list;
 };
 
-/* For a placement of one copy. RANGE where the config's lists contradict each other. */
-ppsched_status ppi_problem_make(struct ppi_problem *out, const ppsched_config *config, const struct ppi_placement *placement,
+/* For a placement of one copy, as in ppi_config_place, in a room of the caller's. RANGE where the config's lists contradict
+ * each other. */
+ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, const ppsched_config *config, int32_t placement,
                                 bool by_span, ppsched_error *error);
-void ppi_problem_clear(struct ppi_problem *problem);
 
 /* Its like with unit costs: each F, I and W takes 1, and a B 2, there are no delays, and a stage pass holds 1 from F to W, of
  * which each device may hold so many. */
-ppsched_status ppi_problem_make_units(struct ppi_problem *out, const ppsched_config *config, int32_t placement, double most,
-                                      ppsched_error *error);
+ppsched_status ppi_problem_make_units(struct ppi_problem *out, struct ppi_room *room, const ppsched_config *config,
+                                      int32_t placement, double most, ppsched_error *error);
 
 /* The device that cannot hold even one microbatch's activations, or PPSCHED_NONE: there is a schedule that fits the limits if
  * and only if there is none such. */
@@ -64,7 +67,7 @@ uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem);
 /* The shortest time in which each device can run all its ops of one microbatch. */
 double ppi_problem_least_period(const struct ppi_problem *problem);
 
-/* The time of one microbatch's Fs, Is and Ws on the busiest device. */
+/* The same where all backwards are split. */
 double ppi_problem_split_work(const struct ppi_problem *problem);
 
 /* The least memory limit, one for all devices, under which a schedule exists. */

@@ -284,11 +284,8 @@ static ppsched_status plan_run(struct ppi_attempt *attempt, const struct ppi_tas
         config.progress_user = &attempt->watch;
     }
     ppsched_status status = plan(&own, task, &config, error);
-    if (status == PPSCHED_OK) {
-        struct ppi_orders planned = own.best;
-        own.best = attempt->candidate;
-        attempt->candidate = planned;
-    }
+    if (status == PPSCHED_OK)
+        ppi_orders_copy(&attempt->candidate, &own.best);
     ppi_attempt_clear(&own);
     return status;
 }

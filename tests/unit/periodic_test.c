@@ -14,6 +14,7 @@ enum { MOST_DEVICES = 5, MOST_STAGES = 10, TRIALS = 2000 };
 /* A random problem with all that hangs on it. */
 struct trial {
     ppsched_config *config;
+    struct ppi_room room;
     struct ppi_problem problem;
     struct ppi_orders orders;
     struct ppi_periodic pattern;
@@ -33,7 +34,6 @@ static void make_trial(struct trial *trial, uint64_t *state)
 {
     uint32_t devices = 1 + random_below(state, MOST_DEVICES);
     uint32_t stages = devices + random_below(state, MOST_STAGES - devices + 1), map[MOST_STAGES];
-    struct ppi_placement place;
     *trial = (struct trial){.config = make_config(devices, stages, 1 + random_below(state, 12))};
     for (uint32_t s = 0; s < stages; s++)
         map[s] = s < devices ? s : random_below(state, devices);
@@ -45,12 +45,11 @@ static void make_trial(struct trial *trial, uint64_t *state)
     set_random(trial->config, PPSCHED_QUANTITY_MEM_FORWARD, state, stages, 1, 3);
     set_number(trial->config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, random_below(state, 3) / -2.0);
     set_number(trial->config, PPSCHED_QUANTITY_MEM_LIMIT, 4 + random_below(state, 30));
-    expect_ok(ppi_config_place(&place, trial->config, PPSCHED_PLACEMENT_DEFAULT, NULL), NULL);
-    expect_ok(ppi_problem_make(&trial->problem, trial->config, &place, true, NULL), NULL);
-    expect_ok(ppi_orders_make(&trial->orders, &trial->config->host, &trial->config->shape, &place, NULL), NULL);
+    trial->room.host = &trial->config->host;
+    expect_ok(ppi_problem_make(&trial->problem, &trial->room, trial->config, PPSCHED_PLACEMENT_DEFAULT, true, NULL), NULL);
+    expect_ok(ppi_orders_make(&trial->orders, &trial->room, &trial->problem, NULL), NULL);
     expect_ok(ppi_periodic_make(&trial->pattern, &trial->problem, NULL), NULL);
     expect_ok(ppi_compactor_make(&trial->compactor, &trial->problem, NULL), NULL);
-    ppi_release(&trial->config->host, place.device_of);
 }
 
 static void clear_trial(struct trial *trial)
@@ -58,8 +57,7 @@ static void clear_trial(struct trial *trial)
     ppi_pricer_clear(&trial->pricer);
     ppi_compactor_clear(&trial->compactor);
     ppi_periodic_clear(&trial->pattern, &trial->problem);
-    ppi_orders_clear(&trial->orders);
-    ppi_problem_clear(&trial->problem);
+    ppi_room_clear(&trial->room);
     ppsched_config_destroy(trial->config);
 }
 
@@ -76,7 +74,8 @@ static double price(struct trial *trial)
 {
     double span = 0;
     ppsched_error error;
-    expect_ok(ppi_price(&trial->pricer, trial->config, PPSCHED_PLACEMENT_DEFAULT, &trial->orders, true, &span, &error), &error);
+    expect_ok(ppi_pricer_put(&trial->pricer, trial->config, PPSCHED_PLACEMENT_DEFAULT, &trial->orders, &error), &error);
+    expect_ok(ppi_pricer_time(&trial->pricer, true, &span, NULL, &error), &error);
     return span;
 }
 

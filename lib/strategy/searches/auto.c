@@ -2,9 +2,7 @@
 /* The best schedule that we can find for a placement: first all other strategies of that placement that fit the memory limits,
  * then a search of its own from the best of them on, until a lower bound is reached or the effort is spent. */
 #include "base/checked.h"
-#include "search/beam.h"
 #include "search/explore.h"
-#include "search/repeat.h"
 #include "strategy/descriptors.h"
 
 enum { PLACEMENT, OBJECTIVE, EFFORT };
@@ -63,7 +61,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
         return nothing_fits(attempt, unfit, error);
     ppsched_status status = try_strategies(attempt, error);
     if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = ppi_straight(attempt, error);
+        status = ppi_go_straight(attempt, error);
     ppi_watch_go_on(&attempt->watch, 1);
     return status == PPSCHED_OK ? ppi_explore(attempt, attempt->task->option[EFFORT], error) : status;
 }

@@ -31,13 +31,13 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     struct ppi_periodic pattern = {0};
     struct ppi_compactor compactor = {0};
     uint32_t stages = attempt->problem.stages;
-    ppsched_status status = ppi_problem_make_units(&units, attempt->config, attempt->placement, 2 * ((stages + 3) / 3), error);
+    ppsched_status status = ppi_problem_make_units(&units, &attempt->room, attempt->config, attempt->placement,
+                                                   2 * ((stages + 3) / 3), error);
     if (status != PPSCHED_OK)
         return status;
     status = pack(attempt, &units, &pattern, &compactor, error);
     ppi_compactor_clear(&compactor);
     ppi_periodic_clear(&pattern, &units);
-    ppi_problem_clear(&units);
     return status;
 }
 

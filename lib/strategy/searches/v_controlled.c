@@ -142,17 +142,18 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
 
 static ppsched_status prepare(struct search *search, uint32_t most, ppsched_error *error)
 {
-    const struct ppi_attempt *attempt = search->attempt;
+    struct ppi_attempt *attempt = search->attempt;
     const struct ppi_problem *problem = &attempt->problem;
     if (!ppi_is_finite(chain_of(problem) * 2 * problem->microbatches))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-    ppsched_status status = ppi_problem_make_units(&search->units, attempt->config, attempt->placement, most, error);
+    ppsched_status status = ppi_problem_make_units(&search->units, &attempt->room, attempt->config, attempt->placement, most,
+                                                   error);
     if (status == PPSCHED_OK)
         status = ppi_periodic_make(&search->pattern, problem, error);
     if (status == PPSCHED_OK)
         status = ppi_compactor_make(&search->compactor, problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_orders_like(&search->order, &attempt->best, error);
+        status = ppi_orders_make(&search->order, &attempt->room, problem, error);
     search->compactor.most = (int32_t)most;
     search->compactor.look_back = 32; /* more gained nothing in trials */
     for (uint32_t s = 0; s < problem->stages; s++)
@@ -171,10 +172,8 @@ static ppsched_status plan(struct ppi_attempt *attempt, uint32_t most, ppsched_e
     ppi_attempt_split_only(attempt);
     if (status == PPSCHED_OK)
         status = try_all(&search, error);
-    ppi_orders_clear(&search.order);
     ppi_compactor_clear(&search.compactor);
     ppi_periodic_clear(&search.pattern, &attempt->problem);
-    ppi_problem_clear(&search.units);
     return status;
 }
 

@@ -4,7 +4,7 @@
  * after repeating patterns. The first with the shortest longest-device span is kept. */
 #include "base/checked.h"
 #include "base/error.h"
-#include "search/repeat.h"
+#include "search/explore.h"
 #include "strategy/descriptors.h"
 #include "strategy/searches/zb_greedy.h"
 
@@ -42,7 +42,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     if (status != PPSCHED_OK || attempt->objective <= attempt->goal * FAR)
         return status;
     status = try_choices(attempt, true, error);
-    return status == PPSCHED_OK ? ppi_repeat(attempt, PERIODS, error) : status;
+    return status == PPSCHED_OK ? ppi_follow_patterns(attempt, PERIODS, error) : status;
 }
 
 static const char *const aliases[] = {"zb", "zero_bubble"};

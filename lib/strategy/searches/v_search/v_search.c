@@ -27,8 +27,7 @@ static ppsched_status hold(struct search *search, const struct ppi_v_block *bloc
 {
     struct ppi_attempt *attempt = search->attempt;
     double time = PPI_INFINITE;
-    ppsched_status status = ppi_price(&attempt->pricer, attempt->config, attempt->placement, &attempt->candidate,
-                                      attempt->problem.by_span, &time, error);
+    ppsched_status status = ppi_attempt_price(attempt, &time, error);
     if (time < search->mended_time) {
         search->mended_time = time;
         search->mended = *block;
