@@ -30,10 +30,10 @@ ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule, const p
     ppsched_export_options taken;
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(write);
-    ppsched_status status = ppi_check_choice("format", format, PPSCHED_FORMAT_TEXT, PPSCHED_FORMAT_SAIL, error);
+    const struct ppi_format *row;
+    ppsched_status status = ppi_format_find(&row, format, error);
     if (status != PPSCHED_OK)
         return status;
-    const struct ppi_format *row = ppi_format_of(format);
     status = ppi_take_sized(&taken, sizeof taken, PPI_SIZE_UP_TO(ppsched_export_options, time_scale), options,
                             "ppsched_export_options", error);
     if (status == PPSCHED_OK)

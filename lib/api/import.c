@@ -13,10 +13,10 @@ ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, c
     PPI_REQUIRE(out);
     if (size > 0)
         PPI_REQUIRE(data);
-    ppsched_status status = ppi_check_choice("format", format, PPSCHED_FORMAT_TEXT, PPSCHED_FORMAT_SAIL, error);
+    const struct ppi_format *row;
+    ppsched_status status = ppi_format_find(&row, format, error);
     if (status != PPSCHED_OK)
         return status;
-    const struct ppi_format *row = ppi_format_of(format);
     if (row->read == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "format %s is written, not read; csv and json are read", row->name);
     status = ppi_host_take(&host, environment, error);

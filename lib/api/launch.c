@@ -7,8 +7,8 @@
 
 const char *ppsched_runtime_name(int32_t runtime)
 {
-    const struct ppi_runtime *row = ppi_runtime_of(runtime);
-    return row != NULL ? row->name : NULL;
+    const struct ppi_runtime *row;
+    return ppi_runtime_find(&row, runtime, NULL) == PPSCHED_OK ? row->name : NULL;
 }
 
 static ppsched_status check_options(const ppsched_launch_options *options, ppsched_error *error)
@@ -34,10 +34,10 @@ ppsched_status ppsched_schedule_write_launch_arguments(char *out, size_t capacit
     struct ppi_line measured = {NULL, 0}, line = {out, 0};
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
-    ppsched_status status = ppi_check_choice("runtime", runtime, PPSCHED_RUNTIME_MEGATRON, PPSCHED_RUNTIME_SAIL, error);
+    const struct ppi_runtime *row;
+    ppsched_status status = ppi_runtime_find(&row, runtime, error);
     if (status != PPSCHED_OK)
         return status;
-    const struct ppi_runtime *row = ppi_runtime_of(runtime);
     status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_launch_options, csv), options, "ppsched_launch_options",
                             error);
     if (status == PPSCHED_OK)

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/formats.h"
 
+#include "base/error.h"
+
 static const struct ppi_format *const table[] = {
-    [PPSCHED_FORMAT_TEXT] = &ppi_text_format,         [PPSCHED_FORMAT_CSV] = &ppi_csv_format,
-    [PPSCHED_FORMAT_JSON] = &ppi_json_format,         [PPSCHED_FORMAT_CHROME_TRACE] = &ppi_chrome_trace_format,
-    [PPSCHED_FORMAT_MEGATRON] = &ppi_megatron_format, [PPSCHED_FORMAT_DEEPSPEED] = &ppi_deepspeed_format,
-    [PPSCHED_FORMAT_SAIL] = &ppi_sail_format,
+#define PPI_FORMAT(number, name, file) [PPSCHED_FORMAT_##number] = &ppi_##name##_format,
+#include "format/list.h"
+#undef PPI_FORMAT
 };
 
-const struct ppi_format *ppi_format_of(int32_t format)
+enum { COUNT = sizeof table / sizeof table[0] };
+
+ppsched_status ppi_format_find(const struct ppi_format **out, int32_t format, ppsched_error *error)
 {
-    return format >= 0 && format < (int32_t)(sizeof table / sizeof table[0]) ? table[format] : NULL;
+    ppsched_status status = ppi_check_choice("format", format, 1, COUNT - 1, error);
+    if (status == PPSCHED_OK)
+        *out = table[format];
+    return status;
 }

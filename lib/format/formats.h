@@ -20,16 +20,12 @@ struct ppi_format {
     ppsched_status (*read)(struct ppi_reading *reading, const char *data, size_t size);
 };
 
-extern const struct ppi_format ppi_text_format;
-extern const struct ppi_format ppi_csv_format;
-extern const struct ppi_format ppi_json_format;
-extern const struct ppi_format ppi_chrome_trace_format;
-extern const struct ppi_format ppi_megatron_format;
-extern const struct ppi_format ppi_deepspeed_format;
-extern const struct ppi_format ppi_sail_format;
+#define PPI_FORMAT(number, name, file) extern const struct ppi_format ppi_##name##_format;
+#include "format/list.h"
+#undef PPI_FORMAT
 
-/* The format's row, or NULL. */
-const struct ppi_format *ppi_format_of(int32_t format);
+/* By number. ARGUMENT where there is no such format. */
+ppsched_status ppi_format_find(const struct ppi_format **out, int32_t format, ppsched_error *error);
 
 /* Start and end of each op of a queue. */
 static inline const ppsched_span *ppi_spans_of(const ppsched_timeline *timeline, const ppsched_queue *queue)

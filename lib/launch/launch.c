@@ -6,16 +6,19 @@
 #include "base/error.h"
 
 static const struct ppi_runtime *const table[] = {
-    [PPSCHED_RUNTIME_MEGATRON] = &ppi_megatron_runtime, [PPSCHED_RUNTIME_TORCHTITAN] = &ppi_torchtitan_runtime,
-    [PPSCHED_RUNTIME_PYTORCH] = &ppi_pytorch_runtime,   [PPSCHED_RUNTIME_DEEPSPEED] = &ppi_deepspeed_runtime,
-    [PPSCHED_RUNTIME_SAIL] = &ppi_sail_runtime,
+#define PPI_RUNTIME(number, name, file) [PPSCHED_RUNTIME_##number] = &ppi_##name##_runtime,
+#include "launch/list.h"
+#undef PPI_RUNTIME
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };
 
-const struct ppi_runtime *ppi_runtime_of(int32_t runtime)
+ppsched_status ppi_runtime_find(const struct ppi_runtime **out, int32_t runtime, ppsched_error *error)
 {
-    return runtime >= 0 && runtime < COUNT ? table[runtime] : NULL;
+    ppsched_status status = ppi_check_choice("runtime", runtime, 1, COUNT - 1, error);
+    if (status == PPSCHED_OK)
+        *out = table[runtime];
+    return status;
 }
 
 bool ppi_only_computes(const ppsched_schedule *schedule)

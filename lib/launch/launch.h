@@ -31,14 +31,12 @@ struct ppi_runtime {
     void (*write)(const struct ppi_launch *launch, struct ppi_line *line);
 };
 
-extern const struct ppi_runtime ppi_megatron_runtime;
-extern const struct ppi_runtime ppi_torchtitan_runtime;
-extern const struct ppi_runtime ppi_pytorch_runtime;
-extern const struct ppi_runtime ppi_deepspeed_runtime;
-extern const struct ppi_runtime ppi_sail_runtime;
+#define PPI_RUNTIME(number, name, file) extern const struct ppi_runtime ppi_##name##_runtime;
+#include "launch/list.h"
+#undef PPI_RUNTIME
 
-/* The runtime's row, or NULL. */
-const struct ppi_runtime *ppi_runtime_of(int32_t runtime);
+/* By number. ARGUMENT where there is no such runtime. */
+ppsched_status ppi_runtime_find(const struct ppi_runtime **out, int32_t runtime, ppsched_error *error);
 
 /* Whether a runtime can run the schedule. REFUSED tells the reason and which others can. */
 ppsched_status ppi_launch_fits(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error);
