@@ -53,12 +53,12 @@ ppsched_status ppi_attempt_require_fit(const struct ppi_attempt *attempt, ppsche
     if (ppi_problem_unfit_device(&attempt->problem) == PPSCHED_NONE)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: no schedule fits the memory limit; the least limit that works is %g",
-                    attempt->name, ppi_problem_least_limit(&attempt->problem));
+                    attempt->name, attempt->problem.least_limit);
 }
 
 void ppi_attempt_split_only(struct ppi_attempt *attempt)
 {
-    double work = ppi_problem_split_work(&attempt->problem) * attempt->problem.microbatches;
+    double work = attempt->problem.split_work * attempt->problem.microbatches;
     attempt->goal = ppi_larger(attempt->goal, work * (1 + BOUND_ROUNDING));
 }
 

@@ -23,7 +23,7 @@ struct ppi_attempt {
     double objective;            /* its time; infinite where there is none */
     double goal;                 /* a lower bound, and its rounding: nothing below is hoped for */
     struct ppi_orders candidate; /* room for another */
-    struct ppi_pricer pricer;
+    struct ppi_pricer pricer;    /* of the candidate, or of what a search puts there */
 };
 
 /* For a placement as in ppi_config_place, and for the longest device span or the makespan. All must outlive it but the name's

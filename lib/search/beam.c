@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/heap.h"
 #include "search/explore.h"
 #include "search/outlook.h"
 
@@ -25,13 +26,6 @@ struct node {
     uint8_t kind;
 };
 
-struct candidate {
-    double key;
-    struct ppi_step step;
-    uint32_t rank;   /* the order in which they were found, that of their parents: breaks ties, and tells the child */
-    uint32_t parent; /* among the kept */
-};
-
 struct search {
     const struct ppi_problem *problem;
     const struct ppi_beam *beam;
@@ -41,9 +35,10 @@ struct search {
     uint32_t kept_count, next_count;
     struct ppi_partial scratch;
     struct ppi_stream *streams; /* of an outlook */
-    struct candidate *candidates;
-    double **chunks; /* blocks of the candidates, by rank, CHUNK to each */
-    size_t candidate_count, most_chunks;
+    struct ppi_heap heap; /* of candidates: by how promising they are, then in the order of their parents, who are the index */
+    struct ppi_step *steps; /* of the candidates, by number */
+    double **chunks;        /* and their blocks, CHUNK to each */
+    size_t most_chunks;
     uint32_t *buckets, *chain, bucket_mask; /* continuations by hash: the last of a bucket, and the one before it */
     uint32_t *crowds;                       /* continuations by progress */
     struct node *nodes;
@@ -75,10 +70,9 @@ static size_t bytes_of_one(const struct ppi_problem *problem)
     return 2 * slot + most_steps(problem) * sizeof(struct node) + 24 * sizeof(uint32_t);
 }
 
-/* What a candidate takes. */
-static size_t bytes_of_child(const struct ppi_problem *problem)
+static size_t bytes_of_candidate(const struct ppi_problem *problem)
 {
-    return ppi_partial_block(problem) * sizeof(double) + sizeof(struct candidate);
+    return ppi_partial_block(problem) * sizeof(double) + sizeof(struct ppi_step) + sizeof(struct ppi_event);
 }
 
 static struct slot *take_slots(struct search *search, const struct ppi_problem *problem)
@@ -101,12 +95,13 @@ static ppsched_status make_room(struct search *search, ppsched_error *error)
         buckets *= 2;
     search->width = (uint32_t)width;
     search->bucket_mask = (uint32_t)buckets - 1;
-    search->most_chunks = affordable((children + CHUNK - 1) / CHUNK, CHUNK * bytes_of_child(problem));
+    search->most_chunks = affordable((children + CHUNK - 1) / CHUNK, CHUNK * bytes_of_candidate(problem));
     search->kept = take_slots(search, problem);
     search->next = take_slots(search, problem);
     double *scratch = ppi_room_take(room, ppi_partial_room(problem), sizeof *scratch);
     search->streams = ppi_room_take(room, ppi_outlook_streams(problem), sizeof *search->streams);
-    search->candidates = ppi_room_take(room, search->most_chunks, CHUNK * sizeof *search->candidates);
+    search->steps = ppi_room_take(room, search->most_chunks, CHUNK * sizeof *search->steps);
+    search->heap.events = ppi_room_take(room, search->most_chunks, CHUNK * sizeof *search->heap.events);
     search->chunks = ppi_room_take_zeroed(room, search->most_chunks, sizeof *search->chunks);
     search->buckets = ppi_room_take(room, buckets, sizeof *search->buckets);
     search->chain = ppi_room_take(room, width, sizeof *search->chain);
@@ -119,15 +114,10 @@ static ppsched_status make_room(struct search *search, ppsched_error *error)
 
 /* --- candidates --- */
 
-static double key_of(const struct search *search, const struct ppi_outlook *outlook)
-{
-    return outlook->bound + search->beam->mean_weight * outlook->mean + search->beam->chain_weight * outlook->chain;
-}
-
 /* Whether there is room for one more candidate. */
 static bool has_room(struct search *search)
 {
-    size_t chunk = search->candidate_count / CHUNK;
+    size_t chunk = search->heap.count / CHUNK;
     if (chunk == search->most_chunks)
         return false;
     if (search->chunks[chunk] == NULL)
@@ -136,10 +126,10 @@ static bool has_room(struct search *search)
 }
 
 /* The child of a schedule, or what is to become it. */
-static struct ppi_partial child_at(const struct search *search, size_t rank, uint32_t parent)
+static struct ppi_partial child_at(const struct search *search, size_t number, uint32_t parent)
 {
     size_t each = ppi_partial_block(search->problem);
-    struct ppi_partial child = ppi_partial_at(search->problem, search->chunks[rank / CHUNK] + rank % CHUNK * each);
+    struct ppi_partial child = ppi_partial_at(search->problem, search->chunks[number / CHUNK] + number % CHUNK * each);
     child.ends = search->kept[parent].partial.ends;
     return child;
 }
@@ -147,17 +137,16 @@ static struct ppi_partial child_at(const struct search *search, size_t rank, uin
 /* A step of the schedule in hand, which continues a kept one. */
 static void offer(struct search *search, uint32_t parent, const struct ppi_step *step)
 {
-    uint32_t rank = (uint32_t)search->candidate_count;
     if (!has_room(search))
         return;
-    struct ppi_partial child = child_at(search, rank, parent);
+    struct ppi_partial child = child_at(search, search->heap.count, parent);
     ppi_partial_copy(&child, &search->scratch);
     ppi_partial_append(&child, step);
     struct ppi_outlook outlook = ppi_outlook(&child, search->streams);
     if (outlook.bound >= search->best)
         return;
-    search->candidates[search->candidate_count++] = (struct candidate){
-        .key = key_of(search, &outlook), .step = *step, .rank = rank, .parent = parent};
+    search->steps[search->heap.count] = *step;
+    ppi_heap_put(&search->heap, outlook.bound + search->beam->mean_weight * outlook.mean, 0, parent);
 }
 
 /* Offers all steps of a device. Returns the places (bits) of offered Fs that may be held instead. */
@@ -194,25 +183,6 @@ static void expand(struct search *search, uint32_t parent)
 }
 
 /* --- choice --- */
-
-static bool goes_before(const struct candidate *a, const struct candidate *b)
-{
-    return a->key != b->key ? a->key < b->key : a->rank < b->rank;
-}
-
-/* Restores the heap order of candidates below `i`; the one that goes before all others is on top. */
-static void sift(struct candidate *heap, size_t count, size_t i)
-{
-    struct candidate moved = heap[i];
-    for (size_t child; (child = 2 * i + 1) < count; i = child) {
-        if (child + 1 < count && goes_before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!goes_before(&heap[child], &moved))
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = moved;
-}
 
 /* The first F and I of a stage whose ends the next stage, or the one before, has still to use. */
 static struct ppi_done first_unused(const struct ppi_partial *partial, uint32_t s)
@@ -272,14 +242,15 @@ static bool is_known(const struct search *search, const struct ppi_partial *part
 }
 
 /* Adds the continuation unless one that is there already is no worse, or there are enough like it. */
-static void take(struct search *search, const struct candidate *candidate)
+static void take(struct search *search, const struct ppi_event *candidate)
 {
-    const struct slot *parent = &search->kept[candidate->parent];
-    const struct ppi_partial child = child_at(search, candidate->rank, candidate->parent);
+    const struct ppi_step *step = &search->steps[candidate->number];
+    const struct slot *parent = &search->kept[candidate->index];
+    const struct ppi_partial child = child_at(search, candidate->number, candidate->index);
     struct slot *slot = &search->next[search->next_count];
     copy_ends(&slot->partial, &parent->partial);
     ppi_partial_copy(&slot->partial, &child);
-    ppi_partial_note_end(&slot->partial, &candidate->step);
+    ppi_partial_note_end(&slot->partial, step);
     uint32_t *crowd = &search->crowds[child.hash[1] & search->bucket_mask];
     uint32_t *bucket = &search->buckets[child.hash[0] & search->bucket_mask];
     if (is_known(search, &slot->partial) || (search->beam->crowd > 0 && *crowd >= search->beam->crowd))
@@ -288,26 +259,20 @@ static void take(struct search *search, const struct candidate *candidate)
     search->chain[search->next_count] = *bucket;
     *bucket = search->next_count++;
     slot->node = search->node_count;
-    search->nodes[search->node_count++] = (struct node){parent->node, (uint16_t)candidate->step.stage, candidate->step.kind};
+    search->nodes[search->node_count++] = (struct node){parent->node, (uint16_t)step->stage, step->kind};
 }
 
 /* The most promising candidates become the schedules that are kept. */
 static void choose(struct search *search)
 {
-    struct candidate *heap = search->candidates;
     struct slot *kept = search->kept;
-    size_t count = search->candidate_count, buckets = (size_t)search->bucket_mask + 1;
+    struct ppi_event first;
+    size_t buckets = (size_t)search->bucket_mask + 1;
     memset(search->buckets, 0xff, buckets * sizeof *search->buckets);
     memset(search->crowds, 0, buckets * sizeof *search->crowds);
     search->next_count = 0;
-    for (size_t i = count / 2; i-- > 0;)
-        sift(heap, count, i);
-    while (count > 0 && search->next_count < search->width) {
-        take(search, &heap[0]);
-        heap[0] = heap[--count];
-        if (count > 0)
-            sift(heap, count, 0);
-    }
+    while (search->next_count < search->width && ppi_heap_take(&search->heap, &first))
+        take(search, &first);
     search->kept = search->next;
     search->kept_count = search->next_count;
     search->next = kept;
@@ -337,7 +302,7 @@ static void write_order(struct search *search, uint32_t node, struct ppi_orders 
  * are complete at once. */
 static void continue_all(struct search *search)
 {
-    search->candidate_count = 0;
+    search->heap.count = search->heap.given = 0;
     for (uint32_t i = 0; i < search->kept_count; i++) {
         const struct slot *slot = &search->kept[i];
         double objective = ppi_partial_objective(&slot->partial);
@@ -348,7 +313,7 @@ static void continue_all(struct search *search)
             search->best_node = slot->node;
         }
     }
-    search->seen += search->candidate_count;
+    search->seen += search->heap.count;
 }
 
 static ppsched_status run(struct search *search, struct ppi_watch *watch, ppsched_error *error)

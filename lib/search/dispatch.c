@@ -116,8 +116,7 @@ static void clear(struct dispatcher *dispatcher)
 
 ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    const struct ppi_recipe alone = {.period = ppi_problem_least_period(&attempt->problem),
-                                     .crowds = true}; /* has all devices for itself */
+    const struct ppi_recipe alone = {.period = attempt->problem.least_period, .crowds = true}; /* has all devices for itself */
     struct dispatcher dispatcher;
     ppsched_status status = prepare(&dispatcher, attempt, error);
     if (status == PPSCHED_OK) { /* each W either where nothing else can be run, or as soon as its turn comes */
@@ -173,7 +172,7 @@ static void dispatch_all(struct dispatcher *dispatcher, double least)
 static ppsched_status follow_all(struct dispatcher *dispatcher, int periods, ppsched_error *error)
 {
     struct ppi_attempt *attempt = dispatcher->attempt;
-    double least = ppi_problem_least_period(&attempt->problem);
+    double least = attempt->problem.least_period;
     double most = 1.1 * longest_period(&dispatcher->pattern, &attempt->problem, least);
     ppsched_status status = PPSCHED_OK;
     for (int i = 0; i < periods && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); i++) {

@@ -22,12 +22,11 @@ ppsched_status ppi_improve(struct ppi_attempt *attempt, uint32_t tries, ppsched_
 /* The most bytes that a beam holds. Where more would be needed it is narrower, or passes over the last candidates of a step. */
 #define PPI_BEAM_MEMORY ((size_t)256 << 20)
 
-/* How promising a schedule is: its bound, and with small weights what the bound does not see. */
+/* How promising a schedule is: its bound, and with some weight what the bound does not see. */
 struct ppi_beam {
-    uint32_t width;      /* schedules that are kept */
-    uint32_t crowd;      /* most of them that agree in the Fs and Is that are done; 0: any number */
-    double mean_weight;  /* of the devices' mean bound: idle time anywhere */
-    double chain_weight; /* of the bound by chains of ops and by memory */
+    uint32_t width;     /* schedules that are kept */
+    uint32_t crowd;     /* most of them that agree in the Fs and Is that are done; 0: any number */
+    double mean_weight; /* of the devices' mean bound: idle time anywhere */
 };
 
 /* Beam search over list schedules: of all schedules in the making with as many ops, the most promising ones are kept and

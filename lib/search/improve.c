@@ -14,7 +14,7 @@ struct climb {
     struct ppi_attempt *attempt;
     struct ppi_room room;
     const struct ppi_problem *problem; /* the attempt's */
-    struct ppi_pricer pricer;          /* the ops of its schedule change */
+    struct ppi_pricer *pricer;         /* the attempt's: the ops of its schedule change */
     size_t count;                      /* ops in all: those of the devices one behind the other */
     ppsched_op *ops;
     double *level;              /* activations that the device holds after an op */
@@ -99,7 +99,7 @@ static size_t awaited(const struct climb *climb, size_t i)
 {
     const ppsched_op *op = &climb->ops[i];
     size_t cell = cell_of(climb, op), row = climb->problem->microbatches;
-    if (!starts_queue(climb, i) && climb->pricer.timeline->spans[i - 1].end == climb->pricer.timeline->spans[i].start)
+    if (!starts_queue(climb, i) && climb->pricer->timeline->spans[i - 1].end == climb->pricer->timeline->spans[i].start)
         return i - 1;
     if (op->kind == PPSCHED_KIND_F && op->stage > 0)
         return climb->forward[cell - row];
@@ -133,7 +133,7 @@ static void try_swap(struct climb *climb, size_t i)
     double *earlier = &climb->earlier[climb->tried % MEMORY], next;
     size_t last = 0;
     swap(climb, i);
-    if (ppi_pricer_time(&climb->pricer, climb->problem->by_span, &next, &last, NULL) != PPSCHED_OK)
+    if (ppi_pricer_time(climb->pricer, climb->problem->by_span, &next, &last, NULL) != PPSCHED_OK)
         next = PPI_INFINITE;
     if (next > climb->present && next > *earlier) {
         swap(climb, i);
@@ -143,7 +143,7 @@ static void try_swap(struct climb *climb, size_t i)
     *earlier = ppi_smaller(*earlier, next);
     find_critical(climb, last);
     if (next < attempt->objective) {
-        ppi_orders_read(&attempt->candidate, climb->pricer.schedule);
+        ppi_orders_read(&attempt->candidate, climb->pricer->schedule);
         ppi_attempt_keep(attempt, next);
     }
 }
@@ -152,7 +152,7 @@ static ppsched_status run(struct climb *climb, uint32_t tries, ppsched_error *er
 {
     uint64_t choices = (uint64_t)tries * IDLE_TRIES;
     size_t last = 0;
-    ppsched_status status = ppi_pricer_time(&climb->pricer, climb->problem->by_span, &climb->present, &last, error);
+    ppsched_status status = ppi_pricer_time(climb->pricer, climb->problem->by_span, &climb->present, &last, error);
     if (status != PPSCHED_OK)
         return status;
     find_critical(climb, last);
@@ -177,11 +177,11 @@ static ppsched_status prepare(struct climb *climb, ppsched_error *error)
 {
     const struct ppi_attempt *attempt = climb->attempt;
     size_t cells = (size_t)climb->problem->stages * climb->problem->microbatches;
-    ppsched_status status = ppi_pricer_put(&climb->pricer, attempt->config, attempt->placement, &attempt->best, error);
+    ppsched_status status = ppi_pricer_put(climb->pricer, attempt->config, attempt->placement, &attempt->best, error);
     if (status != PPSCHED_OK)
         return status;
-    climb->count = (size_t)climb->pricer.schedule->op_count;
-    climb->ops = climb->pricer.schedule->ops;
+    climb->count = (size_t)climb->pricer->schedule->op_count;
+    climb->ops = climb->pricer->schedule->ops;
     climb->level = ppi_room_take(&climb->room, climb->count, sizeof *climb->level);
     climb->forward = ppi_room_take(&climb->room, cells, sizeof *climb->forward);
     climb->backward = ppi_room_take(&climb->room, cells, sizeof *climb->backward);
@@ -205,14 +205,16 @@ static bool has_pairs(const struct ppi_orders *orders)
 
 ppsched_status ppi_improve(struct ppi_attempt *attempt, uint32_t tries, ppsched_error *error)
 {
-    struct climb climb = {
-        .attempt = attempt, .room.host = &attempt->config->host, .problem = &attempt->problem, .random = 88172645463325252u};
+    struct climb climb = {.attempt = attempt,
+                          .room.host = &attempt->config->host,
+                          .problem = &attempt->problem,
+                          .pricer = &attempt->pricer,
+                          .random = 88172645463325252u};
     if (tries == 0 || !ppi_attempt_goes_on(attempt) || has_pairs(&attempt->best))
         return PPSCHED_OK;
     ppsched_status status = prepare(&climb, error);
     if (status == PPSCHED_OK && climb.count > 1)
         status = run(&climb, tries, error);
     ppi_room_clear(&climb.room);
-    ppi_pricer_clear(&climb.pricer);
     return status;
 }

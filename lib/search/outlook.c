@@ -170,10 +170,8 @@ struct ppi_outlook ppi_outlook(struct ppi_partial *partial, struct ppi_stream *s
         if (partial->device[d].changed && problem->device[d].count > 0)
             find_bounds(partial, d, streams);
         outlook.mean += partial->device[d].end;
-        outlook.bound = ppi_larger(outlook.bound, partial->device[d].end);
-        outlook.chain = ppi_larger(outlook.chain, partial->device[d].chain);
+        outlook.bound = ppi_larger(outlook.bound, ppi_larger(partial->device[d].end, partial->device[d].chain));
     }
     outlook.mean /= problem->devices;
-    outlook.bound = ppi_larger(outlook.bound, outlook.chain);
     return outlook;
 }

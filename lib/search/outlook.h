@@ -7,7 +7,6 @@
 
 struct ppi_outlook {
     double bound; /* no schedule that begins like this has a smaller objective; infinite: none can be completed */
-    double chain; /* bound by chains of ops over several devices, and by memory */
     double mean;  /* mean over devices of the bound by their own work */
 };
 

@@ -54,6 +54,9 @@ static void sum_devices(struct ppi_problem *problem, const ppsched_config *confi
         device->limit = PPI_INFINITE;
         if (limit->values != NULL) /* decimal limits are rounded */
             device->limit = ppi_value_at(limit, d) * (1 + 1e-12) - device->fixed;
+        problem->least_limit = ppi_larger(problem->least_limit, device->least + device->fixed);
+        problem->least_period = ppi_larger(problem->least_period, device->work / problem->microbatches);
+        problem->split_work = ppi_larger(problem->split_work, device->split_work / problem->microbatches);
     }
 }
 
@@ -145,28 +148,4 @@ uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem)
         if (problem->device[d].least > problem->device[d].limit)
             return d;
     return PPSCHED_NONE;
-}
-
-double ppi_problem_least_limit(const struct ppi_problem *problem)
-{
-    double least = 0;
-    for (uint32_t d = 0; d < problem->devices; d++)
-        least = ppi_larger(least, problem->device[d].least + problem->device[d].fixed);
-    return least;
-}
-
-double ppi_problem_least_period(const struct ppi_problem *problem)
-{
-    double most = 0;
-    for (uint32_t d = 0; d < problem->devices; d++)
-        most = ppi_larger(most, problem->device[d].work);
-    return most / problem->microbatches;
-}
-
-double ppi_problem_split_work(const struct ppi_problem *problem)
-{
-    double most = 0;
-    for (uint32_t d = 0; d < problem->devices; d++)
-        most = ppi_larger(most, problem->device[d].split_work);
-    return most / problem->microbatches;
 }

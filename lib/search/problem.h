@@ -45,6 +45,9 @@ struct ppi_problem {
     uint32_t most_stages; /* of one device */
     bool by_span;         /* the objective: longest device span, else makespan */
     bool has_limits;      /* of memory, on any device */
+    double least_period;  /* the shortest time in which each device can run all its ops of one microbatch */
+    double split_work;    /* the same where all backwards are split */
+    double least_limit;   /* of memory, one for all devices, under which a schedule exists */
     struct ppi_stage *stage;
     struct ppi_device *device;
     uint32_t *stage_list;
@@ -63,15 +66,6 @@ ppsched_status ppi_problem_make_units(struct ppi_problem *out, struct ppi_room *
 /* The device that cannot hold even one microbatch's activations, or PPSCHED_NONE: there is a schedule that fits the limits if
  * and only if there is none such. */
 uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem);
-
-/* The shortest time in which each device can run all its ops of one microbatch. */
-double ppi_problem_least_period(const struct ppi_problem *problem);
-
-/* The same where all backwards are split. */
-double ppi_problem_split_work(const struct ppi_problem *problem);
-
-/* The least memory limit, one for all devices, under which a schedule exists. */
-double ppi_problem_least_limit(const struct ppi_problem *problem);
 
 /* What a device may hold by a sum that was made in another order than the limits were held against: they round differently. */
 static inline double ppi_device_allows(const struct ppi_device *device)

@@ -65,7 +65,7 @@ static void clear_trial(struct trial *trial)
 static void lay(struct trial *trial, enum ppi_weights weights)
 {
     struct ppi_recipe recipe = {
-        .period = ppi_problem_split_work(&trial->problem), .share = 1, .weights = weights, .crowds = false};
+        .period = trial->problem.split_work, .share = 1, .weights = weights, .crowds = false};
     while (!ppi_periodic_lay(&trial->pattern, &trial->problem, &recipe))
         recipe.period *= 1.1;
 }

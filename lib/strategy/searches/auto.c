@@ -51,7 +51,7 @@ static ppsched_status nothing_fits(const struct ppi_attempt *attempt, uint32_t d
     return ppi_refuse(error, attempt->task,
                       "no schedule fits the memory limit: device %u must hold %g for one microbatch; the least limit that "
                       "works is %g",
-                      device, own->least + own->fixed, ppi_problem_least_limit(&attempt->problem));
+                      device, own->least + own->fixed, attempt->problem.least_limit);
 }
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)

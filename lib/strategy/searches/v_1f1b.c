@@ -9,8 +9,7 @@
 static ppsched_status pack(struct ppi_attempt *attempt, const struct ppi_problem *units, struct ppi_periodic *pattern,
                            struct ppi_compactor *compactor, ppsched_error *error)
 {
-    const struct ppi_recipe recipe = {
-        .period = ppi_problem_least_period(units), .share = 1, .weights = PPI_WEIGHTS_JOINED, .crowds = true};
+    const struct ppi_recipe recipe = {.period = units->least_period, .share = 1, .weights = PPI_WEIGHTS_JOINED, .crowds = true};
     double span;
     ppsched_status status = ppi_periodic_make(pattern, units, error);
     if (status == PPSCHED_OK)

@@ -109,7 +109,7 @@ static bool compact(struct search *search)
 static ppsched_status try_recipe(struct search *search, const struct recipe *recipe, ppsched_error *error)
 {
     const struct ppi_problem *problem = recipe->flat ? &search->units : &search->attempt->problem;
-    double work = ppi_problem_split_work(problem), chain = chain_of(problem);
+    double work = problem->split_work, chain = chain_of(problem);
     double first = recipe->alone ? chain : first_period(problem, recipe, work, chain);
     struct ppi_recipe laid = recipe->laid;
     int tries = laid.share == 0 ? 1 : PERIODS;

@@ -168,7 +168,7 @@ static bool try_period(struct ppi_attempt *attempt, struct packing *packing, dou
 static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *error)
 {
     struct packing packing = {.problem = &attempt->problem};
-    double work = ppi_problem_split_work(packing.problem), period = work;
+    double work = packing.problem->split_work, period = work;
     double cell = work / (packing.problem->device[0].count * PPI_OPS_OF_PASS);
     ppsched_status status = ppi_periodic_make(&packing.pattern, packing.problem, error);
     if (status == PPSCHED_OK)
