@@ -31,6 +31,14 @@ const struct ppi_option_row *ppi_option_for(const struct ppi_strategy *strategy,
     return NULL;
 }
 
+static void set_defaults(struct ppi_task *task)
+{
+    for (uint32_t i = 0; i < task->strategy->option_count; i++) {
+        const struct ppi_option_row *row = &task->strategy->options[i];
+        task->option[i] = row->fallback != NULL ? row->fallback(&task->shape) : row->usual;
+    }
+}
+
 static ppsched_status unknown_option(const struct ppi_strategy *strategy, const char *name, ppsched_error *error)
 {
     struct ppi_nearest best = ppi_nearest_start(name);
@@ -81,11 +89,10 @@ static ppsched_status read_option(int64_t *out, const struct ppi_strategy *strat
                     strategy->name, row->name, value, (long long)row->minimum, (long long)row->maximum);
 }
 
-static ppsched_status read_options(struct ppi_task *task, const struct ppi_strategy *strategy, const ppsched_config *config,
-                                   ppsched_error *error)
+static ppsched_status read_options(struct ppi_task *task, const ppsched_config *config, ppsched_error *error)
 {
-    for (uint32_t i = 0; i < strategy->option_count; i++)
-        task->option[i] = strategy->options[i].fallback(&config->shape);
+    const struct ppi_strategy *strategy = task->strategy;
+    set_defaults(task);
     for (size_t o = 0; o < config->option_count; o++) {
         uint32_t i = 0;
         while (i < strategy->option_count && !ppi_same_name(strategy->options[i].name, config->options[o].name))
@@ -128,24 +135,20 @@ ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
 ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *strategy, const ppsched_config *config,
                              ppsched_error *error)
 {
-    struct ppi_task task = {.strategy = strategy, .shape = config->shape};
     char nearest[200];
     ppsched_error reason;
-    ppsched_status status = read_options(&task, strategy, config, error);
+    *out = (struct ppi_task){.strategy = strategy, .shape = config->shape};
+    ppsched_status status = read_options(out, config, error);
     if (status == PPSCHED_OK) {
-        task.placement = strategy->place != NULL ? strategy->place(&task, config) : strategy->placement;
-        status = check_placement(&task, config, error);
+        out->placement = strategy->place != NULL ? strategy->place(out, config) : strategy->placement;
+        status = check_placement(out, config, error);
     }
     if (status != PPSCHED_OK)
         return status;
-    status = ppi_serve(&task, &reason);
-    if (status == PPSCHED_OK) {
-        *out = task;
-        return PPSCHED_OK;
-    }
-    if (error == NULL)
+    status = ppi_serve(out, &reason);
+    if (status == PPSCHED_OK || error == NULL)
         return status;
-    ppi_suggest(nearest, sizeof nearest, &task);
+    ppi_suggest(nearest, sizeof nearest, out);
     return ppi_fail(error, status, "%s%s", reason.message, nearest);
 }
 
@@ -299,8 +302,7 @@ ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_
     ppsched_status status = PPSCHED_OK;
     task.strategy = other;
     task.placement = other->placement;
-    for (uint32_t i = 0; i < other->option_count; i++)
-        task.option[i] = other->options[i].fallback(&task.shape);
+    set_defaults(&task);
     if (!ppi_serves(&task))
         return PPSCHED_OK;
     if (other->order != NULL)

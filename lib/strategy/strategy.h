@@ -19,7 +19,8 @@ struct ppi_option_row {
     const char *name, *default_text, *summary;
     enum ppi_role role;
     int64_t minimum, maximum;
-    int64_t (*fallback)(const struct ppi_shape *shape); /* the value where none is set */
+    int64_t usual;                                      /* the value where none is set */
+    int64_t (*fallback)(const struct ppi_shape *shape); /* or, unless NULL, what gives it */
     const char *const *choices; /* where it takes one of these names, whose number is its value; else NULL */
 };
 

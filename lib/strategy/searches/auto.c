@@ -71,18 +71,6 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 static const char *const placements[] = {"default", "linear", "loop", "v", "map"};
 static const char *const objectives[] = {[PPI_BY_SPAN] = "span", [PPI_BY_MAKESPAN] = "makespan"};
 
-static int64_t first_choice(const struct ppi_shape *shape)
-{
-    (void)shape;
-    return 0;
-}
-
-static int64_t default_effort(const struct ppi_shape *shape)
-{
-    (void)shape;
-    return PPI_DEFAULT_EFFORT;
-}
-
 static int32_t place(const struct ppi_task *task, const ppsched_config *config)
 {
     static const int32_t kinds[] = {PPSCHED_PLACEMENT_DEFAULT, PPSCHED_PLACEMENT_LINEAR, PPSCHED_PLACEMENT_LOOP,
@@ -112,21 +100,19 @@ static const struct ppi_option_row options[] = {
      .default_text = "the config's, else linear for one stage per device and loop for more",
      .summary = "which device runs which stage; map: the config's own",
      .maximum = 4,
-     .choices = placements,
-     .fallback = first_choice},
+     .choices = placements},
     {.name = "objective",
      .role = PPI_ROLE_OBJECTIVE,
      .default_text = "span",
      .summary = "what is made as short as possible",
      .maximum = 1,
-     .choices = objectives,
-     .fallback = first_choice},
+     .choices = objectives},
     {.name = "effort",
      .role = PPI_ROLE_EFFORT,
      .default_text = "4",
      .summary = "one more is about twice the search; 0: the best of the other strategies, or else a plain list schedule",
      .maximum = PPI_MOST_EFFORT,
-     .fallback = default_effort},
+     .usual = PPI_DEFAULT_EFFORT},
 };
 
 const struct ppi_strategy ppi_auto = {

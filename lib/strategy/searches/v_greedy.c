@@ -91,12 +91,12 @@ static void level(struct ppi_greedy *g)
 /* --- the rounds --- */
 
 /* Puts a stage's next op behind the Ws that fit into the gap before it, and one that overruns it if it may. */
-static void put_behind_weights(struct ppi_greedy *g, struct ppi_greedy_stage *stage, uint8_t kind, bool may_overrun)
+static void fill_and_put(struct ppi_greedy *g, struct ppi_greedy_stage *stage, uint8_t kind, bool may_overrun)
 {
-    struct ppi_greedy_device *device = stage->device;
+    const struct ppi_greedy_device *device = stage->device;
     double arrival = ppi_greedy_arrival(stage, kind), behind = g->longest - (device->work + device->idle);
     double least = may_overrun ? ppi_larger(behind, device->spare - device->idle) : PPI_INFINITE;
-    ppi_greedy_fill_gap(g, device, arrival, least);
+    ppi_greedy_fill_gap(g, stage->device, arrival, least);
     ppi_greedy_put(g, stage, kind, arrival);
 }
 
@@ -117,10 +117,10 @@ static void put_inputs(struct ppi_greedy *g, const struct ppi_v_choice *choice)
         g->device[r].turns = turns_to_a(g, r);
     for (uint32_t r = devices; r-- > 0;)
         if (g->device[r].turns && can_run(a_of(g, r), PPSCHED_KIND_I))
-            put_behind_weights(g, a_of(g, r), PPSCHED_KIND_I, true);
+            fill_and_put(g, a_of(g, r), PPSCHED_KIND_I, true);
     for (uint32_t r = 0; r < devices; r++)
         if (!g->device[r].turns && can_run(z_of(g, r), PPSCHED_KIND_I))
-            put_behind_weights(g, z_of(g, r), PPSCHED_KIND_I, choice->before_input);
+            fill_and_put(g, z_of(g, r), PPSCHED_KIND_I, choice->before_input);
 }
 
 /* The stage whose forward a device runs next; NULL where it waits. */
@@ -137,7 +137,7 @@ static void put_forwards(struct ppi_greedy *g, const struct ppi_v_choice *choice
     for (uint32_t r = 0; r < g->problem->devices; r++) {
         struct ppi_greedy_stage *stage = next_forward(g, r);
         if (stage != NULL && ppi_greedy_make_room(g, stage))
-            put_behind_weights(g, stage, PPSCHED_KIND_F, choice->before_forward);
+            fill_and_put(g, stage, PPSCHED_KIND_F, choice->before_forward);
     }
 }
 

@@ -1,16 +1,196 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Zero bubble under a memory limit, with real costs: greedy plans with all combinations of their choices, the fixed schedules
  * that fit the limit; where all these stay far from what is possible, greedy plans with another warm-up, and list schedules
- * after repeating patterns. The first with the shortest longest-device span is kept. */
+ * after repeating patterns. The first with the shortest longest-device span is kept.
+ *
+ * A greedy plan first has as many warm-up forwards as memory and the first backward allow, then in each round one forward and
+ * one I a device, with Ws where they fit into gaps or where memory needs them. After the heuristic in the code of "Zero Bubble
+ * Pipeline Parallelism" (Qi et al. 2023, arXiv 2401.10241); the even warm-up is ours. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "search/explore.h"
+#include "search/greedy.h"
 #include "strategy/descriptors.h"
-#include "strategy/searches/zb_greedy.h"
 
 #define FAR 1.1 /* a span so many times the lower bound is worth more work; most plans with ample memory are closer */
 
 enum { PERIODS = 2 }; /* of the patterns then: more find little more */
+
+/* The choices that a plan is made with. */
+struct choice {
+    bool bubble_before_first_backward; /* stop the warm-up before it delays the first backward, or let it do so */
+    bool backward_first;               /* leave a forward out where it would delay a backward of the next device */
+    bool fill_small_gaps;              /* put a W into a gap that it overruns, even if the device is not behind the others */
+    bool even_warmup; /* warm-ups fall from the first device's evenly to the last's, or by what each can run before its first I:
+                       * with memory for few forwards that ends with some devices that have none and wait for each microbatch */
+};
+
+static bool has_forwards(const struct ppi_greedy *g, uint32_t s)
+{
+    return g->stage[s].done[PPSCHED_KIND_F] < g->problem->microbatches;
+}
+
+/* When what the next F or I waits for arrives from the neighbour; negative where it waits for none. */
+static double arrival(const struct ppi_greedy *g, uint32_t s, uint8_t kind)
+{
+    bool waits = kind == PPSCHED_KIND_F ? s > 0 : s + 1 < g->problem->devices;
+    return waits ? ppi_greedy_arrival(&g->stage[s], kind) : -1;
+}
+
+static void put(struct ppi_greedy *g, uint32_t s, uint8_t kind)
+{
+    ppi_greedy_put(g, &g->stage[s], kind, arrival(g, s, kind));
+}
+
+/* --- the warm-up --- */
+
+/* How many forwards a stage runs behind its first until the first I of the next stage arrives; `*input_end` is when that ends,
+ * and becomes when this stage's first I ends. */
+static uint32_t warmup_of(const struct ppi_greedy *g, const struct choice *choice, uint32_t s, double *input_end)
+{
+    const struct ppi_stage *costs = &g->problem->stage[s];
+    const struct ppi_greedy_device *device = &g->device[s];
+    double clock = device->clock, level = device->level, ready = *input_end + costs->backward_delay;
+    uint32_t more = 0;
+    while (1 + more < g->problem->microbatches) {
+        level += costs->memory[PPSCHED_KIND_F];
+        double end = clock + costs->duration[PPSCHED_KIND_F];
+        bool late = choice->bubble_before_first_backward ? end > ready : clock >= ready;
+        if (late || level > device->limit)
+            break;
+        clock = end;
+        more++;
+    }
+    *input_end = ppi_larger(clock, ready) + costs->duration[PPSCHED_KIND_I];
+    return more;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A stage's share of the first stage's warm-up: the less the nearer to the last. */
+static uint32_t even_share(const struct ppi_greedy *g, uint32_t s)
+{
+    uint64_t last = g->problem->devices - 1;
+    return (uint32_t)((g->device[0].ahead * (last - s) + last - 1) / last);
+}
+
+/* Finds how many forwards each stage runs in its warm-up, behind its first. False where an even warm-up would be no other. */
+static bool find_warmup(struct ppi_greedy *g, const struct choice *choice)
+{
+    uint32_t last = g->problem->devices - 1, usual, even;
+    double input_end = g->device[last].clock + g->problem->stage[last].duration[PPSCHED_KIND_I];
+    bool differs = false;
+    g->device[last].ahead = 0;
+    for (uint32_t s = last; s-- > 0;)
+        g->device[s].ahead = warmup_of(g, choice, s, &input_end);
+    usual = even = g->device[0].ahead;
+    for (uint32_t s = 1; s <= last; s++) {
+        uint32_t more = g->device[s].ahead;
+        even = smaller(even, smaller(more, even_share(g, s)));
+        while (more > 0 && more >= usual && 1 + more < g->problem->microbatches)
+            more--;
+        usual = smaller(usual, more); /* no forward without that of the stage before */
+        differs = differs || usual != even;
+        g->device[s].ahead = choice->even_warmup ? even : usual;
+    }
+    return differs;
+}
+
+/* False where the plan would be the same as without an even warm-up. */
+static bool put_warmup(struct ppi_greedy *g, const struct choice *choice)
+{
+    uint32_t devices = g->problem->devices;
+    for (uint32_t s = 0; s < devices; s++)
+        put(g, s, PPSCHED_KIND_F);
+    if (!find_warmup(g, choice) && choice->even_warmup)
+        return false;
+    for (uint32_t s = 0; s < devices; s++)
+        for (uint32_t k = 0; k < g->device[s].ahead; k++)
+            put(g, s, PPSCHED_KIND_F);
+    for (uint32_t s = devices; s-- > 0;)
+        put(g, s, PPSCHED_KIND_I);
+    return true;
+}
+
+/* --- the rounds --- */
+
+/* Time of the Ws that must run before a forward fits into memory. */
+static double time_to_fit(const struct ppi_greedy_stage *stage)
+{
+    double held = stage->device->level + stage->costs->memory[PPSCHED_KIND_F], time = 0;
+    uint32_t due = stage->done[PPSCHED_KIND_I] - stage->done[PPSCHED_KIND_W];
+    for (; held > stage->device->limit && due > 0; due--) {
+        held += stage->costs->memory[PPSCHED_KIND_W];
+        time += stage->costs->duration[PPSCHED_KIND_W];
+    }
+    return time;
+}
+
+/* Whether a stage with forwards left runs one in this round. */
+static bool wants_forward(const struct ppi_greedy *g, const struct choice *choice, uint32_t s)
+{
+    const struct ppi_greedy_stage *stage = &g->stage[s], *next = stage + 1;
+    if (!choice->backward_first || s + 1 == g->problem->devices || stage->done[PPSCHED_KIND_F] < next->done[PPSCHED_KIND_F] + 2)
+        return true;
+    double clock = stage->device->clock, input = next->device->clock + next->costs->duration[PPSCHED_KIND_F] +
+                                                 next->costs->duration[PPSCHED_KIND_I] + stage->costs->backward_delay;
+    if (clock >= input)
+        return false;
+    if (clock + stage->costs->duration[PPSCHED_KIND_F] + time_to_fit(stage) <= input)
+        return true;
+    return input - clock > g->worst_idle - stage->device->idle;
+}
+
+static void fill_and_put(struct ppi_greedy *g, const struct choice *choice, uint32_t s, uint8_t kind)
+{
+    double ready = arrival(g, s, kind);
+    ppi_greedy_fill_gap(g, &g->device[s], ready, choice->fill_small_gaps ? 0 : g->worst_idle - g->device[s].idle);
+    ppi_greedy_put(g, &g->stage[s], kind, ready);
+}
+
+/* Where a stage with forwards left runs none, those before it do not either. False where a device would go over its limit. */
+static bool put_forwards(struct ppi_greedy *g, const struct choice *choice)
+{
+    uint32_t first = g->problem->devices;
+    while (first > 0 && (!has_forwards(g, first - 1) || wants_forward(g, choice, first - 1)))
+        first--;
+    for (uint32_t s = first; s < g->problem->devices; s++) {
+        if (!has_forwards(g, s))
+            continue;
+        if (!ppi_greedy_make_room(g, &g->stage[s]))
+            return false;
+        fill_and_put(g, choice, s, PPSCHED_KIND_F);
+    }
+    return true;
+}
+
+static void put_inputs(struct ppi_greedy *g, const struct choice *choice)
+{
+    for (uint32_t s = g->problem->devices; s-- > 0;) {
+        while (s == 0 && !has_forwards(g, s) && ppi_greedy_put_weight(g, &g->device[s])) {
+        }
+        fill_and_put(g, choice, s, PPSCHED_KIND_I);
+    }
+}
+
+/* Returns the longest span; infinite where the choices leave ops out, go over a limit, or lead beyond `below`. */
+static double plan_with(struct ppi_greedy *g, const struct choice *choice, double below, struct ppi_orders *out)
+{
+    ppi_greedy_start(g, out);
+    if (!put_warmup(g, choice))
+        return PPI_INFINITE;
+    for (uint32_t round = 1; round < g->problem->microbatches && !(g->longest > below * (1 + PPI_ROUNDING)); round++) {
+        if (!put_forwards(g, choice))
+            return PPI_INFINITE;
+        put_inputs(g, choice);
+    }
+    return ppi_greedy_finish(g);
+}
+
+/* --- the search --- */
 
 /* The choices of the paper's heuristic are tried with all of them taken first, the last changing fastest. */
 static ppsched_status try_choices(struct ppi_attempt *attempt, bool even_warmup, ppsched_error *error)
@@ -20,8 +200,8 @@ static ppsched_status try_choices(struct ppi_attempt *attempt, bool even_warmup,
     if (status != PPSCHED_OK)
         return status;
     for (unsigned code = 0; code < 8 && ppi_attempt_goes_on(attempt); code++) {
-        struct ppi_zb_choice choice = {code < 4, code % 4 < 2, code % 2 < 1, even_warmup};
-        ppi_attempt_keep(attempt, ppi_zb_plan(&greedy, &choice, attempt->objective, &attempt->candidate));
+        struct choice choice = {code < 4, code % 4 < 2, code % 2 < 1, even_warmup};
+        ppi_attempt_keep(attempt, plan_with(&greedy, &choice, attempt->objective, &attempt->candidate));
     }
     ppi_greedy_clear(&greedy);
     return status;
