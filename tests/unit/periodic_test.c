@@ -64,8 +64,7 @@ static void clear_trial(struct trial *trial)
 /* Lays a pattern into the shortest period that it finds, from the least on. */
 static void lay(struct trial *trial, enum ppi_weights weights)
 {
-    struct ppi_recipe recipe = {
-        .period = trial->problem.split_work, .share = 1, .weights = weights, .crowds = false};
+    struct ppi_recipe recipe = {.period = trial->problem.split_work, .share = 1, .weights = weights, .crowds = false};
     while (!ppi_periodic_lay(&trial->pattern, &trial->problem, &recipe))
         recipe.period *= 1.1;
 }
