@@ -419,7 +419,7 @@ typedef struct ppsched_idle {
     double neighbour;
     double imbalance;
     double transfer;
-    double link;
+    double edge;
     double head_of_line;
 } ppsched_idle;
 typedef struct ppsched_memory_point {
