@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/format.h"
 #include "base/nearest.h"
@@ -187,7 +188,11 @@ static ppsched_status plan(struct ppi_attempt *out, const struct ppi_task *task,
     const struct ppi_option_row *objective = ppi_option_for(strategy, PPI_ROLE_OBJECTIVE);
     bool by_span = objective == NULL || task->option[objective - strategy->options] == PPI_BY_SPAN;
     ppsched_status status = ppi_attempt_make(out, task, strategy->name, config, task->placement, by_span, error);
-    return status == PPSCHED_OK ? strategy->plan(out, error) : status;
+    if (status == PPSCHED_OK)
+        status = strategy->plan(out, error);
+    if (status == PPSCHED_OK && out->objective == PPI_INFINITE)
+        return ppi_refuse(error, task, "found no schedule");
+    return status;
 }
 
 static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_task *task, const ppsched_config *config,

@@ -53,7 +53,8 @@ struct ppi_strategy {
     /* A fixed rule: puts one device's ops of one run, microbatches 0 to run - 1. */
     void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen);
 
-    /* Or a search: keeps its best schedule of one run in the attempt. REFUSED where nothing fits the memory limit. */
+    /* Or a search: keeps its best schedule of one run in the attempt. REFUSED where nothing fits the memory limit; so is an
+     * attempt that comes back with none. */
     ppsched_status (*plan)(struct ppi_attempt *attempt, ppsched_error *error);
 
     /* The task's placement where `placement` is DEFAULT: from the options and the config. */

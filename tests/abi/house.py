@@ -155,6 +155,15 @@ class HouseTest(unittest.TestCase):
         present = {path.name for path in ROOT.iterdir() if not path.name.startswith((".", "build"))}
         self.assertEqual(present - TOP_LEVEL, set())
 
+    def test_tests_know_the_last_of_each_enum(self):
+        text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "include" / "ppsched").glob("*.h"))
+        known = (ROOT / "tests" / "support" / "last.h").read_text(encoding="utf-8")
+        lasts = re.findall(r"LAST_(\w+) = (PPSCHED_\w+)", known)
+        self.assertEqual([name for name, _ in lasts], ["FORMAT", "KIND", "QUANTITY", "RUNTIME"])
+        for name, last in lasts:
+            (body,) = re.findall(rf"^enum ppsched_{name.lower()} \{{(.*?)\}};", text, flags=re.M | re.S)
+            self.assertEqual(re.findall(r"(PPSCHED_\w+) = \d+", body)[-1], last)
+
     def test_links_in_the_documentation_lead_somewhere(self):
         for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
             text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)

@@ -3,6 +3,7 @@
  * done with what comes out, as schedule.h says. */
 #include "fuzz/problem.h"
 #include "fuzz/schedule.h"
+#include "support/last.h"
 
 #include <string.h>
 
@@ -99,7 +100,7 @@ static void put_any(struct script *script)
     uint32_t form = take_u8(bytes), count = 1 + form % 4;
     memset(ops, 0, sizeof ops);
     for (uint32_t i = 0; i < count; i++) {
-        ops[i].kind = (uint8_t)take_below(bytes, PPSCHED_KIND_OPTIMIZER_STEP + 2);
+        ops[i].kind = (uint8_t)take_below(bytes, LAST_KIND + 2);
         ops[i].stage = (uint16_t)take_below(bytes, script->stages + 1);
         ops[i].microbatch = take_below(bytes, script->total + 2);
         if (ops[i].microbatch == script->total)

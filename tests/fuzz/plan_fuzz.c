@@ -4,6 +4,7 @@
  * memory, may be run again. */
 #include "fuzz/problem.h"
 #include "fuzz/timeline.h"
+#include "support/last.h"
 
 #include <math.h>
 #include <string.h>
@@ -160,7 +161,7 @@ static void expect_ranked(const ppsched_plan *plan)
 static void launch(const ppsched_schedule *schedule)
 {
     char line[MOST_LINE];
-    for (int32_t runtime = PPSCHED_RUNTIME_MEGATRON; runtime <= PPSCHED_RUNTIME_SAIL; runtime++) {
+    for (int32_t runtime = PPSCHED_RUNTIME_MEGATRON; runtime <= LAST_RUNTIME; runtime++) {
         size_t needed = 0;
         ppsched_error error = fresh_error();
         if (accepted(ppsched_schedule_write_launch_arguments(line, sizeof line, &needed, schedule, runtime, NULL, &error),

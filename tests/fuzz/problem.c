@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz/problem.h"
 
+#include "support/last.h"
+
 static ppsched_config *take_sizes(struct bytes *bytes, const struct largest *largest, struct meter *meter)
 {
     ppsched_environment environment = metered_environment(meter);
@@ -44,7 +46,7 @@ static void take_list(struct bytes *bytes, ppsched_config *config)
     double values[LARGEST_STAGES * LARGEST_STAGES];
     uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
     const uint32_t counts[] = {1, stages, devices, stages * stages, devices * devices};
-    int32_t quantity = 1 + (int32_t)take_below(bytes, PPSCHED_QUANTITY_GRADIENT_BYTES);
+    int32_t quantity = 1 + (int32_t)take_below(bytes, LAST_QUANTITY);
     uint32_t form = take_u8(bytes), count = counts[form % 5];
     bool is_negative = quantity == PPSCHED_QUANTITY_MEM_BACKWARD_INPUT || quantity == PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT;
     ppsched_error error = fresh_error();

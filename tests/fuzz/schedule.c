@@ -6,6 +6,7 @@
 #include "fuzz/problem.h"
 #include "fuzz/round_trip.h"
 #include "fuzz/timeline.h"
+#include "support/last.h"
 
 enum { LARGEST_TEXT = 60, MOST_LINKS = 8, MOST_LINE = 4000 };
 
@@ -67,7 +68,7 @@ static void write_format(const ppsched_schedule *schedule, const ppsched_timelin
 
 static void write_all(const ppsched_schedule *schedule, const ppsched_timeline *timeline, struct bytes *bytes)
 {
-    for (int32_t format = 0; format <= PPSCHED_FORMAT_SAIL + 1; format++)
+    for (int32_t format = 0; format <= LAST_FORMAT + 1; format++)
         write_format(schedule, timeline, format, bytes);
     expect_round_trip(schedule, PPSCHED_FORMAT_JSON);
 }
@@ -76,7 +77,7 @@ static void launch(const ppsched_schedule *schedule, struct bytes *bytes)
 {
     char name[LARGEST_TEXT], line[MOST_LINE];
     uint8_t form = take_u8(bytes);
-    int32_t runtime = form % (PPSCHED_RUNTIME_SAIL + 2);
+    int32_t runtime = form % (LAST_RUNTIME + 2);
     ppsched_launch_options options = {.exact = form >> 6 & 1, .csv = form >= 128 ? take_text(bytes, name, sizeof name) : NULL};
     struct handed handed;
     size_t needed = 0, again = 0;
@@ -144,7 +145,7 @@ static bool expect_transfers(const ppsched_schedule *schedule, const ppsched_con
     if (accepted(status, &error)) {
         EXPECT(ends);
         expect_parts_to_sum(timeline);
-        write_format(schedule, timeline, (int32_t)take_below(bytes, PPSCHED_FORMAT_SAIL + 1), bytes);
+        write_format(schedule, timeline, (int32_t)take_below(bytes, LAST_FORMAT + 1), bytes);
     } else {
         EXPECT(timeline == NULL && (!ends || status == PPSCHED_ERROR_RANGE || status == PPSCHED_ERROR_INVALID_SCHEDULE));
     }

@@ -35,15 +35,17 @@ const struct ppi_strategy ppi_planted_rule = {
 };
 """
 SEARCH = r"""/* SPDX-License-Identifier: Apache-2.0 */
-/* The better of two rules. */
+/* The better of two rules; none where neither fits the memory. */
 #include "strategy/descriptors.h"
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
+    static const struct ppi_strategy *const rules[] = {&ppi_zb_h1, &ppi_zb_h2, NULL};
     ppsched_status status = ppi_attempt_require_fit(attempt, error);
     if (status == PPSCHED_OK)
-        status = ppi_offer_strategy(attempt, &ppi_planted_rule, error);
-    return status == PPSCHED_OK ? ppi_offer_strategy(attempt, &ppi_zb_h1, error) : status;
+        status = ppi_watch_report(&attempt->watch, 0.5, error);
+    ppi_attempt_split_only(attempt);
+    return status == PPSCHED_OK ? ppi_offer_split(attempt, rules, error) : status;
 }
 
 const struct ppi_strategy ppi_planted_search = {
@@ -103,6 +105,12 @@ class NewStrategyTest(unittest.TestCase):
             status = library.ppsched_schedule_check(None, ctypes.c_size_t(0), None, schedule, call(error))
             self.assertEqual(status, 0, error.message)
             library.ppsched_schedule_release(schedule)
+        limit = ctypes.c_double(2)
+        status = library.ppsched_config_set_values(config, 13, call(limit), ctypes.c_size_t(1), call(error))
+        self.assertEqual(status, 0, error.message)
+        for name, least in ((b"planted_search", None), (b"auto", 0)):
+            status = library.ppsched_schedule_generate(call(schedule), config, name, call(error))
+            self.assertEqual(status == 0, least == 0, error.message)
         library.ppsched_config_destroy(config)
 
 

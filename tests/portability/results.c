@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "portability/fold.h"
+#include "support/last.h"
 
 void results_start(struct results *results)
 {
@@ -297,7 +298,7 @@ void results_add(struct results *results, const ppsched_config *config, const ch
                          &error)) {
             fold_timeline(&results->part[PART_TIMES], &results->part[PART_MEMORY], timeline);
             fold_explanation(&results->part[PART_EXPLAIN], timeline);
-            fold_export(&results->part[PART_FORMATS], schedule, timeline, PPSCHED_FORMAT_TEXT + turn % PPSCHED_FORMAT_SAIL);
+            fold_export(&results->part[PART_FORMATS], schedule, timeline, PPSCHED_FORMAT_TEXT + turn % LAST_FORMAT);
         }
         fold_launch(&results->part[PART_LAUNCH], schedule);
         add_lowered(results, schedule, config, turn);

@@ -21,6 +21,7 @@ from unittest import mock
 
 import ppsched
 from ppsched import _abi, _library
+from ppsched.exporting import FORMAT_NAMES, export_format
 from ppsched.progress import ProgressBar
 
 
@@ -142,6 +143,14 @@ class ScheduleTest(unittest.TestCase):
         del timeline
         gc.collect()
         self.assertEqual((view[0], spans[0]), first)
+
+    def test_every_format(self):
+        timeline = ppsched.generate("1f1b", ppsched.Config(2, 4)).evaluate()
+        names = ["text", "csv", "json", "chrome", "megatron", "deepspeed", "sail"]
+        self.assertEqual(names, [name for name in FORMAT_NAMES if name in names])
+        for name in FORMAT_NAMES:
+            self.assertEqual(timeline.export(name), timeline.export(export_format(name)))
+        self.assertEqual(sorted(map(export_format, FORMAT_NAMES)), list(ppsched.Format))
 
 
 class ReadTest(unittest.TestCase):

@@ -13,6 +13,9 @@ import tempfile
 import unittest
 
 import ppsched
+from ppsched.config import QUANTITIES
+from ppsched.exporting import FORMAT_NAMES
+from ppsched.launching import RUNTIME_NAMES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HAS_YAML = importlib.util.find_spec("yaml") is not None
@@ -64,6 +67,23 @@ class DocumentationTest(unittest.TestCase):
             self.assertIn(f"\n| [{name}](#{name}) |", page)
             self.assertTrue((ROOT / "docs" / "pictures" / f"{name}.png").exists(), name)
         self.assertCountEqual(re.findall(r"^## (\w+)\n\n!\[", page, flags=re.M), names)
+
+    def test_every_format_and_runtime_is_documented(self):
+        formats, runtimes, command = ((ROOT / "docs" / page).read_text(encoding="utf-8").replace("\\|", "|")
+                                      for page in ("formats.md", "runtimes.md", "command.md"))
+        for name in FORMAT_NAMES:
+            self.assertRegex(formats + runtimes, rf"\n\| (\[{name}\]\(#{name}\)|{name}) \|")
+        for name in RUNTIME_NAMES:
+            self.assertIn(f"\n- **{name}**", runtimes)
+        self.assertIn(f"\n| strategy | {' | '.join(RUNTIME_NAMES)} |\n", runtimes)
+        for option, names in (("format", FORMAT_NAMES), ("to", FORMAT_NAMES), ("launch", RUNTIME_NAMES)):
+            self.assertIn(f"`--{option} {'|'.join(names)}`", command)
+
+    def test_every_quantity_is_documented(self):
+        command = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
+        for name in QUANTITIES:
+            self.assertIn(f"`--{name.replace('_', '-')}`", command)
+            self.assertRegex(ppsched.Config.__doc__, rf"\b{name}\b")
 
     def test_python_blocks(self):
         for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/profiles.md", "docs/report.md"):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that check, lower, time, explain and write schedules, while memory runs out; and calls that need none. */
+#include "support/last.h"
 #include "support/shortage.h"
 
 #include <stdlib.h>
@@ -136,6 +137,7 @@ static void choose(const struct attempt *attempt, const ppsched_schedule **sched
     static const int32_t formats[] = {PPSCHED_FORMAT_TEXT,         PPSCHED_FORMAT_CSV,  PPSCHED_FORMAT_JSON,
                                       PPSCHED_FORMAT_CHROME_TRACE, PPSCHED_FORMAT_SAIL, PPSCHED_FORMAT_MEGATRON,
                                       PPSCHED_FORMAT_DEEPSPEED};
+    _Static_assert(sizeof formats / sizeof formats[0] == LAST_FORMAT, "a format has no variant");
     const struct handles *own = &attempt->own;
     *format = formats[attempt->variant];
     *schedule = attempt->variant < 5 ? own->lowered : own->pipeline;
@@ -309,9 +311,9 @@ int main(void)
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),
         SHORTAGE(timeline_get_critical_path, .variants = 1),
         SHORTAGE(timeline_get_sensitivities, .variants = 2),
-        SHORTAGE(schedule_export, .variants = 7),
-        SHORTAGE(schedule_export_to_buffer, .variants = 7),
-        SHORTAGE(schedule_write_launch_arguments, .variants = 15),
+        SHORTAGE(schedule_export, .variants = LAST_FORMAT),
+        SHORTAGE(schedule_export_to_buffer, .variants = LAST_FORMAT),
+        SHORTAGE(schedule_write_launch_arguments, .variants = 3 * LAST_RUNTIME),
         cmocka_unit_test(test_configs_and_builders),
         cmocka_unit_test(test_schedules_and_timelines),
         cmocka_unit_test(test_plans_and_frees),

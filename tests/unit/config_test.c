@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The problem: what is accepted, what is turned down and with which words, and how defaults fill in. */
+#include "support/last.h"
 #include "support/problem.h"
 
 #include <math.h>
@@ -64,6 +65,7 @@ static void test_lists(void **state)
 {
     const double nan_at_2[] = {1, 1, NAN, 1}, infinite[] = {INFINITY}, negative[] = {1, -1, 1, 1}, three[] = {1, 2, 3};
     const double positive[] = {1};
+    char past[80];
     (void)state;
     expect_bad_list(PPSCHED_QUANTITY_FORWARD_TIMES, nan_at_2, 4, PPSCHED_ERROR_RANGE,
                     "forward_times of stage 2 is NaN; it must be finite and at least 0");
@@ -79,7 +81,8 @@ static void test_lists(void **state)
     expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, negative, 2, PPSCHED_ERROR_RANGE, "mem_limit of device 1 is -1");
     expect_bad_list(PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, positive, 1, PPSCHED_ERROR_RANGE, "finite and at most 0");
     expect_bad_list(PPSCHED_QUANTITY_OVERLAPPED_TIMES, negative, 4, PPSCHED_ERROR_RANGE, "overlapped_times of stage 1 is -1");
-    expect_bad_list(99, positive, 1, PPSCHED_ERROR_ARGUMENT, "there is no quantity 99; it must be 1 to 16");
+    snprintf(past, sizeof past, "there is no quantity 99; it must be 1 to %d", LAST_QUANTITY);
+    expect_bad_list(99, positive, 1, PPSCHED_ERROR_ARGUMENT, past);
     expect_bad_list(PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, three, 3, PPSCHED_ERROR_LENGTH, "give 1");
     expect_bad_list(PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, three + 1, 1, PPSCHED_ERROR_RANGE, "it must be 0 to 1");
 }
@@ -256,7 +259,9 @@ static void test_quantity_names(void **state)
     assert_string_equal(ppsched_quantity_name(PPSCHED_QUANTITY_FORWARD_TIMES), "forward_times");
     assert_string_equal(ppsched_quantity_name(PPSCHED_QUANTITY_GRADIENT_BYTES), "gradient_bytes");
     assert_null(ppsched_quantity_name(0));
-    assert_null(ppsched_quantity_name(PPSCHED_QUANTITY_GRADIENT_BYTES + 1));
+    for (int32_t quantity = 1; quantity <= LAST_QUANTITY; quantity++)
+        assert_non_null(ppsched_quantity_name(quantity));
+    assert_null(ppsched_quantity_name(LAST_QUANTITY + 1));
 }
 
 int main(void)

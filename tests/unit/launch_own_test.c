@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launch arguments of schedules of one's own, of lowered ones, and of such that nothing runs; and the call itself. */
+#include "support/last.h"
 #include "support/launching.h"
 
 #include <stdlib.h>
@@ -139,7 +140,7 @@ static void test_iterations(void **state)
     (void)state;
     expect_ok(ppsched_config_set_iterations(config, 3, &error), &error);
     ppsched_schedule *schedule = make_schedule(config, "1f1b");
-    for (int32_t runtime = MEGATRON; runtime <= SAIL; runtime++)
+    for (int32_t runtime = MEGATRON; runtime <= LAST_RUNTIME; runtime++)
         expect_refused(schedule, runtime, NULL,
                        "takes the schedule of one iteration, not of 3; no other runtime here can run it");
     ppsched_schedule_release(schedule);
@@ -151,7 +152,7 @@ static void test_schedules_that_cannot_be_run(void **state)
     ppsched_schedule *schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_DEFAULT, NULL,
                                              (const char *const[]){"0F0 0B0", "1F0", NULL});
     (void)state;
-    for (int32_t runtime = MEGATRON; runtime <= SAIL; runtime++)
+    for (int32_t runtime = MEGATRON; runtime <= LAST_RUNTIME; runtime++)
         free(line_with(schedule, runtime, NULL, PPSCHED_ERROR_INVALID_SCHEDULE));
     ppsched_schedule_release(schedule);
 }
@@ -184,12 +185,13 @@ static void test_arguments(void **state)
 
 static void test_names(void **state)
 {
-    static const char *const names[] = {NULL, "megatron", "torchtitan", "pytorch", "deepspeed", "sail", NULL};
+    static const char *const names[] = {NULL, "megatron", "torchtitan", "pytorch", "deepspeed", "sail"};
     (void)state;
-    for (int32_t runtime = 1; runtime < 6; runtime++)
+    _Static_assert(sizeof names / sizeof names[0] == LAST_RUNTIME + 1, "a runtime has no name");
+    for (int32_t runtime = 1; runtime <= LAST_RUNTIME; runtime++)
         assert_string_equal(ppsched_runtime_name(runtime), names[runtime]);
     assert_null(ppsched_runtime_name(0));
-    assert_null(ppsched_runtime_name(6));
+    assert_null(ppsched_runtime_name(LAST_RUNTIME + 1));
     assert_null(ppsched_runtime_name(-1));
 }
 

@@ -101,8 +101,11 @@ static void expect_cell(const ppsched_schedule *schedule, const struct row *row,
 static void test_every_strategy(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof rows / sizeof rows[0], ppsched_strategy_count());
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
+        ppsched_strategy_info info = {.size = sizeof info};
+        assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
+        if (i >= sizeof rows / sizeof rows[0] || strcmp(rows[i].strategy, info.name) != 0)
+            fail_msg("row %u is not that of %s", (unsigned)i, info.name);
         ppsched_config *config = make_config(4, rows[i].stages, 8);
         ppsched_schedule *schedule = make_schedule(config, rows[i].strategy);
         expect_cell(schedule, &rows[i], MEGATRON, rows[i].megatron);
@@ -113,6 +116,7 @@ static void test_every_strategy(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
+    assert_int_equal(sizeof rows / sizeof rows[0], ppsched_strategy_count());
 }
 
 /* --- sizes --- */

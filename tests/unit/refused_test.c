@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a caller in C is told whose arguments cannot be served: status and words. */
+#include "support/last.h"
 #include "support/problem.h"
 
 #include <math.h>
@@ -157,7 +158,7 @@ static void test_kinds_without_a_part(void **state)
         assert_int_equal(points, 3); /* at 0, and what F and B change */
         expect(ppsched_schedule_lower(&again, schedule, config, &lowering, &error), PPSCHED_ERROR_REFUSED, &error,
                ppsched_kind_token(kind));
-        for (int32_t format = PPSCHED_FORMAT_TEXT; format <= PPSCHED_FORMAT_SAIL; format++) {
+        for (int32_t format = PPSCHED_FORMAT_TEXT; format <= LAST_FORMAT; format++) {
             int writes = format == PPSCHED_FORMAT_TEXT || format == PPSCHED_FORMAT_JSON ||
                          format == PPSCHED_FORMAT_CHROME_TRACE;
             size_t needed = 0;
@@ -169,7 +170,7 @@ static void test_kinds_without_a_part(void **state)
         assert_null(strstr(text, ppsched_kind_token(kind)));
         expect_ok(ppsched_schedule_import(&again, PPSCHED_FORMAT_JSON, json, strlen(json), NULL, &error), &error);
         assert_int_equal(ppsched_queue_ops(ppsched_schedule_queue(again, 0), NULL)[1].kind, kind);
-        for (int32_t runtime = PPSCHED_RUNTIME_MEGATRON; runtime <= PPSCHED_RUNTIME_SAIL; runtime++)
+        for (int32_t runtime = PPSCHED_RUNTIME_MEGATRON; runtime <= LAST_RUNTIME; runtime++)
             assert_int_equal(ppsched_schedule_write_launch_arguments(NULL, 0, NULL, schedule, runtime, NULL, &error),
                              PPSCHED_ERROR_REFUSED);
         free(json);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The formats for training runtimes: what they refuse and why. What they hold is compared in golden, and read in Python. Then
  * what holds for every format: buffers that are too small, writers that stop, memory that runs out. */
+#include "support/last.h"
 #include "support/problem.h"
 
 #include <stdio.h>
@@ -156,7 +157,7 @@ static void for_each_format(uint32_t microbatches,
     ppsched_schedule *schedules[] = {make_schedule(config, "1f1b"), lowered(config, microbatches)};
     for (int i = 0; i < 2; i++) {
         ppsched_timeline *timeline = make_timeline(schedules[i], config);
-        for (int32_t format = PPSCHED_FORMAT_TEXT; format <= PPSCHED_FORMAT_SAIL; format++)
+        for (int32_t format = PPSCHED_FORMAT_TEXT; format <= LAST_FORMAT; format++)
             if (i == 0 || format == PPSCHED_FORMAT_JSON || format == PPSCHED_FORMAT_CHROME_TRACE ||
                 format == PPSCHED_FORMAT_SAIL)
                 test(schedules[i], timeline, format);

@@ -8,13 +8,12 @@ from ._abi import Format
 from ._library import Error, call, lib
 from .views import sized
 
-_FORMATS: Dict[str, Format] = {"text": Format.TEXT, "csv": Format.CSV, "json": Format.JSON, "chrome": Format.CHROME_TRACE,
-            "megatron": Format.MEGATRON, "deepspeed": Format.DEEPSPEED, "sail": Format.SAIL}
+_FORMATS: Dict[str, Format] = {format.name.split("_")[0].lower(): format for format in Format}
 FORMAT_NAMES = tuple(_FORMATS)
 
 
 def export_format(name: Union[Format, str]) -> Format:
-    """A format from its name, one of FORMAT_NAMES."""
+    """A format from its name, one of FORMAT_NAMES: the first word of its enumerator."""
     if isinstance(name, Format):
         return name
     if name not in _FORMATS:

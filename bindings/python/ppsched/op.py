@@ -6,11 +6,13 @@ from typing import Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple, Un
 
 from . import _abi
 from ._abi import Kind
-from ._library import Error
+from ._library import Error, lib
+from .filling import text_of
 
 _TOKENS = {kind: kind.name for kind in Kind}
 _PATTERN = re.compile(r"([0-9]{1,10})([A-Z_]+?)([0-9]{0,10})")
-_NO_MICROBATCH = {Kind.UNSHARD, Kind.RESHARD, Kind.REDUCE_GRAD, Kind.OPTIMIZER_STEP}
+# By how the library writes an op of microbatch 0.
+_NO_MICROBATCH = {kind for kind in Kind if not text_of(lib.ppsched_op_write_token, ctypes.byref(_abi.Op(kind=kind))).endswith("0")}
 
 
 class Op(NamedTuple):

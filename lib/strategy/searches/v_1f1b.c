@@ -10,7 +10,6 @@ static ppsched_status pack(struct ppi_attempt *attempt, const struct ppi_problem
                            struct ppi_compactor *compactor, ppsched_error *error)
 {
     const struct ppi_recipe recipe = {.period = units->least_period, .share = 1, .weights = PPI_WEIGHTS_JOINED, .crowds = true};
-    double span;
     ppsched_status status = ppi_periodic_make(pattern, units, error);
     if (status == PPSCHED_OK)
         status = ppi_compactor_make(compactor, units, error);
@@ -18,8 +17,8 @@ static ppsched_status pack(struct ppi_attempt *attempt, const struct ppi_problem
         return status;
     ppi_periodic_lay(pattern, units, &recipe);
     ppi_periodic_repeat(pattern, units, &attempt->best);
-    if (ppi_periodic_fits(pattern, units, true) && ppi_compact(compactor, &attempt->best, false, &span))
-        return PPSCHED_OK;
+    if (ppi_periodic_fits(pattern, units, true) && ppi_compact(compactor, &attempt->best, false, &attempt->objective))
+        return PPSCHED_OK; /* the best of one; its time in cells */
     return ppi_refuse(error, attempt->task, "there is no schedule for %u microbatches on %u devices", units->microbatches,
                       units->devices);
 }
