@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 
-enum { PPI_MOST_PLACES = 32 }; /* bits of `held` */
+enum { MOST_PLACES = 32 }; /* bits of `held` */
 
 /* --- the block --- */
 
@@ -64,7 +64,7 @@ static bool has_memory(const struct ppi_partial *partial, uint32_t stage)
 static bool is_blocked(const struct ppi_partial *partial, uint32_t stage)
 {
     const struct ppi_stage *own = &partial->problem->stage[stage];
-    return (own->place < PPI_MOST_PLACES && (partial->device[own->device].held >> own->place & 1) != 0) ||
+    return (own->place < MOST_PLACES && (partial->device[own->device].held >> own->place & 1) != 0) ||
            !has_memory(partial, stage);
 }
 
@@ -107,7 +107,7 @@ bool ppi_partial_may_hold(const struct ppi_partial *partial, uint32_t stage)
     for (uint32_t i = 0; i < problem->device[device].count; i++) {
         const struct ppi_done *done = &partial->stage[ppi_stage_at(problem, device, i)].done;
         if (done->forwards < next || done->inputs < next)
-            return problem->stage[stage].place < PPI_MOST_PLACES;
+            return problem->stage[stage].place < MOST_PLACES;
     }
     return false;
 }
