@@ -50,12 +50,6 @@ struct search {
 
 /* --- room --- */
 
-/* Steps of a schedule. */
-static size_t most_steps(const struct ppi_problem *problem)
-{
-    return (size_t)PPI_OPS_OF_PASS * problem->stages * problem->microbatches;
-}
-
 /* As many of a size as memory allows, one at least. */
 static size_t affordable(size_t wanted, size_t size)
 {
@@ -67,7 +61,7 @@ static size_t affordable(size_t wanted, size_t size)
 static size_t bytes_of_one(const struct ppi_problem *problem)
 {
     size_t slot = ppi_partial_room(problem) * sizeof(double) + sizeof(struct slot);
-    return 2 * slot + most_steps(problem) * sizeof(struct node) + 24 * sizeof(uint32_t);
+    return 2 * slot + ppi_problem_ops(problem) * sizeof(struct node) + 24 * sizeof(uint32_t);
 }
 
 static size_t bytes_of_candidate(const struct ppi_problem *problem)
@@ -106,7 +100,7 @@ static ppsched_status make_room(struct search *search, ppsched_error *error)
     search->buckets = ppi_room_take(room, buckets, sizeof *search->buckets);
     search->chain = ppi_room_take(room, width, sizeof *search->chain);
     search->crowds = ppi_room_take(room, buckets, sizeof *search->crowds);
-    search->nodes = ppi_room_take(room, most_steps(problem) * width, sizeof *search->nodes);
+    search->nodes = ppi_room_take(room, ppi_problem_ops(problem) * width, sizeof *search->nodes);
     if (scratch != NULL)
         search->scratch = ppi_partial_at(problem, scratch);
     return ppi_room_check(room, "the search", error);
@@ -318,7 +312,7 @@ static void continue_all(struct search *search)
 
 static ppsched_status run(struct search *search, struct ppi_watch *watch, ppsched_error *error)
 {
-    double steps = (double)most_steps(search->problem);
+    double steps = (double)ppi_problem_ops(search->problem);
     size_t last_report = 0;
     ppsched_status status = PPSCHED_OK;
     ppi_partial_start(&search->kept[0].partial);

@@ -9,21 +9,16 @@ enum {
     OPS_PRICED = 2000000 /* at the default effort, in patterns or by local search */
 };
 
-static double op_count(const struct ppi_problem *problem)
-{
-    return (double)PPI_OPS_OF_PASS * problem->stages * problem->microbatches;
-}
-
 /* `scale`: of the work; 1 at the default effort. */
 static ppsched_status try_patterns(struct ppi_attempt *attempt, double scale, ppsched_error *error)
 {
-    double affordable = scale * OPS_PRICED / op_count(&attempt->problem) / 6;
+    double affordable = scale * OPS_PRICED / (double)ppi_problem_ops(&attempt->problem) / 6;
     return ppi_follow_patterns(attempt, affordable < 2 ? 2 : affordable > MOST_PERIODS ? MOST_PERIODS : (int)affordable, error);
 }
 
 static ppsched_status improve(struct ppi_attempt *attempt, double scale, ppsched_error *error)
 {
-    double tries = scale * 1000, affordable = scale * OPS_PRICED / op_count(&attempt->problem);
+    double tries = scale * 1000, affordable = scale * OPS_PRICED / (double)ppi_problem_ops(&attempt->problem);
     if (!ppi_is_finite(attempt->objective))
         return PPSCHED_OK;
     return ppi_improve(attempt, (uint32_t)ppi_smaller(tries, affordable), error);
@@ -33,7 +28,7 @@ static ppsched_status improve(struct ppi_attempt *attempt, double scale, ppsched
 static ppsched_status try_beam(struct ppi_attempt *attempt, struct ppi_beam beam, double scale, ppsched_error *error)
 {
     const struct ppi_problem *problem = &attempt->problem;
-    double width = scale * 0.4 * 1e6 / (op_count(problem) * (problem->stages + 2.0 * problem->devices));
+    double width = scale * 0.4 * 1e6 / ((double)ppi_problem_ops(problem) * (problem->stages + 2.0 * problem->devices));
     if (width < 2 || !ppi_attempt_goes_on(attempt))
         return PPSCHED_OK;
     beam.width = width > MOST_WIDTH ? MOST_WIDTH : (uint32_t)width;

@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "search/explore.h"
+#include "search/periodic.h"
 
 enum {
     MEMORY = 50,         /* prices that late acceptance looks back */
@@ -17,9 +18,9 @@ struct climb {
     struct ppi_pricer *pricer;         /* the attempt's: the ops of its schedule change */
     size_t count;                      /* ops in all: those of the devices one behind the other */
     ppsched_op *ops;
-    double *level;              /* activations that the device holds after an op */
-    size_t *forward, *backward; /* where the F, and the I or B, of a stage pass stands */
-    size_t *critical;           /* ops that could change places with the next */
+    double *level;    /* activations that the device holds after an op */
+    size_t *where;    /* an F, I or B stands, by its link of the chain (see periodic.h) and microbatch */
+    size_t *critical; /* ops that could change places with the next */
     size_t critical_count;
     double present, earlier[MEMORY]; /* prices: of the order as it is, and of those accepted before, by tries modulo MEMORY */
     uint32_t tried;
@@ -50,19 +51,17 @@ static bool starts_queue(const struct climb *climb, size_t i)
     return i == 0 || device_of(climb, i - 1) != device_of(climb, i);
 }
 
-static size_t cell_of(const struct climb *climb, const ppsched_op *op)
+/* Where it is noted where an op of the chain stands. */
+static size_t *place_of(const struct climb *climb, const ppsched_op *op)
 {
-    return (size_t)op->stage * climb->problem->microbatches + op->microbatch;
+    size_t link = ppi_link_of(climb->problem, op->stage, op->kind);
+    return &climb->where[link * climb->problem->microbatches + op->microbatch];
 }
 
-/* Notes where an op stands. */
 static void note(struct climb *climb, size_t i)
 {
-    const ppsched_op *op = &climb->ops[i];
-    if (op->kind == PPSCHED_KIND_F)
-        climb->forward[cell_of(climb, op)] = i;
-    else if (op->kind != PPSCHED_KIND_W)
-        climb->backward[cell_of(climb, op)] = i;
+    if (climb->ops[i].kind != PPSCHED_KIND_W)
+        *place_of(climb, &climb->ops[i]) = i;
 }
 
 static void swap(struct climb *climb, size_t i)
@@ -76,19 +75,15 @@ static void swap(struct climb *climb, size_t i)
     note(climb, i + 1);
 }
 
-/* Whether b may run right before a, which is right before it now: no input of its own, nor of its kind's order, and within the
- * memory limit. What other devices make of it the evaluator will see. */
+/* Whether b may run right before a, which is right before it now: each link of the chain in the order of microbatches, nothing
+ * before its own input, and within the memory limit. What other devices make of it the evaluator will see. */
 static bool may_swap(const struct climb *climb, size_t i)
 {
     const ppsched_op *a = &climb->ops[i], *b = &climb->ops[i + 1];
-    bool a_is_backward = ppi_is_backward(a->kind), b_is_backward = ppi_is_backward(b->kind);
-    if (starts_queue(climb, i + 1))
+    uint32_t link = ppi_link_of(climb->problem, a->stage, a->kind), next = ppi_link_of(climb->problem, b->stage, b->kind);
+    if (starts_queue(climb, i + 1) || link == next)
         return false;
-    if (a->stage == b->stage && (a->microbatch == b->microbatch || a->kind == b->kind || (a_is_backward && b_is_backward)))
-        return false;
-    bool both_forward = a->kind == PPSCHED_KIND_F && b->kind == PPSCHED_KIND_F;
-    if (a->microbatch == b->microbatch &&
-        ((both_forward && a->stage + 1 == b->stage) || (a_is_backward && b_is_backward && b->stage + 1 == a->stage)))
+    if (a->microbatch == b->microbatch && (a->stage == b->stage || (link + 1 == next && b->kind != PPSCHED_KIND_W)))
         return false;
     double level = climb->level[i] - memory_of(climb, a) + memory_of(climb, b);
     return b->kind != PPSCHED_KIND_F || level <= climb->problem->device[device_of(climb, i)].limit;
@@ -98,14 +93,12 @@ static bool may_swap(const struct climb *climb, size_t i)
 static size_t awaited(const struct climb *climb, size_t i)
 {
     const ppsched_op *op = &climb->ops[i];
-    size_t cell = cell_of(climb, op), row = climb->problem->microbatches;
-    if (!starts_queue(climb, i) && climb->pricer->timeline->spans[i - 1].end == climb->pricer->timeline->spans[i].start)
+    const ppsched_span *span = &climb->pricer->timeline->spans[i];
+    if (!starts_queue(climb, i) && span[-1].end == span->start)
         return i - 1;
-    if (op->kind == PPSCHED_KIND_F && op->stage > 0)
-        return climb->forward[cell - row];
-    if (ppi_is_backward(op->kind) && op->stage + 1u < climb->problem->stages)
-        return climb->backward[cell + row];
-    return i;
+    if (op->kind == PPSCHED_KIND_W || (op->kind == PPSCHED_KIND_F && op->stage == 0))
+        return i;
+    return *(place_of(climb, op) - climb->problem->microbatches);
 }
 
 /* All pairs of neighbours on a critical path that ends with an op. */
@@ -183,8 +176,7 @@ static ppsched_status prepare(struct climb *climb, ppsched_error *error)
     climb->count = (size_t)climb->pricer->schedule->op_count;
     climb->ops = climb->pricer->schedule->ops;
     climb->level = ppi_room_take(&climb->room, climb->count, sizeof *climb->level);
-    climb->forward = ppi_room_take(&climb->room, cells, sizeof *climb->forward);
-    climb->backward = ppi_room_take(&climb->room, cells, sizeof *climb->backward);
+    climb->where = ppi_room_take(&climb->room, 2 * cells, sizeof *climb->where);
     climb->critical = ppi_room_take(&climb->room, climb->count, sizeof *climb->critical);
     status = ppi_room_check(&climb->room, "the search", error);
     for (size_t i = 0; i < climb->count && status == PPSCHED_OK; i++) {

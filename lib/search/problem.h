@@ -73,6 +73,12 @@ static inline double ppi_device_allows(const struct ppi_device *device)
     return device->limit + (device->limit + device->fixed) * 1e-10;
 }
 
+/* Its ops, at most: where all backwards are split. */
+static inline size_t ppi_problem_ops(const struct ppi_problem *problem)
+{
+    return (size_t)PPI_OPS_OF_PASS * problem->stages * problem->microbatches;
+}
+
 /* The i-th stage of a device. */
 static inline uint32_t ppi_stage_at(const struct ppi_problem *problem, uint32_t device, uint32_t i)
 {
