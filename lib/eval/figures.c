@@ -11,19 +11,12 @@ static inline const struct ppi_lane *lane_of(const ppsched_timeline *timeline, c
 void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    const struct ppi_values *fixed = &config->values[PPSCHED_QUANTITY_MEM_STATIC],
-                            *weights = &config->values[PPSCHED_QUANTITY_MEM_WEIGHTS];
-    uint32_t versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     size_t lanes = (size_t)schedule->placement.copies * schedule->shape.stages;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         timeline->devices[d].static_memory = 0;
-    for (size_t i = 0; i < lanes; i++) {
-        double *sum = &timeline->devices[timeline->costs.lanes[i].device].static_memory;
-        if (fixed->values != NULL)
-            *sum += ppi_value_at(fixed, i % schedule->shape.stages);
-        if (weights->values != NULL)
-            *sum += versions * ppi_value_at(weights, i % schedule->shape.stages);
-    }
+    for (size_t i = 0; i < lanes; i++)
+        ppi_add_static_memory(&timeline->devices[timeline->costs.lanes[i].device].static_memory, config,
+                              (uint32_t)(i % schedule->shape.stages), schedule->weight_versions);
 }
 
 static double limit_of(const ppsched_config *config, uint32_t device)

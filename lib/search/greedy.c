@@ -45,7 +45,8 @@ ppsched_status ppi_greedy_make(struct ppi_greedy *out, const struct ppi_problem 
     greedy.ends = ppi_allocate(&problem->host, rows(problem) * row_length(problem), sizeof *greedy.ends);
     greedy.device = ppi_allocate_zeroed(&problem->host, problem->devices, sizeof *greedy.device);
     greedy.stage = ppi_allocate_zeroed(&problem->host, problem->stages, sizeof *greedy.stage);
-    if (greedy.ends == NULL || greedy.device == NULL || greedy.stage == NULL) {
+    greedy.due = ppi_allocate(&problem->host, (size_t)problem->stages * problem->microbatches, sizeof *greedy.due);
+    if (greedy.due == NULL || greedy.ends == NULL || greedy.device == NULL || greedy.stage == NULL) {
         ppi_greedy_clear(&greedy);
         return ppi_fail_memory(error, "the search");
     }
@@ -58,6 +59,7 @@ void ppi_greedy_clear(struct ppi_greedy *greedy)
 {
     ppi_release(&greedy->problem->host, greedy->stage);
     ppi_release(&greedy->problem->host, greedy->device);
+    ppi_release(&greedy->problem->host, greedy->due);
     ppi_release(&greedy->problem->host, greedy->ends);
 }
 
@@ -75,41 +77,34 @@ void ppi_greedy_start(struct ppi_greedy *greedy, struct ppi_orders *out)
         struct ppi_greedy_device *device = &greedy->device[d];
         device->clock = device->level = device->idle = 0;
         device->start = -1;
-        device->due = device->next = out->ops + out->first[d];
+        device->next = out->ops + out->first[d];
+        device->due = device->due_end = greedy->due + (size_t)problem->device[d].first * problem->microbatches;
         out->count[d] = out->first[d + 1] - out->first[d];
         greedy->longest = ppi_larger(greedy->longest, device->work);
     }
 }
 
 /* The stage of the oldest W that is due on a device; NULL where none is. */
-static struct ppi_greedy_stage *stage_due(const struct ppi_greedy *greedy, struct ppi_greedy_device *device)
+static struct ppi_greedy_stage *stage_due(const struct ppi_greedy_device *device)
 {
-    while (device->due < device->next && device->due->kind != PPSCHED_KIND_I)
-        device->due++;
-    return device->due < device->next ? &greedy->stage[device->due->stage] : NULL;
-}
-
-static void put_due(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage)
-{
-    ppi_greedy_put(greedy, stage, PPSCHED_KIND_W, stage->device->clock);
-    stage->device->due++;
+    return device->due < device->due_end ? *device->due : NULL;
 }
 
 bool ppi_greedy_put_weight(struct ppi_greedy *greedy, struct ppi_greedy_device *device)
 {
-    struct ppi_greedy_stage *due = stage_due(greedy, device);
+    struct ppi_greedy_stage *due = stage_due(device);
     if (due != NULL)
-        put_due(greedy, due);
+        ppi_greedy_put(greedy, due, PPSCHED_KIND_W, due->device->clock);
     return due != NULL;
 }
 
 void ppi_greedy_fill_gap(struct ppi_greedy *greedy, struct ppi_greedy_device *device, double ready, double least)
 {
-    struct ppi_greedy_stage *due = stage_due(greedy, device);
-    for (; due != NULL && device->clock + due->costs->duration[PPSCHED_KIND_W] <= ready; due = stage_due(greedy, device))
-        put_due(greedy, due);
+    struct ppi_greedy_stage *due = stage_due(device);
+    for (; due != NULL && device->clock + due->costs->duration[PPSCHED_KIND_W] <= ready; due = stage_due(device))
+        ppi_greedy_put(greedy, due, PPSCHED_KIND_W, due->device->clock);
     if (due != NULL && ready - device->clock > least)
-        put_due(greedy, due);
+        ppi_greedy_put(greedy, due, PPSCHED_KIND_W, due->device->clock);
 }
 
 double ppi_greedy_finish(struct ppi_greedy *greedy)

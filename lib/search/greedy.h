@@ -14,7 +14,7 @@ struct ppi_greedy_device {
     double idle;         /* since its first op */
     double work;         /* time of all its ops */
     ppsched_op *next;
-    const ppsched_op *due; /* of its ops before this one no W is due */
+    struct ppi_greedy_stage **due, **due_end; /* those of Is whose Ws are due, the oldest first */
 
     /* What its planner notes. */
     double spare;   /* how long it may be idle without delaying the others, as the plan before has shown */
@@ -35,9 +35,10 @@ struct ppi_greedy {
     struct ppi_greedy_stage *stage;
     struct ppi_greedy_device *device;
     double *ends;
-    size_t count;      /* of ops that have been put */
-    double worst_idle; /* of all devices so far */
-    double longest;    /* work and idle time of the device that has most so far */
+    struct ppi_greedy_stage **due; /* by device, the stages of its Is in their order */
+    size_t count;                  /* of ops that have been put */
+    double worst_idle;             /* of all devices so far */
+    double longest;                /* work and idle time of the device that has most so far */
 };
 
 /* The problem must outlive it. */
@@ -64,6 +65,10 @@ static inline void ppi_greedy_put(struct ppi_greedy *greedy, struct ppi_greedy_s
     device->level += stage->costs->memory[kind];
     if (kind != PPSCHED_KIND_W)
         stage->end[kind][microbatch] = end;
+    if (kind == PPSCHED_KIND_I)
+        *device->due_end++ = stage;
+    if (kind == PPSCHED_KIND_W)
+        device->due++;
     *device->next++ = (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)(stage - greedy->stage), .kind = kind};
     greedy->count++;
 }
