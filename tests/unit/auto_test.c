@@ -4,6 +4,7 @@
 #include "support/problem.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void set_option(ppsched_config *config, const char *name, const char *value)
@@ -221,6 +222,53 @@ static void test_no_effort(void **state)
     run_and_drop(config);
 }
 
+/* Fills memory with bytes that rise by what `user` points to. */
+static void *allocate_filled(void *user, size_t size)
+{
+    unsigned char *memory = malloc(size);
+    for (size_t i = 0; i < size && memory != NULL; i++)
+        memory[i] = (unsigned char)(i * *(unsigned char *)user);
+    return memory;
+}
+
+static void release_filled(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+/* Nothing takes time but the delays, and a plain list schedule is what is left: it is the same, whatever memory held before. */
+static void test_delays_alone(void **state)
+{
+    static unsigned char bytes[2] = {0, 37};
+    ppsched_schedule *schedules[2] = {NULL, NULL};
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        ppsched_environment environment = {
+            .size = sizeof environment, .user = &bytes[k], .allocate = allocate_filled, .release = release_filled};
+        ppsched_config *config = NULL;
+        ppsched_error error;
+        expect_ok(ppsched_config_create(&config, 4, 12, 6, &environment, &error), &error);
+        set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0);
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 0);
+        set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 1);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5);
+        set_option(config, "effort", "0");
+        schedules[k] = make_schedule(config, "auto");
+        ppsched_config_destroy(config);
+    }
+    for (uint32_t d = 0; d < 4; d++) {
+        size_t counts[2];
+        const ppsched_op *ops[2];
+        for (int k = 0; k < 2; k++)
+            ops[k] = ppsched_queue_ops(ppsched_schedule_queue(schedules[k], d), &counts[k]);
+        assert_int_equal(counts[0], counts[1]);
+        assert_memory_equal(ops[0], ops[1], counts[0] * sizeof *ops[0]);
+    }
+    ppsched_schedule_release(schedules[0]);
+    ppsched_schedule_release(schedules[1]);
+}
+
 static void test_times_at_the_edge(void **state)
 {
     static const uint32_t map[] = {0, 1, 1, 0};
@@ -305,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_smallest_sizes),
         cmocka_unit_test(test_many_stages_on_a_device),
         cmocka_unit_test(test_no_effort),
+        cmocka_unit_test(test_delays_alone),
         cmocka_unit_test(test_times_at_the_edge),
         cmocka_unit_test(test_times_too_large),
         cmocka_unit_test(test_record_is_left_alone),
