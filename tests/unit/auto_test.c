@@ -251,7 +251,7 @@ static void test_delays_alone(void **state)
         expect_ok(ppsched_config_create(&config, 4, 12, 6, &environment, &error), &error);
         set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0);
         set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 0);
-        set_number(config, PPSCHED_QUANTITY_P2P_TIMES, 1);
+        set_number(config, PPSCHED_QUANTITY_P2P_TIME, 1);
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5);
         set_option(config, "effort", "0");
         schedules[k] = make_schedule(config, "auto");
