@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/error.h"
 #include "search/periodic.h"
 
 /* An op in its place. */
@@ -24,33 +23,25 @@ struct ppi_compact_row {
     double memory, limit; /* likewise; what it may be */
 };
 
-ppsched_status ppi_compactor_make(struct ppi_compactor *out, const struct ppi_problem *problem, ppsched_error *error)
+ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_room *room, const struct ppi_problem *problem,
+                                  ppsched_error *error)
 {
-    const struct ppi_host *host = &problem->host;
     size_t links = (size_t)PPI_OPS_OF_PASS * problem->stages, ops = links * problem->microbatches;
-    struct ppi_compactor c = {.problem = problem, .most = INT32_MAX, .look_back = 64};
-    c.end = ppi_allocate_zeroed(host, ops + links, sizeof *c.end);
-    c.placed = ppi_allocate(host, ops, sizeof *c.placed);
-    c.row = ppi_allocate(host, problem->devices, sizeof *c.row);
-    *out = c;
-    if (c.end == NULL || c.placed == NULL || c.row == NULL)
-        return ppi_fail_memory(error, "the search");
-    out->delay = c.delay = c.end + ops;
-    for (uint32_t s = 0; s < problem->stages; s++) {
-        c.delay[ppi_link_of(problem, s, PPSCHED_KIND_F)] = problem->stage[s].forward_delay;
-        c.delay[ppi_link_of(problem, s, PPSCHED_KIND_I)] = problem->stage[s].backward_delay;
+    *out = (struct ppi_compactor){
+        .problem = problem,
+        .most = INT32_MAX,
+        .look_back = 64,
+        .end = ppi_room_take(room, ops, sizeof *out->end),
+        .delay = ppi_room_take_zeroed(room, links, sizeof *out->delay),
+        .row = ppi_room_take(room, problem->devices, sizeof *out->row),
+        .placed = ppi_room_take(room, ops, sizeof *out->placed),
+    };
+    ppsched_status status = ppi_room_check(room, "the search", error);
+    for (uint32_t s = 0; s < problem->stages && status == PPSCHED_OK; s++) {
+        out->delay[ppi_link_of(problem, s, PPSCHED_KIND_F)] = problem->stage[s].forward_delay;
+        out->delay[ppi_link_of(problem, s, PPSCHED_KIND_I)] = problem->stage[s].backward_delay;
     }
-    return PPSCHED_OK;
-}
-
-void ppi_compactor_clear(struct ppi_compactor *c)
-{
-    if (c->problem == NULL)
-        return;
-    const struct ppi_host *host = &c->problem->host;
-    ppi_release(host, c->row);
-    ppi_release(host, c->placed);
-    ppi_release(host, c->end);
+    return status;
 }
 
 /* --- dependencies --- */

@@ -20,9 +20,9 @@ struct ppi_compactor {
     struct ppi_compact_op *placed; /* what the rows consist of */
 };
 
-/* For a problem that outlives it; there is no bound on stage passes, and no rounding. */
-ppsched_status ppi_compactor_make(struct ppi_compactor *out, const struct ppi_problem *problem, ppsched_error *error);
-void ppi_compactor_clear(struct ppi_compactor *compactor);
+/* In a room of the caller's, for a problem that outlives it; there is no bound on stage passes, and no rounding. */
+ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_room *room, const struct ppi_problem *problem,
+                                  ppsched_error *error);
 
 /* Replaces an order of split or joined backwards. `*span`: the longest time from a device's first start to its last end. False,
  * and nothing is written, where the order cannot be run, or goes over a limit. */

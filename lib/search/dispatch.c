@@ -102,16 +102,10 @@ static ppsched_status prepare(struct dispatcher *out, struct ppi_attempt *attemp
     ppsched_status status = ppi_room_check(&dispatcher.room, "the search", error);
     if (status == PPSCHED_OK) {
         dispatcher.partial = ppi_partial_at(&attempt->problem, memory);
-        status = ppi_periodic_make(&dispatcher.pattern, &attempt->problem, error);
+        status = ppi_periodic_make(&dispatcher.pattern, &dispatcher.room, &attempt->problem, error);
     }
     *out = dispatcher;
     return status;
-}
-
-static void clear(struct dispatcher *dispatcher)
-{
-    ppi_periodic_clear(&dispatcher->pattern, &dispatcher->attempt->problem);
-    ppi_room_clear(&dispatcher->room);
 }
 
 ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error)
@@ -126,7 +120,7 @@ ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error
         if (!ppi_is_finite(attempt->objective))
             status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     }
-    clear(&dispatcher);
+    ppi_room_clear(&dispatcher.room);
     return status;
 }
 
@@ -192,6 +186,6 @@ ppsched_status ppi_follow_patterns(struct ppi_attempt *attempt, int periods, pps
     ppsched_status status = prepare(&dispatcher, attempt, error);
     if (status == PPSCHED_OK)
         status = follow_all(&dispatcher, periods, error);
-    clear(&dispatcher);
+    ppi_room_clear(&dispatcher.room);
     return status;
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "search/periodic.h"
 
 /* Ends are in rows, by links: the first row is what the first F waits for, then come the ends of each link, for which the next
@@ -39,28 +38,20 @@ static void connect(struct ppi_greedy *greedy)
         greedy->device[d].limit = problem->device[d].limit;
 }
 
-ppsched_status ppi_greedy_make(struct ppi_greedy *out, const struct ppi_problem *problem, ppsched_error *error)
+ppsched_status ppi_greedy_make(struct ppi_greedy *out, struct ppi_room *room, const struct ppi_problem *problem,
+                               ppsched_error *error)
 {
-    struct ppi_greedy greedy = {.problem = problem};
-    greedy.ends = ppi_allocate(&problem->host, rows(problem) * row_length(problem), sizeof *greedy.ends);
-    greedy.device = ppi_allocate_zeroed(&problem->host, problem->devices, sizeof *greedy.device);
-    greedy.stage = ppi_allocate_zeroed(&problem->host, problem->stages, sizeof *greedy.stage);
-    greedy.due = ppi_allocate(&problem->host, (size_t)problem->stages * problem->microbatches, sizeof *greedy.due);
-    if (greedy.due == NULL || greedy.ends == NULL || greedy.device == NULL || greedy.stage == NULL) {
-        ppi_greedy_clear(&greedy);
-        return ppi_fail_memory(error, "the search");
-    }
-    connect(&greedy);
-    *out = greedy;
-    return PPSCHED_OK;
-}
-
-void ppi_greedy_clear(struct ppi_greedy *greedy)
-{
-    ppi_release(&greedy->problem->host, greedy->stage);
-    ppi_release(&greedy->problem->host, greedy->device);
-    ppi_release(&greedy->problem->host, greedy->due);
-    ppi_release(&greedy->problem->host, greedy->ends);
+    *out = (struct ppi_greedy){
+        .problem = problem,
+        .stage = ppi_room_take_zeroed(room, problem->stages, sizeof *out->stage),
+        .device = ppi_room_take_zeroed(room, problem->devices, sizeof *out->device),
+        .ends = ppi_room_take(room, rows(problem) * row_length(problem), sizeof *out->ends),
+        .due = ppi_room_take(room, (size_t)problem->stages * problem->microbatches, sizeof *out->due),
+    };
+    ppsched_status status = ppi_room_check(room, "the search", error);
+    if (status == PPSCHED_OK)
+        connect(out);
+    return status;
 }
 
 void ppi_greedy_start(struct ppi_greedy *greedy, struct ppi_orders *out)

@@ -41,9 +41,9 @@ struct ppi_greedy {
     double longest;                /* work and idle time of the device that has most so far */
 };
 
-/* The problem must outlive it. */
-ppsched_status ppi_greedy_make(struct ppi_greedy *out, const struct ppi_problem *problem, ppsched_error *error);
-void ppi_greedy_clear(struct ppi_greedy *greedy);
+/* In a room of the caller's, for a problem that outlives it. */
+ppsched_status ppi_greedy_make(struct ppi_greedy *out, struct ppi_room *room, const struct ppi_problem *problem,
+                               ppsched_error *error);
 
 /* Nothing is planned; the next ops go to `out`, all of them. */
 void ppi_greedy_start(struct ppi_greedy *greedy, struct ppi_orders *out);

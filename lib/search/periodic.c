@@ -2,26 +2,20 @@
 #include "search/periodic.h"
 
 #include "base/checked.h"
-#include "base/error.h"
 
-ppsched_status ppi_periodic_make(struct ppi_periodic *out, const struct ppi_problem *problem, ppsched_error *error)
+ppsched_status ppi_periodic_make(struct ppi_periodic *out, struct ppi_room *room, const struct ppi_problem *problem,
+                                 ppsched_error *error)
 {
     size_t beats = (size_t)PPI_OPS_OF_PASS * problem->stages;
-    out->beat = ppi_allocate_zeroed(&problem->host, beats, sizeof *out->beat);
-    out->block = ppi_allocate(&problem->host, beats, sizeof *out->block);
-    out->row = ppi_allocate(&problem->host, problem->devices, sizeof *out->row);
-    if (out->beat == NULL || out->block == NULL || out->row == NULL)
-        return ppi_fail_memory(error, "the search");
-    for (uint32_t d = 0; d < problem->devices; d++)
-        out->row[d].beat = out->block + (size_t)PPI_OPS_OF_PASS * problem->device[d].first;
-    return PPSCHED_OK;
-}
-
-void ppi_periodic_clear(struct ppi_periodic *pattern, const struct ppi_problem *problem)
-{
-    ppi_release(&problem->host, pattern->row);
-    ppi_release(&problem->host, pattern->block);
-    ppi_release(&problem->host, pattern->beat);
+    struct ppi_beat **rows = ppi_room_take(room, beats, sizeof *rows);
+    *out = (struct ppi_periodic){
+        .beat = ppi_room_take_zeroed(room, beats, sizeof *out->beat),
+        .row = ppi_room_take(room, problem->devices, sizeof *out->row),
+    };
+    ppsched_status status = ppi_room_check(room, "the search", error);
+    for (uint32_t d = 0; d < problem->devices && status == PPSCHED_OK; d++)
+        out->row[d].beat = rows + (size_t)PPI_OPS_OF_PASS * problem->device[d].first;
+    return status;
 }
 
 /* --- laying --- */

@@ -35,9 +35,8 @@ struct ppi_beats {
 
 struct ppi_periodic {
     double period;
-    struct ppi_beat *beat;   /* by link */
-    struct ppi_beats *row;   /* by device */
-    struct ppi_beat **block; /* what the rows consist of */
+    struct ppi_beat *beat; /* by link */
+    struct ppi_beats *row; /* by device */
 };
 
 /* What becomes of the Ws. */
@@ -58,8 +57,9 @@ struct ppi_recipe {
     bool crowds; /* an op that finds no room starts when its inputs are there: what counts in the end is the order */
 };
 
-ppsched_status ppi_periodic_make(struct ppi_periodic *out, const struct ppi_problem *problem, ppsched_error *error);
-void ppi_periodic_clear(struct ppi_periodic *pattern, const struct ppi_problem *problem);
+/* In a room of the caller's. */
+ppsched_status ppi_periodic_make(struct ppi_periodic *out, struct ppi_room *room, const struct ppi_problem *problem,
+                                 ppsched_error *error);
 
 /* False, and the pattern is of no use, where an op finds no room. */
 bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *problem, const struct ppi_recipe *recipe);

@@ -48,15 +48,13 @@ static void make_trial(struct trial *trial, uint64_t *state)
     trial->room.host = &trial->config->host;
     expect_ok(ppi_problem_make(&trial->problem, &trial->room, trial->config, PPSCHED_PLACEMENT_DEFAULT, true, NULL), NULL);
     expect_ok(ppi_orders_make(&trial->orders, &trial->room, &trial->problem, NULL), NULL);
-    expect_ok(ppi_periodic_make(&trial->pattern, &trial->problem, NULL), NULL);
-    expect_ok(ppi_compactor_make(&trial->compactor, &trial->problem, NULL), NULL);
+    expect_ok(ppi_periodic_make(&trial->pattern, &trial->room, &trial->problem, NULL), NULL);
+    expect_ok(ppi_compactor_make(&trial->compactor, &trial->room, &trial->problem, NULL), NULL);
 }
 
 static void clear_trial(struct trial *trial)
 {
     ppi_pricer_clear(&trial->pricer);
-    ppi_compactor_clear(&trial->compactor);
-    ppi_periodic_clear(&trial->pattern, &trial->problem);
     ppi_room_clear(&trial->room);
     ppsched_config_destroy(trial->config);
 }

@@ -6,37 +6,26 @@
 #include "search/periodic.h"
 #include "strategy/descriptors.h"
 
-static ppsched_status pack(struct ppi_attempt *attempt, const struct ppi_problem *units, struct ppi_periodic *pattern,
-                           struct ppi_compactor *compactor, ppsched_error *error)
-{
-    const struct ppi_recipe recipe = {.period = units->least_period, .share = 1, .weights = PPI_WEIGHTS_JOINED, .crowds = true};
-    ppsched_status status = ppi_periodic_make(pattern, units, error);
-    if (status == PPSCHED_OK)
-        status = ppi_compactor_make(compactor, units, error);
-    if (status != PPSCHED_OK)
-        return status;
-    ppi_periodic_lay(pattern, units, &recipe);
-    ppi_periodic_repeat(pattern, units, &attempt->best);
-    if (ppi_periodic_fits(pattern, units, true) && ppi_compact(compactor, &attempt->best, false, &attempt->objective))
-        return PPSCHED_OK; /* the best of one; its time in cells */
-    return ppi_refuse(error, attempt->task, "there is no schedule for %u microbatches on %u devices", units->microbatches,
-                      units->devices);
-}
-
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    struct ppi_problem units = {0};
-    struct ppi_periodic pattern = {0};
-    struct ppi_compactor compactor = {0};
-    uint32_t stages = attempt->problem.stages;
-    ppsched_status status = ppi_problem_make_units(&units, &attempt->room, attempt->config, attempt->placement,
-                                                   2 * ((stages + 3) / 3), error);
+    uint32_t most = 2 * ((attempt->problem.stages + 3) / 3);
+    struct ppi_problem units;
+    struct ppi_periodic pattern;
+    struct ppi_compactor compactor;
+    ppsched_status status = ppi_problem_make_units(&units, &attempt->room, attempt->config, attempt->placement, most, error);
+    if (status == PPSCHED_OK)
+        status = ppi_periodic_make(&pattern, &attempt->room, &units, error);
+    if (status == PPSCHED_OK)
+        status = ppi_compactor_make(&compactor, &attempt->room, &units, error);
     if (status != PPSCHED_OK)
         return status;
-    status = pack(attempt, &units, &pattern, &compactor, error);
-    ppi_compactor_clear(&compactor);
-    ppi_periodic_clear(&pattern, &units);
-    return status;
+    const struct ppi_recipe recipe = {units.least_period, .share = 1, .weights = PPI_WEIGHTS_JOINED, .crowds = true};
+    ppi_periodic_lay(&pattern, &units, &recipe);
+    ppi_periodic_repeat(&pattern, &units, &attempt->best);
+    if (ppi_periodic_fits(&pattern, &units, true) && ppi_compact(&compactor, &attempt->best, false, &attempt->objective))
+        return PPSCHED_OK; /* the best of one; its time in cells */
+    return ppi_refuse(error, attempt->task, "there is no schedule for %u microbatches on %u devices", units.microbatches,
+                      units.devices);
 }
 
 const struct ppi_strategy ppi_v_1f1b = {

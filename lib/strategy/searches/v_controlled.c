@@ -7,6 +7,7 @@
  * `mem_limit` holds as well. */
 #include "base/checked.h"
 #include "base/error.h"
+#include "order/held.h"
 #include "search/compact.h"
 #include "search/periodic.h"
 #include "strategy/descriptors.h"
@@ -144,47 +145,47 @@ static ppsched_status prepare(struct search *search, uint32_t most, ppsched_erro
 {
     struct ppi_attempt *attempt = search->attempt;
     const struct ppi_problem *problem = &attempt->problem;
+    double longest = 0;
     if (!ppi_is_finite(chain_of(problem) * 2 * problem->microbatches))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     ppsched_status status = ppi_problem_make_units(&search->units, &attempt->room, attempt->config, attempt->placement, most,
                                                    error);
     if (status == PPSCHED_OK)
-        status = ppi_periodic_make(&search->pattern, problem, error);
+        status = ppi_periodic_make(&search->pattern, &attempt->room, problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_compactor_make(&search->compactor, problem, error);
+        status = ppi_compactor_make(&search->compactor, &attempt->room, problem, error);
     if (status == PPSCHED_OK)
         status = ppi_orders_make(&search->order, &attempt->room, problem, error);
+    if (status != PPSCHED_OK)
+        return status;
     search->compactor.most = (int32_t)most;
     search->compactor.look_back = 32; /* more gained nothing in trials */
     for (uint32_t s = 0; s < problem->stages; s++)
         for (int k = 0; k < PPI_OPS_OF_PASS; k++)
-            search->compactor.rounding = ppi_larger(search->compactor.rounding,
-                                                    problem->stage[s].duration[ppi_kinds[k]] * 1e-9);
-    return status;
+            longest = ppi_larger(longest, problem->stage[s].duration[ppi_kinds[k]]);
+    search->compactor.rounding = longest * 1e-9;
+    return PPSCHED_OK;
 }
 
-static ppsched_status plan(struct ppi_attempt *attempt, uint32_t most, ppsched_error *error)
+/* With one `part`-th of 1F1B's memory. */
+static ppsched_status plan(struct ppi_attempt *attempt, uint32_t part, ppsched_error *error)
 {
     struct search search = {.attempt = attempt};
     ppsched_status status = ppi_attempt_require_fit(attempt, error);
     if (status == PPSCHED_OK)
-        status = prepare(&search, most, error);
+        status = prepare(&search, ppi_v_held(attempt->problem.devices, part), error);
     ppi_attempt_split_only(attempt);
-    if (status == PPSCHED_OK)
-        status = try_all(&search, error);
-    ppi_compactor_clear(&search.compactor);
-    ppi_periodic_clear(&search.pattern, &attempt->problem);
-    return status;
+    return status == PPSCHED_OK ? try_all(&search, error) : status;
 }
 
 static ppsched_status plan_half(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    return plan(attempt, 2 * ((attempt->problem.devices + 2) / 2), error);
+    return plan(attempt, 2, error);
 }
 
 static ppsched_status plan_third(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    return plan(attempt, 2 * ((attempt->problem.devices + 4) / 3), error);
+    return plan(attempt, 3, error);
 }
 
 const struct ppi_strategy ppi_v_half = {

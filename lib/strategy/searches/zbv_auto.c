@@ -60,7 +60,7 @@ static ppsched_status try_greedy(struct ppi_attempt *attempt, ppsched_error *err
     const struct ppi_problem *problem = &attempt->problem;
     struct ppi_greedy greedy;
     bool more = false;
-    ppsched_status status = ppi_greedy_make(&greedy, problem, error);
+    ppsched_status status = ppi_greedy_make(&greedy, &attempt->room, problem, error);
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t r = 0; r < problem->devices; r++)
@@ -72,8 +72,7 @@ static ppsched_status try_greedy(struct ppi_attempt *attempt, ppsched_error *err
     }
     if (more)
         try_choices(attempt, &greedy);
-    ppi_greedy_clear(&greedy);
-    return status;
+    return PPSCHED_OK;
 }
 
 /* --- packed patterns --- */
@@ -170,16 +169,14 @@ static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *e
     struct packing packing = {.problem = &attempt->problem};
     double work = packing.problem->split_work, period = work;
     double cell = work / (packing.problem->device[0].count * PPI_OPS_OF_PASS);
-    ppsched_status status = ppi_periodic_make(&packing.pattern, packing.problem, error);
+    ppsched_status status = ppi_periodic_make(&packing.pattern, &attempt->room, packing.problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_compactor_make(&packing.compactor, packing.problem, error);
+        status = ppi_compactor_make(&packing.compactor, &attempt->room, packing.problem, error);
     for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && ppi_attempt_goes_on(attempt); tries++) {
         status = ppi_watch_report(&attempt->watch, found / 3.0, error);
         found += try_period(attempt, &packing, cell, period);
         period *= 1.08;
     }
-    ppi_compactor_clear(&packing.compactor);
-    ppi_periodic_clear(&packing.pattern, packing.problem);
     return status;
 }
 
