@@ -240,7 +240,7 @@ static void take(struct search *search, const struct ppi_event *candidate)
 {
     const struct ppi_step *step = &search->steps[candidate->number];
     const struct slot *parent = &search->kept[candidate->index];
-    const struct ppi_partial child = child_at(search, candidate->number, candidate->index);
+    const struct ppi_partial child = child_at(search, (size_t)candidate->number, candidate->index);
     struct slot *slot = &search->next[search->next_count];
     copy_ends(&slot->partial, &parent->partial);
     ppi_partial_copy(&slot->partial, &child);
@@ -296,7 +296,7 @@ static void write_order(struct search *search, uint32_t node, struct ppi_orders 
  * are complete at once. */
 static void continue_all(struct search *search)
 {
-    search->heap.count = search->heap.given = 0;
+    search->heap = (struct ppi_heap){.events = search->heap.events};
     for (uint32_t i = 0; i < search->kept_count; i++) {
         const struct slot *slot = &search->kept[i];
         double objective = ppi_partial_objective(&slot->partial);
