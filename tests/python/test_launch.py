@@ -10,8 +10,9 @@ import tempfile
 import unittest
 
 import ppsched
+from ppsched.launching import RUNTIME_NAMES
 
-NAMES = ["megatron", "torchtitan", "pytorch", "deepspeed", "sail"]
+NAMES = list(RUNTIME_NAMES)
 CSV_FLAG = "--parallelism.pipeline_parallel_schedule_csv"
 
 

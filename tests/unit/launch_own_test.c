@@ -172,7 +172,7 @@ static void test_arguments(void **state)
     assert_int_equal(ppsched_schedule_write_launch_arguments(NULL, 0, NULL, schedule, MEGATRON, NULL, &error), PPSCHED_OK);
     assert_int_equal(ppsched_schedule_write_launch_arguments(NULL, 1, &needed, schedule, MEGATRON, NULL, &error),
                      PPSCHED_ERROR_ARGUMENT);
-    for (int32_t runtime = -1; runtime <= 6; runtime += runtime == 0 ? 6 : 1)
+    for (int32_t runtime = -1; runtime <= LAST_RUNTIME + 1; runtime += runtime == 0 ? LAST_RUNTIME + 1 : 1)
         assert_int_equal(ppsched_schedule_write_launch_arguments(NULL, 0, &needed, schedule, runtime, NULL, &error),
                          PPSCHED_ERROR_ARGUMENT);
     free(line_with(schedule, PYTORCH, &empty, PPSCHED_ERROR_ARGUMENT));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launch arguments: every strategy on every runtime, sizes at the edge of what runtimes take, and what is refused. */
+#include "support/last.h"
 #include "support/launching.h"
 
 #include <stdlib.h>
@@ -101,6 +102,7 @@ static void expect_cell(const ppsched_schedule *schedule, const struct row *row,
 static void test_every_strategy(void **state)
 {
     (void)state;
+    _Static_assert(LAST_RUNTIME == 5, "a runtime has no column");
     for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
         ppsched_strategy_info info = {.size = sizeof info};
         assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
