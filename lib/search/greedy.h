@@ -63,12 +63,12 @@ static inline void ppi_greedy_put(struct ppi_greedy *greedy, struct ppi_greedy_s
     }
     device->clock = end;
     device->level += stage->costs->memory[kind];
-    if (kind != PPSCHED_KIND_W)
+    if (kind == PPSCHED_KIND_W)
+        device->due++;
+    else
         stage->end[kind][microbatch] = end;
     if (kind == PPSCHED_KIND_I)
         *device->due_end++ = stage;
-    if (kind == PPSCHED_KIND_W)
-        device->due++;
     *device->next++ = (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)(stage - greedy->stage), .kind = kind};
     greedy->count++;
 }
@@ -89,8 +89,8 @@ static inline bool ppi_greedy_fits(const struct ppi_greedy_stage *stage)
 /* Puts the oldest W that is due on a device; false where none is. */
 bool ppi_greedy_put_weight(struct ppi_greedy *greedy, struct ppi_greedy_device *device);
 
-/* Puts Ws until a stage's next F fits into memory; false where it does not even without them. */
-static inline bool ppi_greedy_make_room(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage)
+/* Puts Ws until a stage's next F fits into memory; false where it does not even behind all that are due. */
+static inline bool ppi_greedy_make_fit(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage)
 {
     while (!ppi_greedy_fits(stage))
         if (!ppi_greedy_put_weight(greedy, stage->device))

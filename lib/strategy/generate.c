@@ -56,13 +56,11 @@ static ppsched_status unknown_option(const struct ppi_strategy *strategy, const 
 static void join_choices(char *buffer, size_t capacity, const struct ppi_option_row *row)
 {
     size_t length = 0;
-    for (int64_t i = 0; i <= row->maximum; i++)
-        for (int part = 0; part < 2; part++) {
-            const char *text = part == 1 ? row->choices[i] : i == 0 ? "" : i < row->maximum ? ", " : " or ";
-            for (; *text != '\0' && length + 1 < capacity; text++)
-                buffer[length++] = *text;
-        }
-    buffer[length] = '\0';
+    for (int64_t i = 0; i <= row->maximum; i++) {
+        const char *joint = i == 0 ? "" : i < row->maximum ? ", " : " or ";
+        ppi_print(buffer + length, capacity - length, "%s%s", joint, row->choices[i]);
+        length += strlen(buffer + length);
+    }
 }
 
 static ppsched_status read_choice(int64_t *out, const struct ppi_strategy *strategy, const struct ppi_option_row *row,
@@ -245,22 +243,21 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
 
 /* --- other strategies as candidates --- */
 
-/* Replaces each full backward by an I and its W, from the back on, where there is room. */
+/* Replaces each full backward by an I and its W, from the back on, where there is room; pairs are parted. */
 static void split_backwards(ppsched_op *ops, size_t *count)
 {
     size_t added = 0;
-    for (size_t i = 0; i < *count; i++) {
-        ops[i].flags = 0;
+    for (size_t i = 0; i < *count; i++)
         added += ops[i].kind == PPSCHED_KIND_B;
-    }
     for (size_t i = *count, to = *count + added; i-- > 0;) {
-        bool full = ops[i].kind == PPSCHED_KIND_B;
-        ops[--to] = ops[i];
-        if (!full)
-            continue;
-        ops[to].kind = PPSCHED_KIND_W;
-        ops[--to] = ops[i];
-        ops[to].kind = PPSCHED_KIND_I;
+        ppsched_op op = ops[i];
+        op.flags = 0;
+        if (op.kind == PPSCHED_KIND_B) {
+            op.kind = PPSCHED_KIND_W;
+            ops[--to] = op;
+            op.kind = PPSCHED_KIND_I;
+        }
+        ops[--to] = op;
     }
     *count += added;
 }

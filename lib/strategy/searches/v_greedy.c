@@ -136,7 +136,7 @@ static void put_forwards(struct ppi_greedy *g, const struct ppi_v_choice *choice
 {
     for (uint32_t r = 0; r < g->problem->devices; r++) {
         struct ppi_greedy_stage *stage = next_forward(g, r);
-        if (stage != NULL && ppi_greedy_make_room(g, stage))
+        if (stage != NULL && ppi_greedy_make_fit(g, stage))
             fill_and_put(g, stage, PPSCHED_KIND_F, choice->before_forward);
     }
 }

@@ -160,7 +160,7 @@ static bool put_forwards(struct ppi_greedy *g, const struct choice *choice)
     for (uint32_t s = first; s < g->problem->devices; s++) {
         if (!has_forwards(g, s))
             continue;
-        if (!ppi_greedy_make_room(g, &g->stage[s]))
+        if (!ppi_greedy_make_fit(g, &g->stage[s]))
             return false;
         fill_and_put(g, choice, s, PPSCHED_KIND_F);
     }
