@@ -134,8 +134,6 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
         if (status == PPSCHED_OK && serves)
             status = try_recipe(search, &recipes[k], error);
     }
-    if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = ppi_refuse(error, attempt->task, "not even one microbatch after another keeps the memory limit");
     return status;
 }
 
