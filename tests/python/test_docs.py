@@ -16,6 +16,7 @@ import ppsched
 from ppsched.config import QUANTITIES
 from ppsched.exporting import FORMAT_NAMES
 from ppsched.launching import RUNTIME_NAMES
+from ppsched.op import NO_MICROBATCH
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HAS_YAML = importlib.util.find_spec("yaml") is not None
@@ -78,6 +79,11 @@ class DocumentationTest(unittest.TestCase):
         self.assertIn(f"\n| strategy | {' | '.join(RUNTIME_NAMES)} |\n", runtimes)
         for option, names in (("format", FORMAT_NAMES), ("to", FORMAT_NAMES), ("launch", RUNTIME_NAMES)):
             self.assertIn(f"`--{option} {'|'.join(names)}`", command)
+
+    def test_kinds_without_a_microbatch_are_documented(self):
+        text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+        self.assertEqual(re.findall(r"`0([A-Z_]+)`", text.split(" have no\nmicrobatch")[0]),
+                         [kind.name for kind in ppsched.Kind if kind in NO_MICROBATCH])
 
     def test_every_quantity_is_documented(self):
         command = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")

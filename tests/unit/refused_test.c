@@ -146,7 +146,7 @@ static void test_kinds_without_a_part(void **state)
     const ppsched_lower_options lowering = {.size = sizeof lowering, .lowering = PPSCHED_LOWERING_PYTORCH};
     ppsched_config *config = make_config(1, 1, 1);
     (void)state;
-    for (uint8_t kind = PPSCHED_KIND_RECOMPUTE; kind <= PPSCHED_KIND_OPTIMIZER_STEP; kind++) {
+    for (uint8_t kind = PPSCHED_KIND_RECOMPUTE; kind <= LAST_KIND; kind++) {
         ppsched_schedule *schedule = with_op_between(config, kind), *again = NULL;
         ppsched_error error;
         size_t points = 0;

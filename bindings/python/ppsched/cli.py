@@ -7,11 +7,11 @@ import re
 import shutil
 import sys
 import unicodedata
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 from ._library import Error, decoded, lib
 from ._start import INTERRUPTED, Interruptible
-from .config import Config, quantities_in
+from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
@@ -28,25 +28,8 @@ from .timeline import Timeline
 PICTURES = (".png", ".svg", ".pdf")
 FORMATS = {".trace.json": "chrome", ".json": "json", ".csv": "csv", ".txt": "text"}
 
-# Option of the command line, lists of numbers: (option strings, help).
-LISTS: Dict[str, Tuple[Tuple[str, ...], str]] = {
-    "forward_times": (("-f", "--forward-times"), "time of a forward pass"),
-    "backward_times": (("-bw", "--backward-times"), "time of a full backward pass"),
-    "backward_input_times": (("--backward-input-times",), "time of a backward pass for the input gradient alone"),
-    "backward_weight_times": (("--backward-weight-times",), "time of a backward pass for the weight gradient alone"),
-    "backward_input_share": (("--backward-input-share",), "share of the backward time that is the input gradient's"),
-    "overlapped_times": (("--overlapped-times",), "time of an overlapped forward and backward"),
-    "p2p_time": (("--p2p-time",), "latency between devices: one number, or devices x devices"),
-    "p2p_bandwidth": (("--p2p-bandwidth",), "bytes per unit of time between devices: one number, or devices x devices"),
-    "activation_bytes": (("--activation-bytes",), "size of what a forward hands on"),
-    "gradient_bytes": (("--gradient-bytes",), "size of what a backward hands back (default: the activation's)"),
-    "mem_forward": (("--mem-forward",), "memory that a stage pass takes at its forward"),
-    "mem_backward_input": (("--mem-backward-input",), "memory added (negative) when its input gradient is done"),
-    "mem_backward_weight": (("--mem-backward-weight",), "memory added (negative) when its weight gradient is done"),
-    "mem_static": (("--mem-static",), "memory that a stage always takes"),
-    "mem_weights": (("--mem-weights",), "memory of one version of a stage's weights"),
-    "mem_limit": (("--mem-limit",), "memory of a device: one number, or one a device"),
-}
+# Options of lists of numbers that have a short form.
+SHORT = {"forward_times": "-f", "backward_times": "-bw"}
 
 
 _NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-(inf|nan)$")
@@ -116,13 +99,20 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     add_cost_arguments(parser)
 
 
+def _help_of(quantity: str) -> str:
+    text: str = getattr(Config, quantity).__doc__
+    return text[0].lower() + text[1:].rstrip(".")
+
+
 def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
     """Times and memory, by list or by file."""
     parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
     add_profile_arguments(parser)
     parser._negative_number_matcher = _NEGATIVE_NUMBER  # argparse's own does not know exponents
-    for name, (strings, text) in LISTS.items():
-        parser.add_argument(*strings, nargs="+", type=float, metavar="T", dest=name, help=text)
+    for name in QUANTITIES:
+        strings = [SHORT[name]] if name in SHORT else []
+        parser.add_argument(*strings, "--" + name.replace("_", "-"), nargs="+", type=float, metavar="T", dest=name,
+                            help=_help_of(name))
 
 
 def _settings(pairs: Sequence[str]) -> Dict[str, str]:

@@ -217,7 +217,7 @@ class Config:
     p2p_time = Values("Latency from device to device, a pair of them.")
     p2p_bandwidth = Values("Bytes per unit of time from device to device, a pair of them.")
     activation_bytes = Values("Size of what a forward hands on, a stage.")
-    gradient_bytes = Values("Size of what a backward hands back, a stage.")
+    gradient_bytes = Values("Size of what a backward hands back, a stage; the activation's where it is not given.")
     mem_forward = Values("Memory that a stage pass takes at its forward, a stage.")
     mem_backward_input = Values("Memory added (negative) when the input gradient is done, a stage.")
     mem_backward_weight = Values("Memory added (negative) when the weight gradient is done, a stage.")

@@ -12,7 +12,7 @@ from .filling import text_of
 _TOKENS = {kind: kind.name for kind in Kind}
 _PATTERN = re.compile(r"([0-9]{1,10})([A-Z_]+?)([0-9]{0,10})")
 # By how the library writes an op of microbatch 0.
-_NO_MICROBATCH = {kind for kind in Kind if not text_of(lib.ppsched_op_write_token, ctypes.byref(_abi.Op(kind=kind))).endswith("0")}
+NO_MICROBATCH = {kind for kind in Kind if not text_of(lib.ppsched_op_write_token, ctypes.byref(_abi.Op(kind=kind))).endswith("0")}
 
 
 class Op(NamedTuple):
@@ -31,7 +31,7 @@ class Op(NamedTuple):
         """Reads a token; raises Error where it is none."""
         match = _PATTERN.fullmatch(token.strip())
         kind = Kind.__members__.get(match[2]) if match else None
-        if match is None or kind is None or (match[3] == "") != (kind in _NO_MICROBATCH):
+        if match is None or kind is None or (match[3] == "") != (kind in NO_MICROBATCH):
             raise Error(f"{token!r} is no op; ops look like 3F0, 3B0, 3I0, 3W0 or 3SEND_F0")
         return cls(int(match[1]), kind, int(match[3]) if match[3] else None, overlapped)
 
