@@ -170,6 +170,13 @@ class HouseTest(unittest.TestCase):
             for link in re.findall(r"\]\(([^)#:]+)\)", text):
                 self.assertTrue((page.parent / link).exists(), f"{page}: {link}")
 
+    def test_files_that_contributing_names_exist(self):
+        page = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+        named = re.findall(r"`((?:bindings|docs|include|lib|tests)/[\w./]+\.\w+)", page)
+        self.assertGreater(len(named), 20)
+        for name in named:
+            self.assertTrue((ROOT / name).exists(), name)
+
     def test_names_in_the_documentation_are_declared(self):
         headers = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("include/ppsched/*.h"))
         words = re.compile(r"\b(?:ppsched|PPSCHED)_\w+")
