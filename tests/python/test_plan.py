@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 import ppsched
+from ppsched.config import QUANTITIES
 from ppsched.published import INTERLEAVED, TABLE_5, TABLE_8, bubble_by_wrap_around
 
 
@@ -30,6 +31,15 @@ def problem(profile):
 
 
 class PlanTest(unittest.TestCase):
+    def test_every_quantity_in_other_numbers_of_stages(self):
+        values = {name: {"backward_times": 1, "mem_forward": 1, "mem_backward_input": -0.5, "mem_backward_weight": -0.5}.get(name, 0.5)
+                  for name in QUANTITIES if name != "backward_input_share"}  # which tells I and W, and these are given
+        plan = ppsched.plan(ppsched.Config(4, 8, 8, **values), strategies=["interleaved_1f1b"], chunks=[1, 2])
+        self.assertEqual({candidate.chunks for candidate in plan.listed}, {1, 2})
+        for candidate in plan.listed:
+            config = plan.config_of(candidate)
+            self.assertEqual([name for name in QUANTITIES if getattr(config, name)], list(values))
+
     def test_ranks_and_timelines(self):
         config = ppsched.Config(4, 8, p2p_time=0.1, mem_limit=6)
         plan = ppsched.plan(config)
