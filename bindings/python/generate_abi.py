@@ -91,8 +91,8 @@ class Abi:
             return text if stars == 1 else f"POINTER({text})"
         if base in self.opaque or base == "void":
             return "c_void_p" if stars == 1 else "POINTER(c_void_p)"
-        if stars == 1 and base in self.structs:
-            return f"POINTER({class_name(base)})"
+        if stars in (1, 2) and base in self.structs:
+            return "POINTER(" * stars + class_name(base) + ")" * stars
         if stars == 1 and base in SCALARS:
             return f"POINTER({SCALARS[base]})"
         raise HeaderError(f"unknown type {c_type!r}")

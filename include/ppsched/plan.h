@@ -12,6 +12,8 @@
 #include <ppsched/config.h>
 #include <ppsched/evaluate.h>
 #include <ppsched/export_macro.h>
+#include <ppsched/launch.h>
+#include <ppsched/layers.h>
 #include <ppsched/lower.h>
 #include <ppsched/op.h>
 #include <ppsched/status.h>
@@ -56,6 +58,17 @@ typedef struct ppsched_plan_options {
                                              alone */
     const ppsched_model_end *embedding;   /* see ppsched_config_with_stages. Default: nothing */
     const ppsched_model_end *head;        /* likewise */
+    const ppsched_layers *layers;         /* the model by its layers: each candidate gets the split
+                                             that suits it. `chunks` is then by default all from 1
+                                             to the layers a device, up to 16; what the config says
+                                             of stages is not read, nor are embedding and head.
+                                             Default: the config's stages */
+    uint32_t runtimes;     /* which are asked whether they run a candidate, bits 1 << enum
+                              ppsched_runtime. Default: none */
+    int32_t runtime;       /* enum ppsched_runtime: candidates that it cannot run are refused, and
+                              splits follow its rules. Default: none */
+    uint32_t empty_stages; /* 1: stages but the first and the last may be without layers */
+    uint32_t reserved;     /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */
@@ -88,9 +101,14 @@ typedef struct ppsched_candidate {
     double excess;      /* the most that a device lacks under its limit; 0 where none does */
     double bound;       /* of `step_time`: what none of this placement within its limit can do
                             better (ppsched_config_find_bound), nor without a flush where the
-                            strategy has none; a candidate that is over its limit may be below it */
+                            strategy has none; a candidate that is over its limit may be below it.
+                            With layers: what no split of them can do better */
     double bytes;       /* that go from device to device in an iteration */
     uint64_t transfers; /* likewise */
+    uint32_t runs_on;   /* the runtimes that run it, of those that were asked: bits 1 << enum
+                           ppsched_runtime */
+    uint32_t proved;    /* 1: with this strategy and these options no other split of the layers,
+                           and no other recomputation, is shorter */
 } ppsched_candidate;
 
 /* --- making and running it --- */
@@ -137,6 +155,17 @@ PPSCHED_API uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, ui
 PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
+
+/* The split of the layers that a candidate has: how many are in each of its stages, and of each layer
+ * 0 or the number from 1 of its kind of recomputation. They fill buffers: see ppsched.h.
+ * Errors: ARGUMENT, also where the plan has no layers; RANGE past the last, REFUSED where it is not
+ *   evaluated or is refused; BUFFER. */
+PPSCHED_API ppsched_status ppsched_plan_get_split(uint32_t *out, size_t capacity, size_t *needed,
+                                                  const ppsched_plan *plan, uint32_t candidate,
+                                                  ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_get_recomputes(uint8_t *out, size_t capacity,
+                                                       size_t *needed, const ppsched_plan *plan,
+                                                       uint32_t candidate, ppsched_error *error);
 
 /* The candidate's own problem: stages, microbatches, limit and the strategy's options.
  * Errors: ARGUMENT; RANGE, also past the last; REFUSED where its stages cannot be made of the

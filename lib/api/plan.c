@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/plan.h"
 
+#include "api/buffer.h"
 #include "api/channel.h"
 #include "api/log.h"
 #include "api/model_end.h"
 #include "api/null.h"
 #include "base/checked.h"
 #include "base/sized.h"
+#include "launch/launch.h"
 
 static ppsched_status check_counts(const ppsched_plan_options *options, ppsched_error *error)
 {
@@ -61,6 +63,14 @@ static ppsched_status check_options(const ppsched_plan_options *options, ppsched
     if (options->placements >> (PPSCHED_PLACEMENT_MAP + 1) != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "placements is %u, with bits of no placement; it must be 0 to %u",
                         options->placements, (2u << PPSCHED_PLACEMENT_MAP) - 1);
+    if (options->runtimes >> (PPI_LAST_RUNTIME + 1) != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "runtimes is %u, with bits of no runtime; it must be 0 to %u",
+                        options->runtimes, (2u << PPI_LAST_RUNTIME) - 1);
+    status = ppi_check_choice("runtime", options->runtime, 0, PPI_LAST_RUNTIME, error);
+    if (status == PPSCHED_OK)
+        status = ppi_check_choice("empty_stages", (int32_t)options->empty_stages, 0, 1, error);
+    if (status != PPSCHED_OK)
+        return status;
     if (options->effort > 12)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort is %u; it must be 0 to 12", options->effort);
     return check_lists(options, error);
@@ -158,6 +168,7 @@ static ppsched_candidate identity_of(const ppsched_plan *plan, const struct ppi_
         .peak_device = PPSCHED_NONE,
         .rank = candidate->rank,
         .memory_limit = limit_of(plan, candidate),
+        .runs_on = candidate->runs_on,
     };
 }
 
@@ -178,6 +189,7 @@ static void fill_figures(ppsched_candidate *out, const ppsched_plan *plan, const
     out->bound = candidate->bound;
     out->bytes = candidate->bytes;
     out->transfers = candidate->transfers;
+    out->proved = candidate->proved;
 }
 
 uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank)
@@ -200,29 +212,98 @@ ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out, const ppsched_
     return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_candidate, transfers), "ppsched_candidate", error);
 }
 
+/* Its split is there. */
+static ppsched_status check_split(const ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
+{
+    if (plan->layers == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the plan has no layers, so its candidates have no split");
+    ppsched_status status = check_candidate(plan, candidate, error);
+    if (status == PPSCHED_OK && plan->candidates[candidate].layers == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "candidate %u has no split: it is %s", candidate,
+                        plan->candidates[candidate].reason != NULL ? "refused" : "not evaluated");
+    return status;
+}
+
+ppsched_status ppsched_plan_get_split(uint32_t *out, size_t capacity, size_t *needed, const ppsched_plan *plan,
+                                      uint32_t candidate, ppsched_error *error)
+{
+    PPI_REQUIRE_BUFFER(out, capacity);
+    PPI_REQUIRE(plan);
+    ppsched_status status = check_split(plan, candidate, error);
+    if (status != PPSCHED_OK)
+        return status;
+    size_t stages = plan->candidates[candidate].stages;
+    status = ppi_check_room(out, capacity, stages, "stages", error);
+    if (status == PPSCHED_OK && out != NULL)
+        memcpy(out, plan->candidates[candidate].layers, stages * sizeof *out);
+    return ppi_tell_needed(needed, stages, status);
+}
+
+ppsched_status ppsched_plan_get_recomputes(uint8_t *out, size_t capacity, size_t *needed, const ppsched_plan *plan,
+                                           uint32_t candidate, ppsched_error *error)
+{
+    PPI_REQUIRE_BUFFER(out, capacity);
+    PPI_REQUIRE(plan);
+    ppsched_status status = check_split(plan, candidate, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = ppi_check_room(out, capacity, plan->layers->count, "layers", error);
+    if (status == PPSCHED_OK && out != NULL)
+        memcpy(out, plan->candidates[candidate].recomputes, plan->layers->count);
+    return ppi_tell_needed(needed, plan->layers->count, status);
+}
+
+/* A candidate with its split, which one that is not evaluated gets for the call alone. */
+struct lent {
+    struct ppi_candidate candidate;
+    bool has_own_split;
+};
+
+static ppsched_status lend(struct lent *out, const ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
+{
+    ppsched_status status = check_candidate(plan, candidate, error);
+    if (status != PPSCHED_OK)
+        return status;
+    *out = (struct lent){.candidate = plan->candidates[candidate]};
+    out->has_own_split = out->candidate.layers == NULL;
+    return ppi_candidate_split(plan, &out->candidate, NULL, NULL, error);
+}
+
+static void end_lent(struct lent *lent, const ppsched_plan *plan)
+{
+    if (lent->has_own_split)
+        ppi_candidate_drop_split(plan, &lent->candidate);
+}
+
 ppsched_status ppsched_plan_create_config(ppsched_config **out, const ppsched_plan *plan, uint32_t candidate,
                                           ppsched_error *error)
 {
+    struct lent lent = {.has_own_split = false};
     PPI_REQUIRE(out);
     PPI_REQUIRE(plan);
-    ppsched_status status = check_candidate(plan, candidate, error);
-    return status == PPSCHED_OK ? ppi_candidate_config(out, plan, &plan->candidates[candidate], error) : status;
+    ppsched_status status = lend(&lent, plan, candidate, error);
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_config(out, plan, &lent.candidate, error);
+    end_lent(&lent, plan);
+    return status;
 }
 
 ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out, const ppsched_plan *plan, uint32_t candidate,
                                             ppsched_error *error)
 {
+    struct lent lent = {.has_own_split = false};
     ppsched_config *config = NULL;
     PPI_REQUIRE(out);
     PPI_REQUIRE(plan);
-    ppsched_status status = check_candidate(plan, candidate, error);
+    ppsched_status status = lend(&lent, plan, candidate, error);
     if (status == PPSCHED_OK)
-        status = ppi_candidate_config(&config, plan, &plan->candidates[candidate], error);
+        status = ppi_candidate_config(&config, plan, &lent.candidate, error);
     if (status == PPSCHED_OK)
-        status = ppi_candidate_timeline(out, plan, &plan->candidates[candidate], config, 0, error);
+        status = ppi_candidate_timeline(out, plan, &lent.candidate, config, 0, error);
     if (status == PPSCHED_OK)
         ppi_log_timeline(*out);
     ppi_config_destroy(config);
+    end_lent(&lent, plan);
     return status;
 }
 

@@ -35,6 +35,14 @@ struct ppi_runtime {
 #include "launch/list.h"
 #undef PPI_RUNTIME
 
+enum {
+#define PPI_RUNTIME(number, name, file) PPI_LAST_RUNTIME_IS_##number,
+#include "launch/list.h"
+#undef PPI_RUNTIME
+    PPI_RUNTIMES,
+    PPI_LAST_RUNTIME = PPI_RUNTIMES /* they are numbered from 1 */
+};
+
 /* By number. ARGUMENT where there is no such runtime. */
 ppsched_status ppi_runtime_find(const struct ppi_runtime **out, int32_t runtime, ppsched_error *error);
 

@@ -209,3 +209,19 @@ ppsched_status ppi_config_place(struct ppi_placement *out, const ppsched_config 
         wanted = config->placement != PPSCHED_PLACEMENT_DEFAULT ? config->placement : PPSCHED_PLACEMENT_LOOP;
     return ppi_placement_make(out, &config->host, wanted, &config->shape, config->map, error);
 }
+
+ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config *from, ppsched_error *error)
+{
+    static const int32_t lists[] = {PPSCHED_QUANTITY_P2P_TIME, PPSCHED_QUANTITY_P2P_BANDWIDTH, PPSCHED_QUANTITY_MEM_LIMIT};
+    ppsched_status status = PPSCHED_OK;
+    config->weight_versions = from->weight_versions;
+    config->progress = from->progress;
+    config->progress_user = from->progress_user;
+    if (from->placement != PPSCHED_PLACEMENT_DEFAULT)
+        status = ppi_config_set_placement(config, from->placement, from->map, from->shape.stages, error);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0] && status == PPSCHED_OK; i++)
+        status = ppi_config_set_values(config, lists[i], from->values[lists[i]].values, from->values[lists[i]].count, error);
+    for (size_t i = 0; i < from->option_count && status == PPSCHED_OK; i++)
+        status = ppi_config_set_option(config, from->options[i].name, from->options[i].value, error);
+    return status;
+}

@@ -39,6 +39,9 @@ ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, c
                                      ppsched_error *error);
 ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error);
 
+/* Takes over what belongs to devices and to the run: links, limits, placement, versions, progress, and options. */
+ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config *from, ppsched_error *error);
+
 /* Calls the progress function, which must be there; returns what that does. */
 static inline int32_t ppi_config_tell(const ppsched_config *config, double share, double best)
 {

@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "plan/restage.h"
 #include "search/bound.h"
+#include "split/splitting.h"
 
 /* --- its problem --- */
 
@@ -61,6 +62,22 @@ static ppsched_status specialise(ppsched_config *config, const ppsched_plan *pla
     return status;
 }
 
+/* Of its split; microbatches of another size cost so much more or less. */
+static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                     const struct ppi_shape *shape, ppsched_error *error)
+{
+    const ppsched_split split = {sizeof split, candidate->stages, candidate->layers, candidate->recomputes};
+    ppsched_config *config = NULL;
+    ppsched_status status = ppi_layers_config(&config, plan->config, plan->layers, &split, error);
+    if (status != PPSCHED_OK || shape->microbatches == config->shape.microbatches) {
+        *out = config;
+        return status;
+    }
+    status = ppi_restage(out, config, shape, NULL, NULL, error);
+    ppi_config_destroy(config);
+    return status;
+}
+
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error)
 {
@@ -71,7 +88,9 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
                                            error);
     if (status != PPSCHED_OK)
         return status;
-    if (shape.stages == old->stages && shape.microbatches == old->microbatches)
+    if (plan->layers != NULL)
+        status = layered_config(&config, plan, candidate, &shape, error);
+    else if (shape.stages == old->stages && shape.microbatches == old->microbatches)
         status = ppi_config_copy(&config, plan->config, error);
     else
         status = ppi_restage(&config, plan->config, &shape, &plan->embedding, &plan->head, error);
@@ -130,8 +149,7 @@ static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *c
     }
 }
 
-/* The most that a device lacks under its limit. */
-static double excess_of(const ppsched_timeline *timeline)
+double ppi_excess_of(const ppsched_timeline *timeline)
 {
     double excess = 0;
     for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
@@ -148,18 +166,35 @@ static double bound_below(double bound, double step)
     return bound > step && bound <= step * (1 + 1e-12) ? step : bound;
 }
 
+/* What no candidate of its placement can do better; with layers, whatever their split is. */
+static ppsched_status bound_of(double *out, const ppsched_plan *plan, const ppsched_schedule *schedule,
+                               const ppsched_config *config, ppsched_error *error)
+{
+    uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
+    ppsched_bound bound;
+    if (plan->layers != NULL) {
+        double size = (double)plan->config->shape.microbatches / config->shape.microbatches;
+        bool by_span = plan->objective == PPSCHED_OBJECTIVE_SPAN || unflushed > 1;
+        *out = size *
+               ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, config->shape.microbatches, by_span);
+        return PPSCHED_OK;
+    }
+    ppsched_status status = ppi_lower_bound(&bound, config, schedule->placement.kind, unflushed, plan->objective, error);
+    *out = bound.value;
+    return status;
+}
+
 static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_timeline *timeline,
                                    const ppsched_config *config, ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
-    ppsched_bound bound;
-    ppsched_status status = ppi_lower_bound(&bound, config, schedule->placement.kind, unflushed, plan->objective, error);
+    double bound = 0;
+    ppsched_status status = bound_of(&bound, plan, schedule, config, error);
     if (status != PPSCHED_OK)
         return status;
     candidate->metrics = timeline->metrics;
-    candidate->bound = bound_below(bound.value, ppi_candidate_step(plan, candidate));
-    candidate->excess = excess_of(timeline);
+    candidate->bound = bound_below(bound, ppi_candidate_step(plan, candidate));
+    candidate->excess = ppi_excess_of(timeline);
     sum_traffic(candidate, config, schedule);
     return PPSCHED_OK;
 }
@@ -183,7 +218,9 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     ppsched_config *config = NULL;
     ppsched_timeline *timeline = NULL;
     ppsched_error reason;
-    ppsched_status status = ppi_candidate_config(&config, plan, candidate, &reason);
+    ppsched_status status = ppi_candidate_split(plan, candidate, progress, user, &reason);
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_config(&config, plan, candidate, &reason);
     if (status == PPSCHED_OK) {
         config->progress = progress;
         config->progress_user = user;

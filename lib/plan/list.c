@@ -6,7 +6,13 @@
 #include "base/nearest.h"
 #include "plan/plan.h"
 
-enum { MOST_CHUNKS = 4 };
+/* Chunks a device: with stages, and with layers at most. */
+enum { USUAL_CHUNKS = 4, MOST_CHUNKS = 16 };
+
+/* Nodes that the searches for splits may visit: all together, and one at least and at most. */
+#define ALL_VISITS 60000000u
+#define LEAST_VISITS 200000u
+#define MOST_VISITS 6000000u
 
 /* What varies, with the defaults filled in. */
 struct listing {
@@ -174,9 +180,24 @@ static ppsched_status add_named(struct listing *listing, ppsched_error *error)
     return status;
 }
 
+/* With layers as many as each device can have one of. */
+static uint32_t usual_count(const ppsched_plan *plan)
+{
+    if (plan->layers == NULL)
+        return USUAL_CHUNKS;
+    uint32_t each = plan->layers->count / plan->config->shape.devices;
+    return each < 1 ? 1 : each > MOST_CHUNKS ? MOST_CHUNKS : each;
+}
+
+static void share_visits(ppsched_plan *plan)
+{
+    uint64_t each = ALL_VISITS / (plan->count > 0 ? plan->count : 1);
+    plan->most_visited = each < LEAST_VISITS ? LEAST_VISITS : each > MOST_VISITS ? MOST_VISITS : each;
+}
+
 ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error)
 {
-    static const uint32_t usual_chunks[MOST_CHUNKS] = {1, 2, 3, 4};
+    static const uint32_t usual_chunks[MOST_CHUNKS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     static const double own_limits = -1;
     struct listing listing = {plan,
                               options,
@@ -191,7 +212,7 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
                         plan->config->shape.stages);
     if (listing.chunk_count == 0) {
         listing.chunks = usual_chunks;
-        listing.chunk_count = MOST_CHUNKS;
+        listing.chunk_count = usual_count(plan);
     }
     if (listing.microbatch_count == 0) {
         listing.microbatches = &plan->config->shape.microbatches;
@@ -201,5 +222,7 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
         listing.limits = &own_limits;
         listing.limit_count = 1;
     }
-    return options->strategy_count > 0 ? add_named(&listing, error) : add_all(&listing, error);
+    ppsched_status status = options->strategy_count > 0 ? add_named(&listing, error) : add_all(&listing, error);
+    share_visits(plan);
+    return status;
 }

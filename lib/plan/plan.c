@@ -36,7 +36,13 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
         plan->embedding = *options->embedding;
     if (options->head != NULL)
         plan->head = *options->head;
-    ppsched_status status = fit_ends(config, options, error);
+    plan->layers = options->layers;
+    if (plan->layers != NULL)
+        ppi_layers_retain(plan->layers);
+    plan->runtimes = options->runtimes;
+    plan->runtime = options->runtime;
+    plan->may_be_empty = options->empty_stages != 0;
+    ppsched_status status = plan->layers == NULL ? fit_ends(config, options, error) : PPSCHED_OK;
     if (status == PPSCHED_OK)
         status = ppi_config_copy(&plan->config, config, error);
     return status == PPSCHED_OK ? ppi_list_candidates(plan, options, error) : status;
@@ -62,8 +68,11 @@ void ppi_plan_destroy(ppsched_plan *plan)
     if (plan == NULL)
         return;
     struct ppi_host host = plan->host;
-    for (size_t i = 0; i < plan->count; i++)
+    for (size_t i = 0; i < plan->count; i++) {
         ppi_release(&host, plan->candidates[i].reason);
+        ppi_candidate_drop_split(plan, &plan->candidates[i]);
+    }
+    ppi_layers_release(plan->layers);
     ppi_release(&host, plan->candidates);
     ppi_release(&host, plan->order);
     ppi_config_destroy(plan->config);
@@ -194,9 +203,12 @@ static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct p
 {
     candidate.memory_limit = limit;
     candidate.reason = NULL;
+    candidate.layers = NULL;
+    candidate.recomputes = NULL;
     ppsched_status status = ppi_candidate_evaluate(plan, &candidate, NULL, NULL, error);
     *out = ppi_candidate_runs(&candidate) ? candidate.metrics.peak_memory : PPI_INFINITE;
     ppi_release(&plan->host, candidate.reason);
+    ppi_candidate_drop_split(plan, &candidate);
     return status;
 }
 

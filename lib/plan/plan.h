@@ -5,6 +5,7 @@
 
 #include <ppsched/plan.h>
 
+#include "model/layers.h"
 #include "strategy/strategy.h"
 
 /* What a candidate is, and once it is evaluated what it costs. */
@@ -19,6 +20,10 @@ struct ppi_candidate {
     ppsched_metrics metrics;
     double bound, excess, bytes;
     uint64_t transfers;
+    uint32_t *layers; /* of each stage, with layers, once it is evaluated; else NULL */
+    uint8_t *recomputes;
+    bool proved;
+    uint32_t runs_on; /* bits of runtimes */
 };
 
 struct ppsched_plan {
@@ -28,6 +33,11 @@ struct ppsched_plan {
     uint32_t effort;
     ppsched_channel_model channel;
     ppsched_model_end embedding, head;
+    const ppsched_layers *layers; /* NULL where stages are given */
+    uint32_t runtimes;            /* that are asked, bits */
+    int32_t runtime;              /* that must run it; 0: none */
+    bool may_be_empty;
+    uint64_t most_visited; /* by the search for a candidate's split */
     struct ppi_candidate *candidates;
     size_t count, capacity;
     uint32_t *order; /* numbers of the candidates, best first; NULL until it is ranked */
@@ -48,6 +58,13 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                       const ppsched_config *config, uint32_t flags, ppsched_error *error);
 
+/* With layers: finds the split that suits it, unless it has one. */
+ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                   ppsched_progress_function progress, void *user, ppsched_error *error);
+
+/* Forgets its split. */
+void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate);
+
 /* Fills in its figures; `progress`, which may be NULL, takes the place of the config's. A refusal goes to `reason`. */
 ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                       ppsched_progress_function progress, void *user, ppsched_error *error);
@@ -64,6 +81,9 @@ static inline bool ppi_candidate_fits(const struct ppi_candidate *candidate)
 
 /* Time of a step: of one iteration, by the plan's objective. */
 double ppi_candidate_step(const ppsched_plan *plan, const struct ppi_candidate *candidate);
+
+/* The most that a device lacks under its limit. */
+double ppi_excess_of(const ppsched_timeline *timeline);
 
 /* --- all --- */
 

@@ -248,26 +248,6 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
     return ppi_config_set_values(making->to, PPSCHED_QUANTITY_OVERLAPPED_TIMES, making->list, new, error);
 }
 
-/* What belongs to devices and to the run, and options. */
-static ppsched_status put_rest(struct making *making, ppsched_error *error)
-{
-    static const int32_t unchanged[] = {PPSCHED_QUANTITY_P2P_TIME, PPSCHED_QUANTITY_P2P_BANDWIDTH, PPSCHED_QUANTITY_MEM_LIMIT};
-    const ppsched_config *from = making->from;
-    ppsched_config *to = making->to;
-    ppsched_status status = PPSCHED_OK;
-    to->weight_versions = from->weight_versions;
-    to->progress = from->progress;
-    to->progress_user = from->progress_user;
-    if (from->placement != PPSCHED_PLACEMENT_DEFAULT)
-        status = ppi_config_set_placement(to, from->placement, from->map, from->shape.stages, error);
-    for (size_t i = 0; i < sizeof unchanged / sizeof unchanged[0] && status == PPSCHED_OK; i++)
-        status = ppi_config_set_values(to, unchanged[i], from->values[unchanged[i]].values, from->values[unchanged[i]].count,
-                                       error);
-    for (size_t i = 0; i < from->option_count && status == PPSCHED_OK; i++)
-        status = ppi_config_set_option(to, from->options[i].name, from->options[i].value, error);
-    return status;
-}
-
 static ppsched_status put_all(struct making *making, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -279,7 +259,7 @@ static ppsched_status put_all(struct making *making, ppsched_error *error)
         status = put_bytes(making, PPSCHED_QUANTITY_GRADIENT_BYTES, error);
     if (status == PPSCHED_OK)
         status = put_overlapped(making, error);
-    return status == PPSCHED_OK ? put_rest(making, error) : status;
+    return status == PPSCHED_OK ? ppi_config_take_run(making->to, making->from, error) : status;
 }
 
 ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, const struct ppi_shape *shape,

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ABI_VERSION = 0
 MAX_CELLS = 1073741824
+MAX_LAYERS = 65535
+MAX_RECOMPUTES = 8
 MAX_STAGES = 65535
 NONE = 4294967295
 VERSION_MAJOR = 0
@@ -101,6 +103,17 @@ class Runtime(enum.IntEnum):
     PYTORCH = 3
     DEEPSPEED = 4
     SAIL = 5
+
+
+class LayerPlace(enum.IntEnum):
+    ANY = 0
+    FIRST = 1
+    LAST = 2
+
+
+class LayerFlag(enum.IntEnum):
+    WITH_NEXT = 1
+    TIED = 2
 
 
 class Lowering(enum.IntEnum):
@@ -363,6 +376,71 @@ class LaunchOptions(Structure):
     ]
 
 
+class Recompute(Structure):
+    name: Optional[bytes]
+    time: float
+    mem_forward: float
+    _fields_ = [
+        ("name", c_char_p),
+        ("time", c_double),
+        ("mem_forward", c_double),
+    ]
+
+
+class Layer(Structure):
+    size: int
+    count: int
+    name: Optional[bytes]
+    place: int
+    flags: int
+    forward_time: float
+    backward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_backward_input: float
+    mem_backward_weight: float
+    mem_static: float
+    mem_weights: float
+    output_bytes: float
+    recomputes: _Pointer[Recompute]
+    recompute_count: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("count", c_uint32),
+        ("name", c_char_p),
+        ("place", c_int32),
+        ("flags", c_uint32),
+        ("forward_time", c_double),
+        ("backward_time", c_double),
+        ("backward_input_time", c_double),
+        ("backward_weight_time", c_double),
+        ("mem_forward", c_double),
+        ("mem_backward_input", c_double),
+        ("mem_backward_weight", c_double),
+        ("mem_static", c_double),
+        ("mem_weights", c_double),
+        ("output_bytes", c_double),
+        ("recomputes", POINTER(Recompute)),
+        ("recompute_count", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class Split(Structure):
+    size: int
+    stages: int
+    layers: _Pointer[c_uint32]
+    recomputes: _Pointer[c_uint8]
+    _fields_ = [
+        ("size", c_uint32),
+        ("stages", c_uint32),
+        ("layers", POINTER(c_uint32)),
+        ("recomputes", POINTER(c_uint8)),
+    ]
+
+
 class LowerOptions(Structure):
     size: int
     lowering: int
@@ -427,6 +505,11 @@ class PlanOptions(Structure):
     channel: _Pointer[ChannelModel]
     embedding: _Pointer[ModelEnd]
     head: _Pointer[ModelEnd]
+    layers: Optional[int]
+    runtimes: int
+    runtime: int
+    empty_stages: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("objective", c_int32),
@@ -446,6 +529,11 @@ class PlanOptions(Structure):
         ("channel", POINTER(ChannelModel)),
         ("embedding", POINTER(ModelEnd)),
         ("head", POINTER(ModelEnd)),
+        ("layers", c_void_p),
+        ("runtimes", c_uint32),
+        ("runtime", c_int32),
+        ("empty_stages", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -476,6 +564,8 @@ class Candidate(Structure):
     bound: float
     bytes: float
     transfers: int
+    runs_on: int
+    proved: int
     _fields_ = [
         ("size", c_uint32),
         ("status", c_int32),
@@ -503,6 +593,8 @@ class Candidate(Structure):
         ("bound", c_double),
         ("bytes", c_double),
         ("transfers", c_uint64),
+        ("runs_on", c_uint32),
+        ("proved", c_uint32),
     ]
 
 
@@ -702,6 +794,13 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_runtime_name": (c_char_p, [c_int32]),
     "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
+    "ppsched_layers_create": (c_int32, [POINTER(c_void_p), POINTER(POINTER(Layer)), c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_layers_retain": (c_void_p, [c_void_p]),
+    "ppsched_layers_release": (None, [c_void_p]),
+    "ppsched_layers_count": (c_uint32, [c_void_p]),
+    "ppsched_layers_entries": (c_uint32, [c_void_p]),
+    "ppsched_layers_get_entry": (c_int32, [POINTER(Layer), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_config_from_layers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(Split), POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
@@ -713,6 +812,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_plan_count": (c_uint32, [c_void_p]),
     "ppsched_plan_candidate_at_rank": (c_uint32, [c_void_p, c_uint32]),
     "ppsched_plan_get_candidate": (c_int32, [POINTER(Candidate), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_get_split": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_get_recomputes": (c_int32, [POINTER(c_uint8), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
@@ -801,6 +902,13 @@ class Library(CDLL):
     ppsched_schedule_import: Callable[..., int]
     ppsched_runtime_name: Callable[..., Optional[bytes]]
     ppsched_schedule_write_launch_arguments: Callable[..., int]
+    ppsched_layers_create: Callable[..., int]
+    ppsched_layers_retain: Callable[..., Optional[int]]
+    ppsched_layers_release: Callable[..., None]
+    ppsched_layers_count: Callable[..., int]
+    ppsched_layers_entries: Callable[..., int]
+    ppsched_layers_get_entry: Callable[..., int]
+    ppsched_config_from_layers: Callable[..., int]
     ppsched_schedule_lower: Callable[..., int]
     ppsched_kind_token: Callable[..., Optional[bytes]]
     ppsched_kind_text: Callable[..., Optional[bytes]]
@@ -812,6 +920,8 @@ class Library(CDLL):
     ppsched_plan_count: Callable[..., int]
     ppsched_plan_candidate_at_rank: Callable[..., int]
     ppsched_plan_get_candidate: Callable[..., int]
+    ppsched_plan_get_split: Callable[..., int]
+    ppsched_plan_get_recomputes: Callable[..., int]
     ppsched_plan_create_config: Callable[..., int]
     ppsched_plan_create_timeline: Callable[..., int]
     ppsched_plan_find_least_limit: Callable[..., int]

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model by its layers, and splits of it into stages."""
+import ctypes
+import weakref
+from collections.abc import Iterable, Mapping
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, TypedDict, cast
+
+from . import _abi
+from ._abi import LayerFlag, LayerPlace, Status
+from ._library import Error, call, decoded, encoded, lib, new_handle
+from .config import Config, integer, numbers
+from .enums import member
+from .views import Shared, sized
+
+
+class Recompute(TypedDict, total=False):
+    """A way to keep less of a layer: its name, the whole time of a backward with it, and the memory that remains."""
+
+    name: str
+    backward_time: float
+    mem_forward: float
+
+
+class Layer(TypedDict, total=False):
+    """A layer, or `count` equal ones behind each other, as config files have it.
+
+    place: "first" (embedding) or "last" (head) where it belongs into that stage; with_next: never in another stage than the
+    layer after it; tied: the last stage holds its weights too. Without any backward time the backward takes twice the forward.
+    """
+
+    name: str
+    count: int
+    place: str
+    with_next: bool
+    tied: bool
+    forward_time: float
+    backward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_backward_input: float
+    mem_backward_weight: float
+    mem_static: float
+    mem_weights: float
+    output_bytes: float
+    recompute: List[Recompute]
+
+
+class Split(NamedTuple):
+    """Layers of each stage; and of each layer its kind of recomputation, counted from 1, 0 for none."""
+
+    layers: List[int]
+    recomputes: List[int]
+
+
+COSTS = ("forward_time", "backward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_backward_input",
+         "mem_backward_weight", "mem_static", "mem_weights", "output_bytes")
+
+
+def _number(where: str, value: object) -> float:
+    if isinstance(value, (bool, str)) or len(given := numbers(where, value)) != 1:
+        raise Error(f"{where} must be one number, not {value!r}")
+    return given[0]
+
+
+def _checked(where: str, row: object, known: Iterable[str]) -> Mapping[str, Any]:
+    if not isinstance(row, Mapping):
+        raise Error(f"{where} must be a mapping, not {row!r}")
+    known = list(known)
+    unknown = next((key for key in row if key not in known), None)
+    if unknown is not None:
+        raise Error(f"{where} has no {unknown!r}; it has {', '.join(known)}")
+    if not isinstance(row.get("name"), str) or not row["name"]:
+        raise Error(f"{where} has no name")
+    return row
+
+
+def _recomputes(where: str, row: Mapping[str, Any], backward: float) -> List[_abi.Recompute]:
+    given = row.get("recompute", [])
+    if not isinstance(given, Iterable) or isinstance(given, (str, Mapping)):
+        raise Error(f"{where}: recompute must be a list, not {given!r}")
+    kinds = []
+    for number, item in enumerate(given):
+        place = f"{where}: recompute {number}"
+        kind = _checked(place, item, Recompute.__annotations__)
+        whole = _number(f"{place}: backward_time", kind.get("backward_time", backward))
+        if whole < backward:
+            raise Error(f"{place}: backward_time is {whole:g}, less than {backward:g} without; it is that of the whole backward, what is "
+                        "computed again included", Status.ERROR_RANGE)
+        kinds.append(_abi.Recompute(encoded("name", kind["name"]), whole - backward,
+                                    _number(f"{place}: mem_forward", kind.get("mem_forward", 0))))
+    return kinds
+
+
+def _flags(where: str, row: Mapping[str, Any]) -> int:
+    flags = 0
+    for name in ("with_next", "tied"):
+        if not isinstance(row.get(name, False), bool):
+            raise Error(f"{where}: {name} must be true or false, not {row[name]!r}")
+        flags |= LayerFlag[name.upper()] if row.get(name) else 0
+    return flags
+
+
+def _record(number: int, given: object) -> _abi.Layer:
+    where = f"layer entry {number}"
+    row = _checked(where, given, Layer.__annotations__)
+    where += f" ({row['name']})"
+    record = sized(_abi.Layer)
+    record.name = encoded("name", row["name"])
+    record.count = integer(f"{where}: count", row.get("count", 1))
+    if not 0 < record.count == row.get("count", 1):
+        raise Error(f"{where}: count is {row['count']}; it must be 1 or more", Status.ERROR_RANGE)
+    record.place = member(LayerPlace, "place", row.get("place", "any"))
+    record.flags = _flags(where, row)
+    for name in COSTS:
+        setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
+    parts = record.backward_input_time + record.backward_weight_time
+    if not any(name in row for name in COSTS[1:4]):
+        record.backward_time = 2 * record.forward_time
+    kinds = _recomputes(where, row, record.backward_time or parts)
+    record._kinds = (_abi.Recompute * len(kinds))(*kinds)  # which the record points to
+    record.recomputes, record.recompute_count = ctypes.cast(record._kinds, ctypes.POINTER(_abi.Recompute)), len(kinds)
+    return record
+
+
+class Layers(Shared):
+    """The layers of a model in order, from rows as ppsched.Layer tells: Layers([{"name": "decoder", "count": 80, ...}, ...])."""
+
+    def __init__(self, rows: Iterable[Layer]) -> None:
+        if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
+            raise Error(f"layers must be a list, not {rows!r}")
+        records = [_record(number, row) for number, row in enumerate(rows)]
+        pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*map(ctypes.pointer, records))
+        self._handle = new_handle(lib.ppsched_layers_create, pointers, len(records), None)
+        self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)
+
+    def __len__(self) -> int:
+        """Layers, equal ones counted one by one."""
+        return lib.ppsched_layers_count(self._handle)
+
+    def _entries(self) -> List[_abi.Layer]:
+        entries = []
+        for number in range(lib.ppsched_layers_entries(self._handle)):
+            record = sized(_abi.Layer)
+            call(lib.ppsched_layers_get_entry, ctypes.byref(record), self._handle, number)
+            entries.append(record)
+        return entries
+
+    @property
+    def names(self) -> List[str]:
+        """Of each layer."""
+        return [decoded(entry.name) for entry in self._entries() for _ in range(entry.count)]
+
+    @property
+    def kinds(self) -> List[List[str]]:
+        """Of each layer the names of its kinds of recomputation."""
+        return [[decoded(entry.recomputes[k].name) for k in range(entry.recompute_count)]
+                for entry in self._entries() for _ in range(entry.count)]
+
+    def __repr__(self) -> str:
+        words = ", ".join(f"{entry.count} x {decoded(entry.name)}" for entry in self._entries())
+        return f"<ppsched.Layers: {words}>"
+
+    def rows(self, split: Split) -> List[Dict[str, Any]]:
+        """A split as JSON has it: of each stage its layers by name, and those recomputed by name and kind."""
+        names, kinds, layer, rows = self.names, self.kinds, 0, []
+        for stage, count in enumerate(split.layers):
+            held: Dict[str, int] = {}
+            recomputed: Dict[str, Dict[str, int]] = {}
+            for layer in range(layer, layer + count):
+                held[names[layer]] = held.get(names[layer], 0) + 1
+                if split.recomputes[layer]:
+                    by_kind = recomputed.setdefault(names[layer], {})
+                    kind = kinds[layer][split.recomputes[layer] - 1]
+                    by_kind[kind] = by_kind.get(kind, 0) + 1
+            layer += 1 if count else 0
+            rows.append({"stage": stage, "layers": held, "recompute": recomputed})
+        return rows
+
+
+def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
+    """A config like another whose stages are those of a split of the layers; what the other says of stages is not read."""
+    counts = (ctypes.c_uint32 * len(split.layers))(*split.layers)
+    record = sized(_abi.Split)
+    record.stages, record.layers = len(counts), ctypes.cast(counts, ctypes.POINTER(ctypes.c_uint32))
+    if split.recomputes:
+        if len(split.recomputes) != len(layers):
+            raise Error(f"the split tells of {len(split.recomputes)} layers how they are recomputed; there are {len(layers)}",
+                        Status.ERROR_LENGTH)
+        kinds = (ctypes.c_uint8 * len(layers))(*split.recomputes)
+        record.recomputes = ctypes.cast(kinds, ctypes.POINTER(ctypes.c_uint8))
+    return Config._of(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))

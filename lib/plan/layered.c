@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The split of a candidate's layers: for a rule the one that suits its order; for a search, whose order follows from the split,
+ * the best of some that suit the orders which it finds one after another. */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "eval/timeline.h"
+#include "plan/plan.h"
+#include "split/splitting.h"
+
+/* Orders of a search that are looked at. */
+enum { ROUNDS = 2 };
+
+struct layering {
+    const ppsched_plan *plan;
+    struct ppi_candidate *candidate; /* its split is that at hand */
+    uint32_t *layers;                /* the best so far */
+    uint8_t *recomputes;
+    double lack, time; /* of the best */
+    ppsched_progress_function progress;
+    void *user;
+    double from, to; /* the present part of the work */
+};
+
+void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate)
+{
+    ppi_release(&plan->host, candidate->layers);
+    ppi_release(&plan->host, candidate->recomputes);
+    candidate->layers = NULL;
+    candidate->recomputes = NULL;
+    candidate->proved = false;
+}
+
+/* A split to begin with: stages have as many layers, as far as they may be apart. */
+static ppsched_status split_evenly(struct ppi_candidate *candidate, const ppsched_layers *layers, ppsched_error *error)
+{
+    uint32_t stages = candidate->stages, blocks = 1, layer = 0, block = 0;
+    for (uint32_t i = 1; i < layers->count; i++)
+        blocks += layers->is_cut[i];
+    memset(candidate->recomputes, 0, layers->count);
+    for (uint32_t s = 0; s < stages; s++) {
+        uint32_t begin = layer, end = (uint32_t)((uint64_t)(s + 1) * blocks / stages);
+        for (; block < end; block++)
+            do
+                layer++;
+            while (layer < layers->count && !layers->is_cut[layer]);
+        candidate->layers[s] = layer - begin;
+    }
+    if (blocks < stages)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "%u stages need as many layers that may be apart, and there are %u; take %u stages", stages, blocks,
+                        blocks);
+    return PPSCHED_OK;
+}
+
+/* --- one order --- */
+
+static int32_t tell_part(void *user, const ppsched_progress *progress)
+{
+    const struct layering *layering = user;
+    const ppsched_progress part = {.size = sizeof part,
+                                   .share = layering->from + (layering->to - layering->from) * progress->share,
+                                   .best = progress->best};
+    return layering->progress(layering->user, &part);
+}
+
+/* The order for the split at hand. */
+static ppsched_status order(ppsched_schedule **out, ppsched_config **config, struct layering *layering, ppsched_error *error)
+{
+    ppsched_status status = ppi_candidate_config(config, layering->plan, layering->candidate, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (layering->progress != NULL) {
+        (*config)->progress = tell_part;
+        (*config)->progress_user = layering;
+    }
+    return ppi_generate(out, layering->candidate->strategy, *config, error);
+}
+
+/* The split that suits it, at hand. */
+static ppsched_status suit(struct layering *layering, const ppsched_config *config, const ppsched_schedule *schedule,
+                           ppsched_error *error)
+{
+    const ppsched_plan *plan = layering->plan;
+    struct ppi_room room = {.host = &config->host};
+    struct ppi_splitting splitting;
+    const struct ppi_split_question question = {.config = config,
+                                                .layers = plan->layers,
+                                                .schedule = schedule,
+                                                .by_span = plan->objective == PPSCHED_OBJECTIVE_SPAN,
+                                                .may_be_empty = plan->may_be_empty,
+                                                .most_visited = plan->most_visited};
+    ppsched_status status = ppi_split_search(&splitting, &room, &question, error);
+    if (status == PPSCHED_OK)
+        status = ppi_splitting_tell(&splitting, layering->candidate->layers, layering->candidate->recomputes, error);
+    layering->candidate->proved = status == PPSCHED_OK && splitting.proved && layering->candidate->strategy->plan == NULL;
+    ppi_room_clear(&room);
+    return status;
+}
+
+/* --- orders that follow from the split --- */
+
+static double step_of(const ppsched_plan *plan, const ppsched_timeline *timeline)
+{
+    return plan->objective == PPSCHED_OBJECTIVE_SPAN ? timeline->metrics.span : timeline->metrics.makespan;
+}
+
+/* Keeps the split at hand where its own order is better than those before. */
+static ppsched_status keep_better(struct layering *layering, const ppsched_config *config, const ppsched_schedule *schedule,
+                                  ppsched_error *error)
+{
+    ppsched_timeline *timeline = NULL;
+    ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+    if (status != PPSCHED_OK)
+        return status;
+    double lack = ppi_excess_of(timeline), time = step_of(layering->plan, timeline);
+    if (lack < layering->lack || (lack == layering->lack && time < layering->time)) {
+        layering->lack = lack;
+        layering->time = time;
+        memcpy(layering->layers, layering->candidate->layers, layering->candidate->stages * sizeof *layering->layers);
+        memcpy(layering->recomputes, layering->candidate->recomputes, layering->plan->layers->count);
+    }
+    ppi_timeline_destroy(timeline);
+    return PPSCHED_OK;
+}
+
+/* One order after another; a search that finds none for a split ends it. */
+static ppsched_status alternate(struct layering *layering, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (int round = 0; round <= ROUNDS && status == PPSCHED_OK; round++) {
+        ppsched_config *config = NULL;
+        ppsched_schedule *schedule = NULL;
+        layering->from = round / (ROUNDS + 2.0);
+        layering->to = (round + 1) / (ROUNDS + 2.0);
+        status = order(&schedule, &config, layering, error);
+        if (status == PPSCHED_OK)
+            status = keep_better(layering, config, schedule, error);
+        if (status == PPSCHED_OK && round < ROUNDS)
+            status = suit(layering, config, schedule, error);
+        ppi_schedule_release(schedule);
+        ppi_config_destroy(config);
+    }
+    return status == PPSCHED_ERROR_REFUSED && layering->time < PPI_INFINITE ? PPSCHED_OK : status;
+}
+
+/* A rule's order is the same for all splits. */
+static ppsched_status suit_rule(struct layering *layering, ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_status status = order(&schedule, &config, layering, error);
+    if (status == PPSCHED_OK)
+        status = suit(layering, config, schedule, error);
+    ppi_schedule_release(schedule);
+    ppi_config_destroy(config);
+    return status;
+}
+
+static ppsched_status suit_search(struct layering *layering, ppsched_error *error)
+{
+    const struct ppi_host *host = &layering->plan->host;
+    layering->layers = ppi_allocate(host, layering->candidate->stages, sizeof *layering->layers);
+    layering->recomputes = ppi_allocate(host, layering->plan->layers->count, 1);
+    layering->lack = layering->time = PPI_INFINITE;
+    ppsched_status status = layering->layers != NULL && layering->recomputes != NULL ? alternate(layering, error)
+                                                                                     : ppi_fail_memory(error, "the splits");
+    if (status == PPSCHED_OK) {
+        memcpy(layering->candidate->layers, layering->layers, layering->candidate->stages * sizeof *layering->layers);
+        memcpy(layering->candidate->recomputes, layering->recomputes, layering->plan->layers->count);
+    }
+    ppi_release(host, layering->layers);
+    ppi_release(host, layering->recomputes);
+    return status;
+}
+
+ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                   ppsched_progress_function progress, void *user, ppsched_error *error)
+{
+    struct layering layering = {.plan = plan, .candidate = candidate, .progress = progress, .user = user, .to = 1};
+    if (plan->layers == NULL || candidate->layers != NULL)
+        return PPSCHED_OK;
+    candidate->layers = ppi_allocate(&plan->host, candidate->stages, sizeof *candidate->layers);
+    candidate->recomputes = ppi_allocate(&plan->host, plan->layers->count, 1);
+    ppsched_status status = candidate->layers != NULL && candidate->recomputes != NULL ? PPSCHED_OK
+                                                                                       : ppi_fail_memory(error, "the split");
+    if (status == PPSCHED_OK)
+        status = split_evenly(candidate, plan->layers, error);
+    if (status == PPSCHED_OK)
+        status = candidate->strategy->plan == NULL ? suit_rule(&layering, error) : suit_search(&layering, error);
+    if (status != PPSCHED_OK)
+        ppi_candidate_drop_split(plan, candidate);
+    return status;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All splits of a small problem, and all sets of recomputed layers that fit: what is left after bounds have cut off what cannot
+ * be better than the best so far. */
+#include <string.h>
+
+#include "base/checked.h"
+#include "split/splitting.h"
+
+/* What is tried: with more splits only a search is of use. */
+enum { MOST_SPLITS = 2000000, FACTOR = 4 };
+
+struct enumerating {
+    struct ppi_splitting *splitting;
+    ppsched_error *error;
+    ppsched_status status;
+    double passes;        /* of each stage of a device, at least */
+    bool has_kinds;       /* of recomputation, and limits */
+    bool splits_backward; /* so that the last op of a device need not be the backward of its first stage */
+    double *work;         /* of the blocks before each: the least that they take of a device */
+    double *input;        /* likewise, until the stage before can go on */
+    double *forward;      /* likewise, until the stage behind can */
+    double *load;         /* of each device, as far as stages have blocks */
+    uint32_t *taken;      /* of each device, how many stages that are */
+    double *head, *tail;  /* of each device: before its first op can start, after its last one ends */
+    uint32_t *dish;
+    uint64_t most_visited;
+};
+
+static bool goes_on(const struct enumerating *all)
+{
+    return all->status == PPSCHED_OK && all->splitting->state.visited < all->most_visited;
+}
+
+static bool is_worse(const struct enumerating *all, double time)
+{
+    const struct ppi_split_price *best = &all->splitting->best;
+    return best->lack <= 0 && time >= best->time * (1 - 1e-11);
+}
+
+/* --- sets of one split --- */
+
+static void choose_from(struct enumerating *all, uint32_t device, uint32_t i);
+
+/* All devices are chosen: a split with all that it recomputes. */
+static void keep_choice(struct enumerating *all)
+{
+    struct ppi_splitting *splitting = all->splitting;
+    double time = ppi_split_state_time(&splitting->state, all->dish);
+    if (is_worse(all, time))
+        return;
+    splitting->now = (struct ppi_split_price){0, time, 0};
+    ppi_splitting_keep_better(splitting);
+}
+
+/* Goes on with the next device, unless even with nothing recomputed there it cannot be better. */
+static void choose_device(struct enumerating *all, uint32_t device)
+{
+    struct ppi_split_state *state = &all->splitting->state;
+    if (!goes_on(all))
+        return;
+    if (device == state->schedule->shape.devices) {
+        keep_choice(all);
+        return;
+    }
+    if (!is_worse(all, ppi_split_state_time(state, all->dish)))
+        choose_from(all, device, 0);
+}
+
+static struct ppi_fit fit_of(const struct enumerating *all, uint32_t device)
+{
+    const struct ppi_split_state *state = &all->splitting->state;
+    return (struct ppi_fit){&state->holdings[device], state->menus, state->backward_weight,
+                            ppi_split_state_room(state, device)};
+}
+
+/* The sets of a device's stages from the i-th on; those behind the last that was chosen recompute nothing, until they are. The
+ * last stage takes the first set that fits: further ones only add to it. */
+static void choose_from(struct enumerating *all, uint32_t device, uint32_t i)
+{
+    const struct ppi_fit fit = fit_of(all, device);
+    uint32_t count = fit.holding->count, stage = i < count ? fit.holding->stages[i] : 0;
+    if (count == 0) {
+        choose_device(all, device + 1);
+        return;
+    }
+    for (uint32_t d = 0; d < fit.menus[stage].count && goes_on(all); d++) {
+        all->dish[stage] = d;
+        if (i + 1 < count) {
+            choose_from(all, device, i + 1);
+        } else if (ppi_fit_lack(all->dish, &fit) <= 0) {
+            choose_device(all, device + 1);
+            break;
+        }
+    }
+    all->dish[stage] = 0;
+}
+
+/* --- all splits --- */
+
+static void try_split(struct enumerating *all)
+{
+    struct ppi_splitting *splitting = all->splitting;
+    struct ppi_split_state *state = &splitting->state;
+    bool better;
+    all->status = ppi_splitting_try(splitting, &better, all->error);
+    if (all->status != PPSCHED_OK || !all->has_kinds || splitting->best.lack > 0)
+        return;
+    memset(all->dish, 0, state->stages * sizeof *all->dish);
+    for (uint32_t d = 0; d < state->schedule->shape.devices; d++)
+        if (state->lacks[d] > 0)
+            return; /* nothing fits there */
+    choose_device(all, 0);
+}
+
+/* What a stage adds to its devices; whether that leaves something better possible. */
+static bool add_stage(struct enumerating *all, uint32_t stage, double factor)
+{
+    const struct ppi_splitting *splitting = all->splitting;
+    const struct ppi_placement *placement = &splitting->state.schedule->placement;
+    uint32_t begin = splitting->at[stage], end = splitting->at[stage + 1];
+    bool possible = true;
+    for (uint32_t copy = 0; copy < placement->copies; copy++) {
+        uint32_t device = placement->device_of[(size_t)copy * splitting->state.stages + stage];
+        all->load[device] += factor * all->passes * (all->work[end] - all->work[begin]);
+        all->taken[device] += factor > 0 ? 1 : PPSCHED_NONE; /* one less */
+        if (all->taken[device] == 1 && placement->copies == 1 && !splitting->state.walk.by_span) {
+            all->head[device] = all->forward[begin];
+            all->tail[device] = all->splits_backward ? 0 : all->input[begin];
+        }
+        possible &= !is_worse(all, (all->load[device] + all->head[device] + all->tail[device]) * (1 - 1e-9));
+    }
+    return possible;
+}
+
+static void split_from(struct enumerating *all, uint32_t stage)
+{
+    struct ppi_splitting *splitting = all->splitting;
+    uint32_t stages = splitting->state.stages, behind = 0, begin = splitting->at[stage];
+    if (stage + 1 == stages) {
+        if (add_stage(all, stage, 1))
+            try_split(all);
+        add_stage(all, stage, -1);
+        return;
+    }
+    for (uint32_t s = stage + 1; s < stages; s++)
+        behind += ppi_split_least(splitting, s);
+    for (uint32_t end = begin + ppi_split_least(splitting, stage); end + behind <= splitting->blocks && goes_on(all); end++) {
+        splitting->at[stage + 1] = end;
+        bool possible = add_stage(all, stage, 1);
+        if (possible)
+            split_from(all, stage + 1);
+        splitting->at[stage + 1] = end;
+        add_stage(all, stage, -1);
+        if (!possible)
+            break; /* more blocks take more */
+    }
+}
+
+/* --- all of it --- */
+
+static void sum_blocks(struct enumerating *all)
+{
+    const struct ppi_splitting *splitting = all->splitting;
+    const ppsched_layers *layers = splitting->state.layers;
+    all->work[0] = all->input[0] = all->forward[0] = 0;
+    for (uint32_t b = 0; b < splitting->blocks; b++) {
+        all->work[b + 1] = all->work[b];
+        all->input[b + 1] = all->input[b];
+        all->forward[b + 1] = all->forward[b];
+        for (uint32_t layer = splitting->cut[b]; layer < splitting->cut[b + 1]; layer++) {
+            const double *cost = ppi_layer_at(layers, layer)->kinds[0].cost;
+            double backward = cost[PPI_LAYER_BACKWARD], parts = cost[PPI_LAYER_INPUT] + cost[PPI_LAYER_WEIGHT];
+            all->work[b + 1] += cost[PPI_LAYER_FORWARD] + ppi_smaller(backward, parts);
+            all->input[b + 1] += ppi_smaller(backward, cost[PPI_LAYER_INPUT]);
+            all->forward[b + 1] += cost[PPI_LAYER_FORWARD];
+        }
+    }
+}
+
+static bool has_split_backward(const ppsched_schedule *schedule)
+{
+    for (uint64_t i = 0; i < schedule->op_count; i++)
+        if (schedule->ops[i].kind == PPSCHED_KIND_W)
+            return true;
+    return false;
+}
+
+static bool has_kinds(const struct ppi_split_state *state)
+{
+    for (uint32_t e = 0; e < state->layers->entry_count && state->menus != NULL; e++)
+        if (state->layers->entries[e].given.recompute_count > 0)
+            return true;
+    return false;
+}
+
+/* How many splits there are. */
+static double count_splits(const struct ppi_splitting *splitting)
+{
+    uint32_t stages = splitting->state.stages;
+    double places = splitting->blocks - 1.0 + (splitting->state.may_be_empty && stages > 2 ? stages - 2 : 0), count = 1;
+    for (uint32_t i = 1; i < stages && count <= MOST_SPLITS; i++)
+        count = count * (places - i + 1) / i;
+    return count;
+}
+
+static ppsched_status make(struct enumerating *all, struct ppi_room *room, ppsched_error *error)
+{
+    const struct ppi_split_state *state = &all->splitting->state;
+    size_t devices = state->schedule->shape.devices, blocks = all->splitting->blocks;
+    uint32_t microbatches = state->schedule->flushes ? state->schedule->shape.microbatches
+                                                     : ppi_total_microbatches(&state->schedule->shape);
+    all->passes = microbatches / state->schedule->placement.copies;
+    all->splits_backward = has_split_backward(state->schedule);
+    all->work = ppi_room_take(room, blocks + 1, sizeof *all->work);
+    all->input = ppi_room_take(room, blocks + 1, sizeof *all->input);
+    all->forward = ppi_room_take(room, blocks + 1, sizeof *all->forward);
+    all->load = ppi_room_take_zeroed(room, devices, sizeof *all->load);
+    all->taken = ppi_room_take_zeroed(room, devices, sizeof *all->taken);
+    all->head = ppi_room_take_zeroed(room, devices, sizeof *all->head);
+    all->tail = ppi_room_take_zeroed(room, devices, sizeof *all->tail);
+    all->dish = ppi_room_take_zeroed(room, state->stages, sizeof *all->dish);
+    return ppi_room_check(room, "all splits", error);
+}
+
+ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, ppsched_error *error)
+{
+    struct enumerating all = {.splitting = splitting, .error = error, .status = PPSCHED_OK};
+    bool two_copies = splitting->state.schedule->placement.copies == 2;
+    all.has_kinds = has_kinds(&splitting->state);
+    if (count_splits(splitting) > MOST_SPLITS || (two_copies && all.has_kinds))
+        return PPSCHED_OK;
+    all.status = make(&all, splitting->state.room, error);
+    if (all.status != PPSCHED_OK)
+        return all.status;
+    all.most_visited = splitting->state.visited + FACTOR * splitting->most_visited;
+    sum_blocks(&all);
+    splitting->at[0] = 0;
+    splitting->at[splitting->state.stages] = splitting->blocks;
+    split_from(&all, 0);
+    splitting->proved = all.status == PPSCHED_OK && goes_on(&all);
+    return all.status;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "split/holding.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* One device's sets in the making: room for more is taken as they grow. */
+struct making {
+    struct ppi_holding *holding;
+    struct ppi_room *room;
+    uint32_t *now; /* what it holds */
+    uint32_t capacity;
+};
+
+/* Whether `a` holds all of `b`. */
+static bool contains(const uint32_t *a, const uint32_t *b, uint32_t width)
+{
+    for (uint32_t i = 0; i < width; i++)
+        if (a[i] < b[i])
+            return false;
+    return true;
+}
+
+static bool grow(struct making *making, uint32_t width)
+{
+    struct ppi_holding *holding = making->holding;
+    uint32_t capacity = 2 * making->capacity + 8;
+    uint32_t *grown = ppi_room_take(making->room, (size_t)capacity * width, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    if (holding->set_count > 0)
+        memcpy(grown, holding->sets, (size_t)holding->set_count * width * sizeof *grown);
+    holding->sets = grown;
+    making->capacity = capacity;
+    return true;
+}
+
+/* The set that held the last one comes first: schedules repeat themselves. */
+static void to_front(struct ppi_holding *holding, uint32_t set, uint32_t width)
+{
+    for (uint32_t i = 0; i < width && set > 0; i++) {
+        uint32_t value = holding->sets[(size_t)set * width + i];
+        holding->sets[(size_t)set * width + i] = holding->sets[i];
+        holding->sets[i] = value;
+    }
+}
+
+/* Keeps what the device holds now, unless it is within a set; takes out those that are within it. */
+static void keep(struct making *making)
+{
+    struct ppi_holding *holding = making->holding;
+    uint32_t width = 2 * holding->count, left = 0;
+    for (uint32_t i = 0; i < holding->set_count; i++)
+        if (contains(holding->sets + (size_t)i * width, making->now, width)) {
+            to_front(holding, i, width);
+            return;
+        }
+    for (uint32_t i = 0; i < holding->set_count; i++)
+        if (!contains(making->now, holding->sets + (size_t)i * width, width))
+            memmove(holding->sets + (size_t)left++ * width, holding->sets + (size_t)i * width, width * sizeof *holding->sets);
+    holding->set_count = left;
+    if (left == making->capacity && !grow(making, width))
+        return; /* the room tells */
+    memcpy(holding->sets + (size_t)left * width, making->now, width * sizeof *holding->sets);
+    holding->set_count++;
+}
+
+static void follow(struct making *making, const ppsched_schedule *schedule, uint32_t device, const uint32_t *place)
+{
+    const struct ppsched_queue *queue = &schedule->queues[device];
+    uint32_t limit = schedule->flushes ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
+    bool grew = false;
+    for (size_t i = 0; i < queue->count && queue->ops[i].microbatch < limit; i++) {
+        const ppsched_op *op = &queue->ops[i];
+        uint32_t *held = making->now + 2 * (size_t)place[op->stage];
+        if (op->kind != PPSCHED_KIND_F && grew)
+            keep(making); /* the most is there before something is given back */
+        grew = op->kind == PPSCHED_KIND_F;
+        held[0] += op->kind == PPSCHED_KIND_F;
+        held[0] -= ppi_is_backward(op->kind);
+        held[1] += op->kind == PPSCHED_KIND_I;
+        held[1] -= op->kind == PPSCHED_KIND_W;
+    }
+    if (grew)
+        keep(making);
+}
+
+/* Which stages each device has. */
+static void list_stages(struct ppi_holding *holdings, const ppsched_schedule *schedule, uint32_t *stages)
+{
+    uint32_t lanes = schedule->placement.copies * schedule->shape.stages;
+    for (uint32_t lane = 0; lane < lanes; lane++)
+        holdings[schedule->placement.device_of[lane]].count++;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        holdings[d].stages = stages;
+        stages += holdings[d].count;
+        holdings[d].count = 0;
+    }
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        struct ppi_holding *holding = &holdings[schedule->placement.device_of[lane]];
+        holding->stages[holding->count++] = lane % schedule->shape.stages;
+    }
+}
+
+ppsched_status ppi_holding_make(struct ppi_holding **out, struct ppi_room *room, const ppsched_schedule *schedule,
+                                ppsched_error *error)
+{
+    uint32_t lanes = schedule->placement.copies * schedule->shape.stages;
+    struct ppi_holding *holdings = ppi_room_take_zeroed(room, schedule->shape.devices, sizeof *holdings);
+    uint32_t *stages = ppi_room_take(room, lanes, sizeof *stages), *place = ppi_room_take(room, lanes, sizeof *place);
+    uint32_t *now = ppi_room_take(room, 2 * (size_t)lanes, sizeof *now);
+    ppsched_status status = ppi_room_check(room, "what devices hold", error);
+    if (status == PPSCHED_OK)
+        list_stages(holdings, schedule, stages);
+    for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++) {
+        struct making making = {.holding = &holdings[d], .room = room, .now = now};
+        for (uint32_t i = 0; i < holdings[d].count; i++)
+            place[holdings[d].stages[i]] = i;
+        memset(now, 0, 2 * (size_t)holdings[d].count * sizeof *now);
+        follow(&making, schedule, d, place);
+        status = ppi_room_check(room, "what devices hold", error);
+    }
+    *out = holdings;
+    return status;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "split/menu.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* Menus that are kept: of an entry's first layers. */
+enum { MOST_KNOWN = 4096 };
+
+ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, const ppsched_layers *layers,
+                                ppsched_error *error)
+{
+    uint32_t layer = 0, known = layers->count < MOST_KNOWN ? layers->count : MOST_KNOWN;
+    *out = (struct ppi_kitchen){.layers = layers, .room = room};
+    out->begin = ppi_room_take(room, layers->entry_count, sizeof *out->begin);
+    out->known = ppi_room_take_zeroed(room, known, sizeof *out->known);
+    for (int i = 0; i < 2; i++)
+        out->scratch[i].dishes = ppi_room_take(room, PPI_MENU_MOST, sizeof(struct ppi_dish));
+    for (uint32_t e = 0; e < layers->entry_count && !room->is_short; e++) {
+        out->begin[e] = layer;
+        layer += layers->entries[e].given.count;
+    }
+    return ppi_room_check(room, "the sets of recomputed layers", error);
+}
+
+static void put_empty(struct ppi_menu *out)
+{
+    out->count = 1;
+    out->dishes[0] = (struct ppi_dish){0};
+}
+
+static bool copy_menu(struct ppi_menu *out, struct ppi_room *room, const struct ppi_menu *menu)
+{
+    if (out->capacity < menu->count) {
+        uint32_t capacity = out->capacity == 0 ? menu->count : PPI_MENU_MOST;
+        struct ppi_dish *dishes = ppi_room_take(room, capacity, sizeof *dishes);
+        if (dishes == NULL)
+            return false;
+        out->dishes = dishes;
+        out->capacity = capacity;
+    }
+    out->count = menu->count;
+    memcpy(out->dishes, menu->dishes, menu->count * sizeof *menu->dishes);
+    return true;
+}
+
+/* Whether a set that is kept holds no more; of those before `dish`, which add no more. */
+static bool is_beaten(const struct ppi_menu *menu, const struct ppi_dish *dish)
+{
+    for (uint32_t i = menu->count; i-- > 0;)
+        if (menu->dishes[i].held <= dish->held && menu->dishes[i].weight_held <= dish->weight_held)
+            return true;
+    return false;
+}
+
+/* Leaves out every second one in between. */
+static void thin(struct ppi_menu *menu)
+{
+    uint32_t left = 1;
+    for (uint32_t i = 2; i < menu->count; i += 2)
+        menu->dishes[left++] = menu->dishes[i];
+    if (menu->count % 2 == 0)
+        menu->dishes[left++] = menu->dishes[menu->count - 1];
+    menu->count = left;
+}
+
+static struct ppi_dish served(const struct ppi_menu *before, uint32_t dish, const struct ppi_layer_entry *entry, uint32_t kind)
+{
+    const struct ppi_dish *old = &before->dishes[dish];
+    const double *cost = entry->kinds[kind].cost;
+    double held = cost[PPI_LAYER_MEM_FORWARD];
+    return (struct ppi_dish){old->added + entry->kinds[kind].added, old->held + held,
+                             old->weight_held + held + cost[PPI_LAYER_MEM_INPUT], (uint16_t)dish, (uint8_t)kind};
+}
+
+static bool comes_first(const struct ppi_dish *a, const struct ppi_dish *b)
+{
+    return a->added != b->added ? a->added < b->added : a->held < b->held;
+}
+
+/* One more layer: the sets of each of its kinds are sorted already, so they are merged. */
+static void add_layer(struct ppi_menu *out, const struct ppi_menu *before, const struct ppi_layer_entry *entry)
+{
+    uint32_t next[PPSCHED_MAX_RECOMPUTES + 1] = {0}, kinds = entry->given.recompute_count + 1;
+    out->count = 0;
+    out->capacity = PPI_MENU_MOST;
+    for (uint32_t left = before->count * kinds; left > 0; left--) {
+        struct ppi_dish best = {0};
+        bool found = false;
+        for (uint32_t k = 0; k < kinds; k++)
+            if (next[k] < before->count) {
+                struct ppi_dish dish = served(before, next[k], entry, k);
+                best = !found || comes_first(&dish, &best) ? dish : best;
+                found = true;
+            }
+        next[best.kind]++;
+        if (is_beaten(out, &best))
+            continue;
+        if (out->count == PPI_MENU_MOST)
+            thin(out);
+        out->dishes[out->count++] = best;
+    }
+}
+
+/* The menu of an entry's first `count` layers, with those of fewer; NULL where memory is short. */
+static const struct ppi_menu *known_menu(struct ppi_kitchen *kitchen, uint32_t entry, uint32_t count)
+{
+    struct ppi_menu **known = &kitchen->known[kitchen->begin[entry]];
+    uint32_t have = count;
+    while (have > 0 && known[have - 1] == NULL)
+        have--;
+    for (; have < count; have++) {
+        struct ppi_menu *menu = ppi_room_take_zeroed(kitchen->room, 1, sizeof *menu);
+        put_empty(&kitchen->scratch[1]);
+        add_layer(&kitchen->scratch[0], have > 0 ? known[have - 1] : &kitchen->scratch[1], &kitchen->layers->entries[entry]);
+        if (menu == NULL || !copy_menu(menu, kitchen->room, &kitchen->scratch[0]))
+            return NULL;
+        known[have] = menu;
+    }
+    return known[count - 1];
+}
+
+/* How many of the layers from `begin` on are of its entry and in a menu that is kept; 0: none. */
+static uint32_t known_run(const struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end)
+{
+    uint32_t entry = kitchen->layers->entry_of[begin], first = kitchen->begin[entry];
+    uint32_t count = kitchen->layers->entries[entry].given.count, run = first + count - begin;
+    run = run < end - begin ? run : end - begin;
+    return first + run <= MOST_KNOWN ? run : 0;
+}
+
+ppsched_status ppi_menu_make(struct ppi_menu *out, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end,
+                             ppsched_error *error)
+{
+    uint32_t run = begin < end ? known_run(kitchen, begin, end) : 0;
+    const struct ppi_menu *known = run > 0 ? known_menu(kitchen, kitchen->layers->entry_of[begin], run) : NULL;
+    if (run > 0 && known == NULL)
+        return ppi_fail_memory(error, "the sets of recomputed layers");
+    struct ppi_menu *menu = &kitchen->scratch[0], *other = &kitchen->scratch[1], *swap;
+    put_empty(menu);
+    if (known != NULL)
+        copy_menu(menu, kitchen->room, known);
+    for (uint32_t layer = begin + run; layer < end; layer++) {
+        add_layer(other, menu, ppi_layer_at(kitchen->layers, layer));
+        swap = menu, menu = other, other = swap;
+    }
+    return copy_menu(out, kitchen->room, menu) ? PPSCHED_OK : ppi_fail_memory(error, "the sets of recomputed layers");
+}
+
+ppsched_status ppi_menu_choose(uint8_t *recomputes, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end, uint32_t dish,
+                               ppsched_error *error)
+{
+    struct ppi_room room = {.host = kitchen->room->host};
+    struct ppi_menu *menus = ppi_room_take_zeroed(&room, end - begin + (size_t)1, sizeof *menus);
+    ppsched_status status = ppi_room_check(&room, "the sets of recomputed layers", error);
+    for (uint32_t i = begin; i <= end && status == PPSCHED_OK; i++) {
+        if (i == begin)
+            put_empty(&kitchen->scratch[0]);
+        else
+            add_layer(&kitchen->scratch[0], &menus[i - begin - 1], ppi_layer_at(kitchen->layers, i - 1));
+        if (!copy_menu(&menus[i - begin], &room, &kitchen->scratch[0]))
+            status = ppi_fail_memory(error, "the sets of recomputed layers");
+    }
+    for (uint32_t i = end - begin; i > 0 && status == PPSCHED_OK; i--) {
+        const struct ppi_dish *chosen = &menus[i].dishes[dish];
+        recomputes[begin + i - 1] = chosen->kind;
+        dish = chosen->before;
+    }
+    ppi_room_clear(&room);
+    return status;
+}

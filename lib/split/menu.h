@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a stage can do about its memory: the sets of recomputed layers of which none both takes longer and holds more than
+ * another. */
+#ifndef PPSCHED_SPLIT_MENU_H
+#define PPSCHED_SPLIT_MENU_H
+
+#include "model/layers.h"
+
+/* Sets that are kept; of more some in between are left out. */
+enum { PPI_MENU_MOST = 256 };
+
+/* A set: what it adds to the backward, what remains of a microbatch, and what of that is left until W. */
+struct ppi_dish {
+    double added, held, weight_held;
+    uint16_t before; /* the set of all layers but the last one */
+    uint8_t kind;    /* of the last one */
+};
+
+/* By what they add, the least first, which is that of no recomputation at all. */
+struct ppi_menu {
+    uint32_t count, capacity;
+    struct ppi_dish *dishes;
+};
+
+/* The menus of equal layers by how many there are, made as they are asked for. */
+struct ppi_kitchen {
+    const ppsched_layers *layers;
+    struct ppi_room *room;
+    uint32_t *begin;         /* first layer of each entry */
+    struct ppi_menu **known; /* of each layer: the menu of its entry's layers up to it; NULL where it was not asked for */
+    struct ppi_menu scratch[2];
+};
+
+ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, const ppsched_layers *layers,
+                                ppsched_error *error);
+
+/* The menu of the layers from `begin` to before `end`, into one that is zeroed or was made before. */
+ppsched_status ppi_menu_make(struct ppi_menu *out, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end,
+                             ppsched_error *error);
+
+/* Which kind each of these layers has in a set of their menu; `recomputes` is that of all layers. */
+ppsched_status ppi_menu_choose(uint8_t *recomputes, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end, uint32_t dish,
+                               ppsched_error *error);
+
+#endif

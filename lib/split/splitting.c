@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "split/splitting.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+
+/* Where stages may begin. */
+static void list_cuts(struct ppi_splitting *splitting, const ppsched_layers *layers)
+{
+    splitting->cut[0] = 0;
+    splitting->blocks = 1;
+    for (uint32_t layer = 1; layer < layers->count; layer++)
+        if (layers->is_cut[layer])
+            splitting->cut[splitting->blocks++] = layer;
+    splitting->cut[splitting->blocks] = layers->count;
+}
+
+static ppsched_status take_room(struct ppi_splitting *splitting, struct ppi_room *room, size_t layers, ppsched_error *error)
+{
+    size_t stages = splitting->state.stages;
+    splitting->cut = ppi_room_take(room, layers + 1, sizeof *splitting->cut);
+    splitting->at = ppi_room_take(room, stages + 1, sizeof *splitting->at);
+    splitting->border = ppi_room_take(room, stages + 1, sizeof *splitting->border);
+    splitting->best_at = ppi_room_take(room, stages + 1, sizeof *splitting->best_at);
+    splitting->best_dish = ppi_room_take_zeroed(room, stages, sizeof *splitting->best_dish);
+    return ppi_room_check(room, "the split", error);
+}
+
+static ppsched_status check_blocks(const struct ppi_splitting *splitting, ppsched_error *error)
+{
+    uint32_t least = 0, stages = splitting->state.stages;
+    for (uint32_t s = 0; s < stages; s++)
+        least += ppi_split_least(splitting, s);
+    if (splitting->blocks < least)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "%u stages need %u layers that may be apart, and there are %u; take fewer stages", stages, least,
+                        splitting->blocks);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_splitting_try(struct ppi_splitting *splitting, bool *better, ppsched_error *error)
+{
+    struct ppi_split_state *state = &splitting->state;
+    struct ppi_split_price price;
+    for (uint32_t s = 0; s <= state->stages; s++)
+        splitting->border[s] = splitting->cut[splitting->at[s]];
+    ppsched_status status = ppi_split_state_set(state, splitting->border, &price, error);
+    *better = status == PPSCHED_OK && ppi_split_is_better(&price, &splitting->now);
+    if (*better) {
+        splitting->now = price;
+        ppi_splitting_keep_better(splitting);
+    }
+    return status;
+}
+
+void ppi_splitting_keep_better(struct ppi_splitting *splitting)
+{
+    if (!ppi_split_is_better(&splitting->now, &splitting->best))
+        return;
+    splitting->best = splitting->now;
+    memcpy(splitting->best_at, splitting->at, (splitting->state.stages + (size_t)1) * sizeof *splitting->at);
+    memcpy(splitting->best_dish, splitting->state.dish, splitting->state.stages * sizeof *splitting->best_dish);
+}
+
+void ppi_splitting_go_back(struct ppi_splitting *splitting)
+{
+    memcpy(splitting->at, splitting->best_at, (splitting->state.stages + (size_t)1) * sizeof *splitting->at);
+}
+
+ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,
+                                ppsched_error *error)
+{
+    bool better;
+    *out = (struct ppi_splitting){.now = PPI_NO_SPLIT, .best = PPI_NO_SPLIT, .most_visited = question->most_visited};
+    ppsched_status status = ppi_split_state_make(&out->state, room, question->config, question->layers, question->schedule,
+                                                 question->by_span, error);
+    if (status == PPSCHED_OK)
+        status = take_room(out, room, question->layers->count, error);
+    if (status != PPSCHED_OK)
+        return status;
+    out->state.may_be_empty = question->may_be_empty;
+    list_cuts(out, question->layers);
+    status = check_blocks(out, error);
+    if (status == PPSCHED_OK) {
+        ppi_balance(out);
+        status = ppi_splitting_try(out, &better, error);
+    }
+    if (status == PPSCHED_OK)
+        status = ppi_split_improve(out, error);
+    return status == PPSCHED_OK ? ppi_split_enumerate(out, error) : status;
+}
+
+ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t s = 0; s < splitting->state.stages && status == PPSCHED_OK; s++) {
+        uint32_t begin = splitting->cut[splitting->best_at[s]], end = splitting->cut[splitting->best_at[s + 1]];
+        layers[s] = end - begin;
+        status = ppi_menu_choose(recomputes, &splitting->state.kitchen, begin, end, splitting->best_dish[s], error);
+    }
+    return status;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search for the split of a list of layers that suits an order of ops: balanced first, then improved, and where the problem
+ * is small all splits. */
+#ifndef PPSCHED_SPLIT_SPLITTING_H
+#define PPSCHED_SPLIT_SPLITTING_H
+
+#include "base/checked.h"
+#include "split/state.h"
+
+/* Dearer than any. */
+#define PPI_NO_SPLIT                                                                                                           \
+    {                                                                                                                          \
+        PPI_INFINITE, PPI_INFINITE, PPI_INFINITE                                                                               \
+    }
+
+/* What is searched, and the best so far. Layers that must stay together make a block; `at` counts blocks. */
+struct ppi_splitting {
+    struct ppi_split_state state;
+    uint32_t *cut; /* first layer of each block, and behind them the number of all */
+    uint32_t blocks;
+    uint32_t *at;     /* first block of each stage, and behind them the number of all: those at hand */
+    uint32_t *border; /* the same in layers */
+    uint32_t *best_at, *best_dish;
+    struct ppi_split_price now, best;
+    uint64_t most_visited; /* nodes of walks, after which the search ends */
+    bool proved;           /* no split is better */
+};
+
+/* What is asked. */
+struct ppi_split_question {
+    const ppsched_config *config; /* sizes, links, limits */
+    const ppsched_layers *layers;
+    const ppsched_schedule *schedule; /* of as many stages as the split shall have */
+    bool by_span, may_be_empty;
+    uint64_t most_visited;
+};
+
+/* Finds a split. `out` is the caller's to clear with its room. RANGE where there are fewer blocks than stages; NO_MEMORY. */
+ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,
+                                ppsched_error *error);
+
+/* The best split: layers of each stage, and the kind of each layer. */
+ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error);
+
+/* What no split of the layers, no recomputation and no order of a flushed iteration can do better: makespan, or span. */
+double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, uint32_t passes, bool by_span);
+
+/* --- its parts --- */
+
+/* Prices the split at hand; tells whether it is better than `now`, which it is then. */
+ppsched_status ppi_splitting_try(struct ppi_splitting *splitting, bool *better, ppsched_error *error);
+
+/* Keeps the split at hand, whose price is `now`, where it is the best. */
+void ppi_splitting_keep_better(struct ppi_splitting *splitting);
+
+/* Puts the best split at hand. */
+void ppi_splitting_go_back(struct ppi_splitting *splitting);
+
+/* Moves a block from one stage to another, over those between them, which keep as many. */
+void ppi_split_move(uint32_t *at, uint32_t from, uint32_t to);
+
+/* Puts a split at hand whose devices have work alike. */
+void ppi_balance(struct ppi_splitting *splitting);
+
+/* Moves blocks from stage to stage, those first whose time matters, until nothing gets better or enough was visited. */
+ppsched_status ppi_split_improve(struct ppi_splitting *splitting, ppsched_error *error);
+
+/* Tries all splits, but those that cannot be better; `proved` where it came to its end. */
+ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, ppsched_error *error);
+
+/* Fewest blocks of a stage. */
+static inline uint32_t ppi_split_least(const struct ppi_splitting *splitting, uint32_t stage)
+{
+    return splitting->state.may_be_empty && stage > 0 && stage + 1 < splitting->state.stages ? 0 : 1;
+}
+
+#endif

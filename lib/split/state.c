@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "split/state.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+
+enum { KINDS = PPI_COMPUTE_KINDS - 1 };
+
+/* --- making it --- */
+
+static void sum_layers(struct ppi_split_state *state)
+{
+    const ppsched_layers *layers = state->layers;
+    for (int cost = 0; cost < PPI_LAYER_COSTS; cost++) {
+        double *sums = state->sums[cost];
+        sums[0] = 0;
+        for (uint32_t i = 0; i < layers->count; i++)
+            sums[i + 1] = sums[i] + ppi_layer_at(layers, i)->kinds[0].cost[cost];
+    }
+    for (uint32_t e = 0; e < layers->entry_count && state->stages > 1; e++) {
+        const ppsched_layer *layer = &layers->entries[e].given;
+        if ((layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0)
+            state->tied += layer->count * (layer->mem_static + state->versions * layer->mem_weights);
+    }
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        state->has_bytes |= layers->entries[e].given.output_bytes > 0;
+    state->has_bytes &= state->config->values[PPSCHED_QUANTITY_P2P_BANDWIDTH].values != NULL;
+}
+
+static ppsched_status take_room(struct ppi_split_state *state, ppsched_error *error)
+{
+    struct ppi_room *room = state->room;
+    size_t stages = state->stages, devices = state->schedule->shape.devices, layers = state->layers->count;
+    for (int cost = 0; cost < PPI_LAYER_COSTS; cost++)
+        state->sums[cost] = ppi_room_take(room, layers + 1, sizeof *state->sums[cost]);
+    if (state->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL)
+        state->menus = ppi_room_take_zeroed(room, stages, sizeof *state->menus);
+    state->border = ppi_room_take(room, stages + 1, sizeof *state->border);
+    state->dish = ppi_room_take_zeroed(room, stages, sizeof *state->dish);
+    state->weight = ppi_room_take_zeroed(room, stages * KINDS, sizeof *state->weight);
+    state->backward_weight = ppi_room_take(room, stages, sizeof *state->backward_weight);
+    state->load = ppi_room_take_zeroed(room, devices, sizeof *state->load);
+    state->is_stale = ppi_room_take_zeroed(room, devices, sizeof *state->is_stale);
+    state->lacks = ppi_room_take_zeroed(room, devices, sizeof *state->lacks);
+    return ppi_room_check(room, "the split", error);
+}
+
+ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room *room, const ppsched_config *config,
+                                    const ppsched_layers *layers, const ppsched_schedule *schedule, bool by_span,
+                                    ppsched_error *error)
+{
+    *out = (struct ppi_split_state){.config = config, .layers = layers, .schedule = schedule, .room = room};
+    out->stages = schedule->shape.stages;
+    out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
+    ppsched_status status = take_room(out, error);
+    if (status == PPSCHED_OK)
+        status = ppi_walk_make(&out->walk, room, schedule, by_span, error);
+    if (status == PPSCHED_OK)
+        status = ppi_holding_make(&out->holdings, room, schedule, error);
+    if (status == PPSCHED_OK)
+        status = ppi_kitchen_open(&out->kitchen, room, layers, error);
+    if (status != PPSCHED_OK)
+        return status;
+    sum_layers(out);
+    for (uint32_t s = 0; s <= out->stages; s++)
+        out->border[s] = PPSCHED_NONE;
+    for (uint32_t s = 0; s < out->stages; s++)
+        out->backward_weight[s] = 1;
+    return PPSCHED_OK;
+}
+
+/* --- what a stage costs --- */
+
+static double between(const struct ppi_split_state *state, int cost, uint32_t stage)
+{
+    return state->sums[cost][state->border[stage + 1]] - state->sums[cost][state->border[stage]];
+}
+
+static double added_to(const struct ppi_split_state *state, uint32_t stage)
+{
+    return state->menus != NULL ? state->menus[stage].dishes[state->dish[stage]].added : 0;
+}
+
+static void load_times(struct ppi_split_state *state, uint32_t stage)
+{
+    double added = added_to(state, stage);
+    const double duration[PPI_COMPUTE_KINDS] = {
+        [PPSCHED_KIND_F] = between(state, PPI_LAYER_FORWARD, stage),
+        [PPSCHED_KIND_B] = between(state, PPI_LAYER_BACKWARD, stage) + added,
+        [PPSCHED_KIND_I] = between(state, PPI_LAYER_INPUT, stage) + added,
+        [PPSCHED_KIND_W] = between(state, PPI_LAYER_WEIGHT, stage),
+    };
+    ppi_walk_set_times(&state->walk, stage, duration);
+}
+
+/* Of what goes over the border before a stage; as ppi_transfer_cost_of has it. */
+static double delay_over(const struct ppi_split_state *state, uint32_t stage, uint32_t from, uint32_t to)
+{
+    const struct ppi_values *latency = &state->config->values[PPSCHED_QUANTITY_P2P_TIME],
+                            *bandwidth = &state->config->values[PPSCHED_QUANTITY_P2P_BANDWIDTH];
+    size_t pair = (size_t)from * state->schedule->shape.devices + to;
+    uint32_t layer = state->border[stage];
+    double bytes = layer > 0 ? ppi_layer_at(state->layers, layer - 1)->given.output_bytes : 0;
+    if (from == to)
+        return 0;
+    return (bandwidth->values != NULL ? bytes / ppi_value_at(bandwidth, pair) : 0) +
+           (latency->values != NULL ? ppi_value_at(latency, pair) : 0);
+}
+
+static void load_delays(struct ppi_split_state *state)
+{
+    const struct ppi_placement *placement = &state->schedule->placement;
+    for (uint32_t copy = 0; copy < placement->copies; copy++)
+        for (uint32_t s = 0; s < state->stages; s++) {
+            const uint32_t *device = placement->device_of + (size_t)copy * state->stages + s;
+            ppi_walk_set_delays(&state->walk, copy, s, s > 0 ? delay_over(state, s, device[-1], device[0]) : 0,
+                                s + 1 < state->stages ? delay_over(state, s + 1, device[1], device[0]) : 0);
+        }
+}
+
+/* --- memory --- */
+
+static double limit_of(const struct ppi_split_state *state, uint32_t device)
+{
+    const struct ppi_values *limit = &state->config->values[PPSCHED_QUANTITY_MEM_LIMIT];
+    return limit->values != NULL ? ppi_value_at(limit, device) : PPI_INFINITE;
+}
+
+/* What a device's stages always take. */
+static double fixed_of(const struct ppi_split_state *state, const struct ppi_holding *holding)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < holding->count; i++) {
+        uint32_t stage = holding->stages[i];
+        sum += between(state, PPI_LAYER_STATIC, stage) + state->versions * between(state, PPI_LAYER_WEIGHTS, stage);
+        sum += stage + 1 == state->stages ? state->tied : 0;
+    }
+    return sum;
+}
+
+double ppi_split_state_room(const struct ppi_split_state *state, uint32_t device)
+{
+    double fixed = fixed_of(state, &state->holdings[device]);
+    return limit_of(state, device) * (1 + 5e-10) - fixed; /* half of what the evaluator allows for rounding */
+}
+
+/* What a device lacks. */
+static double fit_device(struct ppi_split_state *state, uint32_t device)
+{
+    const struct ppi_holding *holding = &state->holdings[device];
+    double room = ppi_split_state_room(state, device);
+    const struct ppi_fit fit = {holding, state->menus, state->backward_weight, room};
+    double lack = ppi_fit_device(state->dish, &fit);
+    return room < 0 && lack <= 0 ? -room : lack;
+}
+
+/* With two copies of the model a stage is on two devices, and recomputes what either needs. */
+static double fit_copies(struct ppi_split_state *state, uint32_t device)
+{
+    const struct ppi_holding *holding = &state->holdings[device];
+    uint32_t had[2] = {0, 0};
+    if (state->schedule->placement.copies == 1)
+        return fit_device(state, device);
+    for (uint32_t i = 0; i < holding->count; i++)
+        had[i] = state->dish[holding->stages[i]];
+    double lack = fit_device(state, device);
+    for (uint32_t i = 0; i < holding->count; i++) {
+        uint32_t *dish = &state->dish[holding->stages[i]], most = state->menus[holding->stages[i]].count - 1;
+        *dish = had[i] > *dish && had[i] <= most ? had[i] : *dish;
+    }
+    return lack;
+}
+
+static void fit_stale(struct ppi_split_state *state)
+{
+    for (uint32_t d = 0; d < state->schedule->shape.devices && state->schedule->placement.copies == 2; d++)
+        for (uint32_t i = 0; i < state->holdings[d].count && state->is_stale[d]; i++)
+            state->dish[state->holdings[d].stages[i]] = 0;
+    for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
+        if (!state->is_stale[d])
+            continue;
+        double work = 0;
+        if (state->menus != NULL)
+            state->lacks[d] = fit_copies(state, d);
+        for (uint32_t i = 0; i < state->holdings[d].count; i++) {
+            uint32_t stage = state->holdings[d].stages[i];
+            load_times(state, stage);
+            work += ppi_split_work(state, state->border[stage], state->border[stage + 1]) + added_to(state, stage);
+        }
+        state->load[d] = work;
+        state->is_stale[d] = false;
+    }
+}
+
+/* --- going over to others --- */
+
+static ppsched_status change_stage(struct ppi_split_state *state, uint32_t stage, ppsched_error *error)
+{
+    const struct ppi_placement *placement = &state->schedule->placement;
+    for (uint32_t copy = 0; copy < placement->copies; copy++)
+        state->is_stale[placement->device_of[(size_t)copy * state->stages + stage]] = true;
+    if (state->menus == NULL)
+        return PPSCHED_OK;
+    return ppi_menu_make(&state->menus[stage], &state->kitchen, state->border[stage], state->border[stage + 1], error);
+}
+
+static struct ppi_split_price price_of(struct ppi_split_state *state)
+{
+    struct ppi_split_price price = {.time = ppi_walk_price(&state->walk)};
+    for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
+        price.lack += state->lacks[d];
+        price.unevenness += state->load[d] * state->load[d];
+    }
+    state->visited += state->walk.count;
+    return price;
+}
+
+ppsched_status ppi_split_state_set(struct ppi_split_state *state, const uint32_t *border, struct ppi_split_price *price,
+                                   ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    bool first_time = state->border[0] == PPSCHED_NONE;
+    uint32_t before = state->border[0];
+    state->border[0] = border[0];
+    for (uint32_t s = 0; s < state->stages && status == PPSCHED_OK; s++) {
+        bool same = before == border[s] && state->border[s + 1] == border[s + 1];
+        before = state->border[s + 1];
+        state->border[s + 1] = border[s + 1];
+        if (!same)
+            status = change_stage(state, s, error);
+    }
+    if (status != PPSCHED_OK)
+        return status;
+    if (state->has_bytes || first_time)
+        load_delays(state);
+    fit_stale(state);
+    *price = price_of(state);
+    return PPSCHED_OK;
+}
+
+void ppi_split_state_weigh(struct ppi_split_state *state, struct ppi_split_price *price)
+{
+    memset(state->weight, 0, (size_t)state->stages * KINDS * sizeof *state->weight);
+    ppi_walk_weigh(&state->walk, state->weight);
+    if (state->menus == NULL)
+        return;
+    for (uint32_t s = 0; s < state->stages; s++)
+        state->backward_weight[s] = state->weight[(size_t)s * KINDS + PPSCHED_KIND_B - 1] +
+                                    state->weight[(size_t)s * KINDS + PPSCHED_KIND_I - 1];
+    for (uint32_t d = 0; d < state->schedule->shape.devices; d++)
+        state->is_stale[d] = true;
+    fit_stale(state);
+    *price = price_of(state);
+}
+
+double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *dish)
+{
+    memcpy(state->dish, dish, state->stages * sizeof *dish);
+    for (uint32_t s = 0; s < state->stages; s++)
+        load_times(state, s);
+    for (uint32_t d = 0; d < state->schedule->shape.devices; d++)
+        state->is_stale[d] = true;
+    state->visited += state->walk.count;
+    return ppi_walk_price(&state->walk);
+}
+
+bool ppi_split_is_better(const struct ppi_split_price *a, const struct ppi_split_price *b)
+{
+    if (a->lack != b->lack && (a->lack > b->lack * (1 + 1e-9) || b->lack > a->lack * (1 + 1e-9)))
+        return a->lack < b->lack;
+    if (a->time > b->time * (1 + 1e-11) || b->time > a->time * (1 + 1e-11))
+        return a->time < b->time;
+    return a->unevenness < b->unevenness * (1 - 1e-11);
+}

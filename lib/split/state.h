@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A split in the making for one order of ops: what it costs, priced again where it changed alone. */
+#ifndef PPSCHED_SPLIT_STATE_H
+#define PPSCHED_SPLIT_STATE_H
+
+#include "split/fit.h"
+#include "split/walk.h"
+
+/* What a split is worth: first that it fits, then the time, then how even the devices' work is. */
+struct ppi_split_price {
+    double lack; /* sum of what devices lack under their limits */
+    double time;
+    double unevenness;
+};
+
+struct ppi_split_state {
+    const ppsched_config *config; /* sizes, links, limits */
+    const ppsched_layers *layers;
+    const ppsched_schedule *schedule;
+    struct ppi_room *room;
+    struct ppi_walk walk;
+    struct ppi_holding *holdings;
+    struct ppi_kitchen kitchen;
+    struct ppi_menu *menus;        /* of each stage; NULL where no device has a limit */
+    uint32_t stages, versions;     /* versions of the weights */
+    bool may_be_empty;             /* stages but the first and the last */
+    bool has_bytes;                /* delays follow from what layers hand on */
+    double *sums[PPI_LAYER_COSTS]; /* of the layers before each */
+    double tied;                   /* memory that the last stage holds for the first */
+    uint32_t *border;              /* first layer of each stage, and behind them the number of all */
+    uint32_t *dish;                /* of each stage */
+    double *weight;                /* of each stage and kind: how often it is on a longest way */
+    double *backward_weight;       /* of each stage: what time added to a backward costs */
+    double *load;                  /* of each device, in a microbatch */
+    bool *is_stale;                /* devices of which a stage changed */
+    double lack, *lacks;           /* sum, and of each device */
+    uint64_t visited;              /* nodes of all walks */
+};
+
+/* For a schedule of `layers` in as many stages. All comes from `room`. */
+ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room *room, const ppsched_config *config,
+                                    const ppsched_layers *layers, const ppsched_schedule *schedule, bool by_span,
+                                    ppsched_error *error);
+
+/* Goes over to other borders, and prices them. */
+ppsched_status ppi_split_state_set(struct ppi_split_state *state, const uint32_t *border, struct ppi_split_price *price,
+                                   ppsched_error *error);
+
+/* Finds out anew which stages' time matters, and fits memory by that. */
+void ppi_split_state_weigh(struct ppi_split_state *state, struct ppi_split_price *price);
+
+/* Prices sets that are chosen, `dish`, whatever memory they take; the next call of the others fits them again. */
+double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *dish);
+
+/* What the device may hold of activations. */
+double ppi_split_state_room(const struct ppi_split_state *state, uint32_t device);
+
+/* Time of the layers from `begin` to before `end`, forward and backward, without recomputation. */
+static inline double ppi_split_work(const struct ppi_split_state *state, uint32_t begin, uint32_t end)
+{
+    const double *forward = state->sums[PPI_LAYER_FORWARD], *backward = state->sums[PPI_LAYER_BACKWARD];
+    return forward[end] - forward[begin] + (backward[end] - backward[begin]);
+}
+
+/* Whether one is worth more than another, by more than rounding. */
+bool ppi_split_is_better(const struct ppi_split_price *a, const struct ppi_split_price *b);
+
+#endif

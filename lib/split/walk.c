@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "split/walk.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+/* A slot of a stage pass holds the node that makes its value; 0: none yet; with this bit: the device that waits for it. */
+#define WAITS 0x80000000u
+
+enum { KINDS = PPI_COMPUTE_KINDS - 1 };
+
+struct making {
+    struct ppi_walk *walk;
+    uint32_t microbatches;        /* of the iteration, or of all where there is no flush */
+    uint32_t *forward, *backward; /* slots, stage by stage */
+    size_t *next;                 /* op of each device */
+    uint32_t *ready;              /* stack of devices that can go on */
+    uint32_t ready_count;
+};
+
+static uint32_t lane_of(const struct ppi_walk *walk, const ppsched_op *op)
+{
+    const ppsched_schedule *schedule = walk->schedule;
+    return ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * schedule->shape.stages + op->stage;
+}
+
+static size_t slot_of(const struct making *making, const ppsched_op *op)
+{
+    return (size_t)op->stage * making->microbatches + op->microbatch;
+}
+
+/* Where what the op needs from another stage is made; NULL where it needs none. */
+static uint32_t *input_of(const struct making *making, const ppsched_op *op)
+{
+    if (op->kind == PPSCHED_KIND_F && op->stage > 0)
+        return &making->forward[slot_of(making, op) - making->microbatches];
+    if (ppi_is_backward(op->kind) && op->stage + 1u < making->walk->schedule->shape.stages)
+        return &making->backward[slot_of(making, op) + making->microbatches];
+    return NULL;
+}
+
+/* Whether its input is made; if not, the device waits for it. */
+static bool is_there(const struct making *making, const ppsched_op *op, uint32_t device)
+{
+    uint32_t *input = input_of(making, op);
+    if (input == NULL || (*input != 0 && (*input & WAITS) == 0))
+        return true;
+    *input = WAITS | device;
+    return false;
+}
+
+static void note(struct making *making, const ppsched_op *op, uint32_t node)
+{
+    uint32_t *slot = op->kind == PPSCHED_KIND_F ? &making->forward[slot_of(making, op)]
+                                                : &making->backward[slot_of(making, op)];
+    if (op->kind == PPSCHED_KIND_W)
+        return;
+    if ((*slot & WAITS) != 0)
+        making->ready[making->ready_count++] = *slot & ~WAITS;
+    *slot = node;
+}
+
+static uint32_t put_node(struct making *making, const ppsched_op *op, uint32_t device, uint32_t cost)
+{
+    struct ppi_walk *walk = making->walk;
+    const uint32_t *input = input_of(making, op);
+    uint32_t node = walk->count++;
+    walk->nodes[node] = (struct ppi_walk_node){walk->last[device], input != NULL ? *input : PPI_WALK_NOTHING, cost};
+    if (walk->first[device] == PPI_WALK_START)
+        walk->first[device] = node;
+    walk->last[device] = node;
+    return node;
+}
+
+/* Costs of lanes come first, four each; then one for the first op of pairs of each lane, then one a pair. */
+static void put_unit(struct making *making, const ppsched_op *op, uint32_t device)
+{
+    struct ppi_walk *walk = making->walk;
+    uint32_t lane = lane_of(walk, op), node;
+    if (ppi_unit_length(op) == 1) {
+        note(making, op, put_node(making, op, device, lane * KINDS + op->kind - 1));
+        return;
+    }
+    put_node(making, op, device, walk->lanes * KINDS + lane);
+    walk->pairs[walk->pair_count] = (struct ppi_walk_pair){lane, lane_of(walk, op + 1), op[1].kind};
+    node = put_node(making, op + 1, device, walk->lanes * (KINDS + 1) + walk->pair_count++);
+    note(making, op, node);
+    note(making, op + 1, node);
+}
+
+static void run(struct making *making, uint32_t device)
+{
+    const struct ppsched_queue *queue = &making->walk->schedule->queues[device];
+    size_t *next = &making->next[device];
+    while (*next < queue->count) {
+        const ppsched_op *op = &queue->ops[*next];
+        if (op->microbatch >= making->microbatches)
+            break; /* of the next iteration */
+        if (!is_there(making, op, device) || (ppi_unit_length(op) == 2 && !is_there(making, op + 1, device)))
+            return;
+        put_unit(making, op, device);
+        *next += ppi_unit_length(op);
+    }
+}
+
+static uint32_t count_pairs(const ppsched_schedule *schedule)
+{
+    uint32_t pairs = 0;
+    for (uint64_t i = 0; i < schedule->op_count; i++)
+        pairs += ppi_unit_length(&schedule->ops[i]) == 2;
+    return pairs;
+}
+
+static ppsched_status take_room(struct making *making, struct ppi_room *room, struct ppi_room *own, ppsched_error *error)
+{
+    struct ppi_walk *walk = making->walk;
+    const struct ppi_shape *shape = &walk->schedule->shape;
+    size_t nodes = walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->microbatches;
+    uint32_t pairs = count_pairs(walk->schedule);
+    walk->lanes = walk->schedule->placement.copies * shape->stages;
+    walk->nodes = ppi_room_take_zeroed(room, nodes, sizeof *walk->nodes);
+    walk->end = ppi_room_take_zeroed(room, nodes, sizeof *walk->end);
+    walk->first = ppi_room_take_zeroed(room, shape->devices, sizeof *walk->first);
+    walk->last = ppi_room_take_zeroed(room, shape->devices, sizeof *walk->last);
+    walk->costs = ppi_room_take_zeroed(room, (size_t)walk->lanes * (KINDS + 1) + pairs, sizeof *walk->costs);
+    walk->pairs = ppi_room_take_zeroed(room, pairs, sizeof *walk->pairs);
+    making->forward = ppi_room_take_zeroed(own, cells, sizeof *making->forward);
+    making->backward = ppi_room_take_zeroed(own, cells, sizeof *making->backward);
+    making->next = ppi_room_take_zeroed(own, shape->devices, sizeof *making->next);
+    making->ready = ppi_room_take_zeroed(own, shape->devices, sizeof *making->ready);
+    ppsched_status status = ppi_room_check(room, "the schedule's nodes", error);
+    return status == PPSCHED_OK ? ppi_room_check(own, "the schedule's nodes", error) : status;
+}
+
+ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const ppsched_schedule *schedule, bool by_span,
+                             ppsched_error *error)
+{
+    struct ppi_room own = {.host = room->host};
+    struct making making = {.walk = out};
+    *out = (struct ppi_walk){.schedule = schedule, .by_span = by_span, .count = PPI_WALK_FIRST};
+    making.microbatches = schedule->flushes ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
+    ppsched_status status = take_room(&making, room, &own, error);
+    if (status == PPSCHED_OK) {
+        out->end[PPI_WALK_NOTHING] = -PPI_INFINITE;
+        for (uint32_t d = schedule->shape.devices; d-- > 0;)
+            making.ready[making.ready_count++] = d;
+    }
+    while (making.ready_count > 0)
+        run(&making, making.ready[--making.ready_count]);
+    ppi_room_clear(&own);
+    return status;
+}
+
+/* --- other costs --- */
+
+void ppi_walk_set_times(struct ppi_walk *walk, uint32_t stage, const double *duration)
+{
+    for (uint32_t lane = stage; lane < walk->lanes; lane += walk->schedule->shape.stages)
+        for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+            walk->costs[lane * KINDS + (uint32_t)kind - 1].duration = duration[kind];
+}
+
+void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, double forward, double backward)
+{
+    uint32_t lane = copy * walk->schedule->shape.stages + stage;
+    struct ppi_walk_cost *costs = &walk->costs[(size_t)lane * KINDS];
+    costs[PPSCHED_KIND_F - 1].delay = forward;
+    costs[PPSCHED_KIND_B - 1].delay = costs[PPSCHED_KIND_I - 1].delay = backward;
+    walk->costs[walk->lanes * KINDS + lane].delay = forward;
+}
+
+static void fill_pairs(struct ppi_walk *walk)
+{
+    for (uint32_t i = 0; i < walk->pair_count; i++) {
+        const struct ppi_walk_pair *pair = &walk->pairs[i];
+        struct ppi_walk_cost backward = walk->costs[pair->backward * KINDS + pair->kind - 1];
+        backward.duration = walk->costs[pair->forward * KINDS + PPSCHED_KIND_F - 1].duration + backward.duration;
+        walk->costs[walk->lanes * (KINDS + 1) + i] = backward;
+    }
+}
+
+/* --- the pass --- */
+
+static inline double start_of(const struct ppi_walk *walk, const struct ppi_walk_node *node)
+{
+    double start = walk->end[node->before], there = walk->end[node->input] + walk->costs[node->cost].delay;
+    return there > start ? there : start;
+}
+
+static double span_of(const struct ppi_walk *walk, uint32_t device)
+{
+    uint32_t first = walk->first[device];
+    return first != PPI_WALK_START ? walk->end[walk->last[device]] - start_of(walk, &walk->nodes[first]) : 0;
+}
+
+double ppi_walk_price(struct ppi_walk *walk)
+{
+    const struct ppi_walk_node *nodes = walk->nodes;
+    double *end = walk->end, time = 0;
+    fill_pairs(walk);
+    for (uint32_t i = PPI_WALK_FIRST; i < walk->count; i++) {
+        const struct ppi_walk_cost cost = walk->costs[nodes[i].cost];
+        double start = end[nodes[i].before], there = end[nodes[i].input] + cost.delay;
+        end[i] = (there > start ? there : start) + cost.duration;
+    }
+    for (uint32_t d = 0; d < walk->schedule->shape.devices; d++)
+        time = ppi_larger(time, walk->by_span ? span_of(walk, d) : end[walk->last[d]]);
+    return time;
+}
+
+/* --- a longest way --- */
+
+static void add_weight(const struct ppi_walk *walk, const struct ppi_walk_node *node, double *weight)
+{
+    uint32_t stages = walk->schedule->shape.stages, cost = node->cost;
+    if (cost < walk->lanes * KINDS) {
+        weight[(size_t)(cost / KINDS % stages) * KINDS + cost % KINDS]++;
+    } else if (cost >= walk->lanes * (KINDS + 1)) {
+        const struct ppi_walk_pair *pair = &walk->pairs[cost - walk->lanes * (KINDS + 1)];
+        weight[(size_t)(pair->forward % stages) * KINDS + PPSCHED_KIND_F - 1]++;
+        weight[(size_t)(pair->backward % stages) * KINDS + pair->kind - 1]++;
+    }
+}
+
+/* The way back from the end of the device that takes longest; by span it ends where that device's first op starts. */
+void ppi_walk_weigh(const struct ppi_walk *walk, double *weight)
+{
+    uint32_t device = 0;
+    double most = -1;
+    for (uint32_t d = 0; d < walk->schedule->shape.devices; d++) {
+        double time = walk->by_span ? span_of(walk, d) : walk->end[walk->last[d]];
+        device = time > most ? d : device;
+        most = ppi_larger(most, time);
+    }
+    for (uint32_t i = walk->last[device]; i >= PPI_WALK_FIRST;) {
+        const struct ppi_walk_node *node = &walk->nodes[i];
+        double there = walk->end[node->input] + walk->costs[node->cost].delay;
+        add_weight(walk, node, weight);
+        if (walk->by_span && i == walk->first[device])
+            break;
+        i = there > walk->end[node->before] ? node->input : node->before;
+    }
+}
