@@ -167,6 +167,8 @@ class AgainTest(FolderTest):
     def test_plain(self):
         row, command = self.expect_again("-s", 4, "-b", 8)
         self.assertTrue(command.startswith(f"ppsched schedule --strategy {row['strategy']} "), command)
+        _, command = self.expect_again("-s", 4, "-b", 8, "--strategies", "1f1b")
+        self.assertEqual(command, "ppsched schedule --strategy 1f1b --num-devices 4 -s 4 -b 8")
         self.expect_again("--num-devices", 4, "-b", 8, "--mem-limit", 3, "--p2p-time", 0.1)
         self.expect_again(*PROBLEM, "--mem-limit", 3, 4, 3.5, 3, "--iterations", 2)
         self.expect_again(*PROBLEM, "--strategies", "1f1b", "--weight-versions", 2, "--mem-weights", 0.3)

@@ -57,8 +57,10 @@ def _end_words(name: str, end: Optional[ModelEnd]) -> List[str]:
     return [option_word(name), *(f"{key}={number_word(getattr(record, key))}" for key in end)] if end else []
 
 
-def _resizing_words(plan: "Plan", candidate: "Candidate", from_file: bool) -> List[str]:
-    """How stages and microbatches of the candidate are made of those that the costs are given for."""
+def _resizing_words(plan: "Plan", candidate: "Candidate", costs: Sequence[str]) -> List[str]:
+    """How stages and microbatches of the candidate are made of those that the costs are given for. A config file may have chunks
+    of its own, to try."""
+    from_file = "-c" in costs or "--config" in costs
     words: List[str] = []
     divided = candidate.stages != plan.config.stages
     if divided or (from_file and candidate.chunks and not plan.config._map):
@@ -84,4 +86,4 @@ def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequenc
     words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate)]
     words += _size_words(plan.config) + (cost_words(plan.config) if costs is None else list(costs))
     words += list_words(plan.config_of(candidate), OF_CANDIDATES)
-    return words + _resizing_words(plan, candidate, costs is not None) + _lowering_words(plan)
+    return words + _resizing_words(plan, candidate, costs or ()) + _lowering_words(plan)
