@@ -368,6 +368,8 @@ class RuntimesTest(FolderTest):
                                    "--runtime", "megatron")
             self.assertIn("; zb_h1: ", error)
             self.assertNotIn("can run it", error)
+            self.fail_with(1, "; closest that does is 1f1b with 1 chunk a device: the most that a device lacks is 1\n", command, *PROBLEM,
+                           "--mem-limit", 3, "--runtime", "deepspeed")
         self.fail_with(2, "invalid choice", "pick", *PROBLEM, "--runtime", "nccl")
         self.fail_with(1, "no candidate fits; closest", "pick", *PROBLEM, "--mem-limit", 0.5, "--runtime", "megatron")
 

@@ -135,10 +135,10 @@ def of_runtime(made: Plan, runtime: str) -> List[Candidate]:
     """The candidates that a runtime can run."""
     with ProgressBar() as bar:
         runnable = Runnable(made, runtime, bar)
-        candidates = list(runnable.among(candidate for candidate in made if candidate.status != "refused"))
-    if made.best is not None and not any(candidate.fits for candidate in candidates):
-        raise Error(runnable.why_none())
-    return candidates
+        fitting = runnable.best(len(made))
+        if made.best is not None and not fitting:
+            raise Error(runnable.why_none())
+        return [*fitting, *runnable.over_limit()]
 
 
 def run_compare(arguments: argparse.Namespace) -> None:

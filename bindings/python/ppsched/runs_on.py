@@ -9,6 +9,7 @@ from .launching import RUNTIME_NAMES
 from .listener import Progress
 from .plan import Candidate, Plan
 from .schedule import Schedule
+from .words import counted
 
 MOST_TRIED = 64  # candidates that are asked for each runtime's best
 
@@ -86,10 +87,19 @@ class Runnable:
         """The first `count` that fit."""
         return list(itertools.islice(self.among(candidate for candidate in self._plan if candidate.fits), count))
 
+    def over_limit(self) -> Iterator[Candidate]:
+        """Those that are over their limit, the one that lacks least first."""
+        return self.among(candidate for candidate in self._plan if candidate.status == "over limit")
+
     def why_none(self) -> str:
-        """One line: the reason of each strategy."""
+        """One line, once all that fit have been asked for: the reason of each strategy, and what else would do."""
         strategies: Dict[str, List[str]] = {}
         for strategy, reason in self._reasons.items():
             strategies.setdefault(reason, []).append(strategy)
         reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in strategies.items())
-        return f"no candidate that fits runs on {self._runtime}; {reasons}"
+        words = f"no candidate that fits runs on {self._runtime}; {reasons}"
+        closest = next(self.over_limit(), None)
+        if closest is not None:
+            words += (f"; closest that does is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device "
+                      f"lacks is {closest.excess:g}")
+        return words
