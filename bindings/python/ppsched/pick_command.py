@@ -2,6 +2,7 @@
 """The pick command: the best schedule as a table, as rows, as a page, and as files that schedule would write."""
 import argparse
 import math
+import os
 import shlex
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional
@@ -82,16 +83,20 @@ def _check_count(arguments: argparse.Namespace, files: Files) -> None:
 
 # --- the command that builds it again ---
 
+def _path_word(path: str) -> str:
+    """That is no option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
 def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optional[List[str]]:
-    """The words that the user stated times and memory with; None where the numbers must be written out, as options in the config
-    file would change another strategy."""
-    words: List[str] = []
-    if arguments.config is not None:
-        if values["options"]:
-            return None
-        words += ["-c", arguments.config]
-    if arguments.profile:
-        words += ["--profile", *arguments.profile, "--statistic", arguments.statistic, "--time-unit", arguments.time_unit]
+    """The words that the user stated times and memory with; None where the numbers must be written out, as a file cannot be read
+    twice, or options in the config file would change another strategy."""
+    configs, profiles = [path for path in (arguments.config,) if path is not None], arguments.profile or []
+    if values["options"] or not all(map(os.path.isfile, configs + profiles)):
+        return None
+    words = [word for path in configs for word in ("-c", _path_word(path))]
+    if profiles:
+        words += ["--profile", *map(_path_word, profiles), "--statistic", arguments.statistic, "--time-unit", arguments.time_unit]
         words += ["--warmup", str(arguments.warmup)]
     for name in QUANTITIES:
         given = getattr(arguments, name)
@@ -193,6 +198,12 @@ def _write_schedule(answer: Answer, path: str, format: Optional[str], time_scale
     write_file(path, format, lambda: answer.timeline(best), lambda: answer.order(best), time_scale)
 
 
+def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
+    best, columns = answer.best[0], arguments.text_columns or terminal_columns(sys.stdout.isatty())
+    print_text(export_text(arguments.format, lambda: answer.timeline(best), lambda: answer.order(best), text_columns=columns,
+                           time_scale=arguments.time_scale))
+
+
 def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[str], csv: Optional[str]) -> str:
     if path is not None and ending_of(path, PAGES):
         shown = answer.plan[:] if arguments.runtime is None else of_runtime(answer.plan, arguments.runtime)
@@ -209,15 +220,13 @@ def run_pick(arguments: argparse.Namespace) -> None:
     values = merged(arguments)
     made = make_plan(values)
     answer = Answer(made, _best(made, arguments), _given_costs(arguments, values))
+    paths: List[Optional[str]] = [] if arguments.format else [*files.answers] or [None]
+    texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
     for path in files.schedules:
         _write_schedule(answer, path, None, arguments.time_scale)
     if files.formatted is not None:
         _write_schedule(answer, files.formatted, arguments.format, arguments.time_scale)
     elif arguments.format is not None:
-        best, columns = answer.best[0], arguments.text_columns or terminal_columns(sys.stdout.isatty())
-        print_text(export_text(arguments.format, lambda: answer.timeline(best), lambda: answer.order(best), text_columns=columns,
-                               time_scale=arguments.time_scale))
-    else:
-        paths: List[Optional[str]] = [*files.answers] or [None]
-        for answer_path in paths:
-            print_text(_answer_text(answer, arguments, answer_path, files.csv), answer_path)
+        _print_schedule(answer, arguments)
+    for answer_path, text in texts:
+        print_text(text, answer_path)
