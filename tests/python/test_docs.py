@@ -92,7 +92,7 @@ class DocumentationTest(unittest.TestCase):
             self.assertRegex(ppsched.Config.__doc__, rf"\b{name}\b")
 
     def test_python_blocks(self):
-        for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/profiles.md", "docs/report.md"):
+        for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/plan.md", "docs/profiles.md", "docs/report.md"):
             names, output = {}, io.StringIO()
             self.assertTrue(blocks(page, "python"))
             with contextlib.redirect_stdout(output):
@@ -127,6 +127,14 @@ class DocumentationTest(unittest.TestCase):
             chunks = ppsched.find_strategy(name).chunks or (2 if ppsched.find_strategy(name).placement == "loop" else 1)
             schedule = ppsched.generate(name, ppsched.Config(4, 8, 4 * chunks))
             self.assertEqual([launch_cell(schedule, runtime) for runtime in ppsched.Runtime], cells.split(" | "), name)
+
+    def test_pick_of_the_command_page(self):
+        text = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
+        ((words, shown),) = re.findall(r"^    \$ ppsched (pick .*)\n((?:    .*\n)+)", text, flags=re.M)
+        self.assertEqual(run(*words.split()).stdout, re.sub(r"^    ", "", shown, flags=re.M))
+        output = run("pick", *"--num-devices 8 -s 8 -b 32 --strategies dualpipe zb_h1 1f1b".split()).stdout
+        lines = re.findall(r"^    (best that .*)$", text, flags=re.M)
+        self.assertEqual([line for line in output.splitlines() if line.startswith("best that")], lines)
 
     def test_yaml_block(self):
         (text,) = blocks("docs/command.md", "yaml")

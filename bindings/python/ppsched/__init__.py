@@ -16,8 +16,9 @@ with Start():
     from .config import Config, Numbers, Quantities
     from .explain import CriticalOp, Relief, Sensitivity
     from .lowering import Buffer, Edge, Proof, Wait
+    from .model_end import ModelEnd
     from .op import Op
-    from .plan import Candidate, LeastLimit, ModelEnd, Plan, plan
+    from .plan import Candidate, LeastLimit, Plan, plan
     from .profile import Measured, Profile, Spread
     from .schedule import Builder, Finding, Schedule, generate, read
     from .strategy import Option, Strategy, find_strategy, strategies

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import unicodedata
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._library import Error, decoded, lib
 from ._start import INTERRUPTED, Interruptible
@@ -17,16 +17,15 @@ from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, launch_fault, print_launch
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
-from .output import whole_file, write_text
-from .picture import draw
+from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
 from .schedule import generate
+from .size_options import add_size_arguments, resized
 from .strategy import Strategy, find_strategy, strategies
 from .timeline import Timeline
-
-PICTURES = (".png", ".svg", ".pdf")
-FORMATS = {".trace.json": "chrome", ".json": "json", ".csv": "csv", ".txt": "text"}
+from .usage import UsageError as UsageError
+from .writing import FORMATS as FORMATS, PICTURES as PICTURES, draw_file, ending_of as ending_of
 
 # Options of lists of numbers that have a short form.
 SHORT = {"forward_times": "-f", "backward_times": "-bw"}
@@ -37,10 +36,6 @@ _NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-(inf|nan)$
 
 Commands = Any  # of argparse, which has no public name for it
 Values = Dict[str, Any]  # what the command line and the config file say, by name
-
-
-class UsageError(Error):
-    """The words of the command line are off."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,6 +67,7 @@ def _add_schedule(commands: Commands) -> None:
     add_problem_arguments(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="set an option of the strategy")
+    add_size_arguments(parser)
     add_measured_argument(parser)
     add_lowering_arguments(parser)
     add_channel_arguments(parser)
@@ -80,12 +76,16 @@ def _add_schedule(commands: Commands) -> None:
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
-    parser.add_argument("--text-columns", type=int, metavar="N", default=0,
-                        help="most columns of a row of text (default: the terminal's, or as many as needed)")
-    parser.add_argument("--time-scale", type=float, metavar="X", default=0.0, help="microseconds per unit of time in a trace")
+    add_export_arguments(parser)
     parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
     parser.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
     parser.set_defaults(run=run_schedule)
+
+
+def add_export_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--text-columns", type=int, metavar="N", default=0,
+                        help="most columns of a row of text (default: the terminal's, or as many as needed)")
+    parser.add_argument("--time-scale", type=float, metavar="X", default=0.0, help="microseconds per unit of time in a trace")
 
 
 def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
@@ -152,7 +152,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     if fault:
         raise UsageError(fault)
     measurement = Measurement(values)
-    return {**measurement.below(values), "measurement": measurement}
+    return {**measurement.below(values), "measurement": measurement, "config": arguments.config}
 
 
 def make_config(values: Mapping[str, Any]) -> Config:
@@ -165,10 +165,6 @@ def make_config(values: Mapping[str, Any]) -> Config:
     return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                   placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
                   options=values["options"], **quantities_in(values))
-
-
-def ending_of(path: str, endings: Iterable[str]) -> Optional[str]:
-    return next((ending for ending in endings if path.lower().endswith(ending)), None)
 
 
 def check_limit(timeline: Timeline) -> None:
@@ -209,7 +205,7 @@ def print_text(text: str, path: Optional[str] = None) -> None:
 def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits."""
     with ProgressBar() as bar:
-        schedule = generate(values.get("strategy", "1f1b"), make_config(values), progress=bar)
+        schedule = generate(values.get("strategy", "1f1b"), resized(make_config(values), values), progress=bar)
     timeline = evaluate(lower(schedule, values), values)
     check_limit(timeline)
     return timeline
@@ -241,8 +237,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     timeline = _build(values)
     if picture and output:
         if not values.get("no_visualization"):
-            with whole_file(output) as temporary:
-                draw(timeline, temporary, picture[1:])
+            draw_file(timeline, output)
         output = None
     columns = values["text_columns"] or terminal_columns(output is None and sys.stdout.isatty())
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])

@@ -129,6 +129,10 @@ class Config:
     were given, empty where the default holds.
     """
 
+    _weight_versions: int  # what the library keeps to itself, as it was given
+    _map: List[int]        # the device of each stage, empty where the placement has a name
+    _options: Dict[str, str]
+
     @names_checked
     def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1,
                  placement: Union[Placement, str, Sequence[int], None] = None, weight_versions: int = 0,
@@ -144,26 +148,28 @@ class Config:
                              integer("microbatches", microbatches), None))
         call(lib.ppsched_config_set_iterations, self._handle, integer("iterations", iterations))
         call(lib.ppsched_config_set_weight_versions, self._handle, integer("weight_versions", weight_versions))
+        self._weight_versions, self._map = weight_versions, []
+        self._options = {str(name): str(value) for name, value in (options or {}).items()}
         if placement is not None:
             self._set_placement(placement)
         for name, value in given.items():
             self._set_list(name, value)
-        for name, value in (options or {}).items():
-            call(lib.ppsched_config_set_option, self._handle, encoded("option", str(name)), encoded("value", str(value)))
+        for name, value in self._options.items():
+            call(lib.ppsched_config_set_option, self._handle, encoded("option", name), encoded("value", value))
 
     def _own(self, handle: ctypes.c_void_p) -> None:
         self._handle = handle
         self._release = weakref.finalize(self, lib.ppsched_config_destroy, handle)
 
-    @classmethod
-    def _of(cls, handle: ctypes.c_void_p) -> "Config":
-        """That of a handle, which it owns from now on."""
-        config = cls.__new__(cls)
+    def _like(self, handle: ctypes.c_void_p) -> "Config":
+        """That of a handle that the library made of this one, which it owns from now on."""
+        config = Config.__new__(Config)
         config._own(handle)
+        config._weight_versions, config._map, config._options = self._weight_versions, self._map, self._options
         return config
 
     def __copy__(self) -> "Config":
-        return Config._of(new_handle(lib.ppsched_config_copy, self._handle))
+        return self._like(new_handle(lib.ppsched_config_copy, self._handle))
 
     def __deepcopy__(self, _memo: object) -> "Config":
         return self.__copy__()
@@ -180,6 +186,7 @@ class Config:
         devices = [integer("placement", device) for device in placement]
         if any(not 0 <= device < 2**32 for device in devices):
             raise Error(f"placement holds devices out of range: {devices}", _abi.Status.ERROR_RANGE)
+        self._map = devices
         array = (ctypes.c_uint32 * len(devices))(*devices)
         call(lib.ppsched_config_set_placement, self._handle, Placement.MAP, array, len(devices))
 
@@ -229,8 +236,22 @@ class Config:
         """Raises where the lists contradict each other."""
         call(lib.ppsched_config_validate, self._handle)
 
+    def with_stages(self, stages: int, embedding: "Optional[ModelEnd]" = None, head: "Optional[ModelEnd]" = None) -> "Config":
+        """The same model in another number of stages, of which one is a multiple of the other: costs are added up, or divided
+        evenly but for embedding and head, which stay in the first and the last stage."""
+        ends = model_end("embedding", embedding), model_end("head", head)
+        return self._like(new_handle(lib.ppsched_config_with_stages, self._handle, integer("stages", stages), ctypes.byref(ends[0]),
+                                     ctypes.byref(ends[1])))
+
+    def with_microbatches(self, microbatches: int) -> "Config":
+        """The same batch in another number of microbatches: times, bytes and activation memory change by their ratio."""
+        return self._like(new_handle(lib.ppsched_config_with_microbatches, self._handle, integer("microbatches", microbatches)))
+
     def __repr__(self) -> str:
         sizes = ", ".join([counted(self.devices, "device"), counted(self.stages, "stage"),
                            counted(self.microbatches, "microbatch", "es"), counted(self.iterations, "iteration")])
         given = [name for name in QUANTITIES if getattr(self, name)]
         return f"<ppsched.Config: {sizes}, {self.placement.name.lower()} placement{'; with ' if given else ''}{', '.join(given)}>"
+
+
+from .model_end import ModelEnd, model_end  # noqa: E402  here, as ends are read like the lists of a config

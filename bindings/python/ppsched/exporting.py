@@ -21,6 +21,12 @@ def export_format(name: Union[Format, str]) -> Format:
     return _FORMATS[name]
 
 
+def format_name(format: Union[Format, str]) -> str:
+    """A format's name from itself, or from its name."""
+    number = export_format(format)
+    return next(name for name in FORMAT_NAMES if _FORMATS[name] == number)
+
+
 def export(schedule: ctypes.c_void_p, timeline: Optional[ctypes.c_void_p], format: Format, *, text_columns: int = 0,
            time_scale: float = 0.0) -> str:
     """The text of an export; both handles are the library's."""

@@ -25,12 +25,12 @@ def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Op
     return text_of(lib.ppsched_schedule_write_launch_arguments, schedule, number, ctypes.byref(options))
 
 
-def launch_row(schedule: "Schedule") -> Dict[str, Dict[str, Optional[str]]]:
-    """For each runtime the arguments that run a ppsched.Schedule, or why it cannot."""
+def launch_row(schedule: "Schedule", csv: Optional[str] = None) -> Dict[str, Dict[str, Optional[str]]]:
+    """For each runtime the arguments that run a ppsched.Schedule, or why it cannot. csv: see Schedule.launch."""
     row: Dict[str, Dict[str, Optional[str]]] = {}
     for runtime in Runtime:
         try:
-            row[runtime.name.lower()] = {"line": schedule.launch(runtime), "reason": None}
+            row[runtime.name.lower()] = {"line": schedule.launch(runtime, csv=csv), "reason": None}
         except Refused as error:
             row[runtime.name.lower()] = {"line": None, "reason": str(error)}
     return row

@@ -2,17 +2,21 @@
 """Which schedule: all candidates for a problem, evaluated and ranked."""
 import ctypes
 import math
+import os
 import weakref
 from collections.abc import Iterable
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, TypedDict, Union, cast, overload
+from os import PathLike
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
-from ._abi import ChannelOrder, Lowering, Objective, Placement, Status
+from ._abi import ChannelOrder, Format, Lowering, Objective, Placement, Status
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, integer, numbers
 from .enums import member
+from .exporting import format_name
 from .listener import Listener, Progress
 from .lowering import channel_model
+from .model_end import ModelEnd, model_end
 from .schedule import Schedule, generate
 from .timeline import Bubble, Timeline
 from .views import Shared, none_if_unset, sized
@@ -94,33 +98,6 @@ class LeastLimit(NamedTuple):
     candidate: Candidate
 
 
-class ModelEnd(TypedDict, total=False):
-    """What of the first stage (the embedding) or of the last one (the head) is not divided when its stage is."""
-
-    forward_time: float
-    backward_time: float
-    backward_input_time: float
-    backward_weight_time: float
-    mem_forward: float
-    mem_backward_input: float
-    mem_backward_weight: float
-    mem_static: float
-    mem_weights: float
-
-
-def model_end(name: str, values: Optional[ModelEnd]) -> _abi.ModelEnd:
-    """The library's record of what the embedding or the head takes."""
-    record = sized(_abi.ModelEnd)
-    fields = list(ModelEnd.__annotations__)
-    for key, value in (values or {}).items():
-        if key not in fields:
-            raise Error(f"{name} has no {key!r}; it has {', '.join(fields)}")
-        if len(given := numbers(f"{name} {key}", value)) != 1:
-            raise Error(f"{name} {key} has {len(given)} values; give 1", Status.ERROR_LENGTH)
-        setattr(record, key, given[0])
-    return record
-
-
 class _Channel(NamedTuple):
     """How transfers wait for each other; see Schedule.prove."""
 
@@ -139,10 +116,13 @@ class Plan(Shared, Sequence[Candidate]):
     config: Config
     objective: Objective
     lowering: Lowering
+    embedding: Optional[ModelEnd]
+    head: Optional[ModelEnd]
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
-                 channel: _Channel) -> None:
+                 channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd]) -> None:
         self._handle = handle
+        self.embedding, self.head = embedding, head
         self.config, self.objective, self.lowering = config, objective, lowering
         self._effort, self._channel = effort, channel
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
@@ -184,7 +164,7 @@ class Plan(Shared, Sequence[Candidate]):
 
     def config_of(self, candidate: Candidate) -> Config:
         """The candidate's own problem."""
-        return Config._of(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))
+        return self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))
 
     def schedule(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
         """The candidate's schedule as its strategy makes it, not lowered. progress: see ppsched.generate."""
@@ -195,12 +175,41 @@ class Plan(Shared, Sequence[Candidate]):
 
         progress: see ppsched.generate; what was searched is searched again.
         """
-        schedule = self.schedule(candidate, progress)
+        return self._timed(self.schedule(candidate, progress))
+
+    def _timed(self, schedule: Schedule) -> Timeline:
+        """A candidate's schedule as the plan timed it."""
         if self.lowering == Lowering.NONE:
             return schedule.evaluate()
         channel = self._channel
         return schedule.lower(self.lowering).evaluate_transfers(None, channel.order, rendezvous=channel.rendezvous,
                                                                 batched=channel.batched, blocking=channel.blocking)
+
+    def command(self, candidate: Candidate, costs: Optional[Sequence[str]] = None) -> List[str]:
+        """The words of the `ppsched schedule` command that builds the candidate's schedule again; shlex.join makes a line of them.
+
+        costs: the words that state times and memory, such as ["-c", "problem.yaml"]; by default the numbers of the plan's config.
+        """
+        from .command_words import schedule_words
+        return schedule_words(self, candidate, costs)
+
+    def write(self, candidate: Candidate, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
+              time_scale: float = 0.0, progress: Optional[Progress] = None) -> None:
+        """Writes the candidate's schedule to a file: .png, .svg and .pdf draw its timeline, .csv holds its order as torchtitan
+        and PyTorch read it, not lowered, .trace.json its trace, .json and .txt its schedule with all times.
+
+        format: as in Timeline.export, whatever the ending is; time_scale: microseconds per unit of time in a trace.
+        """
+        from .writing import write_file
+        name = None if format is None else format_name(format)
+        write_file(os.fspath(path), name, lambda: self.timeline(candidate, progress), lambda: self.schedule(candidate, progress),
+                   time_scale)
+
+    def csv(self) -> str:
+        """All candidates as CSV, a row each by rank: the columns are what `ppsched compare --json` prints, with "bubble.of_total"
+        and "options.effort" for what is nested; empty cells where there is none."""
+        from .plan_table import candidates_csv
+        return candidates_csv(self)
 
     def least_limit(self) -> LeastLimit:
         """Under which memory limit a candidate fits, where none does."""
@@ -293,7 +302,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
-                    Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking))
+                    Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking), embedding, head)
         del alive
         call(lib.ppsched_plan_run, made._handle)
     return made

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Candidates as a table for people, and as rows for programs."""
+import csv
+import io
 import math
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple
 
 from .plan import Candidate
+from .strategy import strategies
+from .timeline import Bubble
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
-HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "of span", "peak memory", "device", "above bound")
-TO_THE_LEFT = (1,)
+HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "of span", "peak memory", "device", "above bound", "runs on")
+TO_THE_LEFT = ("strategy", "runs on")
+VARIED = ("limit", "M")  # columns that are left out where they say the same in every row
 
 
-def _name(candidate: Candidate) -> str:
+def candidate_name(candidate: Candidate) -> str:
     options = ", ".join(f"{key} {value}" for key, value in candidate.options.items() if key not in ("placement", "objective"))
     placement = f" on {candidate.placement}" if candidate.strategy == "auto" else ""
     return f"{candidate.strategy}{placement}{' (' + options + ')' if options else ''}"
@@ -22,26 +27,26 @@ def _gap(candidate: Candidate) -> str:
     return f"{max(0.0, candidate.step_time / candidate.bound - 1):.1%}"
 
 
-def _cells(candidate: Candidate) -> List[str]:
+def _cells(candidate: Candidate, runs: Mapping[int, str]) -> List[str]:
     limit = "-" if candidate.memory_limit is None else f"{candidate.memory_limit:g}"
-    start = [str(candidate.rank + 1), _name(candidate), str(candidate.chunks), str(candidate.microbatches), limit]
+    start = [str(candidate.rank + 1), candidate_name(candidate), str(candidate.chunks), str(candidate.microbatches), limit]
     if candidate.bubble is None:  # which those that are refused have
         return start
     return [*start, f"{candidate.step_time:.6g}", f"{candidate.bubble.of_total:.2%}", f"{candidate.bubble.of_span:.2%}",
-            f"{candidate.peak_memory:.6g}", str(candidate.peak_device), _gap(candidate)]
+            f"{candidate.peak_memory:.6g}", str(candidate.peak_device), _gap(candidate), runs.get(candidate.rank, "")]
 
 
-def _without_varied(rows: List[Sequence[str]]) -> Tuple[List[List[str]], List[int]]:
-    """Columns that say the same in every row, and nothing of use, are left out."""
-    useful = [i for i, heading in enumerate(HEADINGS) if heading not in ("limit", "M") or len({row[i] for row in rows}) > 1]
-    return [[row[i] for i in useful] for row in (HEADINGS, *rows)], [useful.index(i) for i in TO_THE_LEFT]
+def _useful(column: Sequence[str]) -> bool:
+    heading, *cells = column
+    return len(set(cells)) > 1 if heading in VARIED else any(cells)
 
 
-def _aligned(rows: List[Sequence[str]]) -> List[str]:
-    lines, left = _without_varied(rows)
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return ["  ".join(cell.ljust(width) if i in left else cell.rjust(width)
-                      for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines]
+def _aligned(rows: List[List[str]]) -> List[str]:
+    columns = [column for column in zip(HEADINGS, *rows) if _useful(column)]
+    widths = [max(map(len, column)) for column in columns]
+    lefts = [column[0] in TO_THE_LEFT for column in columns]
+    return ["  ".join(cell.ljust(width) if left else cell.rjust(width) for cell, width, left in zip(line, widths, lefts)).rstrip()
+            for line in zip(*columns)]
 
 
 def _best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
@@ -61,11 +66,12 @@ def _refusals(candidates: Sequence[Candidate]) -> Iterator[str]:
     for reason, refused in reasons.items():
         more = f" (and {len(refused) - 1} more like it)" if len(refused) > 1 else ""
         chunks = "" if refused[0].chunks == 1 else f", V = {refused[0].chunks}"
-        yield f"  {_name(refused[0])}{chunks}: {reason.removeprefix(refused[0].strategy + ': ')}{more}"
+        yield f"  {candidate_name(refused[0])}{chunks}: {reason.removeprefix(refused[0].strategy + ': ')}{more}"
 
 
-def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool) -> str:
-    """Ranked ones in aligned columns; those over their limit below, and then the refused with their reasons."""
+def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, runs: Mapping[int, str] = {}) -> str:
+    """Ranked ones in aligned columns; those over their limit below, and then the refused with their reasons. runs: what runs
+    those of some ranks."""
     def paint(style: str, line: str) -> str:
         return style + line + PLAIN if colour else line
 
@@ -74,7 +80,7 @@ def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool) ->
                               for status in ("fits", "over limit", "refused"))
     lines: List[str] = []
     if fitting or over:
-        heading, *rows = _aligned([_cells(candidate) for candidate in [*fitting, *over]])
+        heading, *rows = _aligned([_cells(candidate, runs) for candidate in [*fitting, *over]])
         lines = [heading, *(paint(BEST, row) if i == 0 else row for i, row in enumerate(rows[:len(fitting)]))]
         if over:
             lines += ["over their memory limit:", *(paint(FAINT, row) for row in rows[len(fitting):])]
@@ -89,3 +95,23 @@ def candidate_row(candidate: Candidate) -> Dict[str, Any]:
     del row["number"]
     row["bubble"] = None if candidate.bubble is None else candidate.bubble._asdict()
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
+
+
+# --- as CSV ---
+
+def _cell(value: object) -> object:
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else value
+
+
+def candidates_csv(candidates: Iterable[Candidate]) -> str:
+    """A row a candidate, with the keys of JSON as columns; what is nested is named with a dot. There is a column for each option
+    that any strategy has, so that the columns are always the same."""
+    options = dict.fromkeys(option.name for strategy in strategies() for option in strategy.options)
+    nested: Dict[str, Iterable[str]] = {"options": options, "bubble": Bubble._fields}
+    keys = [(name, part) for name in (*Candidate._fields[1:], "fits") for part in nested.get(name, ("",))]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([f"{name}.{part}" if part else name for name, part in keys])
+    for row in map(candidate_row, candidates):
+        writer.writerow([_cell((row[name] or {}).get(part) if part else row[name]) for name, part in keys])
+    return text.getvalue()

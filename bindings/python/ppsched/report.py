@@ -7,7 +7,7 @@ import json
 import math
 import pathlib
 import re
-from typing import Any, Dict, Iterator, List, Mapping, Optional
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from ._abi import Lowering
 from .launching import launch_row
@@ -24,43 +24,47 @@ _MOST_OPS = 400_000  # of all timelines after the first two, so that the page st
 
 # --- its data ---
 
-def _timeline(plan: Plan, candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
+def _timeline(plan: Plan, candidate: Candidate, timeline: Timeline, csv: Optional[str]) -> Dict[str, Any]:
     schedule = timeline.schedule if plan.lowering == Lowering.NONE else plan.schedule(candidate)  # runtimes lower it themselves
     limits = [figures.memory_limit for figures in timeline.device_metrics]
     return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
             "memory": [[list(point) for point in timeline.memory(device)] for device in range(timeline.schedule.devices)],
             "memory_limits": [limit if math.isfinite(limit) else None for limit in limits],
-            "launch": launch_row(schedule)}
+            "launch": launch_row(schedule, csv)}
 
 
-def _best_of_each(plan: Plan) -> List[Candidate]:
+def _best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
     """The first candidate of each strategy that was not refused."""
     best: Dict[str, Candidate] = {}
-    for candidate in plan:
+    for candidate in candidates:
         if candidate.status != "refused":
             best.setdefault(candidate.strategy, candidate)
     return list(best.values())
 
 
-def _timelines(plan: Plan, count: int) -> Iterator[Dict[str, Any]]:
+def _timelines(plan: Plan, candidates: Sequence[Candidate], count: int, csv: Optional[str]) -> Iterator[Dict[str, Any]]:
     ops = 0
-    for number, candidate in enumerate(_best_of_each(plan)[:count]):
+    for number, candidate in enumerate(_best_of_each(candidates)[:count]):
         most = 3 * candidate.stages * candidate.microbatches * plan.config.iterations  # an F, an I and a W of each
         if number >= 2 and ops + most > _MOST_OPS:
             continue
         timeline = plan.timeline(candidate)
         ops += len(timeline.schedule)
-        yield _timeline(plan, candidate, timeline)
+        yield _timeline(plan, candidate, timeline, csv if number == 0 else None)
 
 
-def report_data(plan: Plan, count: int = 8, title: Optional[str] = None) -> Dict[str, Any]:
+def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, candidates: Optional[Sequence[Candidate]] = None,
+                csv: Optional[str] = None) -> Dict[str, Any]:
     """What report_html shows of a ppsched.Plan, as plain data: all candidates, and the timelines of the best of each strategy,
-    of `count` strategies at most, of fewer where schedules are very large."""
-    config = plan.config
+    of `count` strategies at most, of fewer where schedules are very large.
+
+    candidates: those of the plan that it is about, by rank (default: all); csv: the file that has the first one's order, which
+    its launch lines name."""
+    config, shown = plan.config, plan[:] if candidates is None else candidates
     problem = {name: getattr(config, name) for name in ("devices", "stages", "microbatches", "iterations")}
     return {"title": title or f"Pipeline schedules for {config.devices} devices", "objective": plan.objective.name.lower(),
-            "problem": problem, "candidates": [candidate_row(candidate) for candidate in plan],
-            "timelines": list(_timelines(plan, count))}
+            "problem": problem, "candidates": [candidate_row(candidate) for candidate in shown],
+            "timelines": list(_timelines(plan, shown, count, csv))}
 
 
 # --- its page ---

@@ -47,11 +47,15 @@ def choose(config: ppsched.Config) -> str:
     ranked: List[ppsched.Candidate] = plan[:3]
     if best is None or best.step_time is None:
         return f"{plan.least_limit().limit:g}"
+    words: List[str] = plan.command(best, costs=["-c", "problem.json"])
+    table: str = plan.csv()
+    again: ppsched.Config = plan.config.with_stages(plan.config.devices, head={"forward_time": 0.5}).with_microbatches(16)
     lowered = plan.schedule(best).lower(ppsched.Lowering.BY_TIME, unshard=3)
     proof: ppsched.Proof = lowered.prove("pair", rendezvous=True)
     edges: List[int] = [edge.transfers for edge in lowered.edges()]
     waits: List[str] = [f"{wait.device} waits in {wait.op}" for wait in proof.circle]
-    return f"{best.strategy} {best.step_time:g} of {len(ranked)} {plan.listed[0].number}: {sum(edges)} {waits} {bool(proof)}"
+    return (f"{best.strategy} {best.step_time:g} of {len(ranked)} {plan.listed[0].number}: {sum(edges)} {waits} {bool(proof)} {words} "
+            f"{len(table)} {again.microbatches}")
 
 
 def own(config: ppsched.Config, builder: ppsched.Builder) -> None:

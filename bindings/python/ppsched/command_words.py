@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ppsched schedule command that builds a candidate of a plan again."""
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
+
+from ._abi import Lowering, Placement
+from .config import QUANTITIES, Config
+from .model_end import ModelEnd, model_end
+from .strategy import find_strategy
+
+if TYPE_CHECKING:
+    from .plan import Candidate, Plan
+
+OF_CANDIDATES = "mem_limit"  # the list of numbers that may be a candidate's own
+
+
+def number_word(value: float) -> str:
+    """One that reads back as the same double."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def option_word(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def list_words(config: Config, name: str) -> List[str]:
+    """A list of numbers, if it was given."""
+    values: List[float] = getattr(config, name)
+    return [option_word(name), *map(number_word, values)] if values else []
+
+
+def cost_words(config: Config) -> List[str]:
+    """All lists but the memory limits."""
+    return [word for name in QUANTITIES if name != OF_CANDIDATES for word in list_words(config, name)]
+
+
+def _option_words(plan: "Plan", candidate: "Candidate") -> List[str]:
+    """The strategy's options: the config's, as far as it has them, with the candidate's own over them."""
+    known = [option.name for option in find_strategy(candidate.strategy).options]
+    options: Dict[str, object] = {name: value for name, value in plan.config._options.items() if name in known}
+    options.update(candidate.options)
+    return [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
+
+
+def _size_words(config: Config) -> List[str]:
+    words = ["--num-devices", str(config.devices), "-s", str(config.stages), "-b", str(config.microbatches)]
+    if config.iterations != 1:
+        words += ["--iterations", str(config.iterations)]
+    if config._weight_versions:
+        words += ["--weight-versions", str(config._weight_versions)]
+    if config.placement != Placement.DEFAULT:
+        words += ["--placement", *(map(str, config._map) if config._map else [config.placement.name.lower()])]
+    return words
+
+
+def _end_words(name: str, end: Optional[ModelEnd]) -> List[str]:
+    record = model_end(name, end)
+    return [option_word(name), *(f"{key}={number_word(getattr(record, key))}" for key in end)] if end else []
+
+
+def _resizing_words(plan: "Plan", candidate: "Candidate", costs: Sequence[str]) -> List[str]:
+    """How stages and microbatches of the candidate are made of those that the costs are given for. A config file may have chunks
+    of its own, to try."""
+    from_file = "-c" in costs or "--config" in costs
+    words: List[str] = []
+    divided = candidate.stages != plan.config.stages
+    if divided or (from_file and candidate.chunks and not plan.config._map):
+        words += ["--chunks", str(candidate.chunks)]
+    if divided:
+        words += _end_words("embedding", plan.embedding) + _end_words("head", plan.head)
+    if candidate.microbatches != plan.config.microbatches:
+        words += ["--microbatch-count", str(candidate.microbatches)]
+    return words
+
+
+def _lowering_words(plan: "Plan") -> List[str]:
+    if plan.lowering == Lowering.NONE:
+        return []
+    channel = plan._channel
+    order = channel.order if isinstance(channel.order, str) else channel.order.name
+    flags = [option_word(name) for name in ("rendezvous", "batched", "blocking") if getattr(channel, name)]
+    return ["--lower", plan.lowering.name.lower(), *(["--channel", order.lower()] if order.lower() != "none" else []), *flags]
+
+
+def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequence[str]] = None) -> List[str]:
+    """The words; costs: those that state times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
+    words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate)]
+    words += _size_words(plan.config) + (cost_words(plan.config) if costs is None else list(costs))
+    words += list_words(plan.config_of(candidate), OF_CANDIDATES)
+    return words + _resizing_words(plan, candidate, costs or ()) + _lowering_words(plan)

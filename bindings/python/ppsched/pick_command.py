@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pick command: the best schedule as a table, as rows, as a page, and as files that schedule would write."""
+import argparse
+import math
+import os
+import shlex
+import sys
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from ._library import Error
+from .cli import add_export_arguments, merged, print_text, terminal_columns
+from .command_words import OF_CANDIDATES, number_word, option_word
+from .config import QUANTITIES
+from .exporting import FORMAT_NAMES
+from .launching import RUNTIME_NAMES, launch_row
+from .plan import Candidate, Plan
+from .plan_commands import PAGES, check_answer, check_words, make_plan, of_runtime, page_text, rows_text, why_none
+from .plan_table import candidate_name, candidate_row, table
+from .progress import ProgressBar
+from .runs_on import BestByRuntime, Runnable, RunsOn, best_by_runtime, runs_on
+from .schedule import Schedule
+from .timeline import Timeline
+from .usage import UsageError
+from .words import counted
+from .writing import PICTURES, ending_of, export_text, write_file
+
+ANSWERS = (".json", ".txt", *PAGES)           # endings of files that hold the answer; but
+SCHEDULES = (*PICTURES, ".csv", ".trace.json")  # these hold the schedule itself
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=FORMAT_NAMES, help="print or write the schedule itself, in this format")
+    parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[],
+                        help="write to a file: .json, .txt, or .html for a page with timelines; the best schedule itself: .png .svg .pdf "
+                             "draws it, .csv .trace.json writes it. May be given several times")
+    add_export_arguments(parser)
+    parser.set_defaults(run=run_pick)
+
+
+# --- which files there are ---
+
+class Files(NamedTuple):
+    """schedules: files of the best schedule itself; formatted: the one that --format is for; answers: the others, without which
+    the answer goes to standard output."""
+
+    schedules: List[str]
+    formatted: Optional[str]
+    answers: List[str]
+
+    @property
+    def csv(self) -> Optional[str]:
+        """The file that launch lines name."""
+        return next((path for path in self.schedules if ending_of(path, (".csv",))), None)
+
+
+def _holds_schedule(path: str) -> bool:
+    return ending_of(path, SCHEDULES) is not None
+
+
+def _files(arguments: argparse.Namespace) -> Files:
+    outputs: List[str] = arguments.output
+    if arguments.format is None:
+        answers = [path for path in outputs if not _holds_schedule(path)]
+        for path in answers:
+            check_answer(path, arguments.json, (*ANSWERS, *SCHEDULES))
+        return Files([path for path in outputs if _holds_schedule(path)], None, answers)
+    pictures = [path for path in outputs if ending_of(path, PICTURES)]
+    others = [path for path in outputs if path not in pictures]
+    if arguments.json:
+        raise UsageError(f"--format {arguments.format} is of the schedule; it goes without --json")
+    if len(others) > 1:
+        raise UsageError(f"--format {arguments.format} is for one file, not for {' and '.join('-o ' + path for path in others)}")
+    return Files(pictures, others[0] if others else None, [])
+
+
+def _check_count(arguments: argparse.Namespace, files: Files) -> None:
+    if arguments.top < 1:
+        raise UsageError(f"--top {arguments.top}: it must be 1 or more")
+    if arguments.top > 1 and (files.schedules or arguments.format):
+        what = f"-o {files.schedules[0]}" if files.schedules else f"--format {arguments.format}"
+        raise UsageError(f"{what} writes one schedule; use --top 1")
+
+
+# --- the command that builds it again ---
+
+def _path_word(path: str) -> str:
+    """That is no option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
+def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optional[List[str]]:
+    """The words that the user stated times and memory with; None where the numbers must be written out, as a file cannot be read
+    twice, or options in the config file would change another strategy."""
+    configs, profiles = [path for path in (arguments.config,) if path is not None], arguments.profile or []
+    if values["options"] or not all(map(os.path.isfile, configs + profiles)):
+        return None
+    words = [word for path in configs for word in ("-c", _path_word(path))]
+    if profiles:
+        words += ["--profile", *map(_path_word, profiles), "--statistic", arguments.statistic, "--time-unit", arguments.time_unit]
+        words += ["--warmup", str(arguments.warmup)]
+    for name in QUANTITIES:
+        given = getattr(arguments, name)
+        if given is not None and name != OF_CANDIDATES:
+            words += [option_word(name), *map(number_word, given)]
+    return words
+
+
+class Answer:
+    """The best candidates, and all that is told of them. Schedules are made once, where they are needed."""
+
+    def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]]) -> None:
+        self.plan, self.best, self._costs = made, best, costs
+        self._orders: Dict[int, Schedule] = {}
+        self._timelines: Dict[int, Timeline] = {}
+
+    def order(self, candidate: Candidate) -> Schedule:
+        """Not lowered: runtimes lower what they run themselves."""
+        if candidate.number not in self._orders:
+            with ProgressBar() as bar:
+                self._orders[candidate.number] = self.plan.schedule(candidate, bar)
+        return self._orders[candidate.number]
+
+    def timeline(self, candidate: Candidate) -> Timeline:
+        if candidate.number not in self._timelines:
+            self._timelines[candidate.number] = self.plan._timed(self.order(candidate))
+        return self._timelines[candidate.number]
+
+    def command(self, candidate: Candidate) -> str:
+        return shlex.join(self.plan.command(candidate, self._costs))
+
+    def row(self, candidate: Candidate, csv: Optional[str]) -> Dict[str, Any]:
+        """What launchers want to know of a candidate that they will run. csv: the file that has its order."""
+        timeline, runs = self.timeline(candidate), runs_on(self.order(candidate))
+        devices = timeline.device_metrics
+        return {**candidate_row(candidate), "devices": timeline.schedule.devices,
+                "memory_limits": [figures.memory_limit if math.isfinite(figures.memory_limit) else None for figures in devices],
+                "peak_memory_by_device": [figures.peak_memory for figures in devices],
+                "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
+                                      for figures, queue in zip(devices, timeline.schedule.queues)],
+                "idle_by_device": [idle._asdict() for idle in timeline.idle],
+                "runs_on": runs.order, "runs_alike_on": runs.alike, "launch": launch_row(self.order(candidate), csv),
+                "command": self.command(candidate)}
+
+    def text(self, colour: bool, chosen: bool) -> str:
+        """The table, what runtimes run where none runs the best, unless one was chosen, and the command."""
+        runs = {candidate.rank: runs_on(self.order(candidate)) for candidate in self.best}
+        lines: List[str] = []
+        if not chosen and not runs[self.best[0].rank].order:
+            with ProgressBar() as bar:
+                lines = _runtime_lines(best_by_runtime(self.plan, bar))
+        shown = table(self.best, everything=True, colour=colour, runs={rank: str(found) for rank, found in runs.items()})
+        return shown + "".join(line + "\n" for line in [*lines, self.command(self.best[0])])
+
+
+# --- which runtimes run what ---
+
+def _figures(candidate: Candidate) -> str:
+    return (f"{candidate_name(candidate)}, V = {candidate.chunks}, step time {candidate.step_time:.6g}, peak memory "
+            f"{candidate.peak_memory:.6g}")
+
+
+def _tried(found: BestByRuntime) -> str:
+    if found.tried < found.fitting:
+        return f"the {found.tried} best candidates that fit (of {found.fitting})"
+    return "the only candidate that fits" if found.tried == 1 else f"the {counted(found.tried, 'candidate')} that fit"
+
+
+def _runtime_lines(found: BestByRuntime) -> List[str]:
+    """The best of each runtime, a line a candidate, and those that run none of what was tried."""
+    missing = [name for name in RUNTIME_NAMES if name not in found.best]
+    if len(missing) == len(RUNTIME_NAMES):
+        return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}"]
+    numbers = {candidate.number: candidate for candidate in found.best.values()}
+    lines = []
+    for number, candidate in numbers.items():
+        names = [f"({name})" if name in found.alike else name for name, best in found.best.items() if best.number == number]
+        lines.append(f"best that {', '.join(names)} run{'s' if len(names) == 1 else ''}: {_figures(candidate)}")
+    return lines + ([f"{', '.join(missing)}: none of {_tried(found)}"] if missing else [])
+
+
+# --- the command ---
+
+def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
+    if made.best is None:
+        raise Error(why_none(made))
+    if arguments.runtime is None:
+        return [candidate for candidate in made[:arguments.top] if candidate.fits]
+    with ProgressBar() as bar:
+        runnable = Runnable(made, arguments.runtime, bar)
+        best = runnable.best(arguments.top)
+    if not best:
+        raise Error(runnable.why_none())
+    return best
+
+
+def _write_schedule(answer: Answer, path: str, format: Optional[str], time_scale: float) -> None:
+    best = answer.best[0]
+    write_file(path, format, lambda: answer.timeline(best), lambda: answer.order(best), time_scale)
+
+
+def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
+    best, columns = answer.best[0], arguments.text_columns or terminal_columns(sys.stdout.isatty())
+    print_text(export_text(arguments.format, lambda: answer.timeline(best), lambda: answer.order(best), text_columns=columns,
+                           time_scale=arguments.time_scale))
+
+
+def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[str], csv: Optional[str]) -> str:
+    if path is not None and ending_of(path, PAGES):
+        shown = answer.plan[:] if arguments.runtime is None else of_runtime(answer.plan, arguments.runtime)
+        return page_text(answer.plan, shown, csv)
+    if arguments.json or (path is not None and ending_of(path, (".json",))):
+        return rows_text(answer.row(candidate, csv) for candidate in answer.best)
+    return answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None)
+
+
+def run_pick(arguments: argparse.Namespace) -> None:
+    files = _files(arguments)
+    _check_count(arguments, files)
+    check_words(arguments)
+    values = merged(arguments)
+    made = make_plan(values)
+    answer = Answer(made, _best(made, arguments), _given_costs(arguments, values))
+    paths: List[Optional[str]] = [] if arguments.format else [*files.answers] or [None]
+    texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
+    for path in files.schedules:
+        _write_schedule(answer, path, None, arguments.time_scale)
+    if files.formatted is not None:
+        _write_schedule(answer, files.formatted, arguments.format, arguments.time_scale)
+    elif arguments.format is not None:
+        _print_schedule(answer, arguments)
+    for answer_path, text in texts:
+        print_text(text, answer_path)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which runtimes run the candidates of a plan."""
+import itertools
+import re
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional
+
+from ._library import Refused
+from .launching import RUNTIME_NAMES
+from .listener import Progress
+from .plan import Candidate, Plan
+from .schedule import Schedule
+from .words import counted
+
+MOST_TRIED = 64  # candidates that are asked for each runtime's best
+
+
+class RunsOn(NamedTuple):
+    """Names of runtimes. order: those that run this very order; alike: those that plan one of its kind themselves."""
+
+    order: List[str]
+    alike: List[str]
+
+    def __str__(self) -> str:
+        return " ".join([*self.order, *(f"({name})" for name in self.alike)]) or "none"
+
+
+def _can(schedule: Schedule, runtime: str, exact: bool) -> bool:
+    try:
+        schedule.launch(runtime, exact=exact)
+    except Refused:
+        return False
+    return True
+
+
+def runs_on(schedule: Schedule) -> RunsOn:
+    """Which runtimes run a schedule."""
+    able = [name for name in RUNTIME_NAMES if _can(schedule, name, False)]
+    order = [name for name in able if _can(schedule, name, True)]
+    return RunsOn(order, [name for name in able if name not in order])
+
+
+class BestByRuntime(NamedTuple):
+    """For each runtime the best candidate that it runs, or one of its kind, as far as any of the `tried` is; alike: the names of
+    those that plan one of its kind; fitting: how many candidates there are to try."""
+
+    best: Dict[str, Candidate]
+    alike: List[str]
+    tried: int
+    fitting: int
+
+
+def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRuntime:
+    """Tries the candidates that fit by rank, until each runtime has one, and MOST_TRIED at most."""
+    fitting = [candidate for candidate in plan if candidate.fits]
+    best: Dict[str, Candidate] = {}
+    alike: List[str] = []
+    tried = 0
+    for candidate in fitting[:MOST_TRIED]:
+        if len(best) == len(RUNTIME_NAMES):
+            break
+        found, tried = runs_on(plan.schedule(candidate, progress)), tried + 1
+        new = [name for name in (*found.order, *found.alike) if name not in best]
+        alike += [name for name in new if name in found.alike]
+        best.update(dict.fromkeys(new, candidate))
+    return BestByRuntime(best, alike, tried, len(fitting))
+
+
+# --- one runtime alone ---
+
+class Runnable:
+    """The candidates that a runtime can run, as far as they have been asked for, and why it cannot run the others."""
+
+    def __init__(self, plan: Plan, runtime: str, progress: Optional[Progress] = None) -> None:
+        self._plan, self._runtime, self._progress = plan, runtime, progress
+        self._reasons: Dict[str, str] = {}  # the first of each strategy
+
+    def among(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        for candidate in candidates:
+            try:
+                self._plan.schedule(candidate, self._progress).launch(self._runtime)
+            except Refused as error:
+                self._reasons.setdefault(candidate.strategy, re.sub(r"; [^;]* can run it.*$", "", str(error)))
+                continue
+            yield candidate
+
+    def best(self, count: int) -> List[Candidate]:
+        """The first `count` that fit."""
+        return list(itertools.islice(self.among(candidate for candidate in self._plan if candidate.fits), count))
+
+    def over_limit(self) -> Iterator[Candidate]:
+        """Those that are over their limit, the one that lacks least first."""
+        return self.among(candidate for candidate in self._plan if candidate.status == "over limit")
+
+    def why_none(self) -> str:
+        """One line, once all that fit have been asked for: the reason of each strategy, and what else would do."""
+        strategies: Dict[str, List[str]] = {}
+        for strategy, reason in self._reasons.items():
+            strategies.setdefault(reason, []).append(strategy)
+        reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in strategies.items())
+        words = f"no candidate that fits runs on {self._runtime}; {reasons}"
+        closest = next(self.over_limit(), None)
+        if closest is not None:
+            words += (f"; closest that does is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device "
+                      f"lacks is {closest.excess:g}")
+        return words

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timelines and schedules as files, in the format that a file's ending tells."""
+from typing import Callable, Dict, Iterable, Optional
+
+from ._library import Error
+from .output import whole_file, write_text
+from .picture import draw
+from .schedule import Schedule
+from .timeline import Timeline
+
+PICTURES = (".png", ".svg", ".pdf")
+FORMATS: Dict[str, str] = {".trace.json": "chrome", ".json": "json", ".csv": "csv", ".txt": "text"}
+
+
+def ending_of(path: str, endings: Iterable[str]) -> Optional[str]:
+    return next((ending for ending in endings if path.lower().endswith(ending)), None)
+
+
+def draw_file(timeline: Timeline, path: str) -> None:
+    """A picture, in the format of its ending, which is one of PICTURES."""
+    with whole_file(path) as temporary:
+        draw(timeline, temporary, (ending_of(path, PICTURES) or "")[1:])
+
+
+def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline], order: Callable[[], Schedule],
+               time_scale: float = 0.0) -> None:
+    """Writes what the ending of the path tells, or the format. Both are made where they are needed: the order alone for csv,
+    which runtimes lower themselves."""
+    if format is None and ending_of(path, PICTURES):
+        draw_file(timeline(), path)
+        return
+    format = format or FORMATS.get(ending_of(path, FORMATS) or "")
+    if format is None:
+        raise Error(f"{path}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or name the format")
+    write_text(path, export_text(format, timeline, order, time_scale=time_scale))
+
+
+def export_text(format: str, timeline: Callable[[], Timeline], order: Callable[[], Schedule], *, text_columns: int = 0,
+                time_scale: float = 0.0) -> str:
+    """The text of a format, likewise."""
+    if format == "csv":
+        return order().export(format)
+    return timeline().export(format, text_columns=text_columns, time_scale=time_scale)
