@@ -346,8 +346,10 @@ def table_row(case, found, seconds):
     rows = found[0]["split"]
     result = evaluate(case, rows)
     target = min(step for step in (best, local, result.step) if step is not None)
-    notes = ["" if abs(result.step - Fraction(found[0]["step_time"])) <= result.step * SHARE or case.less_memory else
-             f"the command says {found[0]['step_time']:g}", f"no body layer in {bare_stages(case, rows)}" if bare_stages(case, rows) else ""]
+    notes = ["order of less memory" if case.less_memory else "",
+             "" if abs(result.step - Fraction(found[0]["step_time"])) <= result.step * SHARE else
+             f"the command says {found[0]['step_time']:.10g}",
+             f"no body layer in {bare_stages(case, rows)}" if bare_stages(case, rows) else ""]
     line = (f"{head} {shown(result.step):>10} {percent(result.step, best):>7} {percent(result.step, local):>7}  "
             f"{'yes' if result.within_limit else 'NO':3} {seconds:8.2f}  {'; '.join(filter(None, notes))}")
     return line.rstrip(), result.within_limit and result.step <= target

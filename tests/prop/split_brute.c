@@ -187,7 +187,7 @@ struct way {
 /* Of the layers from one to another, without those that another way is no worse than in anything. */
 struct ways {
     struct way *way;
-    uint32_t count;
+    uint32_t count, room;
     struct split_cost floor; /* the least of each: no way is below it in anything */
 };
 
@@ -215,18 +215,28 @@ static int no_worse(const struct split_cost *a, const struct split_cost *b)
     return a->memory[PPSCHED_KIND_F] <= b->memory[PPSCHED_KIND_F] && kept(a) <= kept(b) && a->fixed <= b->fixed;
 }
 
+/* 0 where there are too many. */
+static int make_room(struct ways *ways)
+{
+    if (ways->count < ways->room)
+        return 1;
+    uint32_t room = ways->room == 0 ? 16 : 2 * ways->room;
+    struct way *more = room > SPLIT_MOST_WAYS ? NULL : realloc(ways->way, room * sizeof *more);
+    if (more == NULL)
+        return 0;
+    ways->way = more;
+    ways->room = room;
+    return 1;
+}
+
 static int add_way(struct ways *ways, const struct way *way, int naive)
 {
-    if (ways->count == SPLIT_MOST_WAYS)
-        return 0;
-    if (ways->way == NULL)
-        ways->way = malloc(SPLIT_MOST_WAYS * sizeof *ways->way);
-    if (ways->way == NULL)
-        return 0;
     uint32_t left = 0;
     for (uint32_t i = 0; i < ways->count && !naive; i++)
         if (no_worse(&ways->way[i].cost, &way->cost))
             return 1;
+    if (!make_room(ways))
+        return 0;
     for (uint32_t i = 0; i < ways->count; i++)
         if (naive || !no_worse(&way->cost, &ways->way[i].cost))
             ways->way[left++] = ways->way[i];
@@ -315,7 +325,6 @@ static const struct ways *ways_of(struct search *search, uint32_t from, uint32_t
     if (!choose(search->problem, layers, 0, 0, layers[0], &none, ways))
         return NULL;
     qsort(ways->way, ways->count, sizeof *ways->way, by_time);
-    ways->way = realloc(ways->way, ways->count * sizeof *ways->way);
     find_floor(ways);
     return ways;
 }
@@ -344,8 +353,8 @@ static void keep(struct search *search, double makespan)
         answer->peak[d] = peak_of(&search->graph, d, search->problem->schedule, search->stage);
 }
 
-/* Stages from `s` on still have the floor of their ways. What does not fit so never will, and what is as long as the best one so
- * far gets no shorter. */
+/* Stages from `s` on still have the floor of their ways. What does not fit so never will, and what is as long as the best one
+ * so far gets no shorter. */
 static void take_ways(struct search *search, uint32_t s)
 {
     int naive = search->problem->naive, all = s == search->graph.stages;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The brute force over splits against the evaluator, against itself with nothing left out, and against what is known by hand. */
+/* The brute force over splits against the evaluator, against itself with nothing left out, and against what is known. */
 #include "prop/split_draw.h"
 
 #include <math.h>
