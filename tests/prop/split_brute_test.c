@@ -120,10 +120,10 @@ static void test_answers_are_splits_that_fit(void **state)
 /* What it leaves out is never better. */
 static void test_nothing_that_matters_is_left_out(void **state)
 {
-    static const struct split_sizes sizes = {3, 2, 4, 2};
+    static const struct split_sizes sizes = {3, 2, 5, 2};
     uint64_t seed = 23, priced = 0, naive = 0;
     (void)state;
-    for (int trial = 0; trial < 300; trial++) {
+    for (int trial = 0; trial < 900; trial++) {
         struct split_problem problem;
         struct split_answer answer, full;
         draw_split_problem(&problem, NULL, &sizes, &seed);
@@ -172,6 +172,40 @@ static void test_three_layers_on_two_devices(void **state)
     ppsched_config_destroy(config);
 }
 
+/* One device runs F0 I0 F1 I1 W0 W1. One choice holds 2 until W, so 4 at F1; the other holds 3 until I, and fits in 3. */
+static void test_what_stays_until_the_weight_gradient(void **state)
+{
+    static const char *const tokens[] = {"0F0", "0I0", "0F1", "0I1", "0W0", "0W1"};
+    struct split_problem problem = {.entries = 1, .limit = {3}};
+    struct split_answer answer;
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    ppsched_config *config = make_config(1, 1, 2);
+    (void)state;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    for (int i = 0; i < 6; i++) {
+        ppsched_op op = op_from_token(tokens[i]);
+        expect_ok(ppsched_builder_append(builder, 0, &op, 1, &error), &error);
+    }
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    problem.schedule = schedule;
+    problem.entry[0] = (struct split_entry){.count = 1, .choices = 2, .cost = {layer(1, 4, 2), layer(1, 6, 3)}};
+    problem.entry[0].cost[0].memory[PPSCHED_KIND_I] = 0;
+    problem.entry[0].cost[0].memory[PPSCHED_KIND_W] = -2;
+    assert_true(brute_best_split(&answer, &problem));
+    assert_true(answer.makespan == 14 && answer.peak[0] == 3 && answer.chosen[0][0][1] == 1);
+    problem.entry[0].cost[0].time[PPSCHED_KIND_I] = 9; /* now it is the slower one, too */
+    assert_true(brute_best_split(&answer, &problem));
+    assert_true(answer.makespan == 14 && answer.peak[0] == 3 && answer.chosen[0][0][1] == 1);
+    problem.limit[0] = 2.75;
+    assert_true(brute_best_split(&answer, &problem));
+    assert_true(answer.makespan == HUGE_VAL);
+    release(&problem);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
 /* What is too large, or no problem, is refused. */
 static void test_refused(void **state)
 {
@@ -200,11 +234,9 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stages_cost_what_the_evaluator_says),
-        cmocka_unit_test(test_answers_are_splits_that_fit),
-        cmocka_unit_test(test_nothing_that_matters_is_left_out),
-        cmocka_unit_test(test_three_layers_on_two_devices),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_stages_cost_what_the_evaluator_says),  cmocka_unit_test(test_answers_are_splits_that_fit),
+        cmocka_unit_test(test_nothing_that_matters_is_left_out),     cmocka_unit_test(test_three_layers_on_two_devices),
+        cmocka_unit_test(test_what_stays_until_the_weight_gradient), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests_name("split_brute", tests, NULL, NULL);
 }

@@ -44,17 +44,18 @@ static struct split_cost draw_cost(uint64_t *seed)
     return cost;
 }
 
-/* I takes longer by what is recomputed, and less stays until then. */
+/* I takes longer by what is recomputed, and less is held until then; of that any share stays until W. */
 static struct split_cost recomputed(const struct split_cost *own, uint64_t *seed)
 {
     struct split_cost cost = *own;
-    double more = quarters(seed, 0, 8);
+    double more = random_below(seed, 2) ? quarters(seed, 0, 8) : 0,
+           held = floor(own->memory[PPSCHED_KIND_F] * random_below(seed, 5)) / 4;
     cost.time[PPSCHED_KIND_I] += more;
     cost.time[PPSCHED_KIND_B] += more;
-    for (int kind = PPSCHED_KIND_I; kind <= PPSCHED_KIND_W; kind++)
-        cost.memory[kind] = -floor(-4 * own->memory[kind] * random_below(seed, 4) / 4) / 4;
-    cost.memory[PPSCHED_KIND_B] = cost.memory[PPSCHED_KIND_I] + cost.memory[PPSCHED_KIND_W];
-    cost.memory[PPSCHED_KIND_F] = -cost.memory[PPSCHED_KIND_B];
+    cost.memory[PPSCHED_KIND_F] = held;
+    cost.memory[PPSCHED_KIND_W] = -quarters(seed, 0, (uint32_t)(4 * held));
+    cost.memory[PPSCHED_KIND_I] = -held - cost.memory[PPSCHED_KIND_W];
+    cost.memory[PPSCHED_KIND_B] = -held;
     return cost;
 }
 
