@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random small problems for split_brute.h: layers, what may be recomputed, delays, limits, and a schedule of fixed order. */
+#ifndef PPSCHED_TESTS_SPLIT_DRAW_H
+#define PPSCHED_TESTS_SPLIT_DRAW_H
+
+#include "prop/split_brute.h"
+#include "support/problem.h"
+
+/* How large they may be. */
+struct split_sizes {
+    uint32_t devices, chunks, microbatches;
+    uint32_t spare; /* layers beside one a stage */
+};
+
+/* One whose schedule the caller releases. `*strategy` (may be NULL) is the name of its strategy. Times and memory are multiples
+ * of 1/4, so that sums of them are exact. */
+void draw_split_problem(struct split_problem *out, const char **strategy, const struct split_sizes *sizes, uint64_t *seed);
+
+/* A config with these costs of its stages and the problem's sizes, placement, delays and limits; the caller destroys it. */
+ppsched_config *config_of_stages(const struct split_problem *problem, const struct split_cost stage[SPLIT_STAGES]);
+
+#endif
