@@ -174,9 +174,10 @@ static ppsched_status bound_of(double *out, const ppsched_plan *plan, const ppsc
     ppsched_bound bound;
     if (plan->layers != NULL) {
         double size = (double)plan->config->shape.microbatches / config->shape.microbatches;
-        bool by_span = plan->objective == PPSCHED_OBJECTIVE_SPAN || unflushed > 1;
+        bool is_chain = plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 && schedule->placement.copies == 1 &&
+                        config->shape.stages == config->shape.devices;
         *out = size *
-               ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, config->shape.microbatches, by_span);
+               ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, config->shape.microbatches, is_chain);
         return PPSCHED_OK;
     }
     ppsched_status status = ppi_lower_bound(&bound, config, schedule->placement.kind, unflushed, plan->objective, error);

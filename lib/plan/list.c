@@ -10,9 +10,9 @@
 enum { USUAL_CHUNKS = 4, MOST_CHUNKS = 16 };
 
 /* Nodes that the searches for splits may visit: all together, and one at least and at most. */
-#define ALL_VISITS 60000000u
+#define ALL_VISITS 150000000u
 #define LEAST_VISITS 200000u
-#define MOST_VISITS 6000000u
+#define MOST_VISITS 150000000u
 
 /* What varies, with the defaults filled in. */
 struct listing {

@@ -13,8 +13,16 @@ static double work_of(const struct ppi_splitting *splitting, uint32_t begin, uin
     return ppi_split_work(&splitting->state, splitting->cut[begin], splitting->cut[end]);
 }
 
-/* Fills stages up to `most` each, leaving enough for those behind; what is left is the last one's. Its work. */
-static double fill(struct ppi_splitting *splitting, double most)
+/* A stage's share: more for the later ones of each device, where `tilt` is above 0, and less below. */
+static double share_of(const struct ppi_splitting *splitting, uint32_t stage, double tilt)
+{
+    uint32_t devices = splitting->state.schedule->shape.devices, chunks = splitting->state.stages / devices;
+    return chunks > 1 ? 1 + tilt * (2.0 * (stage / devices) / (chunks - 1) - 1) : 1;
+}
+
+/* Fills stages up to `most` times their share, leaving enough for those behind; what is left is the last one's. Tells whether
+ * that is no more than its own. */
+static bool fill(struct ppi_splitting *splitting, double most, double tilt)
 {
     uint32_t stages = splitting->state.stages, block = 0, least_behind = 0;
     for (uint32_t s = 1; s < stages; s++)
@@ -22,29 +30,28 @@ static double fill(struct ppi_splitting *splitting, double most)
     for (uint32_t s = 0; s + 1 < stages; s++) {
         uint32_t begin = block, end = splitting->blocks - least_behind;
         block += ppi_split_least(splitting, s);
-        while (block < end && work_of(splitting, begin, block + 1) <= most)
+        while (block < end && work_of(splitting, begin, block + 1) <= most * share_of(splitting, s, tilt))
             block++;
         splitting->at[s] = begin;
         least_behind -= ppi_split_least(splitting, s + 1);
     }
     splitting->at[stages - 1] = block;
     splitting->at[stages] = splitting->blocks;
-    return work_of(splitting, block, splitting->blocks);
+    return work_of(splitting, block, splitting->blocks) <= most * share_of(splitting, stages - 1, tilt);
 }
 
 /* The least that the fullest stage can have. */
-static void fill_evenly(struct ppi_splitting *splitting)
+static void fill_evenly(struct ppi_splitting *splitting, double tilt)
 {
-    double high = work_of(splitting, 0, splitting->blocks), low = high / splitting->state.stages;
-    low *= 1 - 1e-9;
+    double low = 0, high = 4 * work_of(splitting, 0, splitting->blocks);
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
-        if (fill(splitting, middle) <= middle)
+        if (fill(splitting, middle, tilt))
             high = middle;
         else
             low = middle;
     }
-    fill(splitting, high);
+    fill(splitting, high, tilt);
 }
 
 /* Moves a block from one stage to another over those between them. */
@@ -122,9 +129,9 @@ static void level_devices(struct ppi_splitting *splitting)
     }
 }
 
-void ppi_balance(struct ppi_splitting *splitting)
+void ppi_balance(struct ppi_splitting *splitting, double tilt)
 {
-    fill_evenly(splitting);
+    fill_evenly(splitting, tilt);
     if (splitting->state.stages > splitting->state.schedule->shape.devices)
         level_devices(splitting);
 }

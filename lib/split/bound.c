@@ -33,14 +33,14 @@ static uint32_t sum_block(const ppsched_layers *layers, uint32_t begin, double *
 
 /* Whether stages that are done by `time`, each filled as far as it can be, hold all layers: a device with `passes` of its work
  * begins after the forwards before it, and the gradient still goes back over them. */
-static bool holds_all(const ppsched_layers *layers, uint32_t stages, double passes, bool has_way, double time)
+static bool holds_all(const ppsched_layers *layers, uint32_t stages, double passes, double time)
 {
     double gone = 0, before = 0, work = 0, own, way;
     uint32_t stage = 1;
     for (uint32_t i = 0, end; i < layers->count; i = end) {
         end = sum_block(layers, i, &own, &way);
         if (before + passes * (work + own) > time) {
-            before = has_way ? gone : 0;
+            before = gone;
             work = 0;
             if (i == 0 || ++stage > stages || before + passes * own > time)
                 return false;
@@ -51,19 +51,19 @@ static bool holds_all(const ppsched_layers *layers, uint32_t stages, double pass
     return true;
 }
 
-double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, uint32_t passes, bool by_span)
+double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, uint32_t passes, bool is_chain)
 {
     double all = 0, way = 0;
     for (uint32_t i = 0; i < layers->count; i++) {
         all += ppi_layer_at(layers, i)->given.forward_time + backward_of(layers, i);
         way += way_of(layers, i);
     }
-    double low = ppi_larger(passes * all / devices, by_span ? 0 : way), high = passes * all + way;
-    if (stages != devices)
+    double low = passes * all / devices, high = passes * all + way;
+    if (!is_chain)
         return low;
     for (int i = 0; i < HALVINGS && low < high; i++) {
         double middle = (low + high) / 2;
-        if (holds_all(layers, stages, passes, !by_span, middle))
+        if (holds_all(layers, stages, passes, middle))
             high = middle;
         else
             low = middle;

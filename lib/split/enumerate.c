@@ -7,7 +7,7 @@
 #include "split/splitting.h"
 
 /* What is tried: with more splits only a search is of use. */
-enum { MOST_SPLITS = 2000000, FACTOR = 4 };
+enum { MOST_SPLITS = 2000000, MOST_VISITED = 40000000 };
 
 struct enumerating {
     struct ppi_splitting *splitting;
@@ -48,8 +48,8 @@ static void keep_choice(struct enumerating *all)
     double time = ppi_split_state_time(&splitting->state, all->dish);
     if (is_worse(all, time))
         return;
-    splitting->now = (struct ppi_split_price){0, time, 0};
-    ppi_splitting_keep_better(splitting);
+    const struct ppi_split_price price = {0, time, 0};
+    ppi_splitting_take(splitting, &price);
 }
 
 /* Goes on with the next device, unless even with nothing recomputed there it cannot be better. */
@@ -69,8 +69,9 @@ static void choose_device(struct enumerating *all, uint32_t device)
 static struct ppi_fit fit_of(const struct enumerating *all, uint32_t device)
 {
     const struct ppi_split_state *state = &all->splitting->state;
-    return (struct ppi_fit){&state->holdings[device], state->menus, state->backward_weight,
-                            ppi_split_state_room(state, device)};
+    return (struct ppi_fit){
+        &state->holdings[device], state->menus, state->backward_weight, state->pin, ppi_split_state_room(state, device),
+        state->releases_at_once};
 }
 
 /* The sets of a device's stages from the i-th on; those behind the last that was chosen recompute nothing, until they are. The
@@ -232,8 +233,10 @@ ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, ppsched_erro
     all.status = make(&all, splitting->state.room, error);
     if (all.status != PPSCHED_OK)
         return all.status;
-    all.most_visited = splitting->state.visited + FACTOR * splitting->most_visited;
+    all.most_visited = splitting->state.visited + MOST_VISITED;
     sum_blocks(&all);
+    for (uint32_t s = 0; s < splitting->state.stages; s++)
+        splitting->now_pin[s] = PPSCHED_NONE;
     splitting->at[0] = 0;
     splitting->at[splitting->state.stages] = splitting->blocks;
     split_from(&all, 0);

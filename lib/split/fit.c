@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "split/fit.h"
 
+#include <ppsched/op.h>
+
 #include "base/checked.h"
 
 /* Steps of the search for the cheapest, beyond which the best so far is taken. */
-enum { MOST_STEPS = 3000, MOST_STAGES = 16 };
+enum { MOST_STEPS = 150, MOST_STAGES = 16, MOST_SETS = 64 };
+
+/* The sets that a stage may have: these and those between. */
+static uint32_t first_of(const struct ppi_fit *fit, uint32_t stage)
+{
+    uint32_t last = fit->menus[stage].count - 1, pin = fit->pin[stage];
+    return pin == PPSCHED_NONE ? 0 : pin < last ? pin : last;
+}
+
+static uint32_t last_of(const struct ppi_fit *fit, uint32_t stage)
+{
+    return fit->pin[stage] == PPSCHED_NONE ? fit->menus[stage].count - 1 : first_of(fit, stage);
+}
 
 static const struct ppi_dish *dish_of(const struct ppi_fit *fit, const uint32_t *dishes, uint32_t i)
 {
@@ -50,7 +64,7 @@ static void choose_all(const struct ppi_fit *fit, uint32_t *dishes, bool least_m
 {
     for (uint32_t i = 0; i < fit->holding->count; i++) {
         uint32_t stage = fit->holding->stages[i];
-        dishes[stage] = least_memory ? fit->menus[stage].count - 1 : 0;
+        dishes[stage] = least_memory ? last_of(fit, stage) : first_of(fit, stage);
     }
 }
 
@@ -63,10 +77,10 @@ static bool step_down(const struct ppi_fit *fit, uint32_t *dishes)
     for (uint32_t i = 0; i < fit->holding->count; i++) {
         uint32_t stage = fit->holding->stages[i];
         const struct ppi_dish *now = dish_of(fit, dishes, i);
-        for (uint32_t d = dishes[stage] + 1; d < fit->menus[stage].count; d++) {
+        for (uint32_t d = dishes[stage] + 1; d <= last_of(fit, stage); d++) {
             const struct ppi_dish *dish = &fit->menus[stage].dishes[d];
             double given = set[2 * i] * (now->held - dish->held) + set[2 * i + 1] * (now->weight_held - dish->weight_held);
-            double cost = (fit->weight[stage] + 1e-6) * (dish->added - now->added);
+            double cost = fit->weight[stage] * (dish->added - now->added);
             double value = ppi_smaller(given, lack) / (cost > 0 ? cost : 1e-300);
             if (given > 0 && value > best) {
                 best = value;
@@ -80,90 +94,131 @@ static bool step_down(const struct ppi_fit *fit, uint32_t *dishes)
     return best > 0;
 }
 
-/* Takes back what is not needed, of one stage after another. */
-static void trim(const struct ppi_fit *fit, uint32_t *dishes)
-{
-    for (uint32_t i = 0; i < fit->holding->count; i++) {
-        uint32_t *dish = &dishes[fit->holding->stages[i]], had = *dish;
-        for (*dish = 0; *dish < had && ppi_fit_lack(dishes, fit) > 0; ++*dish)
-            continue;
-    }
-}
-
 /* --- the cheapest --- */
 
 struct search {
     const struct ppi_fit *fit;
-    uint32_t *dishes, best[MOST_STAGES];
+    uint32_t now[MOST_STAGES], best[MOST_STAGES];
     double best_cost;
+    double least[MOST_STAGES + 1][MOST_SETS]; /* what a set needs at least for its stages from the i-th on */
     uint32_t steps;
 };
 
-static double cost_of(const struct ppi_fit *fit, const uint32_t *dishes)
+/* Whether each set has room for a dish of the i-th stage beside what it needs for the others. */
+static bool has_room(const struct search *search, uint32_t i, const double *need, const struct ppi_dish *dish)
 {
-    double cost = 0;
-    for (uint32_t i = 0; i < fit->holding->count; i++)
-        cost += (fit->weight[fit->holding->stages[i]] + 1e-6) * dish_of(fit, dishes, i)->added;
-    return cost;
+    const struct ppi_holding *holding = search->fit->holding;
+    const uint32_t *set = holding->sets + 2 * (size_t)i;
+    for (uint32_t k = 0; k < holding->set_count; k++, set += 2 * (size_t)holding->count)
+        if (need[k] + set[0] * dish->held + set[1] * dish->weight_held + search->least[i + 1][k] > search->fit->room)
+            return false;
+    return true;
 }
 
-/* Stages up to `i` are chosen, those behind it are at their least memory. */
-static void search_from(struct search *search, uint32_t i, double cost)
+/* The first dish of the i-th stage for which there is room, or the one behind the last. Those behind a dish hold less, where
+ * layers release all at once. */
+static uint32_t first_with_room(const struct search *search, uint32_t i, const double *need)
+{
+    uint32_t stage = search->fit->holding->stages[i], low = first_of(search->fit, stage),
+             high = last_of(search->fit, stage) + 1;
+    const struct ppi_dish *dishes = search->fit->menus[stage].dishes;
+    if (!search->fit->releases_at_once) {
+        while (low < high && !has_room(search, i, need, &dishes[low]))
+            low++;
+        return low;
+    }
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (has_room(search, i, need, &dishes[middle]))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void add_dish(const struct search *search, uint32_t i, const struct ppi_dish *dish, const double *need, double *sum)
+{
+    const struct ppi_holding *holding = search->fit->holding;
+    const uint32_t *set = holding->sets + 2 * (size_t)i;
+    for (uint32_t k = 0; k < holding->set_count; k++, set += 2 * (size_t)holding->count)
+        sum[k] = need[k] + set[0] * dish->held + set[1] * dish->weight_held;
+}
+
+static void keep_best(struct search *search, double cost)
+{
+    search->best_cost = cost;
+    for (uint32_t i = 0; i < search->fit->holding->count; i++)
+        search->best[i] = search->now[i];
+}
+
+/* Stages up to the i-th are chosen; `need`: what each set needs for them. */
+static void search_from(struct search *search, uint32_t i, double cost, const double *need)
 {
     const struct ppi_fit *fit = search->fit;
-    uint32_t stage = fit->holding->stages[i];
-    const struct ppi_menu *menu = &fit->menus[stage];
-    bool is_last = i + 1 == fit->holding->count;
-    for (uint32_t d = 0; d < menu->count && search->steps < MOST_STEPS; d++) {
-        double sum = cost + (fit->weight[stage] + 1e-6) * menu->dishes[d].added;
-        if (sum >= search->best_cost)
+    uint32_t stage = fit->holding->stages[i], last = last_of(fit, stage);
+    const struct ppi_dish *dishes = fit->menus[stage].dishes;
+    double sum[MOST_SETS];
+    for (uint32_t d = first_with_room(search, i, need); d <= last && search->steps < MOST_STEPS; d++) {
+        double with = cost + fit->weight[stage] * dishes[d].added;
+        if (with >= search->best_cost)
             break;
         search->steps++;
-        search->dishes[stage] = d;
-        if (ppi_fit_lack(search->dishes, fit) > 0)
-            continue;
-        if (!is_last) {
-            search_from(search, i + 1, sum);
-            continue;
+        search->now[i] = d;
+        if (i + 1 == fit->holding->count) {
+            keep_best(search, with);
+            break;
         }
-        search->best_cost = sum;
-        for (uint32_t k = 0; k <= i; k++)
-            search->best[k] = search->dishes[fit->holding->stages[k]];
-        break;
-    }
-    search->dishes[stage] = menu->count - 1;
-}
-
-static void find_cheapest(const struct ppi_fit *fit, uint32_t *dishes)
-{
-    struct search search = {.fit = fit, .dishes = dishes, .best_cost = cost_of(fit, dishes)};
-    for (uint32_t i = 0; i < fit->holding->count; i++)
-        search.best[i] = dishes[fit->holding->stages[i]];
-    choose_all(fit, dishes, true);
-    search_from(&search, 0, 0);
-    for (uint32_t i = 0; i < fit->holding->count; i++)
-        dishes[fit->holding->stages[i]] = search.best[i];
-}
-
-double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit)
-{
-    uint32_t stage = fit->holding->count > 0 ? fit->holding->stages[0] : 0;
-    choose_all(fit, dishes, false);
-    if (fit->holding->set_count == 0 || ppi_fit_lack(dishes, fit) <= 0)
-        return 0;
-    if (fit->holding->count == 1) {
-        while (++dishes[stage] < fit->menus[stage].count - 1 && ppi_fit_lack(dishes, fit) > 0)
+        if (!fit->releases_at_once && !has_room(search, i, need, &dishes[d]))
             continue;
-        dishes[stage] -= dishes[stage] == fit->menus[stage].count;
-        return ppi_larger(0, ppi_fit_lack(dishes, fit));
+        add_dish(search, i, &dishes[d], need, sum);
+        search_from(search, i + 1, with, sum);
     }
+}
+
+/* Fills in what sets need at least. */
+static void sum_least(struct search *search)
+{
+    const struct ppi_fit *fit = search->fit;
+    uint32_t count = fit->holding->count;
+    for (uint32_t k = 0; k < fit->holding->set_count; k++)
+        search->least[count][k] = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t stage = fit->holding->stages[i];
+        add_dish(search, i, &fit->menus[stage].dishes[last_of(fit, stage)], search->least[i + 1], search->least[i]);
+    }
+}
+
+/* The cheapest of all sets where there are few, else of those tried; false where the device is too large for that. */
+static bool find_cheapest(const struct ppi_fit *fit, uint32_t *dishes, uint64_t *visited)
+{
+    const double nothing[MOST_SETS] = {0};
+    struct search search = {.fit = fit, .best_cost = PPI_INFINITE};
+    if (fit->holding->count > MOST_STAGES || fit->holding->set_count > MOST_SETS)
+        return false;
+    sum_least(&search);
+    search_from(&search, 0, 0, nothing);
+    *visited += (uint64_t)search.steps * (fit->holding->set_count + 4);
+    for (uint32_t i = 0; i < fit->holding->count && search.best_cost < PPI_INFINITE; i++)
+        dishes[fit->holding->stages[i]] = search.best[i];
+    return search.best_cost < PPI_INFINITE;
+}
+
+/* Whether all sets have room with what is chosen. */
+static bool fits(const struct ppi_fit *fit, const uint32_t *dishes)
+{
+    for (uint32_t i = 0; i < fit->holding->set_count; i++)
+        if (need_of(fit, set_at(fit, i), dishes) > fit->room)
+            return false;
+    return true;
+}
+
+double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *visited)
+{
+    choose_all(fit, dishes, false);
+    if (fits(fit, dishes) || find_cheapest(fit, dishes, visited))
+        return 0;
     while (ppi_fit_lack(dishes, fit) > 0 && step_down(fit, dishes))
         continue;
-    double lack = ppi_fit_lack(dishes, fit);
-    if (lack > 0)
-        return lack;
-    trim(fit, dishes);
-    if (fit->holding->count <= MOST_STAGES)
-        find_cheapest(fit, dishes);
-    return 0;
+    return ppi_larger(0, ppi_fit_lack(dishes, fit));
 }

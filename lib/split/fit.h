@@ -10,13 +10,15 @@
 struct ppi_fit {
     const struct ppi_holding *holding;
     const struct ppi_menu *menus; /* of all stages */
-    const double *weight;         /* of all stages: what a unit of time added to one costs, >= 0 */
+    const double *weight;         /* of all stages: what a unit of time added to one costs, > 0 */
+    const uint32_t *pin;          /* of all stages: the set that it shall have, or PPSCHED_NONE */
     double room;
+    bool releases_at_once; /* no layer releases anything before W */
 };
 
 /* Chooses a set for each of the device's stages; `dishes` is that of all stages. Returns what the device still lacks, 0 where it
- * fits. With two stages or more it is the cheapest of those tried, with one the cheapest. */
-double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit);
+ * fits. They are those that cost least, as far as that was found. `*visited` grows by the work that took. */
+double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *visited);
 
 /* What it lacks with the sets that are chosen; below 0 where some is left. */
 double ppi_fit_lack(const uint32_t *dishes, const struct ppi_fit *fit);

@@ -24,6 +24,10 @@ static ppsched_status take_room(struct ppi_splitting *splitting, struct ppi_room
     splitting->at = ppi_room_take(room, stages + 1, sizeof *splitting->at);
     splitting->border = ppi_room_take(room, stages + 1, sizeof *splitting->border);
     splitting->best_at = ppi_room_take(room, stages + 1, sizeof *splitting->best_at);
+    splitting->now_at = ppi_room_take_zeroed(room, stages + 1, sizeof *splitting->now_at);
+    splitting->now_pin = ppi_room_take_zeroed(room, stages, sizeof *splitting->now_pin);
+    splitting->best_weight = ppi_room_take_zeroed(room, stages, sizeof *splitting->best_weight);
+    splitting->best_pin = ppi_room_take_zeroed(room, stages, sizeof *splitting->best_pin);
     splitting->best_dish = ppi_room_take_zeroed(room, stages, sizeof *splitting->best_dish);
     return ppi_room_check(room, "the split", error);
 }
@@ -40,33 +44,56 @@ static ppsched_status check_blocks(const struct ppi_splitting *splitting, ppsche
     return PPSCHED_OK;
 }
 
+/* Pins are those of `now`, but for stages of other layers. */
+static void take_borders(struct ppi_splitting *splitting)
+{
+    const uint32_t *at = splitting->at, *now = splitting->now_at;
+    for (uint32_t s = 0; s < splitting->state.stages; s++) {
+        splitting->border[s] = splitting->cut[at[s]];
+        ppi_split_state_set_pin(&splitting->state, s,
+                                at[s] == now[s] && at[s + 1] == now[s + 1] ? splitting->now_pin[s] : PPSCHED_NONE);
+    }
+    splitting->border[splitting->state.stages] = splitting->cut[at[splitting->state.stages]];
+}
+
+ppsched_status ppi_splitting_price(struct ppi_splitting *splitting, struct ppi_split_price *price, ppsched_error *error)
+{
+    take_borders(splitting);
+    return ppi_split_state_set(&splitting->state, splitting->border, price, error);
+}
+
 ppsched_status ppi_splitting_try(struct ppi_splitting *splitting, bool *better, ppsched_error *error)
 {
-    struct ppi_split_state *state = &splitting->state;
     struct ppi_split_price price;
-    for (uint32_t s = 0; s <= state->stages; s++)
-        splitting->border[s] = splitting->cut[splitting->at[s]];
-    ppsched_status status = ppi_split_state_set(state, splitting->border, &price, error);
+    ppsched_status status = ppi_splitting_price(splitting, &price, error);
     *better = status == PPSCHED_OK && ppi_split_is_better(&price, &splitting->now);
-    if (*better) {
-        splitting->now = price;
-        ppi_splitting_keep_better(splitting);
-    }
+    if (*better)
+        ppi_splitting_take(splitting, &price);
     return status;
 }
 
-void ppi_splitting_keep_better(struct ppi_splitting *splitting)
+void ppi_splitting_take(struct ppi_splitting *splitting, const struct ppi_split_price *price)
 {
-    if (!ppi_split_is_better(&splitting->now, &splitting->best))
+    size_t stages = splitting->state.stages;
+    splitting->now = *price;
+    memcpy(splitting->now_at, splitting->at, (stages + 1) * sizeof *splitting->at);
+    memcpy(splitting->now_pin, splitting->state.pin, stages * sizeof *splitting->now_pin);
+    if (!ppi_split_is_better(price, &splitting->best))
         return;
-    splitting->best = splitting->now;
-    memcpy(splitting->best_at, splitting->at, (splitting->state.stages + (size_t)1) * sizeof *splitting->at);
-    memcpy(splitting->best_dish, splitting->state.dish, splitting->state.stages * sizeof *splitting->best_dish);
+    splitting->best = *price;
+    memcpy(splitting->best_at, splitting->at, (stages + 1) * sizeof *splitting->at);
+    memcpy(splitting->best_pin, splitting->now_pin, stages * sizeof *splitting->best_pin);
+    memcpy(splitting->best_dish, splitting->state.dish, stages * sizeof *splitting->best_dish);
+    memcpy(splitting->best_weight, splitting->state.backward_weight, stages * sizeof *splitting->best_weight);
 }
 
 void ppi_splitting_go_back(struct ppi_splitting *splitting)
 {
-    memcpy(splitting->at, splitting->best_at, (splitting->state.stages + (size_t)1) * sizeof *splitting->at);
+    size_t stages = splitting->state.stages;
+    memcpy(splitting->at, splitting->best_at, (stages + 1) * sizeof *splitting->at);
+    memcpy(splitting->now_at, splitting->best_at, (stages + 1) * sizeof *splitting->at);
+    memcpy(splitting->now_pin, splitting->best_pin, stages * sizeof *splitting->now_pin);
+    ppi_split_state_choose_by(&splitting->state, splitting->best_weight);
 }
 
 ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,
@@ -84,7 +111,7 @@ ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room
     list_cuts(out, question->layers);
     status = check_blocks(out, error);
     if (status == PPSCHED_OK) {
-        ppi_balance(out);
+        ppi_balance(out, 0);
         status = ppi_splitting_try(out, &better, error);
     }
     if (status == PPSCHED_OK)

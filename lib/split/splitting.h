@@ -18,9 +18,11 @@ struct ppi_splitting {
     struct ppi_split_state state;
     uint32_t *cut; /* first layer of each block, and behind them the number of all */
     uint32_t blocks;
-    uint32_t *at;     /* first block of each stage, and behind them the number of all: those at hand */
-    uint32_t *border; /* the same in layers */
-    uint32_t *best_at, *best_dish;
+    uint32_t *at;               /* first block of each stage, and behind them the number of all: those at hand */
+    uint32_t *border;           /* the same in layers */
+    uint32_t *now_at, *now_pin; /* that of which `now` is the price */
+    uint32_t *best_at, *best_pin, *best_dish;
+    double *best_weight; /* by which its sets were chosen */
     struct ppi_split_price now, best;
     uint64_t most_visited; /* nodes of walks, after which the search ends */
     bool proved;           /* no split is better */
@@ -42,16 +44,20 @@ ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room
 /* The best split: layers of each stage, and the kind of each layer. */
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error);
 
-/* What no split of the layers, no recomputation and no order of a flushed iteration can do better: makespan, or span. */
-double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, uint32_t passes, bool by_span);
+/* What no split of the layers, no recomputation and no order can do better. `is_chain`: the makespan of a flushed iteration with
+ * one stage a device. */
+double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, uint32_t passes, bool is_chain);
 
 /* --- its parts --- */
+
+/* Prices the split at hand. */
+ppsched_status ppi_splitting_price(struct ppi_splitting *splitting, struct ppi_split_price *price, ppsched_error *error);
 
 /* Prices the split at hand; tells whether it is better than `now`, which it is then. */
 ppsched_status ppi_splitting_try(struct ppi_splitting *splitting, bool *better, ppsched_error *error);
 
-/* Keeps the split at hand, whose price is `now`, where it is the best. */
-void ppi_splitting_keep_better(struct ppi_splitting *splitting);
+/* Takes the split at hand, and its pins, for `now`; keeps it where it is the best. */
+void ppi_splitting_take(struct ppi_splitting *splitting, const struct ppi_split_price *price);
 
 /* Puts the best split at hand. */
 void ppi_splitting_go_back(struct ppi_splitting *splitting);
@@ -59,8 +65,9 @@ void ppi_splitting_go_back(struct ppi_splitting *splitting);
 /* Moves a block from one stage to another, over those between them, which keep as many. */
 void ppi_split_move(uint32_t *at, uint32_t from, uint32_t to);
 
-/* Puts a split at hand whose devices have work alike. */
-void ppi_balance(struct ppi_splitting *splitting);
+/* Puts a split at hand whose devices have work alike. Of a device's stages the last has 1 + tilt of their mean, the first
+ * 1 - tilt. */
+void ppi_balance(struct ppi_splitting *splitting, double tilt);
 
 /* Moves blocks from stage to stage, those first whose time matters, until nothing gets better or enough was visited. */
 ppsched_status ppi_split_improve(struct ppi_splitting *splitting, ppsched_error *error);

@@ -26,6 +26,9 @@ static void sum_layers(struct ppi_split_state *state)
     }
     for (uint32_t e = 0; e < layers->entry_count; e++)
         state->has_bytes |= layers->entries[e].given.output_bytes > 0;
+    state->releases_at_once = true;
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        state->releases_at_once &= layers->entries[e].given.mem_backward_input == 0;
     state->has_bytes &= state->config->values[PPSCHED_QUANTITY_P2P_BANDWIDTH].values != NULL;
 }
 
@@ -41,6 +44,7 @@ static ppsched_status take_room(struct ppi_split_state *state, ppsched_error *er
     state->dish = ppi_room_take_zeroed(room, stages, sizeof *state->dish);
     state->weight = ppi_room_take_zeroed(room, stages * KINDS, sizeof *state->weight);
     state->backward_weight = ppi_room_take(room, stages, sizeof *state->backward_weight);
+    state->pin = ppi_room_take(room, stages, sizeof *state->pin);
     state->load = ppi_room_take_zeroed(room, devices, sizeof *state->load);
     state->is_stale = ppi_room_take_zeroed(room, devices, sizeof *state->is_stale);
     state->lacks = ppi_room_take_zeroed(room, devices, sizeof *state->lacks);
@@ -61,13 +65,15 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
         status = ppi_holding_make(&out->holdings, room, schedule, error);
     if (status == PPSCHED_OK)
         status = ppi_kitchen_open(&out->kitchen, room, layers, error);
+    if (status == PPSCHED_OK)
+        status = ppi_fitted_open(&out->fitted, room, schedule->shape.devices, error);
     if (status != PPSCHED_OK)
         return status;
     sum_layers(out);
     for (uint32_t s = 0; s <= out->stages; s++)
         out->border[s] = PPSCHED_NONE;
     for (uint32_t s = 0; s < out->stages; s++)
-        out->backward_weight[s] = 1;
+        out->pin[s] = PPSCHED_NONE, out->backward_weight[s] = 1;
     return PPSCHED_OK;
 }
 
@@ -151,9 +157,29 @@ static double fit_device(struct ppi_split_state *state, uint32_t device)
 {
     const struct ppi_holding *holding = &state->holdings[device];
     double room = ppi_split_state_room(state, device);
-    const struct ppi_fit fit = {holding, state->menus, state->backward_weight, room};
-    double lack = ppi_fit_device(state->dish, &fit);
+    const struct ppi_fit fit = {holding, state->menus, state->backward_weight, state->pin, room, state->releases_at_once};
+    double lack = ppi_fit_device(state->dish, &fit, &state->visited);
     return room < 0 && lack <= 0 ? -room : lack;
+}
+
+static double fit_or_remember(struct ppi_split_state *state, uint32_t device)
+{
+    const struct ppi_holding *holding = &state->holdings[device];
+    uint32_t *dishes;
+    double *lack;
+    bool known = ppi_fitted_find(&state->fitted, device, holding, state->border, state->pin, &dishes, &lack);
+    if (dishes == NULL)
+        return fit_device(state, device);
+    if (!known)
+        *lack = fit_device(state, device);
+    for (uint32_t i = 0; i < holding->count; i++) {
+        uint32_t *dish = &state->dish[holding->stages[i]];
+        if (known)
+            *dish = dishes[i];
+        else
+            dishes[i] = *dish;
+    }
+    return *lack;
 }
 
 /* With two copies of the model a stage is on two devices, and recomputes what either needs. */
@@ -162,7 +188,7 @@ static double fit_copies(struct ppi_split_state *state, uint32_t device)
     const struct ppi_holding *holding = &state->holdings[device];
     uint32_t had[2] = {0, 0};
     if (state->schedule->placement.copies == 1)
-        return fit_device(state, device);
+        return fit_or_remember(state, device);
     for (uint32_t i = 0; i < holding->count; i++)
         had[i] = state->dish[holding->stages[i]];
     double lack = fit_device(state, device);
@@ -213,7 +239,7 @@ static struct ppi_split_price price_of(struct ppi_split_state *state)
         price.lack += state->lacks[d];
         price.unevenness += state->load[d] * state->load[d];
     }
-    state->visited += state->walk.count;
+    state->visited += state->walk.count + 8 * (uint64_t)state->stages;
     return price;
 }
 
@@ -240,19 +266,46 @@ ppsched_status ppi_split_state_set(struct ppi_split_state *state, const uint32_t
     return PPSCHED_OK;
 }
 
-void ppi_split_state_weigh(struct ppi_split_state *state, struct ppi_split_price *price)
+void ppi_split_state_pin(struct ppi_split_state *state, uint32_t stage, uint32_t pin, struct ppi_split_price *price)
+{
+    ppi_split_state_set_pin(state, stage, pin);
+    fit_stale(state);
+    *price = price_of(state);
+}
+
+void ppi_split_state_weigh(struct ppi_split_state *state)
 {
     memset(state->weight, 0, (size_t)state->stages * KINDS * sizeof *state->weight);
     ppi_walk_weigh(&state->walk, state->weight);
-    if (state->menus == NULL)
-        return;
-    for (uint32_t s = 0; s < state->stages; s++)
-        state->backward_weight[s] = state->weight[(size_t)s * KINDS + PPSCHED_KIND_B - 1] +
-                                    state->weight[(size_t)s * KINDS + PPSCHED_KIND_I - 1];
+}
+
+static void make_stale(struct ppi_split_state *state)
+{
+    ppi_fitted_forget(&state->fitted, state->holdings, state->schedule->shape.devices);
     for (uint32_t d = 0; d < state->schedule->shape.devices; d++)
         state->is_stale[d] = true;
-    fit_stale(state);
-    *price = price_of(state);
+}
+
+void ppi_split_state_choose_by(struct ppi_split_state *state, const double *weight)
+{
+    memcpy(state->backward_weight, weight, state->stages * sizeof *weight);
+    make_stale(state);
+}
+
+void ppi_split_state_choose_alike(struct ppi_split_state *state)
+{
+    for (uint32_t s = 0; s < state->stages; s++)
+        state->backward_weight[s] = 1;
+    make_stale(state);
+}
+
+void ppi_split_state_choose_by_way(struct ppi_split_state *state)
+{
+    for (uint32_t s = 0; s < state->stages; s++) {
+        const double *weight = &state->weight[(size_t)s * KINDS];
+        state->backward_weight[s] = weight[PPSCHED_KIND_B - 1] + weight[PPSCHED_KIND_I - 1] + 0.01;
+    }
+    make_stale(state);
 }
 
 double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *dish)
@@ -260,8 +313,7 @@ double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *dish)
     memcpy(state->dish, dish, state->stages * sizeof *dish);
     for (uint32_t s = 0; s < state->stages; s++)
         load_times(state, s);
-    for (uint32_t d = 0; d < state->schedule->shape.devices; d++)
-        state->is_stale[d] = true;
+    make_stale(state);
     state->visited += state->walk.count;
     return ppi_walk_price(&state->walk);
 }

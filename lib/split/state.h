@@ -4,6 +4,7 @@
 #define PPSCHED_SPLIT_STATE_H
 
 #include "split/fit.h"
+#include "split/fitted.h"
 #include "split/walk.h"
 
 /* What a split is worth: first that it fits, then the time, then how even the devices' work is. */
@@ -21,8 +22,10 @@ struct ppi_split_state {
     struct ppi_walk walk;
     struct ppi_holding *holdings;
     struct ppi_kitchen kitchen;
+    struct ppi_fitted fitted;
     struct ppi_menu *menus;        /* of each stage; NULL where no device has a limit */
     uint32_t stages, versions;     /* versions of the weights */
+    bool releases_at_once;         /* no layer releases anything before W */
     bool may_be_empty;             /* stages but the first and the last */
     bool has_bytes;                /* delays follow from what layers hand on */
     double *sums[PPI_LAYER_COSTS]; /* of the layers before each */
@@ -30,7 +33,8 @@ struct ppi_split_state {
     uint32_t *border;              /* first layer of each stage, and behind them the number of all */
     uint32_t *dish;                /* of each stage */
     double *weight;                /* of each stage and kind: how often it is on a longest way */
-    double *backward_weight;       /* of each stage: what time added to a backward costs */
+    double *backward_weight;       /* of each stage: what time added to a backward costs, for the choice of sets */
+    uint32_t *pin;                 /* of each stage: the set that it shall have, or PPSCHED_NONE */
     double *load;                  /* of each device, in a microbatch */
     bool *is_stale;                /* devices of which a stage changed */
     double lack, *lacks;           /* sum, and of each device */
@@ -46,8 +50,27 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
 ppsched_status ppi_split_state_set(struct ppi_split_state *state, const uint32_t *border, struct ppi_split_price *price,
                                    ppsched_error *error);
 
-/* Finds out anew which stages' time matters, and fits memory by that. */
-void ppi_split_state_weigh(struct ppi_split_state *state, struct ppi_split_price *price);
+/* Pins a set for a stage, or none, for the next price. */
+static inline void ppi_split_state_set_pin(struct ppi_split_state *state, uint32_t stage, uint32_t pin)
+{
+    const struct ppi_placement *placement = &state->schedule->placement;
+    if (state->pin[stage] == pin)
+        return;
+    state->pin[stage] = pin;
+    for (uint32_t copy = 0; copy < placement->copies; copy++)
+        state->is_stale[placement->device_of[(size_t)copy * state->stages + stage]] = true;
+}
+
+/* The same borders with another set pinned for a stage, or none; prices them. */
+void ppi_split_state_pin(struct ppi_split_state *state, uint32_t stage, uint32_t pin, struct ppi_split_price *price);
+
+/* Fills in `weight` for what is at hand. */
+void ppi_split_state_weigh(struct ppi_split_state *state);
+
+/* Lets the next price choose sets by other weights: those given, all alike, or what was weighed last. */
+void ppi_split_state_choose_alike(struct ppi_split_state *state);
+void ppi_split_state_choose_by(struct ppi_split_state *state, const double *weight);
+void ppi_split_state_choose_by_way(struct ppi_split_state *state);
 
 /* Prices sets that are chosen, `dish`, whatever memory they take; the next call of the others fits them again. */
 double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *dish);

@@ -304,7 +304,10 @@ def problem_config(case):
 
 
 def strategy_words(case):
-    return ["--strategies", "1f1b" if case.chunks == 1 else "interleaved_1f1b", "--chunks", str(case.chunks)]
+    if case.chunks == 1:
+        return ["--strategies", "1f1b", "--chunks", "1"]
+    groups = [] if case.microbatches % case.devices else ["--group-sizes", str(case.devices)]
+    return ["--strategies", "interleaved_1f1b", "--chunks", str(case.chunks), *groups]
 
 
 def run_command(case, command, keep):

@@ -13,7 +13,7 @@ from .words import nearest
 INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_versions", "effort")
 TEXTS = ("strategy", "output", "output_file", "format", "objective")
 MAPPINGS = ("options", "embedding", "head")
-LISTS = ("strategies", "chunks", "group_sizes", "microbatch_counts", "mem_limits", "placements")  # of compare and pick
+LISTS = ("layers", "strategies", "chunks", "group_sizes", "microbatch_counts", "mem_limits", "placements")  # of compare and pick
 OTHERS = ("placement", "no_visualization", *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 

@@ -132,7 +132,9 @@ class Answer:
         """What launchers want to know of a candidate that they will run. csv: the file that has its order."""
         timeline, runs = self.timeline(candidate), runs_on(self.order(candidate))
         devices = timeline.device_metrics
-        return {**candidate_row(candidate), "devices": timeline.schedule.devices,
+        layers = self.plan.layers
+        split = {} if layers is None else {"split": layers.rows(self.plan.split(candidate))}
+        return {**candidate_row(candidate), **split, "devices": timeline.schedule.devices,
                 "memory_limits": [figures.memory_limit if math.isfinite(figures.memory_limit) else None for figures in devices],
                 "peak_memory_by_device": [figures.peak_memory for figures in devices],
                 "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])

@@ -14,6 +14,7 @@ from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, integer, numbers
 from .enums import member
 from .exporting import format_name
+from .layers import Layers, Split
 from .listener import Listener, Progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
@@ -31,7 +32,8 @@ class Candidate(NamedTuple):
     devices, None where there is none, NaN where they differ. status: "fits", "over limit" or "refused"; reason: why not, in
     words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
     the first device over its limit; excess: the most that a device lacks; bound: what no schedule of this placement can do
-    better; bytes, transfers: what goes from device to device in an iteration.
+    better; bytes, transfers: what goes from device to device in an iteration; proved: with layers, that no other split of them with
+    this strategy and these options is shorter.
     """
 
     number: int
@@ -56,6 +58,7 @@ class Candidate(NamedTuple):
     bound: Optional[float] = None
     bytes: Optional[float] = None
     transfers: Optional[int] = None
+    proved: bool = False
 
     @property
     def fits(self) -> bool:
@@ -73,7 +76,7 @@ def _figures(record: _abi.Candidate) -> Dict[str, Any]:
     return {"step_time": record.step_time, "makespan": record.makespan, "span": record.span, "bubble": bubble,
             "peak_memory": record.peak_memory, "peak_device": record.peak_device,
             "limit_device": none_if_unset(record.limit_device), "excess": record.excess, "bound": record.bound,
-            "bytes": record.bytes, "transfers": record.transfers}
+            "bytes": record.bytes, "transfers": record.transfers, "proved": bool(record.proved)}
 
 
 def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int) -> Candidate:
@@ -118,11 +121,12 @@ class Plan(Shared, Sequence[Candidate]):
     lowering: Lowering
     embedding: Optional[ModelEnd]
     head: Optional[ModelEnd]
+    layers: Optional[Layers]
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
-                 channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd]) -> None:
+                 channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers]) -> None:
         self._handle = handle
-        self.embedding, self.head = embedding, head
+        self.embedding, self.head, self.layers = embedding, head, layers
         self.config, self.objective, self.lowering = config, objective, lowering
         self._effort, self._channel = effort, channel
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
@@ -165,6 +169,19 @@ class Plan(Shared, Sequence[Candidate]):
     def config_of(self, candidate: Candidate) -> Config:
         """The candidate's own problem."""
         return self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))
+
+    def split(self, candidate: Candidate) -> Split:
+        """Which layers the candidate has in which stage, and which of them it computes again; of a plan with layers."""
+        number = self._number(candidate)
+        return Split(self._numbers(lib.ppsched_plan_get_split, ctypes.c_uint32, number),
+                     self._numbers(lib.ppsched_plan_get_recomputes, ctypes.c_uint8, number))
+
+    def _numbers(self, function: Any, kind: Any, candidate: int) -> List[int]:
+        needed = ctypes.c_size_t()
+        call(function, None, 0, ctypes.byref(needed), self._handle, candidate)
+        numbers = (kind * needed.value)()
+        call(function, numbers, needed.value, None, self._handle, candidate)
+        return list(numbers)
 
     def schedule(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
         """The candidate's schedule as its strategy makes it, not lowered. progress: see ppsched.generate."""
@@ -273,7 +290,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
          lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
          batched: bool = False, blocking: bool = False, embedding: Optional[ModelEnd] = None,
-         head: Optional[ModelEnd] = None, progress: Optional[Progress] = None) -> Plan:
+         head: Optional[ModelEnd] = None, layers: Optional[Layers] = None, empty_stages: bool = False,
+         progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
 
     The config's costs are those of its stages: one a device, or one a layer, or any number that the candidates' stages divide or
@@ -281,6 +299,9 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     objective: the time of a step, "makespan" or "span". What varies: strategies (default: all whose iterations flush, but those
     that search at length: v_search, and auto, which come with an effort), chunks (stages a device, default 1 to 4), group_sizes
     (default: those that Megatron-LM takes), microbatches (at the same batch), memory_limits (each for all devices), placements.
+    layers: the model by its layers: each candidate gets the split into stages that suits it, with whole layers and, where they
+    need it to fit, some that are computed again (Plan.split); chunks are then by default all that there are layers for, and what
+    the config says of stages is not read. empty_stages: those in the middle may be without layers.
     With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove).
     progress: called with the share of the work that is done and the best step time so far; returns False to stop, which raises
     ppsched.Cancelled.
@@ -295,6 +316,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
     ends = model_end("embedding", embedding), model_end("head", head)
     options.channel, options.embedding, options.head = ctypes.pointer(model), ctypes.pointer(ends[0]), ctypes.pointer(ends[1])
+    if layers is not None:
+        options.layers, options.empty_stages = layers._handle.value, bool(empty_stages)
     alive = [_list(options, "strategies", "strategy_count", names, ctypes.c_char_p),
              _list(options, "chunks", "chunk_count", _counts("chunks", chunks), ctypes.c_uint32),
              _list(options, "group_sizes", "group_size_count", _counts("group_sizes", group_sizes), ctypes.c_uint32),
@@ -302,7 +325,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
-                    Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking), embedding, head)
+                    Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking), embedding, head, layers)
         del alive
         call(lib.ppsched_plan_run, made._handle)
     return made

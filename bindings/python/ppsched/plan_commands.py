@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from ._library import Error
 from .cli import Commands, add_problem_arguments, make_config, merged, print_text
 from .launching import RUNTIME_NAMES
+from .layers import Layers
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, channel_of
 from .plan import Candidate, Plan, plan
 from .plan_table import candidate_row, candidates_csv, table
@@ -71,7 +72,8 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
     with ProgressBar() as bar:
         return plan(make_config({**values, "options": {}}), objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
                     lowering=values.get("lower") or "none", order=order, progress=bar,
-                    embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")), **given)
+                    embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
+                    layers=Layers(values["layers"]) if values.get("layers") is not None else None, **given)
 
 
 def why_none(made: Plan) -> str:

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was found out about devices' memory, as searches come back to what they had. */
+#ifndef PPSCHED_SPLIT_FITTED_H
+#define PPSCHED_SPLIT_FITTED_H
+
+#include "base/room.h"
+#include "split/holding.h"
+
+/* A slot has the question (first and last layer and pin of each stage), then the answer: what is lacking, and the sets. */
+struct ppi_fitted {
+    struct ppi_room *room;
+    uint32_t **slots; /* of each device, made when it is asked first */
+    double **lacks;
+};
+
+ppsched_status ppi_fitted_open(struct ppi_fitted *out, struct ppi_room *room, uint32_t devices, ppsched_error *error);
+
+/* The slot for a device's question, and whether its answer is there; where it is not, the caller fills in `*dishes` and
+ * `*lack`. False too, and `*dishes` NULL, where memory is short. */
+bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct ppi_holding *holding, const uint32_t *border,
+                     const uint32_t *pin, uint32_t **dishes, double **lack);
+
+/* Forgets all answers. */
+void ppi_fitted_forget(struct ppi_fitted *fitted, const struct ppi_holding *holdings, uint32_t devices);
+
+#endif
