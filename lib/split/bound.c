@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What no split of the layers can do better: some device has its share of all work, or more; and in a pipeline of one stage a
- * device it waits for the stages before it, forward and backward. */
+ * device it waits for the stages before it. */
 #include "base/checked.h"
 #include "split/splitting.h"
 
@@ -13,26 +13,20 @@ static double backward_of(const ppsched_layers *layers, uint32_t layer)
     return ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT] + cost[PPI_LAYER_WEIGHT]);
 }
 
-static double way_of(const ppsched_layers *layers, uint32_t layer)
-{
-    const double *cost = ppi_layer_at(layers, layer)->kinds[0].cost;
-    return cost[PPI_LAYER_FORWARD] + ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT]);
-}
-
-/* Layers that must be together: their work, and the way over them. Returns where they end. */
+/* Layers that must be together: their work, and the forward way over them. Returns where they end. */
 static uint32_t sum_block(const ppsched_layers *layers, uint32_t begin, double *work, double *way)
 {
     uint32_t end = begin;
     *work = *way = 0;
     do {
         *work += ppi_layer_at(layers, end)->given.forward_time + backward_of(layers, end);
-        *way += way_of(layers, end);
+        *way += ppi_layer_at(layers, end)->given.forward_time;
     } while (++end < layers->count && !layers->is_cut[end]);
     return end;
 }
 
 /* Whether stages that are done by `time`, each filled as far as it can be, hold all layers: a device with `passes` of its work
- * begins after the forwards before it, and the gradient still goes back over them. */
+ * begins after the forwards before it. Weight gradients may be its last, so nothing needs to come after it. */
 static bool holds_all(const ppsched_layers *layers, uint32_t stages, double passes, double time)
 {
     double gone = 0, before = 0, work = 0, own, way;
@@ -53,12 +47,11 @@ static bool holds_all(const ppsched_layers *layers, uint32_t stages, double pass
 
 double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, uint32_t passes, bool is_chain)
 {
-    double all = 0, way = 0;
+    double all = 0;
     for (uint32_t i = 0; i < layers->count; i++) {
         all += ppi_layer_at(layers, i)->given.forward_time + backward_of(layers, i);
-        way += way_of(layers, i);
     }
-    double low = passes * all / devices, high = passes * all + way;
+    double low = passes * all / devices, high = 2 * passes * all;
     if (!is_chain)
         return low;
     for (int i = 0; i < HALVINGS && low < high; i++) {

@@ -6,8 +6,8 @@
 #include "base/checked.h"
 #include "split/splitting.h"
 
-/* What is tried: with more splits only a search is of use. */
-enum { MOST_SPLITS = 2000000, MOST_VISITED = 40000000 };
+/* With more splits only a search is of use. */
+enum { MOST_SPLITS = 2000000 };
 
 struct enumerating {
     struct ppi_splitting *splitting;
@@ -223,17 +223,20 @@ static ppsched_status make(struct enumerating *all, struct ppi_room *room, ppsch
     return ppi_room_check(room, "all splits", error);
 }
 
-ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, ppsched_error *error)
+bool ppi_split_is_small(const struct ppi_splitting *splitting)
+{
+    bool two_copies = splitting->state.schedule->placement.copies == 2;
+    return count_splits(splitting) <= MOST_SPLITS && !(two_copies && has_kinds(&splitting->state));
+}
+
+ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t most_visited, ppsched_error *error)
 {
     struct enumerating all = {.splitting = splitting, .error = error, .status = PPSCHED_OK};
-    bool two_copies = splitting->state.schedule->placement.copies == 2;
     all.has_kinds = has_kinds(&splitting->state);
-    if (count_splits(splitting) > MOST_SPLITS || (two_copies && all.has_kinds))
-        return PPSCHED_OK;
     all.status = make(&all, splitting->state.room, error);
     if (all.status != PPSCHED_OK)
         return all.status;
-    all.most_visited = splitting->state.visited + MOST_VISITED;
+    all.most_visited = splitting->state.visited + most_visited;
     sum_blocks(&all);
     for (uint32_t s = 0; s < splitting->state.stages; s++)
         splitting->now_pin[s] = PPSCHED_NONE;

@@ -96,11 +96,26 @@ void ppi_splitting_go_back(struct ppi_splitting *splitting)
     ppi_split_state_choose_by(&splitting->state, splitting->best_weight);
 }
 
+/* All splits where there are few, once a good one is known; else, and where that takes too long, the search. */
+static ppsched_status search(struct ppi_splitting *splitting, uint64_t most_visited, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    if (ppi_split_is_small(splitting)) {
+        splitting->most_visited = most_visited / 256;
+        status = ppi_split_improve(splitting, error);
+        if (status == PPSCHED_OK)
+            status = ppi_split_enumerate(splitting, most_visited / 8, error);
+        splitting->state.visited = 0;
+    }
+    splitting->most_visited = most_visited;
+    return status == PPSCHED_OK && !splitting->proved ? ppi_split_improve(splitting, error) : status;
+}
+
 ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,
                                 ppsched_error *error)
 {
     bool better;
-    *out = (struct ppi_splitting){.now = PPI_NO_SPLIT, .best = PPI_NO_SPLIT, .most_visited = question->most_visited};
+    *out = (struct ppi_splitting){.now = PPI_NO_SPLIT, .best = PPI_NO_SPLIT};
     ppsched_status status = ppi_split_state_make(&out->state, room, question->config, question->layers, question->schedule,
                                                  question->by_span, error);
     if (status == PPSCHED_OK)
@@ -114,9 +129,7 @@ ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room
         ppi_balance(out, 0);
         status = ppi_splitting_try(out, &better, error);
     }
-    if (status == PPSCHED_OK)
-        status = ppi_split_improve(out, error);
-    return status == PPSCHED_OK ? ppi_split_enumerate(out, error) : status;
+    return status == PPSCHED_OK ? search(out, question->most_visited, error) : status;
 }
 
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error)

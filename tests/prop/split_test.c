@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Splits that plans find for small problems against all splits and all that may be recomputed. */
+#include "prop/split_draw.h"
+
+#include <math.h>
+
+/* A kind releases before W the share that the layer itself does. */
+static void make_proportional(struct split_problem *problem)
+{
+    for (uint32_t e = 0; e < problem->entries; e++)
+        for (uint32_t i = 1; i < problem->entry[e].choices; i++) {
+            double *memory = problem->entry[e].cost[i].memory, *own = problem->entry[e].cost[0].memory;
+            memory[PPSCHED_KIND_I] = own[PPSCHED_KIND_F] > 0
+                                         ? own[PPSCHED_KIND_I] * (memory[PPSCHED_KIND_F] / own[PPSCHED_KIND_F])
+                                         : 0;
+            memory[PPSCHED_KIND_W] = -(memory[PPSCHED_KIND_F] + memory[PPSCHED_KIND_I]);
+            memory[PPSCHED_KIND_B] = -memory[PPSCHED_KIND_F];
+        }
+}
+
+static ppsched_layer layer_of(const struct split_entry *entry, ppsched_recompute *recomputes)
+{
+    static const char *const names[] = {"none", "some", "all"};
+    const struct split_cost *own = &entry->cost[0];
+    ppsched_layer layer = {.size = sizeof layer, .count = entry->count, .name = "layer"};
+    layer.place = entry->place == SPLIT_FIRST  ? PPSCHED_LAYER_PLACE_FIRST
+                  : entry->place == SPLIT_LAST ? PPSCHED_LAYER_PLACE_LAST
+                                               : PPSCHED_LAYER_PLACE_ANY;
+    layer.forward_time = own->time[PPSCHED_KIND_F];
+    layer.backward_time = own->time[PPSCHED_KIND_B];
+    layer.backward_input_time = own->time[PPSCHED_KIND_I];
+    layer.backward_weight_time = own->time[PPSCHED_KIND_W];
+    layer.mem_forward = own->memory[PPSCHED_KIND_F];
+    layer.mem_backward_input = own->memory[PPSCHED_KIND_I];
+    layer.mem_backward_weight = own->memory[PPSCHED_KIND_W];
+    layer.mem_static = own->fixed;
+    layer.recomputes = recomputes;
+    layer.recompute_count = entry->choices - 1;
+    for (uint32_t i = 1; i < entry->choices; i++)
+        recomputes[i - 1] = (ppsched_recompute){names[i], entry->cost[i].time[PPSCHED_KIND_B] - own->time[PPSCHED_KIND_B],
+                                                entry->cost[i].memory[PPSCHED_KIND_F]};
+    return layer;
+}
+
+static const ppsched_layers *layers_of(const struct split_problem *problem)
+{
+    ppsched_recompute recomputes[SPLIT_ENTRIES][SPLIT_CHOICES];
+    ppsched_layer layers[SPLIT_ENTRIES];
+    const ppsched_layer *list[SPLIT_ENTRIES];
+    const ppsched_layers *made = NULL;
+    ppsched_error error;
+    for (uint32_t e = 0; e < problem->entries; e++) {
+        layers[e] = layer_of(&problem->entry[e], recomputes[e]);
+        list[e] = &layers[e];
+    }
+    expect_ok(ppsched_layers_create(&made, list, problem->entries, NULL, &error), &error);
+    return made;
+}
+
+static ppsched_plan *plan_of(const struct split_problem *problem, const char *strategy, const ppsched_layers *layers)
+{
+    static const struct split_cost none[SPLIT_STAGES];
+    uint32_t devices = ppsched_schedule_devices(problem->schedule), stages = ppsched_schedule_stages(problem->schedule);
+    uint32_t chunks = stages / devices;
+    ppsched_config *config = config_of_stages(problem, none);
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = &strategy,
+                                          .strategy_count = 1,
+                                          .chunks = &chunks,
+                                          .chunk_count = 1,
+                                          .group_sizes = &devices,
+                                          .group_size_count = 1,
+                                          .layers = layers,
+                                          .empty_stages = stages > 2 && problem->least[1] == 0};
+    expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+    expect_ok(ppsched_plan_run(plan, &error), &error);
+    ppsched_config_destroy(config);
+    assert_int_equal(ppsched_plan_count(plan), 1);
+    return plan;
+}
+
+static void expect_best(uint64_t *seed, const struct split_sizes *sizes, int *fitting, int *proved)
+{
+    struct split_problem problem;
+    struct split_answer answer;
+    const char *strategy = NULL;
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    ppsched_error error;
+    draw_split_problem(&problem, &strategy, sizes, seed);
+    make_proportional(&problem);
+    assert_true(brute_best_split(&answer, &problem));
+    const ppsched_layers *layers = layers_of(&problem);
+    ppsched_plan *plan = plan_of(&problem, strategy, layers);
+    expect_ok(ppsched_plan_get_candidate(&candidate, plan, 0, &error), &error);
+    if (answer.makespan < HUGE_VAL &&
+        !(candidate.fits && fabs(candidate.step_time - answer.makespan) <= 1e-9 * answer.makespan))
+        fail_msg("%s on %u devices, %u stages: %g found, %g possible", strategy, ppsched_schedule_devices(problem.schedule),
+                 ppsched_schedule_stages(problem.schedule), candidate.fits ? candidate.step_time : HUGE_VAL, answer.makespan);
+    assert_true(candidate.fits == (answer.makespan < HUGE_VAL));
+    assert_true(!candidate.fits || candidate.bound <= candidate.step_time * (1 + 1e-9));
+    *fitting += (int)candidate.fits;
+    *proved += (int)(candidate.fits && candidate.proved);
+    ppsched_plan_destroy(plan);
+    ppsched_layers_release(layers);
+    ppsched_schedule_release((ppsched_schedule *)problem.schedule);
+}
+
+static void test_splits_are_the_best(void **state)
+{
+    static const struct split_sizes sizes[] = {{4, 1, 8, 10}, {4, 2, 8, 6}, {3, 3, 6, 4}};
+    static const int trials[] = {800, 1000, 200};
+    uint64_t seed = 5;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        int fitting = 0, proved = 0;
+        for (int trial = 0; trial < trials[i]; trial++)
+            expect_best(&seed, &sizes[i], &fitting, &proved);
+        assert_true(fitting > trials[i] / 2);
+        assert_true(proved > fitting * 9 / 10);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_splits_are_the_best)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
