@@ -64,6 +64,7 @@
 #include <ppsched/export.h>
 #include <ppsched/import.h>
 #include <ppsched/launch.h>
+#include <ppsched/layout.h>
 #include <ppsched/lower.h>
 #include <ppsched/op.h>
 #include <ppsched/plan.h>
