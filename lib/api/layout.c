@@ -155,18 +155,21 @@ ppsched_status ppsched_layout_write_text(char *out, size_t capacity, size_t *nee
 }
 
 ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *needed, const ppsched_layout *layout,
-                                            uint32_t stage, ppsched_error *error)
+                                            uint32_t stage, uint32_t rotary, ppsched_error *error)
 {
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(layout);
+    ppsched_status status = check_flag("rotary", rotary, error);
+    if (status != PPSCHED_OK)
+        return status;
     if (stage >= layout->count)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no stage %u of %u", stage, layout->count);
     if (layout->stages[stage].mtps > 0)
         return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
                            "stage %u has an MTP layer, for which torchtitan has no name; make a layout without", stage);
-    size_t length = ppi_layout_put_modules(NULL, layout, stage);
-    ppsched_status status = ppi_check_text_room(out, capacity, length, error);
+    size_t length = ppi_layout_put_modules(NULL, layout, stage, rotary == 1);
+    status = ppi_check_text_room(out, capacity, length, error);
     if (status == PPSCHED_OK && out != NULL)
-        (void)ppi_layout_put_modules(out, layout, stage);
+        (void)ppi_layout_put_modules(out, layout, stage, rotary == 1);
     return ppi_tell_needed(needed, length + 1, status);
 }

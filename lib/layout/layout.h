@@ -55,6 +55,6 @@ ppsched_status ppi_layout_from_titan(ppsched_layout **out, const struct ppi_tita
                                      const struct ppi_host *host, ppsched_error *error);
 
 /* Bytes of torchtitan's names of a stage's modules, without a NUL; writes them and a NUL where `out` is not NULL. */
-size_t ppi_layout_put_modules(char *out, const ppsched_layout *layout, uint32_t stage);
+size_t ppi_layout_put_modules(char *out, const ppsched_layout *layout, uint32_t stage, bool rotary);
 
 #endif

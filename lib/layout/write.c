@@ -184,7 +184,7 @@ static void put_module(struct pen *pen, const char *name)
     put(pen, name, strlen(name));
 }
 
-size_t ppi_layout_put_modules(char *out, const ppsched_layout *layout, uint32_t stage)
+size_t ppi_layout_put_modules(char *out, const ppsched_layout *layout, uint32_t stage, bool rotary)
 {
     struct pen pen = {out, 0};
     if (layout->stages[stage].embeddings > 0)
@@ -197,6 +197,8 @@ size_t ppi_layout_put_modules(char *out, const ppsched_layout *layout, uint32_t 
         put_module(&pen, "norm");
         put_module(&pen, "lm_head");
     }
+    if (rotary)
+        put_module(&pen, "rotary_emb");
     if (out != NULL)
         out[pen.length] = '\0';
     return pen.length;

@@ -15,6 +15,7 @@ with Start():
     from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
     from .config import Config, Numbers, Quantities
     from .explain import CriticalOp, Relief, Sensitivity
+    from .layout import Layout, LayoutStage
     from .lowering import Buffer, Edge, Proof, Wait
     from .op import Op
     from .plan import Candidate, LeastLimit, ModelEnd, Plan, plan
@@ -29,8 +30,8 @@ __version__: str = decoded(lib.ppsched_version_text())
 __all__ = [
     "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config",
     "CriticalOp", "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle",
-    "InvalidSchedule", "Kind", "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics", "ModelEnd", "Numbers",
-    "Objective", "Op", "OpTimes", "Option", "Parting", "Placement", "Plan", "Profile", "Proof", "Quantities", "Reason",
+    "InvalidSchedule", "Kind", "Layout", "LayoutStage", "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics",
+    "ModelEnd", "Numbers", "Objective", "Op", "OpTimes", "Option", "Parting", "Placement", "Plan", "Profile", "Proof", "Quantities", "Reason",
     "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "Span", "Spread", "StageSum", "Status", "Strategy", "Timeline",
     "View", "Wait",
     "compare_run", "find_strategy", "generate", "lower_bound", "plan", "read", "strategies",

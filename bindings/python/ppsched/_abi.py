@@ -771,7 +771,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_layout_stages": (POINTER(LayoutStage), [c_void_p, POINTER(c_size_t)]),
     "ppsched_layout_offsets": (POINTER(c_uint32), [c_void_p, POINTER(c_size_t)]),
     "ppsched_layout_write_text": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
-    "ppsched_layout_write_modules": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_layout_write_modules": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_uint32, POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
