@@ -115,7 +115,7 @@ PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
  *   - `layers_per_stage` above 0: as many as that takes, embedding and head counted as above; they
  *     must be a multiple of devices, and 1 a device, or 2 or more where the schedule has several.
  *   - 0: one a device, or 2 where the schedule has several.
- * `several`: 1 where the schedule has several stages a device, such as Interleaved1F1B and ZBVZeroBubble.
+ * `several`: 1 where the schedule has several stages a device, such as Interleaved1F1B.
  * Errors: ARGUMENT, RANGE; REFUSED where torchtitan does. */
 PPSCHED_API ppsched_status ppsched_layout_find_torchtitan_stages(
     uint32_t *out, int64_t decoders, int64_t devices, int64_t layers_per_stage, int64_t first_less,

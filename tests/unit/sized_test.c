@@ -161,42 +161,48 @@ static ppsched_status layout_of_stages(struct handles *own, void *given)
 {
     ppsched_layout *made = UNTOUCHED;
     (void)own;
-    return take_layout(ppsched_layout_create(&made, 1, &(ppsched_layout_stage){1, 0, 0, 1}, 1, given, NULL), made);
+    ppsched_status status = ppsched_layout_create(&made, 1, &(ppsched_layout_stage){1, 0, 0, 1}, 1, given, NULL);
+    return take_layout(status, made);
 }
 
 static ppsched_status layout_of_text(struct handles *own, void *given)
 {
     ppsched_layout *made = UNTOUCHED;
     (void)own;
-    return take_layout(ppsched_layout_create_from_text(&made, "EtL", 3, 1, NULL, given, NULL), made);
+    ppsched_status status = ppsched_layout_create_from_text(&made, "EtL", 3, 1, NULL, given, NULL);
+    return take_layout(status, made);
 }
 
 static ppsched_status layout_by_rules(struct handles *own, void *given)
 {
     ppsched_layout *made = UNTOUCHED;
     (void)own;
-    return take_layout(ppsched_layout_create_from_text(&made, "EtL", 3, 1, given, NULL, NULL), made);
+    ppsched_status status = ppsched_layout_create_from_text(&made, "EtL", 3, 1, given, NULL, NULL);
+    return take_layout(status, made);
 }
 
 static ppsched_status layout_of_megatron(struct handles *own, void *given)
 {
     ppsched_layout *made = UNTOUCHED;
     (void)own;
-    return take_layout(ppsched_layout_create_from_megatron(&made, 4, 2, NULL, given, NULL), made);
+    ppsched_status status = ppsched_layout_create_from_megatron(&made, 4, 2, NULL, given, NULL);
+    return take_layout(status, made);
 }
 
 static ppsched_status layout_by_flags(struct handles *own, void *given)
 {
     ppsched_layout *made = UNTOUCHED;
     (void)own;
-    return take_layout(ppsched_layout_create_from_megatron(&made, 4, 2, given, NULL, NULL), made);
+    ppsched_status status = ppsched_layout_create_from_megatron(&made, 4, 2, given, NULL, NULL);
+    return take_layout(status, made);
 }
 
 static ppsched_status layout_of_torchtitan(struct handles *own, void *given)
 {
     ppsched_layout *made = UNTOUCHED;
     (void)own;
-    return take_layout(ppsched_layout_create_from_torchtitan(&made, 4, 2, 2, 1, 1, given, NULL), made);
+    ppsched_status status = ppsched_layout_create_from_torchtitan(&made, 4, 2, 2, 1, 1, given, NULL);
+    return take_layout(status, made);
 }
 
 /* --- calls that fill one --- */
