@@ -94,7 +94,7 @@ PPSCHED_API ppsched_status ppsched_layout_create_from_text(ppsched_layout **out,
 /* As Megatron-LM splits `decoders` without a string; the embedding is put in the first stage, the
  * head in the last. `split` and `environment` may be NULL.
  *   - Even: each stage gets as many.
- *   - account_for_...: the embedding, or the head, counts as a decoder, and its stage gets one less.
+ *   - account_for_...: the embedding or the head counts as a decoder, and its stage gets one less.
  *   - first_decoders, last_decoders: of these devices; the others share the rest.
  *   - layers_per_chunk: the chunks follow from it.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; REFUSED where Megatron-LM stops, or would build a model

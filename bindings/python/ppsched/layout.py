@@ -64,7 +64,7 @@ class Layout(Shared):
         for number, stage in enumerate(given):
             if any(not 0 <= integer("a number of layers", count) < 2**32 for count in stage):
                 raise Error(f"stage {number} has {tuple(stage)} layers; they must be 0 to {_abi.MAX_LAYERS}", Status.ERROR_RANGE)
-        records = (_abi.LayoutStage * len(given))(*given)
+        records = (_abi.LayoutStage * len(given))(*(_abi.LayoutStage(*stage) for stage in given))
         return cls._of(new_handle(lib.ppsched_layout_create, integer("devices", devices), records, len(given), None))
 
     @classmethod
