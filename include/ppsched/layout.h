@@ -151,8 +151,8 @@ PPSCHED_API ppsched_status ppsched_layout_write_text(char *out, size_t capacity,
 /* The modules of a stage as torchtitan names them, with a blank between: tok_embeddings, layers.N
  * with N from 0, norm, lm_head. `rotary`: 1 adds rotary_emb to each, as its backend for models of
  * the transformers package has it. Fills a buffer: see ppsched.h.
- * Errors: ARGUMENT; RANGE, also for a stage past the last; REFUSED for MTP layers, for which torchtitan
- *   has no name; BUFFER. */
+ * Errors: ARGUMENT; RANGE, also for a stage past the last; REFUSED for MTP layers, for which
+ *   torchtitan has no name; BUFFER. */
 PPSCHED_API ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *needed,
                                                         const ppsched_layout *layout,
                                                         uint32_t stage, uint32_t rotary,
