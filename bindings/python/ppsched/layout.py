@@ -14,7 +14,7 @@ from .words import counted, names_checked, nearest
 
 # Schedules by the names that torchtitan takes, and whether they have several stages a device.
 TITAN_SCHEDULES = {"1F1B": False, "GPipe": False, "Interleaved1F1B": True, "LoopedBFS": True, "InterleavedZeroBubble": True,
-                   "ZBVZeroBubble": True, "DualPipeV": True}
+                   "ZBVZeroBubble": True, "DualPipeV": True, "PipelineScheduleSingle": False, "PipelineScheduleMulti": True}
 
 
 class LayoutStage(NamedTuple):
