@@ -87,8 +87,9 @@ ppsched_status ppi_layout_from_stages(ppsched_layout **out, int64_t devices, con
     if (count == 0)
         return ppi_fail(error, PPSCHED_ERROR_LENGTH, "the layout has no stages; give one record a stage");
     ppsched_status status = ppi_layout_check_size("devices", devices, error);
-    if (status == PPSCHED_OK)
-        status = ppi_layout_check_size("stages", count > INT64_MAX ? INT64_MAX : (int64_t)count, error);
+    if (status == PPSCHED_OK && count > PPSCHED_MAX_STAGES)
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the number of stages is %zu; it must be 1 to %u", count,
+                          PPSCHED_MAX_STAGES);
     ppi_tally_start(&tally, NULL);
     for (size_t s = 0; s < count && status == PPSCHED_OK; s++) {
         tally.stage = (uint32_t)s;
