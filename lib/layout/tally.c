@@ -155,8 +155,8 @@ static ppsched_status check_count(const char *what, uint32_t found, int64_t aske
 {
     if ((asked == 0 && !none) || asked == found)
         return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "the layout has %u %s, the model has %lld; %s %lld", found, what,
-                    (long long)asked, asked > found ? "add" : "take out",
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "the number of %s in the layout is %u, that of the model %lld; %s %lld", what,
+                    found, (long long)asked, asked > found ? "add" : "take out",
                     (long long)(asked > found ? asked - found : found - asked));
 }
 

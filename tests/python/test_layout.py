@@ -179,7 +179,7 @@ class ErrorTest(unittest.TestCase):
         error = self.refused("a decoder (t) behind an MTP layer (m), in stage 1 (position 5", Layout, "Et|tmtL", 2)
         self.assertEqual((error.position, error.stage), (5, 1))
         self.assertEqual(self.refused("behind an MTP layer", Layout.of_stages, [(1, 0, 1, 0), (0, 1, 0, 1)], 1).stage, 1)
-        self.refused("31 decoders (t), the model has 27; take out 4", Layout, "Et*10|t*21L", 2, decoders=27)
+        self.refused("number of decoders (t) in the layout is 31, that of the model 27; take out 4", Layout, "Et*10|t*21L", 2, decoders=27)
         self.refused("in the last chunk of its device, which is stage 2 or a later one", Layout, "E|tm|L|", 2)
         self.refused("put all in one stage, 0 or a later one", Layout, "Et|t|m|mL", 4)
 
@@ -238,15 +238,21 @@ class CommandTest(unittest.TestCase):
         lines = self.succeed(text, "--pp", 8).splitlines()
         self.assertEqual(lines[:3], ["E(t*4|)*15tmL", "61 decoders, 1 MTP layer; 16 stages on 8 devices, 2 each", "device  chunk 0   chunk 1"])
         self.assertEqual(lines[-1], "7       t4 28-31  tmL 60")
-        self.refuse("1 MTP layer", text, "--pp", 8, "--num-layers", 61)
+        self.refuse("MTP layers (m) in the layout is 1, that of the model 0", text, "--pp", 8, "--num-layers", 61)
         self.refuse("no layer", "", "--pp", 1)
         self.refuse("give --pp", text, code=2)
+        self.refuse("--vp is 0; it must be 1 or more", text, "--pp", 8, "--vp", 0)
+        self.assertIn("launcher refuses several stages on one device", self.succeed("E|t|L", "--pp", 1))
 
     def test_flags(self):
         row = json.loads(self.succeed("--num-layers", 62, "--pp", 4, "--account-for-embedding-in-pipeline-split",
                                       "--account-for-loss-in-pipeline-split", "--num-virtual-stages-per-pipeline-rank", 2, "--json"))
         self.assertEqual((row["vp"], row["stages"][0], row["stages"][-1], row["ranks"][3]), (2, "Et7", "t7L", [[23, 8], [55, 7]]))
         self.refuse("--decoder-first-pipeline-num-layers is 0", "--num-layers", 24, "--pp", 4, "--decoder-first-pipeline-num-layers", 0)
+        self.refuse("--num-layers-per-virtual-pipeline-stage and --num-virtual-stages-per-pipeline-rank are both given", "--num-layers", 24,
+                    "--pp", 4, "--num-layers-per-virtual-pipeline-stage", 5, "--num-virtual-stages-per-pipeline-rank", 5)
+        self.refuse("each device: 6 decoders do not divide by 5 chunks; 5 and 10 would", "--num-layers", 24, "--pp", 4,
+                    "--num-virtual-stages-per-pipeline-rank", 5)
         self.refuse("give --num-layers", "--pp", 4, code=2)
         self.refuse("--vp goes with a layout string", "--num-layers", 8, "--pp", 4, "--vp", 2, code=2)
 
@@ -280,6 +286,8 @@ class CommandTest(unittest.TestCase):
                                         "Interleaved1F1B", "--json"))["parts"]
         self.assertEqual([len(part) for part in parts], [9, 9, 8, 9])
         self.refuse("9 stages, which is no multiple of 8 devices", "--torchtitan", "--num-layers", 32, "--pp", 8, "--layers-per-stage", 4)
+        self.refuse("--last-stage-less-layers is 20, more than the 13", "--torchtitan", "--num-layers", 31, "--stages", 4,
+                    "--last-stage-less-layers", 20)
         self.refuse("--stages goes with --torchtitan", "--num-layers", 8, "--pp", 2, "--stages", 2, code=2)
         self.refuse("--schedule goes without --stages", "--torchtitan", "--num-layers", 8, "--stages", 2, "--schedule", "GPipe", code=2)
         self.refuse("give --stages, or --pp", "--torchtitan", "--num-layers", 8, code=2)

@@ -74,7 +74,7 @@ static void test_rules(void **state)
     expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.chunks = 2, .decoders = 4, .mtps = 1}, PPSCHED_OK, "");
     expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.chunks = 1}, PPSCHED_ERROR_REFUSED, "4 stages, 2 a device, and 1 were");
     expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.decoders = 5}, PPSCHED_ERROR_REFUSED,
-                 "has 4 decoders (t), the model has 5");
+                 "number of decoders (t) in the layout is 4, that of the model 5");
     expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.no_decoders = 1}, PPSCHED_ERROR_REFUSED, "take out 4");
     expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.no_mtps = 1}, PPSCHED_ERROR_REFUSED, "take out 1");
     expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.mtps = 2}, PPSCHED_ERROR_REFUSED, "add 1");

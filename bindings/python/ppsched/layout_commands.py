@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command that tells which layers are in which stage: layout."""
 import argparse
+import contextlib
 import json
-from typing import Any, Dict, List, Optional
+import re
+from typing import Any, Dict, Iterator, List, Optional
 
 from ._library import Error, Refused
 from .cli import Commands, UsageError, print_text
@@ -31,8 +33,7 @@ def add_commands(commands: Commands) -> None:
     string.add_argument("--vp", type=int, metavar="V", help="stages a device that it must have")
     string.add_argument("--mtp-num-layers", type=int, metavar="N", help="MTP layers of the model (default with --num-layers: 0)")
     flags = parser.add_argument_group("as Megatron-LM's launcher does")
-    flags.add_argument("--pipeline-model-parallel-layout", metavar="STRING", dest="launched",
-                       help="a string, and what the launcher asks besides")
+    flags.add_argument("--pipeline-model-parallel-layout", metavar="STRING", help="a string, and what the launcher asks besides")
     for name in NUMBERS:
         flags.add_argument("--" + name.replace("_", "-"), type=int, metavar="N")
     for name in SWITCHES:
@@ -71,15 +72,16 @@ def _turn_down(arguments: argparse.Namespace, where: str, *names: str) -> None:
 def _read(arguments: argparse.Namespace) -> Layout:
     """The layout of a string."""
     _need(arguments, "pp")
-    launched: Optional[str] = arguments.launched
+    launched: Optional[str] = arguments.pipeline_model_parallel_layout
     if launched is not None and arguments.layout is not None:
         raise UsageError("the layout string is there twice; give it once")
     for name in _given(arguments, [*NUMBERS, *SWITCHES]):
         raise Refused(f"{_word(name)} does not go with a layout string, which says it all; leave one of them out")
     mtps = 0 if arguments.mtp_num_layers is None and arguments.num_layers is not None else arguments.mtp_num_layers
     overlap = not arguments.no_overlap_p2p_communication
-    return Layout(arguments.layout if launched is None else launched, arguments.pp, chunks=arguments.vp, decoders=arguments.num_layers,
-                  mtps=mtps, launcher=launched is not None or not overlap, overlap=overlap)
+    with _in_words_of_the_command({"chunks": "vp", "mtps": "mtp_num_layers"}):
+        return Layout(arguments.layout if launched is None else launched, arguments.pp, chunks=arguments.vp,
+                      decoders=arguments.num_layers, mtps=mtps, launcher=launched is not None or not overlap, overlap=overlap)
 
 
 def _split(arguments: argparse.Namespace) -> Layout:
@@ -88,23 +90,27 @@ def _split(arguments: argparse.Namespace) -> Layout:
     _need(arguments, "num_layers", "pp")
     flags = {name: arguments.__dict__[word] for word, name in {**NUMBERS, **SWITCHES}.items()
              if arguments.__dict__[word] is not None}
-    try:
+    with _in_words_of_the_command({name: word for word, name in NUMBERS.items()}):
         return Layout.megatron(arguments.num_layers, arguments.pp, overlap=not arguments.no_overlap_p2p_communication, **flags)
+
+
+@contextlib.contextmanager
+def _in_words_of_the_command(words: Dict[str, str]) -> Iterator[None]:
+    """Options in messages where the library has its own names; "chunks" is a word besides, and stays where it is one."""
+    try:
+        yield
     except Error as error:
-        error.args = (_in_words_of_launcher(str(error)),)
+        message = str(error)
+        for name, word in words.items():
+            before = r"(^|\band |\bgive )" if name == "chunks" else r"(\b)"
+            message = re.sub(rf"{before}{name}\b", rf"\g<1>{_word(word)}", message)
+        error.args = (message,)
         raise
 
 
-def _in_words_of_launcher(message: str) -> str:
-    """With the launcher's flags where the library has its own names."""
-    for word, name in NUMBERS.items():
-        if name != "chunks":
-            message = message.replace(name, _word(word))
-    return message
-
-
 def _titan_parts(arguments: argparse.Namespace) -> List[List[str]]:
-    _turn_down(arguments, "without --torchtitan", *OF_STRING, *NUMBERS, *SWITCHES, "no_overlap_p2p_communication", "launched")
+    _turn_down(arguments, "without --torchtitan", *OF_STRING, *NUMBERS, *SWITCHES, "no_overlap_p2p_communication",
+               "pipeline_model_parallel_layout")
     if arguments.layout is not None:
         raise UsageError("a layout string goes without --torchtitan")
     _need(arguments, "num_layers")
@@ -112,10 +118,11 @@ def _titan_parts(arguments: argparse.Namespace) -> List[List[str]]:
         raise UsageError("give --stages, or --pp")
     if arguments.stages is not None:
         _turn_down(arguments, "without --stages", "layers_per_stage", "schedule")
-    given = _given(arguments, ("stages", "layers_per_stage", "schedule"))
-    less = {"first_less": arguments.first_stage_less_layers, "last_less": arguments.last_stage_less_layers}
-    layout = Layout.torchtitan(arguments.num_layers, arguments.pp, **given,
-                               **{name: value for name, value in less.items() if value is not None})
+    less = {"first_less": "first_stage_less_layers", "last_less": "last_stage_less_layers"}
+    given = {**_given(arguments, ("stages", "layers_per_stage", "schedule")),
+             **{name: arguments.__dict__[word] for name, word in less.items() if arguments.__dict__[word] is not None}}
+    with _in_words_of_the_command({**less, "layers_per_stage": "layers_per_stage"}):
+        layout = Layout.torchtitan(arguments.num_layers, arguments.pp, **given)
     return [layout.modules(stage, bool(arguments.rotary_emb)) for stage in range(len(layout.stages))]
 
 
@@ -133,6 +140,8 @@ def _table(layout: Layout) -> str:
     mtps = f", {counted(layout.mtps, 'MTP layer')}" if layout.mtps else ""
     head = (f"{layout.text}\n{counted(layout.decoders, 'decoder')}{mtps}; {counted(len(layout.stages), 'stage')} on "
             f"{counted(layout.devices, 'device')}, {layout.chunks} each\n")
+    if layout.devices == 1 and layout.chunks > 1:
+        head += "note: Megatron-LM's launcher refuses several stages on one device\n"
     words = [f"{stage} {_decoders_word(offset, stage.decoders)}".rstrip() for stage, offset in zip(layout.stages, layout.offsets)]
     rows = [["device", *(f"chunk {chunk}" for chunk in range(layout.chunks))]]
     rows += [[str(device), *words[device::layout.devices]] for device in range(layout.devices)]
@@ -147,5 +156,5 @@ def run_layout(arguments: argparse.Namespace) -> None:
         print_text(json.dumps({"parts": parts}) + "\n" if arguments.json else "".join(lines), arguments.output)
         return
     _turn_down(arguments, "with --torchtitan", *OF_TITAN)
-    layout = _split(arguments) if arguments.layout is None and arguments.launched is None else _read(arguments)
+    layout = _split(arguments) if arguments.layout is None and arguments.pipeline_model_parallel_layout is None else _read(arguments)
     print_text(json.dumps(_row(layout)) + "\n" if arguments.json else _table(layout), arguments.output)
