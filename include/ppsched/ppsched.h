@@ -65,6 +65,7 @@
 #include <ppsched/import.h>
 #include <ppsched/launch.h>
 #include <ppsched/layers.h>
+#include <ppsched/layout.h>
 #include <ppsched/lower.h>
 #include <ppsched/op.h>
 #include <ppsched/plan.h>

@@ -28,7 +28,8 @@ enum ppsched_status_value {
     PPSCHED_ERROR_UNKNOWN_STRATEGY = 6, /* no strategy has that name */
     PPSCHED_ERROR_UNKNOWN_OPTION = 7,   /* the strategy has no such option */
     PPSCHED_ERROR_REFUSED = 8,          /* a strategy or a placement cannot serve the problem, or a
-                                           lowering, a format or a runtime the schedule */
+                                           lowering, a format or a runtime the schedule or the
+                                           layout */
     PPSCHED_ERROR_INVALID_SCHEDULE = 9, /* incomplete, duplicated, misplaced or not executable */
     PPSCHED_ERROR_MISMATCH = 10,        /* schedule and config have different shapes */
     PPSCHED_ERROR_BUFFER = 11,    /* the caller's buffer is too small; `*needed` tells what will

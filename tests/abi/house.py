@@ -12,6 +12,7 @@ LIB = ROOT / "lib"
 # Each layer may include and call itself and those in its list; include the public headers too.
 LAYERS = {
     "base": [],
+    "layout": ["base"],
     "model": ["base"],
     "order": ["model", "base"],
     "check": ["model", "base"],
@@ -22,7 +23,7 @@ LAYERS = {
     "plan": ["lower", "strategy", "search", "eval", "model", "base"],
     "format": ["eval", "order", "model", "base"],
     "launch": ["format", "lower", "strategy", "order", "model", "base"],
-    "api": ["launch", "format", "plan", "lower", "strategy", "search", "eval", "check", "model", "base"],
+    "api": ["launch", "format", "plan", "lower", "strategy", "search", "eval", "check", "layout", "model", "base"],
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
 # What C++ calls as it is (static texts and numbers), or has no use for.

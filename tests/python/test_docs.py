@@ -6,6 +6,7 @@ import io
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -92,7 +93,7 @@ class DocumentationTest(unittest.TestCase):
             self.assertRegex(ppsched.Config.__doc__, rf"\b{name}\b")
 
     def test_python_blocks(self):
-        for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/plan.md", "docs/profiles.md", "docs/report.md"):
+        for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/plan.md", "docs/profiles.md", "docs/report.md", "docs/layouts.md"):
             names, output = {}, io.StringIO()
             self.assertTrue(blocks(page, "python"))
             with contextlib.redirect_stdout(output):
@@ -102,12 +103,12 @@ class DocumentationTest(unittest.TestCase):
 
     def test_commands_with_their_output(self):
         """A command, an empty line, and what it prints, with blanks as one likes and "..." for what is left out."""
-        for page, count in (("docs/runtimes.md", 5), ("docs/profiles.md", 2)):
+        for page, count in (("docs/runtimes.md", 5), ("docs/profiles.md", 2), ("docs/layouts.md", 3)):
             text = (ROOT / page).read_text(encoding="utf-8")
-            examples = re.findall(r"^    ppsched (schedule .*)\n\n((?:    .*\n|\n(?=    (?!ppsched )))+)", text, flags=re.M)
+            examples = re.findall(r"^    ppsched ((?:schedule|layout) .*)\n\n((?:    .*\n|\n(?=    (?!ppsched )))+)", text, flags=re.M)
             self.assertEqual(len(examples), count)
             for words, shown in examples:
-                result = run(*words.split())
+                result = run(*shlex.split(words))
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 pieces = ["".join(piece.split()) for piece in shown.split("...")]
                 self.assertRegex("".join(result.stdout.split()), "^" + ".*".join(map(re.escape, pieces)) + "$")

@@ -78,6 +78,13 @@ static void make_plan(struct handles *handles)
     expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
 }
 
+static void make_layout(struct handles *handles)
+{
+    static const ppsched_layout_stage stages[] = {{1, 3, 0, 0}, {0, 5, 0, 0}, {0, 0, 0, 0}, {0, 4, 0, 1}};
+    ppsched_error error;
+    expect_ok(ppsched_layout_create(&handles->layout, 2, stages, 4, &handles->environment, &error), &error);
+}
+
 void make_handles(struct handles *handles, int with_plan)
 {
     *handles = (struct handles){.host = {.until_failure = -1}};
@@ -86,6 +93,7 @@ void make_handles(struct handles *handles, int with_plan)
     make_schedules(handles);
     make_timelines(handles);
     make_builder(handles);
+    make_layout(handles);
     if (with_plan)
         make_plan(handles);
 }
@@ -93,6 +101,7 @@ void make_handles(struct handles *handles, int with_plan)
 void destroy_handles(struct handles *handles)
 {
     ppsched_plan_destroy(handles->plan);
+    ppsched_layout_destroy(handles->layout);
     ppsched_builder_destroy(handles->builder);
     ppsched_timeline_destroy(handles->crossing);
     ppsched_timeline_destroy(handles->piped);
@@ -181,6 +190,19 @@ void print_timeline(FILE *file, const ppsched_timeline *timeline)
     }
 }
 
+void print_layout(FILE *file, const ppsched_layout *layout)
+{
+    char text[256];
+    size_t count = 0;
+    const ppsched_layout_stage *stages = ppsched_layout_stages(layout, &count);
+    const uint32_t *offsets = ppsched_layout_offsets(layout, NULL);
+    assert_int_equal(ppsched_layout_write_text(text, sizeof text, NULL, layout, NULL), PPSCHED_OK);
+    fprintf(file, "layout %u %u %s\n", ppsched_layout_devices(layout), ppsched_layout_chunks(layout), text);
+    for (size_t s = 0; s < count; s++)
+        fprintf(file, "%u: %u %u %u %u\n", offsets[s], stages[s].embeddings, stages[s].decoders, stages[s].mtps,
+                stages[s].heads);
+}
+
 void print_plan(FILE *file, const ppsched_plan *plan, int with_figures)
 {
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
@@ -210,6 +232,7 @@ char *handles_text(const struct handles *handles)
     print_timeline(file, handles->piped);
     print_timeline(file, handles->crossing);
     print_builder(file, handles->builder);
+    print_layout(file, handles->layout);
     if (handles->plan != NULL)
         print_plan(file, handles->plan, 1);
     fclose(file);

@@ -22,6 +22,7 @@ struct handles {
     ppsched_timeline *piped;    /* of `pipeline` */
     ppsched_timeline *crossing; /* of `lowered`, with its transfers */
     ppsched_builder *builder;   /* ops on device 0, none on device 1 */
+    ppsched_layout *layout;     /* 2 devices, 4 stages */
     ppsched_plan *plan;         /* of `plain`; candidate 0 is evaluated. NULL where none was asked for */
 };
 
@@ -36,6 +37,7 @@ void print_config(FILE *file, const ppsched_config *config);
 void print_builder(FILE *file, const ppsched_builder *builder);
 void print_schedule(FILE *file, const ppsched_schedule *schedule);
 void print_timeline(FILE *file, const ppsched_timeline *timeline);
+void print_layout(FILE *file, const ppsched_layout *layout);
 
 /* The candidates; of each all figures, or only what it is. */
 void print_plan(FILE *file, const ppsched_plan *plan, int with_figures);

@@ -55,6 +55,15 @@ ppsched_status take_timeline(struct attempt *attempt, ppsched_status status, pps
     return status;
 }
 
+ppsched_status take_layout(struct attempt *attempt, ppsched_status status, ppsched_layout *made)
+{
+    if (is_made(attempt, status, made)) {
+        print_layout(attempt->result, made);
+        ppsched_layout_destroy(made);
+    }
+    return status;
+}
+
 ppsched_status take_plan(struct attempt *attempt, ppsched_status status, ppsched_plan *made)
 {
     if (is_made(attempt, status, made)) {

@@ -187,6 +187,39 @@ static ppsched_status schedule_import(struct attempt *attempt)
     return take_schedule(attempt, status, made);
 }
 
+/* --- layouts --- */
+
+static ppsched_status layout_create(struct attempt *attempt)
+{
+    static const ppsched_layout_stage stages[] = {{1, 3, 0, 0}, {0, 3, 0, 0}, {0, 3, 0, 0}, {0, 1, 1, 1}};
+    ppsched_layout *made = UNTOUCHED;
+    ppsched_status status = ppsched_layout_create(&made, 2, stages, 4, &attempt->own.environment, &attempt->error);
+    return take_layout(attempt, status, made);
+}
+
+static ppsched_status layout_create_from_text(struct attempt *attempt)
+{
+    ppsched_layout *made = UNTOUCHED;
+    ppsched_status status = ppsched_layout_create_from_text(&made, "Et,(tt|)*2t*4mL|", 16, 2, NULL, &attempt->own.environment,
+                                                            &attempt->error);
+    return take_layout(attempt, status, made);
+}
+
+static ppsched_status layout_create_from_megatron(struct attempt *attempt)
+{
+    ppsched_layout *made = UNTOUCHED;
+    ppsched_status status = ppsched_layout_create_from_megatron(&made, 12, 4, NULL, &attempt->own.environment, &attempt->error);
+    return take_layout(attempt, status, made);
+}
+
+static ppsched_status layout_create_from_torchtitan(struct attempt *attempt)
+{
+    ppsched_layout *made = UNTOUCHED;
+    ppsched_status status = ppsched_layout_create_from_torchtitan(&made, 12, 2, 4, 1, 1, &attempt->own.environment,
+                                                                  &attempt->error);
+    return take_layout(attempt, status, made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +238,10 @@ int main(void)
         SHORTAGE(schedule_generate, .variants = 2 * (int)ppsched_strategy_count(), .prepare = prepare_strategy),
         SHORTAGE(schedule_generate_with, .variants = 1, .or_status = PPSCHED_ERROR_CALLBACK),
         SHORTAGE(schedule_import, .variants = 6),
+        SHORTAGE(layout_create, .variants = 1),
+        SHORTAGE(layout_create_from_text, .variants = 1),
+        SHORTAGE(layout_create_from_megatron, .variants = 1),
+        SHORTAGE(layout_create_from_torchtitan, .variants = 1),
     };
     return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);
 }

@@ -278,6 +278,24 @@ static void test_schedules_and_timelines(void **state)
     destroy_handles(own);
 }
 
+static void test_layouts(void **state)
+{
+    struct handles handles, *own = &handles;
+    char text[64];
+    (void)state;
+    make_handles(own, 0);
+    int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_layout_devices(own->layout));
+    NO_MEMORY_FOR(ppsched_layout_chunks(own->layout));
+    NO_MEMORY_FOR(ppsched_layout_stages(own->layout, NULL));
+    NO_MEMORY_FOR(ppsched_layout_offsets(own->layout, NULL));
+    NO_MEMORY_FOR(ppsched_layout_write_text(text, sizeof text, NULL, own->layout, NULL));
+    NO_MEMORY_FOR(ppsched_layout_write_modules(text, sizeof text, NULL, own->layout, 1, 0, NULL));
+    NO_MEMORY_FOR((ppsched_layout_destroy(own->layout), 0));
+    own->layout = NULL;
+    destroy_handles(own);
+}
+
 static void test_plans_and_frees(void **state)
 {
     struct handles handles, *own = &handles;
@@ -316,6 +334,7 @@ int main(void)
         SHORTAGE(schedule_write_launch_arguments, .variants = 3 * LAST_RUNTIME),
         cmocka_unit_test(test_configs_and_builders),
         cmocka_unit_test(test_schedules_and_timelines),
+        cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_plans_and_frees),
     };
     return cmocka_run_group_tests_name("allocation_use", tests, NULL, NULL);

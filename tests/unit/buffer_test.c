@@ -69,6 +69,16 @@ static ppsched_status write_launch_arguments(const struct filling *f)
     return ppsched_schedule_write_launch_arguments(OUT(f), OWN(f, pipeline), PPSCHED_RUNTIME_MEGATRON, NULL, f->error);
 }
 
+static ppsched_status write_layout(const struct filling *f)
+{
+    return ppsched_layout_write_text(OUT(f), OWN(f, layout), f->error);
+}
+
+static ppsched_status write_modules(const struct filling *f)
+{
+    return ppsched_layout_write_modules(OUT(f), OWN(f, layout), 0, 0, f->error);
+}
+
 static ppsched_status get_edges(const struct filling *f)
 {
     return ppsched_schedule_get_edges(OUT(f), OWN(f, lowered), f->error);
@@ -106,6 +116,8 @@ static const struct row rows[] = {
     ROW(ppsched_timeline_get_sensitivities, ppsched_sensitivity, get_sensitivities),
     ROW(ppsched_schedule_export_to_buffer, char, export_to_buffer),
     ROW(ppsched_schedule_write_launch_arguments, char, write_launch_arguments),
+    ROW(ppsched_layout_write_text, char, write_layout),
+    ROW(ppsched_layout_write_modules, char, write_modules),
     ROW(ppsched_schedule_get_edges, ppsched_edge, get_edges),
     ROW(ppsched_schedule_get_buffers, ppsched_op_buffer, get_buffers),
 };

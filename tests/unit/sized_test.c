@@ -146,6 +146,65 @@ static ppsched_status launch(struct handles *own, void *given)
     return status;
 }
 
+/* --- layouts --- */
+
+static ppsched_status take_layout(ppsched_status status, ppsched_layout *made)
+{
+    if (status == PPSCHED_OK)
+        ppsched_layout_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status layout_of_stages(struct handles *own, void *given)
+{
+    ppsched_layout *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_layout_create(&made, 1, &(ppsched_layout_stage){1, 0, 0, 1}, 1, given, NULL);
+    return take_layout(status, made);
+}
+
+static ppsched_status layout_of_text(struct handles *own, void *given)
+{
+    ppsched_layout *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_layout_create_from_text(&made, "EtL", 3, 1, NULL, given, NULL);
+    return take_layout(status, made);
+}
+
+static ppsched_status layout_by_rules(struct handles *own, void *given)
+{
+    ppsched_layout *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_layout_create_from_text(&made, "EtL", 3, 1, given, NULL, NULL);
+    return take_layout(status, made);
+}
+
+static ppsched_status layout_of_megatron(struct handles *own, void *given)
+{
+    ppsched_layout *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_layout_create_from_megatron(&made, 4, 2, NULL, given, NULL);
+    return take_layout(status, made);
+}
+
+static ppsched_status layout_by_flags(struct handles *own, void *given)
+{
+    ppsched_layout *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_layout_create_from_megatron(&made, 4, 2, given, NULL, NULL);
+    return take_layout(status, made);
+}
+
+static ppsched_status layout_of_torchtitan(struct handles *own, void *given)
+{
+    ppsched_layout *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_layout_create_from_torchtitan(&made, 4, 2, 2, 1, 1, given, NULL);
+    return take_layout(status, made);
+}
+
 /* --- calls that fill one --- */
 
 static ppsched_status lower_bound(struct handles *own, void *given)
@@ -214,6 +273,12 @@ static const struct row read[] = {
     ROW(ppsched_schedule_export, ppsched_export_options, time_scale, export),
     ROW(ppsched_schedule_export_to_buffer, ppsched_export_options, time_scale, export_to_buffer),
     ROW(ppsched_schedule_write_launch_arguments, ppsched_launch_options, csv, launch),
+    ROW(ppsched_layout_create, ppsched_environment, log, layout_of_stages),
+    ROW(ppsched_layout_create_from_text, ppsched_environment, log, layout_of_text),
+    ROW(ppsched_layout_create_from_text, ppsched_layout_rules, mtps, layout_by_rules),
+    ROW(ppsched_layout_create_from_megatron, ppsched_environment, log, layout_of_megatron),
+    ROW(ppsched_layout_create_from_megatron, ppsched_megatron_split, last_decoders, layout_by_flags),
+    ROW(ppsched_layout_create_from_torchtitan, ppsched_environment, log, layout_of_torchtitan),
 };
 
 static const struct row filled[] = {

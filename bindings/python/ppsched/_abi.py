@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ABI_VERSION = 0
 MAX_CELLS = 1073741824
 MAX_LAYERS = 65535
+MAX_LAYOUT_LAYERS = 1000000
 MAX_RECOMPUTES = 8
 MAX_STAGES = 65535
 NONE = 4294967295
@@ -441,6 +442,63 @@ class Split(Structure):
     ]
 
 
+class LayoutStage(Structure):
+    embeddings: int
+    decoders: int
+    mtps: int
+    heads: int
+    _fields_ = [
+        ("embeddings", c_uint32),
+        ("decoders", c_uint32),
+        ("mtps", c_uint32),
+        ("heads", c_uint32),
+    ]
+
+
+class LayoutRules(Structure):
+    size: int
+    no_decoders: int
+    no_mtps: int
+    launcher: int
+    no_overlap: int
+    reserved: int
+    chunks: int
+    decoders: int
+    mtps: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("no_decoders", c_uint32),
+        ("no_mtps", c_uint32),
+        ("launcher", c_uint32),
+        ("no_overlap", c_uint32),
+        ("reserved", c_uint32),
+        ("chunks", c_int64),
+        ("decoders", c_int64),
+        ("mtps", c_int64),
+    ]
+
+
+class MegatronSplit(Structure):
+    size: int
+    account_for_embedding: int
+    account_for_loss: int
+    no_overlap: int
+    layers_per_chunk: int
+    chunks: int
+    first_decoders: int
+    last_decoders: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("account_for_embedding", c_uint32),
+        ("account_for_loss", c_uint32),
+        ("no_overlap", c_uint32),
+        ("layers_per_chunk", c_int64),
+        ("chunks", c_int64),
+        ("first_decoders", c_int64),
+        ("last_decoders", c_int64),
+    ]
+
+
 class LowerOptions(Structure):
     size: int
     lowering: int
@@ -801,6 +859,18 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_layers_entries": (c_uint32, [c_void_p]),
     "ppsched_layers_get_entry": (c_int32, [POINTER(Layer), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_config_from_layers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(Split), POINTER(Error)]),
+    "ppsched_layout_create": (c_int32, [POINTER(c_void_p), c_int64, POINTER(LayoutStage), c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_layout_create_from_text": (c_int32, [POINTER(c_void_p), c_char_p, c_size_t, c_int64, POINTER(LayoutRules), POINTER(Environment), POINTER(Error)]),
+    "ppsched_layout_create_from_megatron": (c_int32, [POINTER(c_void_p), c_int64, c_int64, POINTER(MegatronSplit), POINTER(Environment), POINTER(Error)]),
+    "ppsched_layout_create_from_torchtitan": (c_int32, [POINTER(c_void_p), c_int64, c_int64, c_int64, c_int64, c_int64, POINTER(Environment), POINTER(Error)]),
+    "ppsched_layout_find_torchtitan_stages": (c_int32, [POINTER(c_uint32), c_int64, c_int64, c_int64, c_int64, c_int64, c_uint32, POINTER(Error)]),
+    "ppsched_layout_destroy": (None, [c_void_p]),
+    "ppsched_layout_devices": (c_uint32, [c_void_p]),
+    "ppsched_layout_chunks": (c_uint32, [c_void_p]),
+    "ppsched_layout_stages": (POINTER(LayoutStage), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_layout_offsets": (POINTER(c_uint32), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_layout_write_text": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_layout_write_modules": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_uint32, POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
@@ -909,6 +979,18 @@ class Library(CDLL):
     ppsched_layers_entries: Callable[..., int]
     ppsched_layers_get_entry: Callable[..., int]
     ppsched_config_from_layers: Callable[..., int]
+    ppsched_layout_create: Callable[..., int]
+    ppsched_layout_create_from_text: Callable[..., int]
+    ppsched_layout_create_from_megatron: Callable[..., int]
+    ppsched_layout_create_from_torchtitan: Callable[..., int]
+    ppsched_layout_find_torchtitan_stages: Callable[..., int]
+    ppsched_layout_destroy: Callable[..., None]
+    ppsched_layout_devices: Callable[..., int]
+    ppsched_layout_chunks: Callable[..., int]
+    ppsched_layout_stages: Callable[..., _Pointer[LayoutStage]]
+    ppsched_layout_offsets: Callable[..., _Pointer[c_uint32]]
+    ppsched_layout_write_text: Callable[..., int]
+    ppsched_layout_write_modules: Callable[..., int]
     ppsched_schedule_lower: Callable[..., int]
     ppsched_kind_token: Callable[..., Optional[bytes]]
     ppsched_kind_text: Callable[..., Optional[bytes]]

@@ -583,6 +583,77 @@ PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
 }
 #endif
 #endif
+#ifndef PPSCHED_LAYOUT_H
+#define PPSCHED_LAYOUT_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define PPSCHED_MAX_LAYERS 1000000
+typedef struct ppsched_layout ppsched_layout;
+typedef struct ppsched_layout_stage {
+    uint32_t embeddings;
+    uint32_t decoders;
+    uint32_t mtps;
+    uint32_t heads;
+} ppsched_layout_stage;
+typedef struct ppsched_layout_rules {
+    uint32_t size;
+    uint32_t no_decoders;
+    uint32_t no_mtps;
+    uint32_t launcher;
+    uint32_t no_overlap;
+    uint32_t reserved;
+    int64_t chunks;
+    int64_t decoders;
+    int64_t mtps;
+} ppsched_layout_rules;
+typedef struct ppsched_megatron_split {
+    uint32_t size;
+    uint32_t account_for_embedding;
+    uint32_t account_for_loss;
+    uint32_t no_overlap;
+    int64_t layers_per_chunk;
+    int64_t chunks;
+    int64_t first_decoders;
+    int64_t last_decoders;
+} ppsched_megatron_split;
+PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices,
+                                                 const ppsched_layout_stage *stages, size_t count,
+                                                 const ppsched_environment *environment,
+                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_create_from_text(ppsched_layout **out, const char *text,
+                                                           size_t size, int64_t devices,
+                                                           const ppsched_layout_rules *rules,
+                                                           const ppsched_environment *environment,
+                                                           ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_create_from_megatron(
+    ppsched_layout **out, int64_t decoders, int64_t devices, const ppsched_megatron_split *split,
+    const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
+    ppsched_layout **out, int64_t decoders, int64_t devices, int64_t stages, int64_t first_less,
+    int64_t last_less, const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_find_torchtitan_stages(
+    uint32_t *out, int64_t decoders, int64_t devices, int64_t layers_per_stage, int64_t first_less,
+    int64_t last_less, uint32_t several, ppsched_error *error);
+PPSCHED_API void ppsched_layout_destroy(ppsched_layout *layout);
+PPSCHED_API uint32_t ppsched_layout_devices(const ppsched_layout *layout);
+PPSCHED_API uint32_t ppsched_layout_chunks(const ppsched_layout *layout);
+PPSCHED_API const ppsched_layout_stage *ppsched_layout_stages(const ppsched_layout *layout,
+                                                              size_t *count);
+PPSCHED_API const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout, size_t *count);
+PPSCHED_API ppsched_status ppsched_layout_write_text(char *out, size_t capacity, size_t *needed,
+                                                     const ppsched_layout *layout,
+                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *needed,
+                                                        const ppsched_layout *layout,
+                                                        uint32_t stage, uint32_t rotary,
+                                                        ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_LOWER_H
 #define PPSCHED_LOWER_H
 #include <stdint.h>

@@ -64,7 +64,17 @@ def own(config: ppsched.Config, builder: ppsched.Builder) -> None:
         builder.append(device, *(ppsched.Op(device, ppsched.Kind.B, m) for m in range(config.microbatches)))
 
 
+def layers() -> str:
+    layout = ppsched.Layout("Et|t|t|tmL", 2, chunks=2, decoders=4)
+    stages: List[ppsched.LayoutStage] = [stage for stage in layout.stages if stage.decoders]
+    ranks: List[List[Tuple[int, int]]] = layout.ranks
+    same: ppsched.Layout = ppsched.Layout.of_stages(stages, devices=2)
+    parts: List[str] = ppsched.Layout.torchtitan(6, 2, schedule="1F1B").modules(1)
+    return f"{same.text} {ranks} {parts} {ppsched.Layout.megatron(8, 2, first_decoders=3)}"
+
+
 def main() -> None:
+    print(layers())
     config = problem(4)
     schedule: ppsched.Schedule = ppsched.generate("1f1b", config)
     print(look(schedule.evaluate()), choose(config), ppsched.generate(own, config).check())

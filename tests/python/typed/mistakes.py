@@ -32,3 +32,6 @@ ppsched.read("mine.csv", mem_limits=3)  # wrong
 ppsched.find_strategy("1f1b").long  # wrong
 ppsched.generate(3, config)  # wrong
 schedule.lower("none", unshards=3)  # wrong
+ppsched.Layout("EL")  # wrong
+ppsched.Layout.megatron(8, 2, first_layers=2)  # wrong
+ppsched.Layout("EL", 1).stages[0].layers  # wrong
