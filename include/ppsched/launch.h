@@ -33,6 +33,8 @@ typedef struct ppsched_launch_options {
     const char *csv; /* file that TORCHTITAN and PYTORCH shall read the order from, as
                         PPSCHED_FORMAT_CSV has it; NULL: none where a schedule class of PyTorch
                         makes this very order, else "schedule.csv" */
+    uint32_t layers; /* decoder layers of the model, from which SAIL and TORCHTITAN take how many stages
+                        a device has; 0: unknown */
 } ppsched_launch_options;
 
 /* The runtime's name on the command line, such as "megatron"; NULL for an unknown one. Runtimes are

@@ -44,7 +44,7 @@ ppsched_status ppsched_schedule_write_launch_arguments(char *out, size_t capacit
         status = check_options(&own, error);
     if (status == PPSCHED_OK)
         status = ppi_check(schedule, &findings, error);
-    struct ppi_launch launch = {.schedule = schedule, .csv = own.csv, .exact = own.exact != 0};
+    struct ppi_launch launch = {.schedule = schedule, .csv = own.csv, .exact = own.exact != 0, .layers = own.layers};
     if (status == PPSCHED_OK)
         status = ppi_launch_fits(&launch, row, error);
     if (status != PPSCHED_OK)

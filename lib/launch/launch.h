@@ -15,6 +15,7 @@ struct ppi_sail_kind;
 struct ppi_launch {
     const ppsched_schedule *schedule;
     const char *csv; /* the caller's file, or NULL */
+    uint32_t layers; /* of the model; 0: unknown */
     bool exact;
 
     struct ppi_order_1f1b order;         /* MEGATRON, SAIL */
