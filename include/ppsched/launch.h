@@ -35,6 +35,7 @@ typedef struct ppsched_launch_options {
                         makes this very order, else "schedule.csv" */
     uint32_t layers; /* decoder layers of the model, from which SAIL and TORCHTITAN take how many stages
                         a device has; 0: unknown */
+    uint32_t reserved; /* 0 */
 } ppsched_launch_options;
 
 /* The runtime's name on the command line, such as "megatron"; NULL for an unknown one. Runtimes are

@@ -15,6 +15,8 @@ static ppsched_status check_options(const ppsched_launch_options *options, ppsch
 {
     if (options->exact > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "exact is %u; it must be 0 or 1", options->exact);
+    if (options->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
     if (options->csv == NULL)
         return PPSCHED_OK;
     if (options->csv[0] == '\0')

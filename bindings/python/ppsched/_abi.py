@@ -356,10 +356,14 @@ class LaunchOptions(Structure):
     size: int
     exact: int
     csv: Optional[bytes]
+    layers: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("exact", c_uint32),
         ("csv", c_char_p),
+        ("layers", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -703,6 +707,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_runtime_name": (c_char_p, [c_int32]),
     "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
+    "ppsched_schedule_renumber": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
     "ppsched_op_write_token": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Op), POINTER(Error)]),
@@ -802,6 +807,7 @@ class Library(CDLL):
     ppsched_runtime_name: Callable[..., Optional[bytes]]
     ppsched_schedule_write_launch_arguments: Callable[..., int]
     ppsched_schedule_lower: Callable[..., int]
+    ppsched_schedule_renumber: Callable[..., int]
     ppsched_kind_token: Callable[..., Optional[bytes]]
     ppsched_kind_text: Callable[..., Optional[bytes]]
     ppsched_op_write_token: Callable[..., int]
