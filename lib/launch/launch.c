@@ -21,6 +21,31 @@ ppsched_status ppi_runtime_find(const struct ppi_runtime **out, int32_t runtime,
     return status;
 }
 
+const char *ppi_csv_of(const struct ppi_launch *launch)
+{
+    return launch->csv != NULL ? launch->csv : "schedule.csv";
+}
+
+uint32_t ppi_chunks_of(const ppsched_schedule *schedule)
+{
+    return schedule->shape.stages / schedule->shape.devices;
+}
+
+uint32_t ppi_most_held(const ppsched_schedule *schedule, bool weights)
+{
+    uint32_t most = 0;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        uint32_t held = 0;
+        for (size_t i = 0; i < schedule->queues[d].count; i++) {
+            uint8_t kind = schedule->queues[d].ops[i].kind;
+            held += kind == PPSCHED_KIND_F;
+            held -= kind == PPSCHED_KIND_B || kind == (weights ? PPSCHED_KIND_W : PPSCHED_KIND_I);
+            most = held > most ? held : most;
+        }
+    }
+    return most;
+}
+
 bool ppi_only_computes(const ppsched_schedule *schedule)
 {
     for (uint64_t i = 0; i < schedule->op_count; i++)

@@ -5,6 +5,18 @@
 #include "base/error.h"
 #include "format/formats.h"
 #include "lower/channels.h"
+#include "strategy/descriptors.h"
+
+/* By the names that get_schedule_class has; a class has "Schedule" before it. Single ones first. */
+static const struct ppi_class classes[] = {
+    {"1F1B", &ppi_1f1b, ppi_fills_devices, .single = true},
+    {"GPipe", &ppi_gpipe, NULL, .single = true},
+    {"Interleaved1F1B", &ppi_interleaved_1f1b, ppi_has_whole_rounds},
+    {"LoopedBFS", &ppi_looped_bfs},
+    {"InterleavedZeroBubble", &ppi_interleaved_zb, ppi_has_whole_rounds},
+    {"ZBVZeroBubble", &ppi_zbv},
+    {"DualPipeV", &ppi_dualpipe_v},
+};
 
 /* What the format lets pass and PyTorch does not. */
 static ppsched_status check_rows(const ppsched_schedule *schedule, ppsched_error *error)
@@ -68,13 +80,8 @@ ppsched_status ppi_torch_fits(struct ppi_launch *launch, ppsched_error *error)
     if (status == PPSCHED_OK && launch->lowered)
         status = check_transfers(schedule, error);
     if (status == PPSCHED_OK && launch->csv == NULL)
-        status = ppi_torch_class_find(&launch->maker, schedule, error);
+        status = ppi_class_find(&launch->maker, classes, sizeof classes / sizeof classes[0], schedule, error);
     return status;
-}
-
-const char *ppi_torch_csv(const struct ppi_launch *launch)
-{
-    return launch->csv != NULL ? launch->csv : "schedule.csv";
 }
 
 /* How stages lie on ranks: a style of generate_stage_to_rank_mapping, or rank by rank. */
@@ -104,7 +111,7 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
     if (launch->maker != NULL)
         return;
     ppi_line_word(line, "csv=");
-    ppi_line_quoted(line, ppi_torch_csv(launch));
+    ppi_line_quoted(line, ppi_csv_of(launch));
     ppi_line_choice(line, "format", launch->lowered ? "compute_comms" : "compute_only");
 }
 

@@ -31,22 +31,6 @@ static const struct ppi_sail_kind kinds[] = {
     {&ppi_v_min, 3, V_SCHEDULE "min"},   {&ppi_v_1f1b, 0, RUNTIME " --enable-1f1b-v"},
 };
 
-/* Most stage passes between their F and their backward on a device; with `weights`, and their weight gradient. */
-static uint32_t most_held(const ppsched_schedule *schedule, bool weights)
-{
-    uint32_t most = 0;
-    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
-        uint32_t held = 0;
-        for (size_t i = 0; i < schedule->queues[d].count; i++) {
-            uint8_t kind = schedule->queues[d].ops[i].kind;
-            held += kind == PPSCHED_KIND_F;
-            held -= kind == PPSCHED_KIND_B || kind == (weights ? PPSCHED_KIND_W : PPSCHED_KIND_I);
-            most = held > most ? held : most;
-        }
-    }
-    return most;
-}
-
 /* 1F1B, or interleaved in groups that the runtime takes: it cuts them down to D. `*out` is NULL where it is neither. */
 static ppsched_status kind_of_order(const struct ppi_sail_kind **out, struct ppi_launch *launch, ppsched_error *error)
 {
@@ -93,7 +77,7 @@ static ppsched_status check_memory(const ppsched_schedule *schedule, const struc
     if (kind->part == 0)
         return PPSCHED_OK;
     uint32_t passes = kind->strategy->chunks * schedule->shape.microbatches;
-    uint32_t theirs = ppi_v_held(schedule->shape.devices, kind->part), ours = most_held(schedule, true);
+    uint32_t theirs = ppi_v_held(schedule->shape.devices, kind->part), ours = ppi_most_held(schedule, true);
     theirs = theirs < passes ? theirs : passes;
     if (ours >= theirs)
         return PPSCHED_OK;
@@ -145,7 +129,7 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
         ppi_line_flag(line, "--num-layers-per-virtual-pipeline-stage", launch->layers / launch->schedule->shape.stages);
         ppi_line_flag(line, kind->number, launch->order.group_size);
     } else if (kind->number != NULL)
-        ppi_line_flag(line, kind->number, most_held(launch->schedule, false));
+        ppi_line_flag(line, kind->number, ppi_most_held(launch->schedule, false));
 }
 
 const struct ppi_runtime ppi_sail_runtime = {

@@ -8,7 +8,4 @@
 /* OK with `maker` and `lowered` set, or REFUSED with the reason. Errors: NO_MEMORY. */
 ppsched_status ppi_torch_fits(struct ppi_launch *launch, ppsched_error *error);
 
-/* The file that the order is read from: the caller's, or "schedule.csv". */
-const char *ppi_torch_csv(const struct ppi_launch *launch);
-
 #endif

@@ -7,15 +7,10 @@
 /* The embedding and the output count as one layer each, as its options have it by default. */
 enum { ENDS = 2 };
 
-static uint32_t stages_per_rank(const struct ppi_launch *launch)
-{
-    return launch->schedule->shape.stages / launch->schedule->shape.devices;
-}
-
 /* Stages a device where no layers are told: one for a name of a single stage, else two. */
 static uint32_t usual_stages(const struct ppi_launch *launch)
 {
-    return stages_per_rank(launch) == 1 ? 1 : 2;
+    return ppi_chunks_of(launch->schedule) == 1 ? 1 : 2;
 }
 
 /* Layers a stage of which ceil(all / these) stages come out, if any number does; this is the least. */
@@ -29,13 +24,13 @@ static ppsched_status fits_layers(const struct ppi_launch *launch, ppsched_error
 {
     uint32_t stages = launch->schedule->shape.stages;
     uint64_t layers = (uint64_t)launch->layers + ENDS, each = layers_per_stage(launch);
-    bool usual = stages_per_rank(launch) == usual_stages(launch);
+    bool usual = ppi_chunks_of(launch->schedule) == usual_stages(launch);
     if (launch->layers == 0 && !usual)
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
             "torchtitan takes two stages a device, the schedule has %u; give the model's layers, with which it can be "
             "told",
-            stages_per_rank(launch));
+            ppi_chunks_of(launch->schedule));
     if (launch->layers != 0 && layers < stages)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "torchtitan splits %u layers, the embedding and the output into at most %llu stages, not %u",
@@ -59,9 +54,9 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     if (launch->lowered)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan reads CSVs of computation alone and lowers them itself");
     if (!ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP) &&
-        !(ppi_is_placed(schedule, PPSCHED_PLACEMENT_V) && stages_per_rank(launch) == 2))
+        !(ppi_is_placed(schedule, PPSCHED_PLACEMENT_V) && ppi_chunks_of(launch->schedule) == 2))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan places stages in a loop, or in a v of two stages a device");
-    if (launch->maker != NULL && !launch->maker->single && stages_per_rank(launch) == 1)
+    if (launch->maker != NULL && !launch->maker->single && ppi_chunks_of(launch->schedule) == 1)
         launch->maker = NULL; /* it gives classes that take a list at least two */
     return fits_layers(launch, error);
 }
@@ -71,14 +66,14 @@ static const char *name_of(const struct ppi_launch *launch)
 {
     if (launch->maker != NULL)
         return launch->maker->name;
-    if (stages_per_rank(launch) == 1)
+    if (ppi_chunks_of(launch->schedule) == 1)
         return "PipelineScheduleSingle";
     return ppi_is_placed(launch->schedule, PPSCHED_PLACEMENT_LOOP) ? "PipelineScheduleMulti" : "ZBVZeroBubble";
 }
 
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
-    const char *csv = ppi_torch_csv(launch);
+    const char *csv = ppi_csv_of(launch);
     ppi_line_flag(line, "--parallelism.pipeline_parallel_degree", launch->schedule->shape.devices);
     ppi_line_word(line, "--parallelism.pipeline_parallel_schedule");
     ppi_line_word(line, name_of(launch));
@@ -87,7 +82,7 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
         ppi_line_word(line, csv[0] == '-' ? "./" : ""); /* it is no flag */
         ppi_line_quoted(line, csv);
     }
-    if (stages_per_rank(launch) != usual_stages(launch))
+    if (ppi_chunks_of(launch->schedule) != usual_stages(launch))
         ppi_line_flag(line, "--parallelism.pipeline_parallel_layers_per_stage", (uint32_t)layers_per_stage(launch));
     ppi_line_flag(line, "--parallelism.num_pp_microbatches", launch->schedule->shape.microbatches);
     ppi_line_word(line, "--training.disable_cuda_graphs"); /* which do not go with pipelines */

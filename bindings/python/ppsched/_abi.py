@@ -101,6 +101,10 @@ class Runtime(enum.IntEnum):
     PYTORCH = 3
     DEEPSPEED = 4
     SAIL = 5
+    PRIMUS = 6
+    COLOSSALAI = 7
+    JAXPP = 8
+    MINDSPEED = 9
 
 
 class Lowering(enum.IntEnum):
