@@ -36,16 +36,24 @@ static ppsched_status check_first_stage(const ppsched_schedule *schedule, ppsche
     return PPSCHED_OK;
 }
 
+static ppsched_status check_ranks(const ppsched_schedule *schedule, ppsched_error *error)
+{
+    if (schedule->placement.copies != 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "JaxPP holds each stage on one rank, the schedule on two devices");
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        if (schedule->queues[d].count == 0)
+            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "JaxPP wants a task on every rank; device %u has none", d);
+    return PPSCHED_OK;
+}
+
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
 {
     const ppsched_schedule *schedule = launch->schedule;
     launch->maker = NULL;
-    if (schedule->placement.copies != 1)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "JaxPP holds each stage on one rank, the schedule on two devices");
     if (!ppi_only_computes(schedule))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "JaxPP takes computation alone and adds the transfers itself");
-    ppsched_status status = PPSCHED_OK;
-    if (launch->csv == NULL)
+    ppsched_status status = check_ranks(schedule, error);
+    if (status == PPSCHED_OK && launch->csv == NULL)
         status = ppi_class_find(&launch->maker, classes, sizeof classes / sizeof classes[0], schedule, error);
     return status == PPSCHED_OK && launch->maker == NULL ? check_first_stage(schedule, error) : status;
 }
