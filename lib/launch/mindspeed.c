@@ -13,8 +13,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed has no pipeline on one device");
     ppsched_status status = ppi_class_find(&launch->maker, classes, 1, launch->schedule, error);
     if (status == PPSCHED_OK && launch->maker == NULL)
-        status = ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                          "MindSpeed adds DualPipeV alone to Megatron-LM's schedules, and this is none of it");
+        status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed's own schedule is DualPipeV, which this order is not");
     if (status == PPSCHED_OK && launch->layers != 0 && launch->layers < shape->stages)
         status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed wants a layer on each of %u stages, not %u in all",
                           shape->stages, launch->layers);

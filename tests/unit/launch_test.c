@@ -49,7 +49,7 @@ struct row {
 #define JAX(name) "class=" name " num_stages=4 n_mubatches=8"
 #define JAX_LIST(name, stages) "class=" name " num_stages=" stages " mpmd_dim=4 n_mubatches=8"
 #define TOGETHER "!JaxPP runs I and W of the first stage together; device 0 has 0I"
-#define NO_DUALPIPE_V "!MindSpeed adds DualPipeV alone to Megatron-LM's schedules, and this is none of it; "
+#define NO_DUALPIPE_V "!MindSpeed's own schedule is DualPipeV, which this order is not; "
 #define TORCH "torchtitan, pytorch and jaxpp can run it"
 #define TORCH_AND_V "torchtitan, pytorch and colossalai can run it"
 #define NOBODY "no other runtime here can run it"
@@ -324,8 +324,7 @@ static void test_files(void **state)
         expect_line(schedule, MEGATRON, &options, MEGATRON_4);
     }
     ppsched_launch_options dash = {.size = sizeof dash, .csv = "-x.csv"};
-    expect_line(schedule, TORCHTITAN, &dash,
-                TITAN_CSV_OF("PipelineScheduleSingle", "./-x.csv", "8"));
+    expect_line(schedule, TORCHTITAN, &dash, TITAN_CSV_OF("PipelineScheduleSingle", "./-x.csv", "8"));
     ppsched_schedule_release(schedule);
 }
 
