@@ -37,8 +37,8 @@ typedef struct ppsched_launch_options {
     const char *csv; /* file that TORCHTITAN, PYTORCH and JAXPP shall read the order from, as
                         PPSCHED_FORMAT_CSV has it; NULL: none where a schedule class of theirs
                         makes this very order, else "schedule.csv", as for COLOSSALAI's v */
-    uint32_t layers; /* decoder layers of the model, from which SAIL and TORCHTITAN take how many stages
-                        a device has; 0: unknown */
+    uint32_t layers; /* decoder layers of the model, from which SAIL and TORCHTITAN take how many
+                        stages a device has; 0: unknown */
     uint32_t reserved; /* 0 */
 } ppsched_launch_options;
 

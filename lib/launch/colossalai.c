@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colossal-AI's HybridParallelPlugin: 1F1B and interleaved 1F1B by style; its ZeroBubble pipe runs any order on a v of two stages a
- * device, as a list of nodes that docs/examples/colossalai_nodes.py makes of a CSV. */
+/* Colossal-AI's HybridParallelPlugin: 1F1B and interleaved 1F1B by style; its ZeroBubble pipe runs any order on a v of two
+ * stages a device, as a list of nodes that docs/examples/colossalai_nodes.py makes of a CSV. */
 #include "base/error.h"
 #include "launch/launch.h"
 #include "strategy/descriptors.h"

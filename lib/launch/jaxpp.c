@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JaxPP: one of its schedule classes where one makes this order, else the class of docs/examples/jaxpp_schedule.py, which reads a
- * CSV. */
+/* JaxPP: one of its schedule classes where one makes this order, else the class of docs/examples/jaxpp_schedule.py, which
+ * reads a CSV. */
 #include "base/error.h"
 #include "format/formats.h"
 #include "launch/launch.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AMD Primus on Megatron-LM: its own pipeline with one of its algorithms. Some make an order of this library op by op; those that
- * search make one of the same kind, which the schedule's name tells. */
+/* AMD Primus on Megatron-LM: its own pipeline with one of its algorithms. Some make an order of this library op by op; those
+ * that search make one of the same kind, which the schedule's name tells. */
 #include <string.h>
 
 #include "base/error.h"

@@ -5,8 +5,8 @@
 
 #include "model/schedule.h"
 
-/* The same schedule with its microbatches numbered as the last stage runs their forwards. It can be run, and has one copy of each
- * stage. Errors: NO_MEMORY. */
+/* The same schedule with its microbatches numbered as the last stage runs their forwards. It can be run, and has one copy of
+ * each stage. Errors: NO_MEMORY. */
 ppsched_status ppi_renumber(ppsched_schedule **out, const ppsched_schedule *schedule, ppsched_error *error);
 
 #endif

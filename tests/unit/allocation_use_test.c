@@ -313,7 +313,7 @@ int main(void)
         SHORTAGE(schedule_prove, .variants = 3),
         SHORTAGE(schedule_get_edges, .variants = 1),
         SHORTAGE(schedule_get_buffers, .variants = 1),
-        SHORTAGE(schedule_renumber),
+        SHORTAGE(schedule_renumber, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 1),
         SHORTAGE(schedule_evaluate, .variants = 4),
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launch arguments that need the model's layers, sizes at the edge of what the runtimes' own orders take, and microbatches in the
- * order of the losses. */
+/* Launch arguments that need the model's layers, sizes at the edge of what the runtimes' own orders take, and microbatches in
+ * the order of the losses. */
 #include "support/launching.h"
 
 #include <stdlib.h>

@@ -43,10 +43,11 @@ static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pe
         continue;
 }
 
-/* Whether an order with groups of g can be run. With V >= 2 and more than one group it deadlocks unless each group and the next
- * together reach so many microbatches: for a warm-up of that slope slope * (D-1), with overlapped pairs one more. With two chunks
- * a last group of one is fine too, and so are groups of one of which three reach it. (Found by running every order with D <= 12,
- * V <= 6, M <= 44, g <= 2D+2 through the checker, with pairs D <= 7, V <= 5, M <= 26, g <= 2D+4; the rule agrees on all.) */
+/* Whether an order with groups of g can be run. With V >= 2 and more than one group it deadlocks unless each group and the
+ * next together reach so many microbatches: the slope of its warm-up times D-1, with overlapped pairs one more. With two
+ * chunks a last group of one is fine too, and so are groups of one of which three reach it. (Found by running every order with
+ * D <= 12, V <= 6, M <= 44, g <= 2D+2 through the checker, with pairs D <= 7, V <= 5, M <= 26, g <= 2D+4; the rule agrees on
+ * all.) */
 static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int64_t reach)
 {
     int64_t groups = (run + group - 1) / group, last = run - (groups - 1) * group;
