@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "format/formats.h"
 #include "launch/launch.h"
 #include "order/held.h"
 #include "strategy/descriptors.h"
@@ -50,8 +51,14 @@ static const struct {
 
 /* --- fits --- */
 
-static ppsched_status refuse(const char *why, ppsched_error *error)
+/* No algorithm makes it; perhaps a schedule class of one's own holds it, which is made of the same nodes as for sail-sg. */
+static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, ppsched_error *error)
 {
+    ppsched_status status = ppi_sail_format.fits(schedule, NULL);
+    if (status == PPSCHED_ERROR_NO_MEMORY)
+        return ppi_fail_memory(error, "Primus's nodes");
+    if (status != PPSCHED_OK)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s", why);
     return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s; only a schedule of its own carries this order (see docs/runtimes.md)",
                     why);
 }
@@ -78,11 +85,11 @@ static ppsched_status find_planner(struct ppi_launch *launch, ppsched_error *err
             !ppi_is_placed(schedule, class->strategy->placement))
             continue;
         if (launch->exact)
-            return refuse("Primus plans an order of its own of that kind", error);
+            return refuse(schedule, "Primus plans an order of its own of that kind", error);
         launch->maker = class;
         return check_memory(schedule, class, planners[i].part, error);
     }
-    return refuse("Primus has no algorithm that makes this order", error);
+    return refuse(schedule, "Primus has no algorithm that makes this order", error);
 }
 
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)

@@ -43,6 +43,7 @@ struct row {
     "--pp_algorithm " name
 #define NO_PRIMUS                                                                                                              \
     "!Primus has no algorithm that makes this order; only a schedule of its own carries this order (see docs/runtimes.md); "
+#define NO_NODES "!Primus has no algorithm that makes this order; "
 #define NODES_V "pp_size=4 pp_style=zbv num_model_chunks=2 num_microbatches=8 scheduler_nodes=schedule.csv"
 #define NO_V "!Colossal-AI runs 1F1B, interleaved 1F1B, and orders on a v of two stages a device; "
 #define PLANNED(stages) "class=PlannedSchedule num_stages=" stages " mpmd_dim=4 n_mubatches=8 csv=schedule.csv"
@@ -67,7 +68,7 @@ static const struct row rows[] = {
     {"eager_1f1b_no_flush", 4, NO_FLUSH, NOBODY},
     {"1f1b_overlap", 4, "!Megatron-LM overlaps forwards and backwards with two stages a device or more, or on one device; ",
      TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"), NOT_DEEP("0F4 at position 4", "0B0"),
-     "!sail-sg's nodes cannot hold the schedule: device 0, position 7: 0F7 runs overlapped", NO_PRIMUS, NO_V,
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 7: 0F7 runs overlapped", NO_NODES, NO_V,
      JAX_LIST("KimiK2", "4") " fuse_steady_state=True", NO_DUALPIPE_V, TORCH},
     {"looped_bfs", 8, NOT_1F1B("4F7 at position 15", "4B0"), TITAN("LoopedBFS"), CLASS("LoopedBFS", "8", "loop"), TWO_STAGES,
      NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
@@ -78,7 +79,7 @@ static const struct row rows[] = {
      JAX_LIST("Interleaved1F1B", "8"), NO_DUALPIPE_V, "megatron, torchtitan, pytorch, primus, colossalai and jaxpp can run it"},
     {"interleaved_1f1b_overlap", 8, MEGATRON_4 " --num-virtual-stages-per-pipeline-rank 2 --overlap-moe-expert-parallel-comm",
      TITAN_CSV("PipelineScheduleMulti"), CSV("8", "loop"), TWO_STAGES,
-     "!sail-sg's nodes cannot hold the schedule: device 0, position 11: 0F7 runs overlapped", NO_PRIMUS, NO_V,
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 11: 0F7 runs overlapped", NO_NODES, NO_V,
      JAX_LIST("KimiK2", "8") " fuse_steady_state=True", NO_DUALPIPE_V, "megatron, torchtitan, pytorch and jaxpp can run it"},
     {"interleaved_zb", 8, NOT_1F1B("4I0 at position 8", "0F4"), TITAN("InterleavedZeroBubble"),
      CLASS("InterleavedZeroBubble", "8", "loop"), TWO_STAGES, NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
@@ -96,13 +97,13 @@ static const struct row rows[] = {
      SAIL_4 " --enable-1f1b-v", NO_PRIMUS, NODES_V, PLANNED("8"), NO_DUALPIPE_V,
      "torchtitan, pytorch, colossalai and jaxpp can run it, sail one of its kind"},
     {"dualpipe_v", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN("DualPipeV"), CLASS("DualPipeV", "8", "v"), TWO_STAGES,
-     "!sail-sg's nodes cannot hold the schedule: device 0, position 17: 0F7 runs overlapped", NO_PRIMUS,
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 17: 0F7 runs overlapped", NO_NODES,
      "!Colossal-AI runs no overlapped pairs; device 0 has one at position 17; ", PLANNED("8"),
      "--pipeline-model-parallel-size 4 --schedules-method dualpipev --dualpipev-dw-detach --moe-fb-overlap",
      "torchtitan, pytorch, jaxpp and mindspeed can run it"},
     {"dualpipe", 4, "!Megatron-LM runs 1F1B orders: device 0 has ", "!PyTorch holds each stage on one rank, ",
      "!PyTorch holds each stage on one rank, ", "!DeepSpeed runs 1F1B orders: device 0 has ",
-     "!sail-sg's runtime has linear, loop and v placement, not bidirectional; ", NO_PRIMUS, NO_V,
+     "!sail-sg's runtime has linear, loop and v placement, not bidirectional; ", NO_NODES, NO_V,
      "!JaxPP holds each stage on one rank, ", NO_DUALPIPE_V, NOBODY},
     {"zb_auto", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
      NOT_DEEP("0F4 at position 4", "0B0"), ZERO_BUBBLE("7"), PRIMUS_4("zero-bubble-heuristic --pp_max_mem 8"), NO_V,
