@@ -8,6 +8,7 @@ import sys
 import ppsched
 
 DEVICES, MICROBATCHES, LIMIT = map(float, sys.argv[1:4]) if len(sys.argv) > 3 else (4, 16, 5)
+LAYERS = 46  # of the model; torchtitan takes from them how many stages a device has
 
 
 def first_that_runs(plan, runtime):
@@ -17,7 +18,7 @@ def first_that_runs(plan, runtime):
             break
         timeline = plan.timeline(candidate)
         try:
-            return candidate, timeline, timeline.schedule.launch(runtime)
+            return candidate, timeline, timeline.schedule.launch(runtime, layers=LAYERS)
         except ppsched.Refused as error:
             print(f"not {candidate.strategy}: {error}", file=sys.stderr)
     raise SystemExit(f"no schedule fits; the least memory limit that would do is {plan.least_limit().limit:g}")

@@ -21,18 +21,25 @@ enum ppsched_runtime {
                                        NAME=VALUE */
     PPSCHED_RUNTIME_DEEPSPEED = 4,  /* DeepSpeed: num_stages of PipelineModule, and a key of its
                                        configuration, NAME=VALUE */
-    PPSCHED_RUNTIME_SAIL = 5        /* sail-sg's zero-bubble fork of Megatron-LM: flags of its
+    PPSCHED_RUNTIME_SAIL = 5,       /* sail-sg's zero-bubble fork of Megatron-LM: flags of its
                                        launcher */
+    PPSCHED_RUNTIME_PRIMUS = 6,     /* AMD Primus on Megatron-LM: overrides of its configuration */
+    PPSCHED_RUNTIME_COLOSSALAI = 7, /* Colossal-AI: arguments of HybridParallelPlugin, NAME=VALUE */
+    PPSCHED_RUNTIME_JAXPP = 8,      /* JaxPP: a schedule class and its arguments, NAME=VALUE */
+    PPSCHED_RUNTIME_MINDSPEED = 9   /* MindSpeed on Megatron-LM: flags of its launcher */
 };
 
 /* Sized: set `size`; zero means the default. */
 typedef struct ppsched_launch_options {
     uint32_t size;
     uint32_t exact;  /* 1: refuse too where the runtime would plan an order of its own of that kind
-                        (SAIL) */
-    const char *csv; /* file that TORCHTITAN and PYTORCH shall read the order from, as
-                        PPSCHED_FORMAT_CSV has it; NULL: none where a schedule class of PyTorch
-                        makes this very order, else "schedule.csv" */
+                        (SAIL, PRIMUS) */
+    const char *csv; /* file that TORCHTITAN, PYTORCH and JAXPP shall read the order from, as
+                        PPSCHED_FORMAT_CSV has it; NULL: none where a schedule class of theirs
+                        makes this very order, else "schedule.csv", as for COLOSSALAI's v */
+    uint32_t layers; /* decoder layers of the model, from which SAIL and TORCHTITAN take how many
+                        stages a device has; 0: unknown */
+    uint32_t reserved; /* 0 */
 } ppsched_launch_options;
 
 /* The runtime's name on the command line, such as "megatron"; NULL for an unknown one. Runtimes are
@@ -43,8 +50,9 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
  * quoted for a shell. `options` may be NULL. Fills a buffer: see ppsched.h.
  *   - Left out is what a schedule does not tell: layers, batch sizes, and flags that follow from
  *     these.
- *   - All but SAIL run the very order of the schedule; SAIL does for 1F1B, and else plans an order
- *     of its own of the kind that the schedule's name tells, unless `exact` is 1.
+ *   - All but SAIL and PRIMUS run the very order of the schedule. SAIL does for 1F1B and PRIMUS for
+ *     some; else they plan one of their own of the kind that the schedule's name tells, unless
+ *     `exact` is 1.
  * Errors: ARGUMENT, also for an unknown runtime, and a file name that fits into no line;
  *   STRUCT_SIZE, RANGE, NO_MEMORY; INVALID_SCHEDULE where the schedule cannot be run at all;
  *   REFUSED where the runtime cannot run it, with the reason and the runtimes that can; BUFFER.

@@ -60,6 +60,16 @@ PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_lower_options *options,
                                                   ppsched_error *error);
 
+/* Makes the same schedule with its microbatches numbered as the last stage runs their forwards, in
+ * each iteration from its first one: a permutation, of all ops with a microbatch. Where these are
+ * alike it is as good, and PyTorch, which takes losses in that order, can run it. `*out` gets one
+ * reference.
+ * Errors: ARGUMENT; INVALID_SCHEDULE where the order cannot be run; REFUSED with two copies of a
+ *   stage, whose last stages run side by side; NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
+                                                     const ppsched_schedule *schedule,
+                                                     ppsched_error *error);
+
 #ifdef __cplusplus
 }
 #endif

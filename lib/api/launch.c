@@ -15,6 +15,8 @@ static ppsched_status check_options(const ppsched_launch_options *options, ppsch
 {
     if (options->exact > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "exact is %u; it must be 0 or 1", options->exact);
+    if (options->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
     if (options->csv == NULL)
         return PPSCHED_OK;
     if (options->csv[0] == '\0')
@@ -44,7 +46,7 @@ ppsched_status ppsched_schedule_write_launch_arguments(char *out, size_t capacit
         status = check_options(&own, error);
     if (status == PPSCHED_OK)
         status = ppi_check(schedule, &findings, error);
-    struct ppi_launch launch = {.schedule = schedule, .csv = own.csv, .exact = own.exact != 0};
+    struct ppi_launch launch = {.schedule = schedule, .csv = own.csv, .exact = own.exact != 0, .layers = own.layers};
     if (status == PPSCHED_OK)
         status = ppi_launch_fits(&launch, row, error);
     if (status != PPSCHED_OK)

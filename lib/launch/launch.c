@@ -21,6 +21,31 @@ ppsched_status ppi_runtime_find(const struct ppi_runtime **out, int32_t runtime,
     return status;
 }
 
+const char *ppi_csv_of(const struct ppi_launch *launch)
+{
+    return launch->csv != NULL ? launch->csv : "schedule.csv";
+}
+
+uint32_t ppi_chunks_of(const ppsched_schedule *schedule)
+{
+    return schedule->shape.stages / schedule->shape.devices;
+}
+
+uint32_t ppi_most_held(const ppsched_schedule *schedule, bool weights)
+{
+    uint32_t most = 0;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        uint32_t held = 0;
+        for (size_t i = 0; i < schedule->queues[d].count; i++) {
+            uint8_t kind = schedule->queues[d].ops[i].kind;
+            held += kind == PPSCHED_KIND_F;
+            held -= kind == PPSCHED_KIND_B || kind == (weights ? PPSCHED_KIND_W : PPSCHED_KIND_I);
+            most = held > most ? held : most;
+        }
+    }
+    return most;
+}
+
 bool ppi_only_computes(const ppsched_schedule *schedule)
 {
     for (uint64_t i = 0; i < schedule->op_count; i++)
@@ -84,21 +109,21 @@ static void end_names(struct names *names)
     append(names, names->count > 0 ? names->last : "no other runtime here");
 }
 
-static ppsched_status ask(const ppsched_schedule *schedule, const struct ppi_runtime *runtime, bool exact)
+static ppsched_status ask(const struct ppi_launch *asked, const struct ppi_runtime *runtime, bool exact)
 {
-    struct ppi_launch launch = {.schedule = schedule, .exact = exact};
+    struct ppi_launch launch = {.schedule = asked->schedule, .exact = exact, .layers = asked->layers};
     return fits(&launch, runtime, NULL);
 }
 
 /* The other runtimes that run this very order, and those that plan one of its kind. OK or NO_MEMORY. */
-static ppsched_status find_others(const ppsched_schedule *schedule, const struct ppi_runtime *runtime, struct names *runs,
+static ppsched_status find_others(const struct ppi_launch *asked, const struct ppi_runtime *runtime, struct names *runs,
                                   struct names *plans)
 {
     for (int i = 1; i < COUNT; i++) {
         if (table[i] == runtime)
             continue;
-        ppsched_status same = ask(schedule, table[i], true);
-        ppsched_status kind = same == PPSCHED_ERROR_REFUSED ? ask(schedule, table[i], false) : same;
+        ppsched_status same = ask(asked, table[i], true);
+        ppsched_status kind = same == PPSCHED_ERROR_REFUSED ? ask(asked, table[i], false) : same;
         if (kind == PPSCHED_ERROR_NO_MEMORY)
             return kind;
         if (kind == PPSCHED_OK)
@@ -110,12 +135,12 @@ static ppsched_status find_others(const ppsched_schedule *schedule, const struct
 }
 
 /* Says in the message who can. */
-static ppsched_status add_others(const ppsched_schedule *schedule, const struct ppi_runtime *runtime,
-                                 const ppsched_error *reason, ppsched_error *error)
+static ppsched_status add_others(const struct ppi_launch *asked, const struct ppi_runtime *runtime, const ppsched_error *reason,
+                                 ppsched_error *error)
 {
     struct names runs = {.count = 0}, plans = {.count = 0};
     struct ppi_place place = {reason->device, reason->stage, reason->microbatch, reason->position};
-    if (find_others(schedule, runtime, &runs, &plans) != PPSCHED_OK)
+    if (find_others(asked, runtime, &runs, &plans) != PPSCHED_OK)
         return ppi_fail_memory(error, "the other runtimes");
     if (plans.count == 0)
         return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place, "%s; %s can run it", reason->message, runs.text);
@@ -128,7 +153,7 @@ ppsched_status ppi_launch_fits(struct ppi_launch *launch, const struct ppi_runti
     ppsched_error reason;
     ppsched_status status = fits(launch, runtime, &reason);
     if (status == PPSCHED_ERROR_REFUSED)
-        return add_others(launch->schedule, runtime, &reason, error);
+        return add_others(launch, runtime, &reason, error);
     if (status != PPSCHED_OK && error != NULL)
         *error = reason;
     return status;

@@ -6,8 +6,8 @@
 #include <ppsched/launch.h>
 
 #include "order/order_1f1b.h"
+#include "launch/class.h"
 #include "launch/line.h"
-#include "launch/torch_class.h"
 
 struct ppi_sail_kind;
 
@@ -15,12 +15,13 @@ struct ppi_sail_kind;
 struct ppi_launch {
     const ppsched_schedule *schedule;
     const char *csv; /* the caller's file, or NULL */
+    uint32_t layers; /* of the model; 0: unknown */
     bool exact;
 
-    struct ppi_order_1f1b order;         /* MEGATRON, SAIL */
-    const struct ppi_torch_class *maker; /* TORCHTITAN, PYTORCH: what makes the order; NULL: a CSV does */
-    bool lowered;                        /* PYTORCH: the CSV has other ops than computation */
-    const struct ppi_sail_kind *kind;    /* SAIL */
+    struct ppi_order_1f1b order;      /* MEGATRON, SAIL */
+    const struct ppi_class *maker;    /* of those that have classes: what makes the order; NULL: a file does */
+    bool lowered;                     /* PYTORCH: the CSV has other ops than computation */
+    const struct ppi_sail_kind *kind; /* SAIL */
 };
 
 struct ppi_runtime {
@@ -48,6 +49,15 @@ ppsched_status ppi_runtime_find(const struct ppi_runtime **out, int32_t runtime,
 
 /* Whether a runtime can run the schedule. REFUSED tells the reason and which others can. */
 ppsched_status ppi_launch_fits(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error);
+
+/* The caller's file, or "schedule.csv". */
+const char *ppi_csv_of(const struct ppi_launch *launch);
+
+/* Stages a device, where all have as many. */
+uint32_t ppi_chunks_of(const ppsched_schedule *schedule);
+
+/* Most stage passes between their F and their backward on a device; with `weights`, and their weight gradient. */
+uint32_t ppi_most_held(const ppsched_schedule *schedule, bool weights);
 
 /* Whether all ops are F, B, I and W. */
 bool ppi_only_computes(const ppsched_schedule *schedule);

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PyTorch and torchtitan: a schedule class where one makes this order, else _PipelineScheduleRuntime with a CSV. */
+/* PyTorch: a schedule class where one makes this order, else _PipelineScheduleRuntime with a CSV. */
+#include "launch/torch.h"
+
 #include "base/error.h"
 #include "format/formats.h"
-#include "launch/launch.h"
 #include "lower/channels.h"
+#include "strategy/descriptors.h"
 
-/* Where the caller names none. */
-static const char csv_file[] = "schedule.csv";
-
-/* --- what both ask --- */
+/* By the names that get_schedule_class has; a class has "Schedule" before it. Single ones first. */
+static const struct ppi_class classes[] = {
+    {"1F1B", &ppi_1f1b, ppi_fills_devices, .single = true},
+    {"GPipe", &ppi_gpipe, NULL, .single = true},
+    {"Interleaved1F1B", &ppi_interleaved_1f1b, ppi_has_whole_rounds},
+    {"LoopedBFS", &ppi_looped_bfs},
+    {"InterleavedZeroBubble", &ppi_interleaved_zb, ppi_has_whole_rounds},
+    {"ZBVZeroBubble", &ppi_zbv},
+    {"DualPipeV", &ppi_dualpipe_v},
+};
 
 /* What the format lets pass and PyTorch does not. */
 static ppsched_status check_rows(const ppsched_schedule *schedule, ppsched_error *error)
@@ -39,7 +47,27 @@ static ppsched_status check_transfers(const ppsched_schedule *schedule, ppsched_
     return status;
 }
 
-static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
+/* It keeps the losses in the order in which the last stage makes them, and looks up that of microbatch m as the m-th. The
+ * schedule can be run and the stage is on one device. (torch.distributed.pipelining: _maybe_compute_loss, _maybe_get_loss) */
+static ppsched_status check_losses(const ppsched_schedule *schedule, ppsched_error *error)
+{
+    uint32_t last = schedule->shape.stages - 1, next = 0;
+    const ppsched_queue *queue = &schedule->queues[schedule->placement.device_of[last]];
+    for (size_t i = 0; i < queue->count; i++) {
+        const ppsched_op *op = &queue->ops[i];
+        if (op->kind != PPSCHED_KIND_F || op->stage != last || op->microbatch == next++)
+            continue;
+        struct ppi_place place = {queue->device, op->stage, op->microbatch, (uint32_t)i};
+        return ppi_fail_at(
+            error, PPSCHED_ERROR_REFUSED, place,
+            "PyTorch takes the losses in the order of the last stage's forwards: device %u has %uF%u at position "
+            "%zu, where %uF%u must be; renumber the microbatches",
+            queue->device, last, op->microbatch, i, last, next - 1);
+    }
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_torch_fits(struct ppi_launch *launch, ppsched_error *error)
 {
     const ppsched_schedule *schedule = launch->schedule;
     ppsched_status status = ppi_csv_format.fits(schedule, error);
@@ -47,14 +75,14 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     launch->maker = NULL;
     if (status == PPSCHED_OK)
         status = check_rows(schedule, error);
+    if (status == PPSCHED_OK)
+        status = check_losses(schedule, error);
     if (status == PPSCHED_OK && launch->lowered)
         status = check_transfers(schedule, error);
     if (status == PPSCHED_OK && launch->csv == NULL)
-        status = ppi_torch_class_find(&launch->maker, schedule, error);
+        status = ppi_class_find(&launch->maker, classes, sizeof classes / sizeof classes[0], schedule, error);
     return status;
 }
-
-/* --- PyTorch --- */
 
 /* How stages lie on ranks: a style of generate_stage_to_rank_mapping, or rank by rank. */
 static void write_style(const ppsched_schedule *schedule, struct ppi_line *line)
@@ -70,7 +98,7 @@ static void write_style(const ppsched_schedule *schedule, struct ppi_line *line)
     }
 }
 
-static void write_pytorch(const struct ppi_launch *launch, struct ppi_line *line)
+static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     const struct ppi_shape *shape = &launch->schedule->shape;
     ppi_line_choice(line, "class", launch->maker != NULL ? "Schedule" : "_PipelineScheduleRuntime");
@@ -83,69 +111,13 @@ static void write_pytorch(const struct ppi_launch *launch, struct ppi_line *line
     if (launch->maker != NULL)
         return;
     ppi_line_word(line, "csv=");
-    ppi_line_quoted(line, launch->csv != NULL ? launch->csv : csv_file);
+    ppi_line_quoted(line, ppi_csv_of(launch));
     ppi_line_choice(line, "format", launch->lowered ? "compute_comms" : "compute_only");
 }
 
 const struct ppi_runtime ppi_pytorch_runtime = {
     .name = "pytorch",
     .title = "PyTorch",
-    .fits = fits,
-    .write = write_pytorch,
-};
-
-/* --- torchtitan --- */
-
-static uint32_t stages_per_rank(const struct ppi_launch *launch)
-{
-    return launch->schedule->shape.stages / launch->schedule->shape.devices;
-}
-
-/* torchtitan puts stages on ranks itself: in a loop, or in a v of two for the classes of that style. */
-static ppsched_status fits_titan(struct ppi_launch *launch, ppsched_error *error)
-{
-    const ppsched_schedule *schedule = launch->schedule;
-    ppsched_status status = fits(launch, error);
-    if (status != PPSCHED_OK)
-        return status;
-    if (schedule->shape.devices == 1)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan has no pipeline on one device");
-    if (launch->lowered)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan reads CSVs of computation alone and lowers them itself");
-    if (!ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP) &&
-        !(ppi_is_placed(schedule, PPSCHED_PLACEMENT_V) && stages_per_rank(launch) == 2))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan places stages in a loop, or in a v of two stages a device");
-    if (launch->maker != NULL && !launch->maker->single && stages_per_rank(launch) == 1)
-        launch->maker = NULL; /* it gives classes that take a list at least two */
-    return PPSCHED_OK;
-}
-
-/* With a CSV the name picks the placement, and one stage a rank or more. */
-static const char *titan_name(const struct ppi_launch *launch)
-{
-    if (launch->maker != NULL)
-        return launch->maker->name;
-    if (stages_per_rank(launch) == 1)
-        return "PipelineScheduleSingle";
-    return ppi_is_placed(launch->schedule, PPSCHED_PLACEMENT_LOOP) ? "PipelineScheduleMulti" : "ZBVZeroBubble";
-}
-
-static void write_titan(const struct ppi_launch *launch, struct ppi_line *line)
-{
-    const char *csv = launch->csv != NULL ? launch->csv : csv_file;
-    ppi_line_flag(line, "--parallelism.pipeline_parallel_degree", launch->schedule->shape.devices);
-    ppi_line_word(line, "--parallelism.pipeline_parallel_schedule");
-    ppi_line_word(line, titan_name(launch));
-    if (launch->maker != NULL)
-        return;
-    ppi_line_word(line, "--parallelism.pipeline_parallel_schedule_csv");
-    ppi_line_word(line, csv[0] == '-' ? "./" : ""); /* it is no flag */
-    ppi_line_quoted(line, csv);
-}
-
-const struct ppi_runtime ppi_torchtitan_runtime = {
-    .name = "torchtitan",
-    .title = "torchtitan",
-    .fits = fits_titan,
-    .write = write_titan,
+    .fits = ppi_torch_fits,
+    .write = write,
 };

@@ -16,33 +16,20 @@ struct ppi_sail_kind {
     const char *number; /* flag with a number, or NULL */
 };
 
-#define ZERO_BUBBLE 0, "--enable-zero-bubble", "--zero-bubble-max-pending-backward"
-#define V_SCHEDULE "--zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup "
+/* Without it what is not interleaved by layers loses the overlap of its transfers, and then fails for that. */
+#define RUNTIME "--enable-zb-runtime"
+#define ZERO_BUBBLE 0, RUNTIME " --enable-zero-bubble", "--zero-bubble-max-pending-backward"
+#define V_SCHEDULE RUNTIME " --zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup "
 
-static const struct ppi_sail_kind kind_1f1b = {.flags = "--enable-zb-runtime"};
-static const struct ppi_sail_kind kind_interleaved = {.flags = "--enable-zb-runtime", .number = "--interleave-group-size"};
+static const struct ppi_sail_kind kind_1f1b = {.flags = RUNTIME};
+static const struct ppi_sail_kind kind_interleaved = {.flags = RUNTIME, .number = "--interleave-group-size"};
 
 static const struct ppi_sail_kind kinds[] = {
-    {&ppi_zb_h1, ZERO_BUBBLE},         {&ppi_zb_h2, ZERO_BUBBLE},           {&ppi_zb_auto, ZERO_BUBBLE},
-    {&ppi_zbv, 1, V_SCHEDULE "zb"},    {&ppi_zbv_auto, 1, V_SCHEDULE "zb"}, {&ppi_v_half, 2, V_SCHEDULE "half"},
-    {&ppi_v_min, 3, V_SCHEDULE "min"}, {&ppi_v_1f1b, 0, "--enable-1f1b-v"},
+    {&ppi_zb_h1, ZERO_BUBBLE},           {&ppi_zb_h2, ZERO_BUBBLE},
+    {&ppi_zb_auto, ZERO_BUBBLE},         {&ppi_zbv, 1, V_SCHEDULE "zb"},
+    {&ppi_zbv_auto, 1, V_SCHEDULE "zb"}, {&ppi_v_half, 2, V_SCHEDULE "half"},
+    {&ppi_v_min, 3, V_SCHEDULE "min"},   {&ppi_v_1f1b, 0, RUNTIME " --enable-1f1b-v"},
 };
-
-/* Most stage passes between their F and their backward on a device; with `weights`, and their weight gradient. */
-static uint32_t most_held(const ppsched_schedule *schedule, bool weights)
-{
-    uint32_t most = 0;
-    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
-        uint32_t held = 0;
-        for (size_t i = 0; i < schedule->queues[d].count; i++) {
-            uint8_t kind = schedule->queues[d].ops[i].kind;
-            held += kind == PPSCHED_KIND_F;
-            held -= kind == PPSCHED_KIND_B || kind == (weights ? PPSCHED_KIND_W : PPSCHED_KIND_I);
-            most = held > most ? held : most;
-        }
-    }
-    return most;
-}
 
 /* 1F1B, or interleaved in groups that the runtime takes: it cuts them down to D. `*out` is NULL where it is neither. */
 static ppsched_status kind_of_order(const struct ppi_sail_kind **out, struct ppi_launch *launch, ppsched_error *error)
@@ -90,7 +77,7 @@ static ppsched_status check_memory(const ppsched_schedule *schedule, const struc
     if (kind->part == 0)
         return PPSCHED_OK;
     uint32_t passes = kind->strategy->chunks * schedule->shape.microbatches;
-    uint32_t theirs = ppi_v_held(schedule->shape.devices, kind->part), ours = most_held(schedule, true);
+    uint32_t theirs = ppi_v_held(schedule->shape.devices, kind->part), ours = ppi_most_held(schedule, true);
     theirs = theirs < passes ? theirs : passes;
     if (ours >= theirs)
         return PPSCHED_OK;
@@ -98,6 +85,19 @@ static ppsched_status check_memory(const ppsched_schedule *schedule, const struc
              "sail-sg's %s may hold %u stage passes on a device and takes no limit, this one holds %u", schedule->name, theirs,
              ours);
     return refuse(schedule, why.message, error);
+}
+
+/* All stages have as many layers, and where it interleaves it counts stages by these. */
+static ppsched_status check_layers(const struct ppi_launch *launch, ppsched_error *error)
+{
+    uint32_t stages = launch->schedule->shape.stages;
+    if (launch->layers == 0 && launch->kind == &kind_interleaved)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "sail-sg counts a device's stages by their layers; give the model's layers, with which it can be told");
+    if (launch->layers % stages != 0)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "sail-sg wants the same number of layers on each of %u stages, not %u in all", stages, launch->layers);
+    return PPSCHED_OK;
 }
 
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
@@ -116,7 +116,8 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
         return refuse(schedule, "sail-sg has no flags for this order", error);
     if (launch->exact && kind != &kind_1f1b)
         return refuse(schedule, "sail-sg plans an order of its own of that kind", error);
-    return check_memory(schedule, kind, error);
+    status = check_memory(schedule, kind, error);
+    return status == PPSCHED_OK ? check_layers(launch, error) : status;
 }
 
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
@@ -124,10 +125,11 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
     const struct ppi_sail_kind *kind = launch->kind;
     ppi_line_flag(line, "--pipeline-model-parallel-size", launch->schedule->shape.devices);
     ppi_line_word(line, kind->flags);
-    if (kind == &kind_interleaved)
+    if (kind == &kind_interleaved) {
+        ppi_line_flag(line, "--num-layers-per-virtual-pipeline-stage", launch->layers / launch->schedule->shape.stages);
         ppi_line_flag(line, kind->number, launch->order.group_size);
-    else if (kind->number != NULL)
-        ppi_line_flag(line, kind->number, most_held(launch->schedule, false));
+    } else if (kind->number != NULL)
+        ppi_line_flag(line, kind->number, ppi_most_held(launch->schedule, false));
 }
 
 const struct ppi_runtime ppi_sail_runtime = {

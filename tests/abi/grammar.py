@@ -11,7 +11,7 @@ OBJECTS = {"builder", "config", "finding", "kind", "layout", "op", "plan", "quan
            "timeline"}
 OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
 VERBS = {"append", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "generate", "get", "import",
-         "lower", "prove", "release", "run", "set", "update", "validate", "with", "write"}
+         "lower", "prove", "release", "renumber", "run", "set", "update", "validate", "with", "write"}
 REPORTS = {"ppsched_schedule_check", "ppsched_schedule_prove"}
 # What is numbered from 0 goes in as a uint32_t.
 NUMBERED = {"candidate", "device", "microbatch", "option", "rank", "stage", "strategy"}

@@ -220,12 +220,15 @@ CASE(test_launch)
 {
     const Schedule schedule = Schedule::generate(Config(4, 8, 8), "zbv");
     CHECK(schedule.launch(PPSCHED_RUNTIME_TORCHTITAN) ==
-          "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule ZBVZeroBubble");
+          "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule ZBVZeroBubble "
+          "--parallelism.num_pp_microbatches 8 --training.disable_cuda_graphs");
+    CHECK(schedule.renumber().export_to_string(PPSCHED_FORMAT_CSV) == schedule.export_to_string(PPSCHED_FORMAT_CSV));
     ppsched::LaunchOptions options;
     options.csv = "my zbv.csv";
     CHECK(schedule.launch(PPSCHED_RUNTIME_PYTORCH, options).find(" csv='my zbv.csv' ") != std::string::npos);
     const auto refused = thrown<ppsched::Refused>([&] { (void)schedule.launch(PPSCHED_RUNTIME_MEGATRON); });
-    CHECK(refused && std::string(refused->what()).find("torchtitan and pytorch can run it") != std::string::npos);
+    CHECK(refused && std::string(refused->what()).find("torchtitan, pytorch, primus, colossalai and jaxpp can run it") !=
+                         std::string::npos);
     CHECK(status_of([&] { (void)schedule.launch(static_cast<ppsched_runtime>(0)); }) == PPSCHED_ERROR_ARGUMENT);
 }
 

@@ -79,6 +79,7 @@ static void launch(const ppsched_schedule *schedule, struct bytes *bytes)
     uint8_t form = take_u8(bytes);
     int32_t runtime = form % (LAST_RUNTIME + 2);
     ppsched_launch_options options = {.exact = form >> 6 & 1, .csv = form >= 128 ? take_text(bytes, name, sizeof name) : NULL};
+    options.layers = form >> 5 & 1 ? form : 0;
     struct handed handed;
     size_t needed = 0, again = 0;
     ppsched_error error = fresh_error();
@@ -90,6 +91,26 @@ static void launch(const ppsched_schedule *schedule, struct bytes *bytes)
            PPSCHED_ERROR_BUFFER);
     EXPECT(ppsched_schedule_write_launch_arguments(line, needed, &again, schedule, runtime, given, NULL) == PPSCHED_OK);
     EXPECT(again == needed && strlen(line) + 1 == needed && strchr(line, '\n') == NULL);
+}
+
+/* It can be run as before, and renumbering it again changes nothing. */
+static void renumber(const ppsched_schedule *schedule)
+{
+    ppsched_schedule *made = NULL, *again = NULL;
+    ppsched_error error = fresh_error();
+    if (!accepted(ppsched_schedule_renumber(&made, schedule, &error), &error))
+        return;
+    EXPECT(ppsched_schedule_op_count(made) == ppsched_schedule_op_count(schedule));
+    EXPECT(ppsched_schedule_check(NULL, 0, NULL, made, NULL) == PPSCHED_OK);
+    EXPECT(ppsched_schedule_renumber(&again, made, NULL) == PPSCHED_OK);
+    for (uint32_t d = 0; d < ppsched_schedule_devices(made); d++) {
+        size_t counts[2];
+        const ppsched_op *first = ppsched_queue_ops(ppsched_schedule_queue(made, d), &counts[0]);
+        const ppsched_op *second = ppsched_queue_ops(ppsched_schedule_queue(again, d), &counts[1]);
+        EXPECT(counts[0] == counts[1] && (counts[0] == 0 || memcmp(first, second, counts[0] * sizeof *first) == 0));
+    }
+    ppsched_schedule_release(again);
+    ppsched_schedule_release(made);
 }
 
 /* --- sends and receives --- */
@@ -285,6 +306,7 @@ bool expect_sound(const ppsched_schedule *schedule, const ppsched_config *config
     expect_edges(schedule);
     (void)expect_transfers(schedule, config, bytes);
     launch(schedule, bytes);
+    renumber(schedule);
     write_all(schedule, NULL, bytes);
     return valid;
 }

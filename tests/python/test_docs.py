@@ -34,20 +34,22 @@ def run(*words):
 def launch_cell(schedule, runtime):
     """What the table of launch arguments says."""
     try:
-        line = schedule.launch(runtime)
+        line = schedule.launch(runtime, layers=64)
     except ppsched.Refused:
         return "-"
     if "csv" in line:
         return "CSV"
     if runtime == ppsched.Runtime.TORCHTITAN:
-        return line.split()[-1]
-    if runtime == ppsched.Runtime.PYTORCH:
+        return line.split()[3]
+    if runtime in (ppsched.Runtime.PYTORCH, ppsched.Runtime.JAXPP):
         return line.split()[0].removeprefix("class=")
     try:
-        schedule.launch(runtime, exact=True)
+        schedule.launch(runtime, exact=True, layers=64)
     except ppsched.Refused:
         return "own plan"
-    return "settings" if runtime == ppsched.Runtime.DEEPSPEED else "flags"
+    if runtime == ppsched.Runtime.PRIMUS:
+        return line.split("--pp_algorithm ")[1]
+    return "settings" if runtime in (ppsched.Runtime.DEEPSPEED, ppsched.Runtime.COLOSSALAI) else "flags"
 
 
 class DocumentationTest(unittest.TestCase):

@@ -25,12 +25,19 @@ def parser():
     words = argparse.ArgumentParser(allow_abbrev=False)
     for name in ("--pipeline-model-parallel-size", "--num-virtual-stages-per-pipeline-rank",
                  "--microbatch-group-size-per-virtual-pipeline-stage", "--parallelism.pipeline_parallel_degree",
-                 "--zero-bubble-max-pending-backward", "--interleave-group-size"):
+                 "--zero-bubble-max-pending-backward", "--interleave-group-size", "--num-layers-per-virtual-pipeline-stage",
+                 "--parallelism.num_pp_microbatches", "--parallelism.pipeline_parallel_layers_per_stage",
+                 "--pipeline_model_parallel_size", "--num_virtual_stages_per_pipeline_rank", "--pp_max_mem"):
         words.add_argument(name, type=int)
     for name in ("--enable-zb-runtime", "--enable-zero-bubble", "--zero-bubble-v-schedule", "--enable-1f1b-v",
-                 "--overlap-moe-expert-parallel-comm"):
+                 "--overlap-moe-expert-parallel-comm", "--training.disable_cuda_graphs", "--dualpipev-dw-detach",
+                 "--moe-fb-overlap"):
         words.add_argument(name, action="store_true")
     words.add_argument("--zero-bubble-v-schedule-mem-setup", choices=("zb", "half", "min"))
+    words.add_argument("--schedules-method", choices=("dualpipev",))
+    words.add_argument("--patch_primus_pipeline", choices=("True",))
+    words.add_argument("--pp_algorithm", choices=("1f1b", "1f1b-interleaved", "zero-bubble", "zero-bubble-heuristic", "zbv-formatted",
+                                                  "v-half", "v-min"))
     words.add_argument("--parallelism.pipeline_parallel_schedule")
     words.add_argument(CSV_FLAG)
     return words
@@ -41,12 +48,14 @@ class ScheduleTest(unittest.TestCase):
         schedule = generate("1f1b", 2, 4)
         self.assertEqual([runtime.name.lower() for runtime in ppsched.Runtime], NAMES)
         for runtime in ppsched.Runtime:
-            self.assertEqual(schedule.launch(runtime), schedule.launch(runtime.name.lower()))
+            if runtime != ppsched.Runtime.MINDSPEED:
+                self.assertEqual(schedule.launch(runtime), schedule.launch(runtime.name.lower()))
         self.assertEqual(schedule.launch("deepspeed"), "num_stages=2 gradient_accumulation_steps=4")
 
     def test_refusals(self):
         schedule = generate("zbv", 4, 8, 8)
-        with self.assertRaisesRegex(ppsched.Refused, "^Megatron-LM runs .*; torchtitan and pytorch can run it, sail one of its kind$"):
+        with self.assertRaisesRegex(ppsched.Refused, "^Megatron-LM runs .*; torchtitan, pytorch, primus, colossalai and jaxpp can run it, "
+                                                     "sail one of its kind$"):
             schedule.launch("megatron")
         with self.assertRaisesRegex(ppsched.Refused, "sail-sg plans an order of its own"):
             schedule.launch("sail", exact=True)
@@ -56,7 +65,7 @@ class ScheduleTest(unittest.TestCase):
 
     def test_bad_arguments(self):
         schedule = generate("1f1b", 2, 4)
-        for runtime in ("nccl", "", 0, 7, None):
+        for runtime in ("nccl", "", 0, 10, None):
             with self.assertRaises(ppsched.Error):
                 schedule.launch(runtime)
         for csv in ("", "a\nb", "a\0b", 7, "\udcff"):
@@ -77,9 +86,9 @@ class ScheduleTest(unittest.TestCase):
                                         options={"effort": 0, "placement": "loop"} if strategy.name == "auto" else {})
                 except ppsched.Refused:
                     continue
-                for runtime in ("megatron", "torchtitan", "sail"):
+                for runtime in ("megatron", "torchtitan", "sail", "primus", "mindspeed"):
                     try:
-                        words = vars(parser().parse_args(shlex.split(schedule.launch(runtime))))
+                        words = vars(parser().parse_args(shlex.split(schedule.launch(runtime, layers=36))))
                     except ppsched.Refused:
                         continue
                     size = words["parallelism.pipeline_parallel_degree" if runtime == "torchtitan" else "pipeline_model_parallel_size"]
@@ -94,7 +103,25 @@ class ScheduleTest(unittest.TestCase):
             self.assertIn(f"csv={name}", words)
             line = schedule.launch("torchtitan", csv=name)
             shell = subprocess.run(["sh", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True, check=True)
-            self.assertEqual(shell.stdout.splitlines()[-1], name)
+            self.assertEqual(shell.stdout.splitlines()[5], name)
+
+    def test_layers(self):
+        schedule = generate("interleaved_1f1b", 4, 8, 12)
+        self.assertIn(" --parallelism.pipeline_parallel_layers_per_stage 3 ", schedule.launch("torchtitan", layers=34))
+        self.assertIn(" --num-layers-per-virtual-pipeline-stage 3 ", schedule.launch("sail", layers=36))
+        for layers in (-1, 2**32, "8", None, 1.5):
+            with self.assertRaises(ppsched.Error):
+                schedule.launch("sail", layers=layers)
+
+    def test_renumbering(self):
+        schedule = ppsched.Schedule.from_text("0F1,0F2,0F0,0B1,0B0,0B2\n1F1,1F2,1F0,1B1,1B0,1B2\n", "csv")
+        with self.assertRaises(ppsched.Refused) as caught:
+            schedule.launch("pytorch")
+        self.assertEqual((caught.exception.device, caught.exception.position), (1, 0))
+        again = schedule.renumber()
+        self.assertEqual(again.export("csv"), "0F0,0F1,0F2,0B0,0B2,0B1\n1F0,1F1,1F2,1B0,1B2,1B1\n")
+        self.assertIn("csv=", again.launch("pytorch"))
+        self.assertEqual(again.evaluate().metrics.makespan, schedule.evaluate().metrics.makespan)
 
     def test_classes_are_named_for_orders_whatever_made_them(self):
         for strategy, devices, stages, microbatches in (("1f1b", 3, 3, 6), ("looped_bfs", 2, 4, 3), ("zbv", 3, 6, 5),
@@ -132,13 +159,13 @@ class CommandTest(unittest.TestCase):
     def test_schedule(self):
         self.assertEqual(self.succeed("schedule", "-s", 4, "-b", 8, "--launch", "megatron"), "--pipeline-model-parallel-size 4")
         self.assertEqual(self.succeed("schedule", "--strategy", "zbv", "--num-devices", 2, "-s", 4, "-b", 8, "--launch", "sail"),
-                         "--pipeline-model-parallel-size 2 --zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup zb")
-        self.fail_with(1, "torchtitan and pytorch can run it", "schedule", "--strategy", "gpipe", "-s", 4, "-b", 8, "--launch", "megatron")
+                         "--pipeline-model-parallel-size 2 --enable-zb-runtime --zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup zb")
+        self.fail_with(1, "torchtitan, pytorch and jaxpp can run it", "schedule", "--strategy", "gpipe", "-s", 4, "-b", 8, "--launch", "megatron")
 
     def test_csv_beside_the_line(self):
         words = ("schedule", "--strategy", "zb_h1", "-s", 3, "-b", 6)
         plain = self.run_command(*words, "--format", "csv").stdout
-        self.assertEqual(self.succeed(*words, "--launch", "torchtitan", "-o", "my zb.CSV").split("csv ")[1], "'my zb.CSV'")
+        self.assertEqual(self.succeed(*words, "--launch", "torchtitan", "-o", "my zb.CSV").split("csv ")[1].split(" --")[0], "'my zb.CSV'")
         self.assertEqual((self.folder / "my zb.CSV").read_text(encoding="utf-8"), plain)
         line = self.succeed(*words, "--lower", "pytorch", "--launch", "pytorch", "-o", "lowered.csv")
         self.assertTrue(line.endswith("csv=lowered.csv format=compute_comms"))
@@ -151,14 +178,30 @@ class CommandTest(unittest.TestCase):
         self.fail_with(2, "invalid choice", *words, "nccl")
         self.fail_with(2, "without a format", *words, "pytorch", "--format", "csv")
         self.fail_with(2, "ends in .csv", *words, "pytorch", "-o", "out.json")
-        self.fail_with(2, "megatron reads no CSV; -o goes with --launch torchtitan or pytorch", *words, "megatron", "-o", "out.csv")
+        self.fail_with(2, "megatron reads no CSV; -o goes with --launch torchtitan, pytorch, colossalai, jaxpp", *words, "megatron", "-o", "out.csv")
         self.fail_with(1, "over its limit", *words, "pytorch", "--mem-limit", 1)
+        self.fail_with(2, "--layers 0: it must be 1 or more", *words, "sail", "--layers", 0)
+        self.fail_with(2, "--layers: it goes with --launch", "schedule", "-s", 2, "-b", 2, "--layers", 4)
 
     def test_output_of_a_config_file_is_left_alone(self):
         (self.folder / "config.json").write_text('{"num_stages": 2, "num_batches": 4, "output": "out.png"}', encoding="utf-8")
         self.assertEqual(self.succeed("schedule", "-c", "config.json", "--launch", "deepspeed"),
                          "num_stages=2 gradient_accumulation_steps=4")
         self.assertEqual(list(self.folder.glob("out*")), [])
+
+    def test_losses_in_order(self):
+        """PyTorch's CSV is renumbered, and that is said; without a CSV to write it is refused."""
+        (self.folder / "bad.csv").write_text("0F1,0F0,0B1,0B0\n1F1,1B1,1F0,1B0\n", encoding="utf-8")
+        self.fail_with(1, "device 1 has 1F1 at position 0, where 1F0 must be", "convert", "bad.csv", "--launch", "pytorch")
+        for runtime in ("pytorch", "torchtitan"):
+            result = self.run_command("convert", "bad.csv", "--launch", runtime, "-o", "good.csv")
+            self.assertEqual(result.returncode, 0)
+            self.assertIn("microbatches are renumbered", result.stderr)
+            self.assertEqual((self.folder / "good.csv").read_text(encoding="utf-8"), "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")
+        self.succeed("convert", "good.csv", "--launch", "pytorch", "-o", "same.csv")
+        self.succeed("convert", "bad.csv", "--launch", "jaxpp", "-o", "other.csv")
+        self.assertEqual((self.folder / "other.csv").read_text(encoding="utf-8")[:7], "0F1,0F0")
+        self.fail_with(2, "--layers: it goes with --launch", "convert", "good.csv", "--to", "json", "--layers", 4)
 
     def test_convert(self):
         for name, strategy in (("v.json", "v_min"), ("v.csv", "v_min"), ("plain.csv", "1f1b")):
@@ -168,7 +211,7 @@ class CommandTest(unittest.TestCase):
         self.fail_with(1, "only its scheduled nodes (format sail) carry this order", "convert", "v.csv", "--launch", "sail")
         self.assertEqual(self.succeed("convert", "plain.csv", "--launch", "pytorch"),
                          "class=Schedule1F1B pp_size=4 num_stages=4 n_microbatches=8 style=loop")
-        self.assertTrue(self.succeed("convert", "v.json", "--launch", "torchtitan", "-o", "new.csv").endswith("new.csv"))
+        self.assertTrue(self.succeed("convert", "v.json", "--launch", "torchtitan", "-o", "new.csv").split()[5] == "new.csv")
         self.assertEqual((self.folder / "new.csv").read_text(encoding="utf-8"), (self.folder / "v.csv").read_text(encoding="utf-8"))
         self.assertTrue(self.succeed("convert", "plain.csv", "--lower", "just_in_time", "--launch", "pytorch").endswith("compute_comms"))
         self.fail_with(2, "without a format", "convert", "plain.csv", "--launch", "pytorch", "--to", "json")

@@ -297,7 +297,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assertIn("the least limit that would do is 24 (1f1b)", result.stderr)
         python = [sys.executable, str(EXAMPLES / "launcher.py")]
-        self.assertIn("pipeline_parallel_schedule InterleavedZeroBubble\n", launch(python).stdout)
+        self.assertIn("pipeline_parallel_schedule InterleavedZeroBubble --parallelism.pipeline_parallel_layers_per_stage 3 ", launch(python).stdout)
         self.assertIn("# schedule.csv:\n0F0,0F1,", launch(python, "4", "16", "2").stdout)
         result = launch(python, "4", "16", "0.5")
         self.assertEqual(result.returncode, 1)

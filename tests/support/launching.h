@@ -5,7 +5,7 @@
 
 #include "support/problem.h"
 
-enum { MEGATRON = PPSCHED_RUNTIME_MEGATRON, TORCHTITAN, PYTORCH, DEEPSPEED, SAIL };
+enum { MEGATRON = PPSCHED_RUNTIME_MEGATRON, TORCHTITAN, PYTORCH, DEEPSPEED, SAIL, PRIMUS, COLOSSALAI, JAXPP, MINDSPEED };
 
 /* The line, or what the library says where it gives another status than OK; the caller frees it. Fails the test unless the
  * status is the wanted one. `options` may be NULL. */

@@ -79,6 +79,13 @@ static ppsched_status schedule_lower(struct attempt *attempt)
     return take_schedule(attempt, status, made);
 }
 
+static ppsched_status schedule_renumber(struct attempt *attempt)
+{
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_renumber(&made, attempt->own.schedule, &attempt->error);
+    return take_schedule(attempt, status, made);
+}
+
 /* --- times --- */
 
 /* Everything, earliest starts alone, ops without times, and one that cannot be run. */
@@ -324,6 +331,7 @@ int main(void)
         SHORTAGE(schedule_prove, .variants = 3),
         SHORTAGE(schedule_get_edges, .variants = 1),
         SHORTAGE(schedule_get_buffers, .variants = 1),
+        SHORTAGE(schedule_renumber, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 1),
         SHORTAGE(schedule_evaluate, .variants = 4),
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),

@@ -12,12 +12,16 @@
 struct row {
     const char *strategy;
     int stages;
-    const char *megatron, *torchtitan, *pytorch, *deepspeed, *sail, *who;
+    const char *megatron, *torchtitan, *pytorch, *deepspeed, *sail, *primus, *colossalai, *jaxpp, *mindspeed, *who;
 };
 
 #define MEGATRON_4 "--pipeline-model-parallel-size 4"
-#define TITAN(name) "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule " name
-#define TITAN_CSV(name) TITAN(name) " --parallelism.pipeline_parallel_schedule_csv schedule.csv"
+#define TITAN_NAME(name) "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule " name
+#define TITAN_END(microbatches) " --parallelism.num_pp_microbatches " microbatches " --training.disable_cuda_graphs"
+#define TITAN(name) TITAN_NAME(name) TITAN_END("8")
+#define TITAN_CSV_OF(name, csv, microbatches)                                                                                  \
+    TITAN_NAME(name) " --parallelism.pipeline_parallel_schedule_csv " csv TITAN_END(microbatches)
+#define TITAN_CSV(name) TITAN_CSV_OF(name, "schedule.csv", "8")
 #define CLASS(name, stages, style) "class=Schedule" name " pp_size=4 num_stages=" stages " n_microbatches=8 style=" style
 #define CSV(stages, style)                                                                                                     \
     "class=_PipelineScheduleRuntime pp_size=4 num_stages=" stages " n_microbatches=8 style=" style                             \
@@ -28,60 +32,94 @@ struct row {
 #define NODES "!sail-sg has no flags for this order; only its scheduled nodes (format sail) carry this order; "
 #define FLUSHES " flushes after every iteration, the schedule does not; "
 #define NO_FLUSH                                                                                                               \
-    "!Megatron-LM" FLUSHES, "!torchtitan" FLUSHES, "!PyTorch" FLUSHES, "!DeepSpeed" FLUSHES, "!sail-sg's runtime" FLUSHES
-#define ZERO_BUBBLE(n) MEGATRON_4 " --enable-zero-bubble --zero-bubble-max-pending-backward " n
-#define V_SCHEDULE(setup) MEGATRON_4 " --zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup " setup
-#define TORCH "torchtitan and pytorch can run it"
-#define TORCH_AND_SAIL TORCH ", sail one of its kind"
+    "!Megatron-LM" FLUSHES, "!torchtitan" FLUSHES, "!PyTorch" FLUSHES, "!DeepSpeed" FLUSHES, "!sail-sg's runtime" FLUSHES,     \
+        "!Primus" FLUSHES, "!Colossal-AI" FLUSHES, "!JaxPP" FLUSHES, "!MindSpeed" FLUSHES
+#define SAIL_4 MEGATRON_4 " --enable-zb-runtime"
+#define ZERO_BUBBLE(n) SAIL_4 " --enable-zero-bubble --zero-bubble-max-pending-backward " n
+#define V_SCHEDULE(setup) SAIL_4 " --zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup " setup
+#define PRIMUS_4(name) "--pipeline_model_parallel_size 4 --patch_primus_pipeline True --pp_algorithm " name
+#define PRIMUS_8(name)                                                                                                         \
+    "--pipeline_model_parallel_size 4 --num_virtual_stages_per_pipeline_rank 2 --patch_primus_pipeline True "                  \
+    "--pp_algorithm " name
+#define NO_PRIMUS                                                                                                              \
+    "!Primus has no algorithm that makes this order; only a schedule of its own carries this order (see docs/runtimes.md); "
+#define NO_NODES "!Primus has no algorithm that makes this order; "
+#define NODES_V "pp_size=4 pp_style=zbv num_model_chunks=2 num_microbatches=8 scheduler_nodes=schedule.csv"
+#define NO_V "!Colossal-AI runs 1F1B, interleaved 1F1B, and orders on a v of two stages a device; "
+#define PLANNED(stages) "class=PlannedSchedule num_stages=" stages " mpmd_dim=4 n_mubatches=8 csv=schedule.csv"
+#define JAX(name) "class=" name " num_stages=4 n_mubatches=8"
+#define JAX_LIST(name, stages) "class=" name " num_stages=" stages " mpmd_dim=4 n_mubatches=8"
+#define TOGETHER "!JaxPP runs I and W of the first stage together; device 0 has 0I"
+#define NO_DUALPIPE_V "!MindSpeed's own schedule is DualPipeV, which this order is not; "
+#define TORCH "torchtitan, pytorch and jaxpp can run it"
+#define TORCH_AND_V "torchtitan, pytorch and colossalai can run it"
 #define NOBODY "no other runtime here can run it"
 
 static const struct row rows[] = {
     {"gpipe", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN("GPipe"), CLASS("GPipe", "4", "loop"),
-     NOT_DEEP("0F4 at position 4", "0B0"), NODES, TORCH},
-    {"1f1b", 4, MEGATRON_4, TITAN("1F1B"), CLASS("1F1B", "4", "loop"), "num_stages=4 gradient_accumulation_steps=8",
-     MEGATRON_4 " --enable-zb-runtime", ""},
+     NOT_DEEP("0F4 at position 4", "0B0"), NODES, NO_PRIMUS, NO_V, JAX("GPipe"), NO_DUALPIPE_V, TORCH},
+    {"1f1b", 4, MEGATRON_4, TITAN("1F1B"), CLASS("1F1B", "4", "loop"), "num_stages=4 gradient_accumulation_steps=8", SAIL_4,
+     PRIMUS_4("1f1b"), "pp_size=4 pp_style=1f1b num_microbatches=8", JAX("Std1F1B"), NO_DUALPIPE_V,
+     "megatron, torchtitan, pytorch, deepspeed, sail, primus, colossalai and jaxpp can run it"},
     {"eager_1f1b", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"),
-     CLASS("Interleaved1F1B", "4", "loop"), NOT_DEEP("0F4 at position 4", "0B0"), NODES, TORCH},
+     CLASS("Interleaved1F1B", "4", "loop"), NOT_DEEP("0F4 at position 4", "0B0"), NODES, NO_PRIMUS, NO_V, JAX("Eager1F1B"),
+     NO_DUALPIPE_V, TORCH},
     {"1f1b_no_flush", 4, NO_FLUSH, NOBODY},
     {"eager_1f1b_no_flush", 4, NO_FLUSH, NOBODY},
     {"1f1b_overlap", 4, "!Megatron-LM overlaps forwards and backwards with two stages a device or more, or on one device; ",
      TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"), NOT_DEEP("0F4 at position 4", "0B0"),
-     "!sail-sg's nodes cannot hold the schedule: device 0, position 7: 0F7 runs overlapped", TORCH},
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 7: 0F7 runs overlapped", NO_NODES, NO_V,
+     JAX_LIST("KimiK2", "4") " fuse_steady_state=True", NO_DUALPIPE_V, TORCH},
     {"looped_bfs", 8, NOT_1F1B("4F7 at position 15", "4B0"), TITAN("LoopedBFS"), CLASS("LoopedBFS", "8", "loop"), TWO_STAGES,
-     NODES, TORCH},
+     NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
     {"interleaved_1f1b", 8, MEGATRON_4 " --num-virtual-stages-per-pipeline-rank 2", TITAN("Interleaved1F1B"),
-     CLASS("Interleaved1F1B", "8", "loop"), TWO_STAGES, MEGATRON_4 " --enable-zb-runtime --interleave-group-size 4",
-     "megatron, torchtitan and pytorch can run it, sail one of its kind"},
+     CLASS("Interleaved1F1B", "8", "loop"), TWO_STAGES,
+     "!sail-sg counts a device's stages by their layers; give the model's layers, with which it can be told; ",
+     PRIMUS_8("1f1b-interleaved"), "pp_size=4 pp_style=interleaved num_model_chunks=2 num_microbatches=8",
+     JAX_LIST("Interleaved1F1B", "8"), NO_DUALPIPE_V, "megatron, torchtitan, pytorch, primus, colossalai and jaxpp can run it"},
     {"interleaved_1f1b_overlap", 8, MEGATRON_4 " --num-virtual-stages-per-pipeline-rank 2 --overlap-moe-expert-parallel-comm",
      TITAN_CSV("PipelineScheduleMulti"), CSV("8", "loop"), TWO_STAGES,
-     "!sail-sg's nodes cannot hold the schedule: device 0, position 11: 0F7 runs overlapped",
-     "megatron, torchtitan and pytorch can run it"},
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 11: 0F7 runs overlapped", NO_NODES, NO_V,
+     JAX_LIST("KimiK2", "8") " fuse_steady_state=True", NO_DUALPIPE_V, "megatron, torchtitan, pytorch and jaxpp can run it"},
     {"interleaved_zb", 8, NOT_1F1B("4I0 at position 8", "0F4"), TITAN("InterleavedZeroBubble"),
-     CLASS("InterleavedZeroBubble", "8", "loop"), TWO_STAGES, NODES, TORCH},
+     CLASS("InterleavedZeroBubble", "8", "loop"), TWO_STAGES, NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
     {"zb_h1", 4, NOT_1F1B("0I0 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"),
-     CLASS("InterleavedZeroBubble", "4", "loop"), NOT_DEEP("0I0 at position 4", "0B0"), ZERO_BUBBLE("4"), TORCH_AND_SAIL},
+     CLASS("InterleavedZeroBubble", "4", "loop"), NOT_DEEP("0I0 at position 4", "0B0"), ZERO_BUBBLE("4"),
+     PRIMUS_4("zero-bubble"), NO_V, JAX("ZeroBubble"), NO_DUALPIPE_V,
+     "torchtitan, pytorch, primus and jaxpp can run it, sail one of its kind"},
     {"zb_h2", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
-     NOT_DEEP("0F4 at position 4", "0B0"), ZERO_BUBBLE("7"), TORCH_AND_SAIL},
+     NOT_DEEP("0F4 at position 4", "0B0"), ZERO_BUBBLE("7"), PRIMUS_4("zero-bubble-heuristic --pp_max_mem 7"), NO_V,
+     PLANNED("4"), NO_DUALPIPE_V, TORCH ", sail and primus one of its kind"},
     {"zbv", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN("ZBVZeroBubble"), CLASS("ZBVZeroBubble", "8", "v"), TWO_STAGES,
-     V_SCHEDULE("zb"), TORCH_AND_SAIL},
+     V_SCHEDULE("zb"), PRIMUS_8("zbv-formatted"), NODES_V, PLANNED("8"), NO_DUALPIPE_V,
+     "torchtitan, pytorch, primus, colossalai and jaxpp can run it, sail one of its kind"},
     {"v_1f1b", 8, NOT_1F1B("7F0 at position 5", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
-     MEGATRON_4 " --enable-1f1b-v", TORCH_AND_SAIL},
+     SAIL_4 " --enable-1f1b-v", NO_PRIMUS, NODES_V, PLANNED("8"), NO_DUALPIPE_V,
+     "torchtitan, pytorch, colossalai and jaxpp can run it, sail one of its kind"},
     {"dualpipe_v", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN("DualPipeV"), CLASS("DualPipeV", "8", "v"), TWO_STAGES,
-     "!sail-sg's nodes cannot hold the schedule: device 0, position 17: 0F7 runs overlapped", TORCH},
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 17: 0F7 runs overlapped", NO_NODES,
+     "!Colossal-AI runs no overlapped pairs; device 0 has one at position 17; ", PLANNED("8"),
+     "--pipeline-model-parallel-size 4 --schedules-method dualpipev --dualpipev-dw-detach --moe-fb-overlap",
+     "torchtitan, pytorch, jaxpp and mindspeed can run it"},
     {"dualpipe", 4, "!Megatron-LM runs 1F1B orders: device 0 has ", "!PyTorch holds each stage on one rank, ",
      "!PyTorch holds each stage on one rank, ", "!DeepSpeed runs 1F1B orders: device 0 has ",
-     "!sail-sg's runtime has linear, loop and v placement, not bidirectional; ", NOBODY},
+     "!sail-sg's runtime has linear, loop and v placement, not bidirectional; ", NO_NODES, NO_V,
+     "!JaxPP holds each stage on one rank, ", NO_DUALPIPE_V, NOBODY},
     {"zb_auto", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
-     NOT_DEEP("0F4 at position 4", "0B0"), ZERO_BUBBLE("7"), TORCH_AND_SAIL},
+     NOT_DEEP("0F4 at position 4", "0B0"), ZERO_BUBBLE("7"), PRIMUS_4("zero-bubble-heuristic --pp_max_mem 8"), NO_V,
+     TOGETHER "0", NO_DUALPIPE_V, "torchtitan and pytorch can run it, sail and primus one of its kind"},
     {"zbv_auto", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
-     V_SCHEDULE("zb"), TORCH_AND_SAIL},
+     V_SCHEDULE("zb"), NO_PRIMUS, NODES_V, TOGETHER "4", NO_DUALPIPE_V, TORCH_AND_V ", sail one of its kind"},
     {"v_half", 8, NOT_1F1B("7F0 at position 5", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
-     V_SCHEDULE("half"), TORCH_AND_SAIL},
+     V_SCHEDULE("half"), PRIMUS_8("v-half"), NODES_V, TOGETHER "4", NO_DUALPIPE_V,
+     TORCH_AND_V ", sail and primus one of its kind"},
     {"v_min", 8, NOT_1F1B("7F0 at position 3", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES, V_SCHEDULE("min"),
-     TORCH_AND_SAIL},
-    {"v_search", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES, NODES, TORCH},
+     PRIMUS_8("v-min"), NODES_V, PLANNED("8"), NO_DUALPIPE_V,
+     "torchtitan, pytorch, colossalai and jaxpp can run it, sail and primus one of its kind"},
+    {"v_search", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES, NODES,
+     NO_PRIMUS, NODES_V, TOGETHER "0", NO_DUALPIPE_V, TORCH_AND_V},
     {"auto", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
-     NOT_DEEP("0F4 at position 4", "0B0"), NODES, TORCH},
+     NOT_DEEP("0F4 at position 4", "0B0"), NODES, NO_PRIMUS, NO_V, PLANNED("4"), NO_DUALPIPE_V, TORCH},
 };
 
 static void expect_cell(const ppsched_schedule *schedule, const struct row *row, int32_t runtime, const char *wanted)
@@ -102,7 +140,7 @@ static void expect_cell(const ppsched_schedule *schedule, const struct row *row,
 static void test_every_strategy(void **state)
 {
     (void)state;
-    _Static_assert(LAST_RUNTIME == 5, "a runtime has no column");
+    _Static_assert(LAST_RUNTIME == 9, "a runtime has no column");
     for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
         ppsched_strategy_info info = {.size = sizeof info};
         assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
@@ -115,6 +153,10 @@ static void test_every_strategy(void **state)
         expect_cell(schedule, &rows[i], PYTORCH, rows[i].pytorch);
         expect_cell(schedule, &rows[i], DEEPSPEED, rows[i].deepspeed);
         expect_cell(schedule, &rows[i], SAIL, rows[i].sail);
+        expect_cell(schedule, &rows[i], PRIMUS, rows[i].primus);
+        expect_cell(schedule, &rows[i], COLOSSALAI, rows[i].colossalai);
+        expect_cell(schedule, &rows[i], JAXPP, rows[i].jaxpp);
+        expect_cell(schedule, &rows[i], MINDSPEED, rows[i].mindspeed);
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
@@ -151,10 +193,11 @@ static void test_groups_of_megatron(void **state)
     expect_sized("interleaved_1f1b", 2, 6, 4, NULL, MEGATRON,
                  "--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 3");
     expect_sized("interleaved_1f1b", 3, 6, 6, "2", MEGATRON, "!at least 3 microbatches on 3 devices, not of 2; torchtitan");
-    expect_sized("interleaved_1f1b", 3, 6, 10, "4", MEGATRON, "!10 in groups of 4 leave 2; torchtitan and pytorch");
+    expect_sized("interleaved_1f1b", 3, 6, 10, "4", MEGATRON, "!10 in groups of 4 leave 2; torchtitan, pytorch and jaxpp");
     expect_sized("interleaved_1f1b", 3, 6, 2, "2", MEGATRON, "!at least 3 microbatches on 3 devices, not of 2; torchtitan");
-    expect_sized("interleaved_1f1b", 2, 4, 4, "5", MEGATRON, "!where Megatron-LM would run 2B0; torchtitan and pytorch");
-    expect_sized("interleaved_1f1b", 1, 2, 4, "2", MEGATRON, "!Megatron-LM interleaves on more than one device only; pytorch");
+    expect_sized("interleaved_1f1b", 2, 4, 4, "5", MEGATRON, "!where Megatron-LM would run 2B0; torchtitan, pytorch and jaxpp");
+    expect_sized("interleaved_1f1b", 1, 2, 4, "2", MEGATRON,
+                 "!Megatron-LM interleaves on more than one device only; pytorch and jaxpp");
 }
 
 static void test_pairs_of_megatron(void **state)
@@ -163,7 +206,7 @@ static void test_pairs_of_megatron(void **state)
     expect_sized("1f1b_overlap", 1, 1, 4, NULL, MEGATRON,
                  "--pipeline-model-parallel-size 1 --overlap-moe-expert-parallel-comm");
     expect_sized("1f1b_overlap", 2, 2, 4, NULL, MEGATRON,
-                 "!two stages a device or more, or on one device; torchtitan and pytorch");
+                 "!two stages a device or more, or on one device; torchtitan, pytorch and jaxpp");
     expect_sized("interleaved_1f1b_overlap", 2, 6, 4, NULL, MEGATRON,
                  "--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 3 "
                  "--overlap-moe-expert-parallel-comm");
@@ -191,10 +234,10 @@ static void test_sizes_of_pytorch(void **state)
     expect_sized("1f1b", 1, 1, 3, NULL, PYTORCH, "class=Schedule1F1B pp_size=1 num_stages=1 n_microbatches=3 style=loop");
     strcat(strcpy(line, "class=_PipelineScheduleRuntime pp_size=4 num_stages=4 n_microbatches=3 style=loop"), csv);
     expect_sized("1f1b", 4, 4, 3, NULL, PYTORCH, line);
-    expect_sized("1f1b", 4, 4, 3, NULL, TORCHTITAN, TITAN_CSV("PipelineScheduleSingle"));
+    expect_sized("1f1b", 4, 4, 3, NULL, TORCHTITAN, TITAN_CSV_OF("PipelineScheduleSingle", "schedule.csv", "3"));
     expect_sized("1f1b", 4, 4, 3, NULL, MEGATRON, MEGATRON_4);
     expect_sized("1f1b", 4, 4, 3, NULL, DEEPSPEED, "num_stages=4 gradient_accumulation_steps=3");
-    expect_sized("1f1b", 4, 4, 3, NULL, SAIL, MEGATRON_4 " --enable-zb-runtime");
+    expect_sized("1f1b", 4, 4, 3, NULL, SAIL, SAIL_4);
     expect_sized("looped_bfs", 4, 4, 8, NULL, PYTORCH, CLASS("LoopedBFS", "4", "loop"));
     expect_sized("looped_bfs", 4, 4, 8, NULL, TORCHTITAN, TITAN_CSV("PipelineScheduleSingle"));
 }
@@ -205,9 +248,9 @@ static void test_one_device(void **state)
     expect_sized("1f1b", 1, 1, 4, NULL, MEGATRON, "--pipeline-model-parallel-size 1");
     expect_sized("1f1b", 1, 1, 4, NULL, DEEPSPEED, "num_stages=1 gradient_accumulation_steps=4");
     expect_sized("1f1b", 1, 1, 4, NULL, TORCHTITAN,
-                 "!torchtitan has no pipeline on one device; megatron, pytorch and deepspeed can");
+                 "!torchtitan has no pipeline on one device; megatron, pytorch, deepspeed and jaxpp can");
     expect_sized("1f1b", 1, 1, 4, NULL, SAIL,
-                 "!sail-sg's runtime has no pipeline on one device; megatron, pytorch and deepspeed can");
+                 "!sail-sg's runtime has no pipeline on one device; megatron, pytorch, deepspeed and jaxpp can");
 }
 
 static void expect_limited(const char *strategy, int devices, int stages, double limit, const char *wanted)
@@ -237,7 +280,7 @@ static void test_memory_of_sail(void **state)
     expect_limited("v_min", 4, 8, 4, V_SCHEDULE("min"));
     expect_sized("zbv", 4, 8, 2, NULL, SAIL, V_SCHEDULE("zb"));
     expect_sized("interleaved_1f1b", 4, 8, 10, "5", SAIL, "!sail-sg has no flags for this order; only its scheduled nodes");
-    expect_sized("interleaved_1f1b", 4, 8, 9, "3", SAIL, MEGATRON_4 " --enable-zb-runtime --interleave-group-size 3");
+    expect_sized("interleaved_1f1b", 4, 8, 9, "3", SAIL, "!sail-sg counts a device's stages by their layers");
 }
 
 static void test_exact(void **state)
@@ -251,7 +294,7 @@ static void test_exact(void **state)
         ppsched_schedule_release(schedule);
     }
     ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL);
-    expect_line(schedule, SAIL, &exact, MEGATRON_4 " --enable-zb-runtime");
+    expect_line(schedule, SAIL, &exact, SAIL_4);
     expect_line(schedule, MEGATRON, &exact, MEGATRON_4);
     ppsched_schedule_release(schedule);
 }
@@ -277,13 +320,12 @@ static void test_files(void **state)
         strcat(strcpy(line, "class=_PipelineScheduleRuntime pp_size=4 num_stages=4 n_microbatches=8 style=loop csv="),
                names[i][1]);
         expect_line(schedule, PYTORCH, &options, strcat(line, " format=compute_only"));
-        strcpy(line, TITAN("PipelineScheduleSingle") " --parallelism.pipeline_parallel_schedule_csv ");
-        expect_line(schedule, TORCHTITAN, &options, strcat(line, names[i][1]));
+        strcpy(line, TITAN_NAME("PipelineScheduleSingle") " --parallelism.pipeline_parallel_schedule_csv ");
+        expect_line(schedule, TORCHTITAN, &options, strcat(strcat(line, names[i][1]), TITAN_END("8")));
         expect_line(schedule, MEGATRON, &options, MEGATRON_4);
     }
     ppsched_launch_options dash = {.size = sizeof dash, .csv = "-x.csv"};
-    expect_line(schedule, TORCHTITAN, &dash,
-                TITAN("PipelineScheduleSingle") " --parallelism.pipeline_parallel_schedule_csv ./-x.csv");
+    expect_line(schedule, TORCHTITAN, &dash, TITAN_CSV_OF("PipelineScheduleSingle", "./-x.csv", "8"));
     ppsched_schedule_release(schedule);
 }
 

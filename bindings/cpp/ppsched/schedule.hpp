@@ -98,6 +98,12 @@ public:
         return lower_with(options, config.get());
     }
 
+    /* The same schedule with its microbatches numbered as the last stage runs their forwards. */
+    [[nodiscard]] Schedule renumber() const
+    {
+        return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_renumber, get()));
+    }
+
     /* What is wrong with the schedule; empty where it is complete and can be run. */
     [[nodiscard]] std::vector<Finding> check() const { return detail::findings(get()); }
 

@@ -104,6 +104,10 @@ class Runtime(enum.IntEnum):
     PYTORCH = 3
     DEEPSPEED = 4
     SAIL = 5
+    PRIMUS = 6
+    COLOSSALAI = 7
+    JAXPP = 8
+    MINDSPEED = 9
 
 
 class LayerPlace(enum.IntEnum):
@@ -370,10 +374,14 @@ class LaunchOptions(Structure):
     size: int
     exact: int
     csv: Optional[bytes]
+    layers: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("exact", c_uint32),
         ("csv", c_char_p),
+        ("layers", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -872,6 +880,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_layout_write_text": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_layout_write_modules": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_uint32, POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
+    "ppsched_schedule_renumber": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
     "ppsched_op_write_token": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Op), POINTER(Error)]),
@@ -992,6 +1001,7 @@ class Library(CDLL):
     ppsched_layout_write_text: Callable[..., int]
     ppsched_layout_write_modules: Callable[..., int]
     ppsched_schedule_lower: Callable[..., int]
+    ppsched_schedule_renumber: Callable[..., int]
     ppsched_kind_token: Callable[..., Optional[bytes]]
     ppsched_kind_text: Callable[..., Optional[bytes]]
     ppsched_op_write_token: Callable[..., int]

@@ -15,7 +15,7 @@ from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
-from .launch_options import add_launch_argument, launch_fault, print_launch
+from .launch_options import LAYERS_ALONE, add_launch_argument, launch_fault, print_launch
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
@@ -144,7 +144,7 @@ def merged(arguments: argparse.Namespace) -> Values:
             raise Error(f"{arguments.config}: output and output_file are the same; give one")
         values["output"] = values.pop("output_file")
     given = {name: value for name, value in vars(arguments).items()
-             if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch")}
+             if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch", "layers")}
     if arguments.placement is not None:
         given["placement"] = _placement(arguments.placement)
     options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
@@ -224,6 +224,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if arguments.launch is not None:
         run_launch(arguments, values)
         return
+    if arguments.layers is not None:
+        raise UsageError(LAYERS_ALONE)
     output: Optional[str] = values.get("output")
     picture = ending_of(output, PICTURES) if output else None
     chosen = values.get("format")

@@ -10,7 +10,7 @@ from .cli import (FORMATS, Commands, UsageError, add_cost_arguments, check_limit
 from .config import Quantities, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
-from .launch_options import add_launch_argument, launch_fault, print_launch
+from .launch_options import LAYERS_ALONE, add_launch_argument, launch_fault, print_launch
 from ._library import Error
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, is_lowered, lower
 from .profile_options import Measurement, profile_fault
@@ -140,6 +140,8 @@ def _format(arguments: argparse.Namespace) -> str:
     output: Optional[str] = arguments.output
     format: Optional[str] = arguments.to
     fault = (launch_fault(arguments, format) if arguments.launch else None) or profile_fault(vars(arguments))
+    if arguments.layers is not None and not arguments.launch:
+        fault = LAYERS_ALONE
     if fault:
         raise UsageError(fault)
     if format is None and not arguments.launch:

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """--launch on the command line: the arguments for a training runtime instead of the schedule."""
 import argparse
+import sys
 from typing import Optional
 
+from ._library import Refused
 from .launching import RUNTIME_NAMES
 from .output import write_text
 from .schedule import Schedule
 
-READ_CSV = ("torchtitan", "pytorch")
+READ_CSV = ("torchtitan", "pytorch", "colossalai", "jaxpp")
+LAYERS_ALONE = "--layers: it goes with --launch"
+LOSSES_IN_ORDER = ("torchtitan", "pytorch")
 
 
 def add_launch_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--launch", choices=RUNTIME_NAMES, metavar="RUNTIME",
                         help=f"print what to type for a training runtime instead: {', '.join(RUNTIME_NAMES)}; with -o FILE.csv "
-                             f"the CSV that {' and '.join(READ_CSV)} read is written too")
+                             f"the CSV that {', '.join(READ_CSV)} read is written too")
+    parser.add_argument("--layers", type=int, metavar="N", default=None,
+                        help="with --launch: decoder layers of the model, from which torchtitan and sail take stages a device")
 
 
 def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Optional[str]:
@@ -22,9 +28,11 @@ def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Option
         return "--launch prints arguments; it goes without a format"
     if getattr(arguments, "explain", False):
         return "--launch prints arguments; it goes without --explain"
+    if arguments.layers is not None and arguments.layers < 1:
+        return f"--layers {arguments.layers}: it must be 1 or more"
     output = arguments.output
     if output is not None and arguments.launch not in READ_CSV:
-        return f"-o {output}: {arguments.launch} reads no CSV; -o goes with --launch {' or '.join(READ_CSV)}"
+        return f"-o {output}: {arguments.launch} reads no CSV; -o goes with --launch {', '.join(READ_CSV)}"
     if output is not None and not output.lower().endswith(".csv"):
         return f"-o {output}: with --launch it is the CSV that {arguments.launch} reads, and ends in .csv"
     return None
@@ -32,7 +40,22 @@ def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Option
 
 def print_launch(schedule: Schedule, arguments: argparse.Namespace) -> None:
     """Writes the CSV, if one is asked for, and prints the line."""
-    line = schedule.launch(arguments.launch, csv=arguments.output)
+    if arguments.output is not None and arguments.launch in LOSSES_IN_ORDER:
+        schedule = _in_order(schedule, arguments)
+    line = schedule.launch(arguments.launch, csv=arguments.output, layers=arguments.layers or 0)
     if arguments.output is not None:
         write_text(arguments.output, schedule.export("csv"))
     print(line)
+
+
+def _in_order(schedule: Schedule, arguments: argparse.Namespace) -> Schedule:
+    """The schedule as PyTorch can train with it: the last stage's forwards ascend. Says so where that changes it."""
+    try:
+        ordered = schedule.renumber()
+    except Refused:
+        return schedule  # the line tells why
+    if ordered.export("csv") == schedule.export("csv"):
+        return schedule
+    print(f"ppsched {arguments.command}: {arguments.output}: microbatches are renumbered as the last stage runs them, as PyTorch "
+          "takes the losses in that order", file=sys.stderr)
+    return ordered

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Dict, Optional, Union
 
 from . import _abi
 from ._abi import Runtime
-from ._library import Refused, decoded, encoded, lib
+from ._library import Error, Refused, decoded, encoded, lib
+from .config import integer
 from .enums import member
 from .filling import text_of
 from .views import sized
@@ -16,13 +17,22 @@ if TYPE_CHECKING:
 RUNTIME_NAMES = tuple(decoded(lib.ppsched_runtime_name(runtime)) for runtime in Runtime)
 
 
-def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Optional[str], exact: bool) -> str:
+def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Optional[str], exact: bool,
+                layers: int) -> str:
     """The line; `schedule` is the library's handle."""
     number = member(Runtime, "runtime", runtime)
     options = sized(_abi.LaunchOptions)
     options.exact = bool(exact)
+    options.layers = _layer_count(layers)
     options.csv = None if csv is None else encoded("csv", csv)
     return text_of(lib.ppsched_schedule_write_launch_arguments, schedule, number, ctypes.byref(options))
+
+
+def _layer_count(layers: int) -> int:
+    number = integer("layers", layers)
+    if not 0 <= number < 2**32:
+        raise Error(f"layers is {number}; it must not be negative, nor that large", _abi.Status.ERROR_RANGE)
+    return number
 
 
 def launch_row(schedule: "Schedule", csv: Optional[str] = None) -> Dict[str, Dict[str, Optional[str]]]:

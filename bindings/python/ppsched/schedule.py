@@ -123,6 +123,10 @@ class Schedule(Shared):
                          split_backwards=split_backwards, defer_receives=defer_receives)
         return Schedule(handle, self.config)
 
+    def renumber(self) -> "Schedule":
+        """The same schedule with its microbatches numbered as the last stage runs their forwards: PyTorch takes losses so."""
+        return Schedule(new_handle(lib.ppsched_schedule_renumber, self._handle), self.config)
+
     @names_checked
     def prove(self, order: Union[ChannelOrder, str] = "group", *, rendezvous: bool = False, batched: bool = False,
               blocking: bool = False) -> Proof:
@@ -226,15 +230,17 @@ class Schedule(Shared):
         return export(self._handle, None, export_format(format))
 
     @names_checked
-    def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False) -> str:
+    def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False,
+               layers: int = 0) -> str:
         """What to type to run this schedule: one line for a shell, for the runtime "megatron", "torchtitan", "pytorch",
         "deepspeed" or "sail". ppsched.Refused where it cannot, with the reason and which others can.
 
         csv: file that torchtitan and pytorch shall read the order from, as export("csv") has it; without it they do so, from
         schedule.csv, only where none of PyTorch's classes makes this very order. exact: refuse too where sail-sg's runtime
-        would plan an order of its own of that kind.
+        would plan an order of its own of that kind. layers: decoder layers of the model, from which sail's runtime and
+        torchtitan take how many stages a device has; 0 where they are not known.
         """
-        return launch_line(self._handle, runtime, csv, exact)
+        return launch_line(self._handle, runtime, csv, exact, layers)
 
     def __repr__(self) -> str:
         sizes = [counted(self.devices, "device"), counted(self.stages, "stage"), counted(self.microbatches, "microbatch", "es"),

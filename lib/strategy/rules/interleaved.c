@@ -14,10 +14,10 @@ static void order_1f1b(const struct ppi_task *task, uint32_t device, struct ppi_
     ppi_put_interleaved_1f1b(&order, device, ppi_sloped_warmup(&order, device, 2), pen);
 }
 
-/* Groups of D; one warm-up forward more, so that the two of a pair do not depend on each other. */
+/* One warm-up forward more, so that the two of a pair do not depend on each other. */
 static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
-    struct ppi_order_1f1b order = order_of(task, task->shape.devices, true);
+    struct ppi_order_1f1b order = order_of(task, task->option[0], true);
     ppi_put_interleaved_1f1b(&order, device, ppi_sloped_warmup(&order, device, 2), pen);
 }
 
@@ -43,14 +43,14 @@ static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pe
         continue;
 }
 
-/* Whether an order with groups of g and a warm-up of that slope can be run. With V >= 2 and more than one group it deadlocks
- * unless each group and the next together reach slope * (D-1) microbatches. With two chunks a last group of one is fine too,
- * and so are groups of one of which three reach it. (Found by running every order with D <= 12, V <= 6, M <= 44, g <= 2D+2
- * through the checker; the rule agrees on all.) */
-static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int64_t slope)
+/* Whether an order with groups of g can be run. With V >= 2 and more than one group it deadlocks unless each group and the
+ * next together reach so many microbatches: the slope of its warm-up times D-1, with overlapped pairs one more. With two
+ * chunks a last group of one is fine too, and so are groups of one of which three reach it. (Found by running every order with
+ * D <= 12, V <= 6, M <= 44, g <= 2D+2 through the checker, with pairs D <= 7, V <= 5, M <= 26, g <= 2D+4; the rule agrees on
+ * all.) */
+static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int64_t reach)
 {
     int64_t groups = (run + group - 1) / group, last = run - (groups - 1) * group;
-    int64_t reach = slope * ((int64_t)task->shape.devices - 1);
     if (task->chunks == 1 || groups == 1)
         return true;
     if (groups >= 3 && 2 * group < reach)
@@ -58,36 +58,31 @@ static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int
     return last + group >= reach || (task->chunks == 2 && last == 1);
 }
 
-static ppsched_status fits_groups(const struct ppi_task *task, int64_t slope, ppsched_error *error)
+/* `formula` is `reach` in terms of D. */
+static ppsched_status fits_groups(const struct ppi_task *task, int64_t reach, const char *formula, ppsched_error *error)
 {
     int64_t group = task->option[0];
-    if (can_run(task, task->run, group, slope))
+    if (can_run(task, task->run, group, reach))
         return PPSCHED_OK;
     return ppi_refuse(error, task,
                       "%u microbatches in groups of %lld would deadlock on %u devices: a group and the next together must "
-                      "reach %s(D-1) = %lld",
-                      task->run, (long long)group, task->shape.devices, slope == 2 ? "2" : "",
-                      (long long)slope * (task->shape.devices - 1));
+                      "reach %s = %lld",
+                      task->run, (long long)group, task->shape.devices, formula, (long long)reach);
 }
 
 static ppsched_status fits_1f1b(const struct ppi_task *task, ppsched_error *error)
 {
-    return fits_groups(task, 2, error);
-}
-
-static ppsched_status fits_zb(const struct ppi_task *task, ppsched_error *error)
-{
-    return fits_groups(task, 1, error);
+    return fits_groups(task, 2 * ((int64_t)task->shape.devices - 1), "2(D-1)", error);
 }
 
 static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *error)
 {
-    uint64_t devices = task->shape.devices, forwards = 2 * (devices - 1) + (task->chunks - 1) * devices + 1;
-    uint64_t least = (forwards + task->chunks - 1) / task->chunks;
-    if (task->run % devices == 0 && task->run >= least)
-        return PPSCHED_OK;
-    return ppi_refuse(error, task, "needs a multiple of %u microbatches, and at least %zu, not %u", task->shape.devices,
-                      (size_t)least, task->run);
+    return fits_groups(task, 2 * (int64_t)task->shape.devices - 1, "2D-1", error);
+}
+
+static ppsched_status fits_zb(const struct ppi_task *task, ppsched_error *error)
+{
+    return fits_groups(task, (int64_t)task->shape.devices - 1, "(D-1)", error);
 }
 
 static int64_t devices(const struct ppi_shape *shape)
@@ -130,6 +125,8 @@ const struct ppi_strategy ppi_interleaved_1f1b_overlap = {
     .placement = PPSCHED_PLACEMENT_LOOP,
     .weight_versions = 1,
     .flushes = true,
+    .options = options,
+    .option_count = 1,
     .fits = fits_overlap,
     .order = order_overlap,
 };

@@ -568,12 +568,18 @@ enum ppsched_runtime {
     PPSCHED_RUNTIME_TORCHTITAN = 2,
     PPSCHED_RUNTIME_PYTORCH = 3,
     PPSCHED_RUNTIME_DEEPSPEED = 4,
-    PPSCHED_RUNTIME_SAIL = 5
+    PPSCHED_RUNTIME_SAIL = 5,
+    PPSCHED_RUNTIME_PRIMUS = 6,
+    PPSCHED_RUNTIME_COLOSSALAI = 7,
+    PPSCHED_RUNTIME_JAXPP = 8,
+    PPSCHED_RUNTIME_MINDSPEED = 9
 };
 typedef struct ppsched_launch_options {
     uint32_t size;
     uint32_t exact;
     const char *csv;
+    uint32_t layers;
+    uint32_t reserved;
 } ppsched_launch_options;
 PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
 PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
@@ -680,6 +686,9 @@ PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_config *config,
                                                   const ppsched_lower_options *options,
                                                   ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
+                                                     const ppsched_schedule *schedule,
+                                                     ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colossal-AI's HybridParallelPlugin: 1F1B and interleaved 1F1B by style; its ZeroBubble pipe runs any order on a v of two
+ * stages a device, as a list of nodes that docs/examples/colossalai_nodes.py makes of a CSV. */
+#include "base/error.h"
+#include "launch/launch.h"
+#include "strategy/descriptors.h"
+
+static bool interleaves(const struct ppi_shape *shape)
+{
+    return shape->stages > shape->devices && ppi_has_whole_groups(shape);
+}
+
+static const struct ppi_class classes[] = {
+    {"1f1b", &ppi_1f1b, ppi_fills_devices},
+    {"interleaved", &ppi_interleaved_1f1b, interleaves},
+};
+
+static const struct ppi_class zbv = {"zbv", NULL, NULL};
+
+/* Which of a stage's passes an op is one of. */
+static int pass_of(const ppsched_op *op)
+{
+    return op->kind == PPSCHED_KIND_F ? 0 : op->kind == PPSCHED_KIND_W ? 2 : 1;
+}
+
+/* What waits between a stage's passes is taken oldest first, so each kind of them goes through the microbatches in turn. */
+static ppsched_status check_turns(const ppsched_queue *queue, uint32_t stages, ppsched_error *error)
+{
+    uint32_t next[2][3] = {{0}};
+    for (size_t i = 0; i < queue->count; i++) {
+        const ppsched_op *op = &queue->ops[i];
+        struct ppi_place place = {queue->device, op->stage, op->microbatch, (uint32_t)i};
+        uint32_t chunk = op->stage < stages / 2 ? 0 : 1, *turn = &next[chunk][pass_of(op)];
+        if (ppi_unit_length(op) == 2)
+            return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
+                               "Colossal-AI runs no overlapped pairs; device %u has one at position %zu", queue->device, i);
+        if (op->microbatch != *turn)
+            return ppi_fail_at(
+                error, PPSCHED_ERROR_REFUSED, place,
+                "Colossal-AI takes the microbatches of each stage in turn; device %u has microbatch %u at position "
+                "%zu, where %u must be",
+                queue->device, op->microbatch, i, *turn);
+        (*turn)++;
+        if (op->kind == PPSCHED_KIND_B && next[chunk][2] == op->microbatch)
+            next[chunk][2]++; /* it is followed by its W */
+    }
+    return PPSCHED_OK;
+}
+
+static ppsched_status fits_v(struct ppi_launch *launch, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = launch->schedule;
+    ppsched_status status = PPSCHED_OK;
+    launch->maker = &zbv;
+    if (schedule->placement.copies != 1 || ppi_chunks_of(schedule) != 2 || !ppi_is_placed(schedule, PPSCHED_PLACEMENT_V))
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Colossal-AI runs 1F1B, interleaved 1F1B, and orders on a v of two stages a device");
+    if (!ppi_only_computes(schedule))
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI's nodes are made of computation alone");
+    if (!ppi_has_whole_groups(&schedule->shape))
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI wants a multiple of %u microbatches, not %u",
+                        schedule->shape.devices, schedule->shape.microbatches);
+    for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++)
+        status = check_turns(&schedule->queues[d], schedule->shape.stages, error);
+    return status;
+}
+
+static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
+{
+    if (launch->schedule->shape.devices == 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI has no pipeline on one device");
+    ppsched_status status = ppi_class_find(&launch->maker, classes, 2, launch->schedule, error);
+    return status == PPSCHED_OK && launch->maker == NULL ? fits_v(launch, error) : status;
+}
+
+static void write(const struct ppi_launch *launch, struct ppi_line *line)
+{
+    const struct ppi_shape *shape = &launch->schedule->shape;
+    ppi_line_setting(line, "pp_size", shape->devices);
+    ppi_line_choice(line, "pp_style", launch->maker->name);
+    if (ppi_chunks_of(launch->schedule) > 1)
+        ppi_line_setting(line, "num_model_chunks", ppi_chunks_of(launch->schedule));
+    ppi_line_setting(line, "num_microbatches", shape->microbatches);
+    if (launch->maker != &zbv)
+        return;
+    ppi_line_word(line, "scheduler_nodes=");
+    ppi_line_quoted(line, ppi_csv_of(launch));
+}
+
+const struct ppi_runtime ppi_colossalai_runtime = {
+    .name = "colossalai",
+    .title = "Colossal-AI",
+    .fits = fits,
+    .write = write,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MindSpeed: DualPipeV beside Megatron-LM's schedules, which take Megatron-LM's flags. */
+#include "base/error.h"
+#include "launch/launch.h"
+#include "strategy/descriptors.h"
+
+static const struct ppi_class classes[] = {{"dualpipev", &ppi_dualpipe_v}};
+
+static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
+{
+    const struct ppi_shape *shape = &launch->schedule->shape;
+    if (shape->devices == 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed has no pipeline on one device");
+    ppsched_status status = ppi_class_find(&launch->maker, classes, 1, launch->schedule, error);
+    if (status == PPSCHED_OK && launch->maker == NULL)
+        status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed's own schedule is DualPipeV, which this order is not");
+    if (status == PPSCHED_OK && launch->layers != 0 && launch->layers < shape->stages)
+        status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed wants a layer on each of %u stages, not %u in all",
+                          shape->stages, launch->layers);
+    return status;
+}
+
+/* Pairs run overlapped, and the last backwards split, with a flag each. */
+static void write(const struct ppi_launch *launch, struct ppi_line *line)
+{
+    ppi_line_flag(line, "--pipeline-model-parallel-size", launch->schedule->shape.devices);
+    ppi_line_word(line, "--schedules-method");
+    ppi_line_word(line, launch->maker->name);
+    ppi_line_word(line, "--dualpipev-dw-detach --moe-fb-overlap");
+}
+
+const struct ppi_runtime ppi_mindspeed_runtime = {
+    .name = "mindspeed",
+    .title = "MindSpeed",
+    .fits = fits,
+    .write = write,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AMD Primus on Megatron-LM: its own pipeline with one of its algorithms. Some make an order of this library op by op; those
+ * that search make one of the same kind, which the schedule's name tells. */
+#include <string.h>
+
+#include "base/error.h"
+#include "format/formats.h"
+#include "launch/launch.h"
+#include "order/held.h"
+#include "strategy/descriptors.h"
+
+/* --- what its algorithms take --- */
+
+/* It counts D-1 warm-up forwards on the first device, whether there are as many microbatches or not. */
+static bool fits_1f1b(const struct ppi_shape *shape)
+{
+    return shape->microbatches + 1 >= shape->devices;
+}
+
+/* Groups of D, and a warm-up that is no longer than all forwards. */
+static bool fits_interleaved(const struct ppi_shape *shape)
+{
+    uint64_t devices = shape->devices, chunks = shape->stages / shape->devices;
+    return chunks > 1 && ppi_has_whole_groups(shape) &&
+           shape->microbatches * chunks >= 2 * (devices - 1) + (chunks - 1) * devices;
+}
+
+/* It makes the order of 2D-1 microbatches where there are fewer. */
+static bool fits_zbv(const struct ppi_shape *shape)
+{
+    return (uint64_t)shape->microbatches + 1 >= 2 * (uint64_t)shape->devices;
+}
+
+static const struct ppi_class classes[] = {
+    {"1f1b", &ppi_1f1b, fits_1f1b},
+    {"1f1b-interleaved", &ppi_interleaved_1f1b, fits_interleaved},
+    {"zero-bubble", &ppi_zb_h1, ppi_fills_devices},
+    {"zbv-formatted", &ppi_zbv, fits_zbv},
+};
+
+/* Algorithms that search. `part` as in sail-sg's: V schedules with one part-th of 1F1B's memory; 0: a limit is given. */
+static const struct {
+    struct ppi_class class;
+    uint32_t part;
+} planners[] = {
+    {{"zero-bubble-heuristic", &ppi_zb_h2}, 0},
+    {{"zero-bubble-heuristic", &ppi_zb_auto}, 0},
+    {{"v-half", &ppi_v_half}, 2},
+    {{"v-min", &ppi_v_min}, 3},
+};
+
+/* --- fits --- */
+
+/* No algorithm makes it; perhaps a schedule class of one's own holds it, which is made of the same nodes as for sail-sg. */
+static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, ppsched_error *error)
+{
+    ppsched_status status = ppi_sail_format.fits(schedule, NULL);
+    if (status == PPSCHED_ERROR_NO_MEMORY)
+        return ppi_fail_memory(error, "Primus's nodes");
+    if (status != PPSCHED_OK)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s", why);
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s; only a schedule of its own carries this order (see docs/runtimes.md)",
+                    why);
+}
+
+static ppsched_status check_memory(const ppsched_schedule *schedule, const struct ppi_class *class, uint32_t part,
+                                   ppsched_error *error)
+{
+    uint32_t passes = class->strategy->chunks * schedule->shape.microbatches;
+    uint32_t theirs = part > 0 ? ppi_v_held(schedule->shape.devices, part) : 0, ours = ppi_most_held(schedule, true);
+    theirs = theirs < passes ? theirs : passes;
+    if (ours >= theirs)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                    "Primus's %s may hold %u stage passes on a device and takes no limit, this one holds %u", class->name,
+                    theirs, ours);
+}
+
+static ppsched_status find_planner(struct ppi_launch *launch, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = launch->schedule;
+    for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++) {
+        const struct ppi_class *class = &planners[i].class;
+        if (strcmp(class->strategy->name, schedule->name) != 0 || !ppi_only_computes(schedule) ||
+            !ppi_is_placed(schedule, class->strategy->placement))
+            continue;
+        if (launch->exact)
+            return refuse(schedule, "Primus plans an order of its own of that kind", error);
+        launch->maker = class;
+        return check_memory(schedule, class, planners[i].part, error);
+    }
+    return refuse(schedule, "Primus has no algorithm that makes this order", error);
+}
+
+static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
+{
+    if (launch->schedule->shape.devices == 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Primus has no pipeline on one device");
+    ppsched_status status = ppi_class_find(&launch->maker, classes, sizeof classes / sizeof classes[0], launch->schedule,
+                                           error);
+    return status == PPSCHED_OK && launch->maker == NULL ? find_planner(launch, error) : status;
+}
+
+static void write(const struct ppi_launch *launch, struct ppi_line *line)
+{
+    const ppsched_schedule *schedule = launch->schedule;
+    ppi_line_flag(line, "--pipeline_model_parallel_size", schedule->shape.devices);
+    if (ppi_chunks_of(schedule) > 1)
+        ppi_line_flag(line, "--num_virtual_stages_per_pipeline_rank", ppi_chunks_of(schedule));
+    ppi_line_word(line, "--patch_primus_pipeline True --pp_algorithm");
+    ppi_line_word(line, launch->maker->name);
+    if (launch->maker == &planners[0].class || launch->maker == &planners[1].class)
+        ppi_line_flag(line, "--pp_max_mem", ppi_most_held(schedule, true));
+}
+
+const struct ppi_runtime ppi_primus_runtime = {
+    .name = "primus",
+    .title = "Primus",
+    .fits = fits,
+    .write = write,
+};
