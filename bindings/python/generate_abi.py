@@ -116,10 +116,10 @@ class Abi:
         return [self.field(" ".join(part.split())) for part in self.structs[struct].split(";") if part.strip()]
 
     def structs_in_order(self):
-        """Structs such that those inside others come first."""
+        """Structs such that those which others have, or point to, come first."""
         waiting, done = list(self.structs), []
         while waiting:
-            ready = [s for s in waiting if not any(class_name(o) == kind for o in waiting if o != s for _, kind in self.fields(s))]
+            ready = [s for s in waiting if not any(class_name(o) in re.findall(r"\w+", kind) for o in waiting if o != s for _, kind in self.fields(s))]
             done += ready
             waiting = [s for s in waiting if s not in ready]
         return done

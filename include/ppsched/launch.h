@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <ppsched/export_macro.h>
+#include <ppsched/layers.h>
 #include <ppsched/schedule.h>
 #include <ppsched/status.h>
 
@@ -37,9 +38,15 @@ typedef struct ppsched_launch_options {
     const char *csv; /* file that TORCHTITAN, PYTORCH and JAXPP shall read the order from, as
                         PPSCHED_FORMAT_CSV has it; NULL: none where a schedule class of theirs
                         makes this very order, else "schedule.csv", as for COLOSSALAI's v */
-    uint32_t layers; /* decoder layers of the model, from which SAIL and TORCHTITAN take how many
-                        stages a device has; 0: unknown */
-    uint32_t reserved; /* 0 */
+    uint32_t layers; /* decoder layers of the model, from which SAIL and TORCHTITAN take how
+                             many stages a device has; 0: unknown, or those of `model` */
+    uint32_t micro_batch;        /* samples of a microbatch, from which follow the batch sizes that
+                             runtimes are told; 0: unknown, they are left out */
+    const ppsched_layers *model; /* the model by its layers, and which are in which stage: the line
+                                    then tells that too. NULL: unknown, both */
+    const ppsched_split *split;
+    uint32_t data_parallel; /* replicas of the pipeline; 0 means 1 */
+    uint32_t reserved;      /* 0 */
 } ppsched_launch_options;
 
 /* The runtime's name on the command line, such as "megatron"; NULL for an unknown one. Runtimes are
@@ -48,8 +55,9 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
 
 /* Writes the arguments for a runtime (enum ppsched_runtime): one line of words with blanks between,
  * quoted for a shell. `options` may be NULL. Fills a buffer: see ppsched.h.
- *   - Left out is what a schedule does not tell: layers, batch sizes, and flags that follow from
- *     these.
+ *   - Left out is what neither a schedule nor the options tell: layers, batch sizes, and flags that
+ *     follow from these. Layers for the first stage are the embedding, those for the last one the
+ *     head, those called "mtp" MTP layers, all others decoders.
  *   - All but SAIL and PRIMUS run the very order of the schedule. SAIL does for 1F1B and PRIMUS for
  *     some; else they plan one of their own of the kind that the schedule's name tells, unless
  *     `exact` is 1.

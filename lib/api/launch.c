@@ -17,6 +17,8 @@ static ppsched_status check_options(const ppsched_launch_options *options, ppsch
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "exact is %u; it must be 0 or 1", options->exact);
     if (options->reserved != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    if ((options->model == NULL) != (options->split == NULL))
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "model and split must both be given, or neither");
     if (options->csv == NULL)
         return PPSCHED_OK;
     if (options->csv[0] == '\0')
@@ -24,6 +26,42 @@ static ppsched_status check_options(const ppsched_launch_options *options, ppsch
     for (const char *c = options->csv; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
             return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the name of the CSV has the control character %d", *c);
+    return PPSCHED_OK;
+}
+
+/* A whole batch is a number of 32 bits. */
+static ppsched_status check_batch(const ppsched_launch_options *options, const ppsched_schedule *schedule, ppsched_error *error)
+{
+    uint64_t replicas = options->data_parallel > 0 ? options->data_parallel : 1,
+             most = UINT32_MAX / schedule->shape.microbatches;
+    if (options->micro_batch != 0 && replicas > most / options->micro_batch)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "a batch of %u microbatches of %u on %u replicas is too large",
+                        schedule->shape.microbatches, options->micro_batch, (uint32_t)replicas);
+    return PPSCHED_OK;
+}
+
+/* The layers of each stage, and with them how many decoders there are. */
+static ppsched_status take_parts(struct ppi_parts *parts, ppsched_split *split, struct ppi_launch *launch,
+                                 const ppsched_launch_options *options, ppsched_error *error)
+{
+    ppsched_status status = ppi_take_sized(split, sizeof *split, PPI_SIZE_UP_TO(ppsched_split, recomputes), options->split,
+                                           "ppsched_split", error);
+    if (status == PPSCHED_OK && split->layers == NULL)
+        status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the split has no list of layers");
+    if (status == PPSCHED_OK && split->stages != launch->schedule->shape.stages)
+        status = ppi_fail(error, PPSCHED_ERROR_MISMATCH, "the split is one of %u stages, the schedule of %u", split->stages,
+                          launch->schedule->shape.stages);
+    if (status == PPSCHED_OK)
+        status = ppi_split_check(options->model, split, error);
+    if (status == PPSCHED_OK)
+        status = ppi_parts_make(parts, &launch->schedule->host, options->model, split, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (launch->layers != 0 && launch->layers != parts->decoders)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layers is %u, but the model has %u decoders", launch->layers,
+                        parts->decoders);
+    launch->parts = parts;
+    launch->layers = parts->decoders;
     return PPSCHED_OK;
 }
 
@@ -45,15 +83,29 @@ ppsched_status ppsched_schedule_write_launch_arguments(char *out, size_t capacit
     if (status == PPSCHED_OK)
         status = check_options(&own, error);
     if (status == PPSCHED_OK)
+        status = check_batch(&own, schedule, error);
+    if (status == PPSCHED_OK)
         status = ppi_check(schedule, &findings, error);
-    struct ppi_launch launch = {.schedule = schedule, .csv = own.csv, .exact = own.exact != 0, .layers = own.layers};
+    struct ppi_launch launch = {.schedule = schedule,
+                                .csv = own.csv,
+                                .exact = own.exact != 0,
+                                .layers = own.layers,
+                                .micro_batch = own.micro_batch,
+                                .data_parallel = own.data_parallel > 0 ? own.data_parallel : 1,
+                                .is_line = true};
+    struct ppi_parts parts = {.layers = NULL};
+    ppsched_split split;
+    if (status == PPSCHED_OK && own.model != NULL)
+        status = take_parts(&parts, &split, &launch, &own, error);
     if (status == PPSCHED_OK)
         status = ppi_launch_fits(&launch, row, error);
-    if (status != PPSCHED_OK)
-        return status;
-    row->write(&launch, &measured);
-    status = ppi_check_text_room(out, capacity, measured.length, error);
-    if (status == PPSCHED_OK && out != NULL)
-        row->write(&launch, &line);
-    return ppi_tell_needed(needed, measured.length + 1, status);
+    if (status == PPSCHED_OK) {
+        row->write(&launch, &measured);
+        status = ppi_check_text_room(out, capacity, measured.length, error);
+        if (status == PPSCHED_OK && out != NULL)
+            row->write(&launch, &line);
+        status = ppi_tell_needed(needed, measured.length + 1, status);
+    }
+    ppi_parts_clear(&parts);
+    return status;
 }

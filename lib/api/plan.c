@@ -299,7 +299,7 @@ ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out, const ppsche
     if (status == PPSCHED_OK)
         status = ppi_candidate_config(&config, plan, &lent.candidate, error);
     if (status == PPSCHED_OK)
-        status = ppi_candidate_timeline(out, plan, &lent.candidate, config, 0, error);
+        status = ppi_candidate_timeline(out, NULL, plan, &lent.candidate, config, 0, error);
     if (status == PPSCHED_OK)
         ppi_log_timeline(*out);
     ppi_config_destroy(config);

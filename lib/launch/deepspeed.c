@@ -8,10 +8,29 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     return ppi_deepspeed_format.fits(launch->schedule, error);
 }
 
+/* The first layer of each stage and the number of all, as PipelineModule keeps them, and how many layers are computed again
+ * together. */
+static void write_parts(const struct ppi_parts *parts, struct ppi_line *line)
+{
+    uint32_t layer = 0;
+    ppi_line_word(line, "parts=0");
+    for (uint32_t s = 0; s < parts->split->stages; s++) {
+        layer += parts->split->layers[s];
+        ppi_line_text(line, ",");
+        ppi_line_number(line, layer);
+    }
+    if (parts->recomputed == PPI_RECOMPUTED_ALL)
+        ppi_line_setting(line, "activation_checkpoint_interval", 1);
+}
+
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     ppi_line_setting(line, "num_stages", launch->schedule->shape.stages);
     ppi_line_setting(line, "gradient_accumulation_steps", launch->schedule->shape.microbatches);
+    if (launch->micro_batch > 0)
+        ppi_line_setting(line, "train_micro_batch_size_per_gpu", launch->micro_batch);
+    if (launch->parts != NULL)
+        write_parts(launch->parts, line);
 }
 
 const struct ppi_runtime ppi_deepspeed_runtime = {
@@ -19,4 +38,5 @@ const struct ppi_runtime ppi_deepspeed_runtime = {
     .title = "DeepSpeed",
     .fits = fits,
     .write = write,
+    .rules = {.may_be_uneven = true, .all = "full"},
 };

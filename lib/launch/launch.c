@@ -64,7 +64,7 @@ bool ppi_is_placed(const ppsched_schedule *schedule, int32_t placement)
     return true;
 }
 
-static ppsched_status fits(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
+ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     const ppsched_schedule *schedule = launch->schedule;
     if (!schedule->flushes)
@@ -73,7 +73,9 @@ static ppsched_status fits(struct ppi_launch *launch, const struct ppi_runtime *
     if (schedule->shape.iterations != 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime->title,
                         schedule->shape.iterations);
-    return runtime->fits(launch, error);
+    ppsched_status status = launch->parts != NULL ? ppi_parts_fit(launch->parts, &runtime->rules, runtime->title, error)
+                                                  : PPSCHED_OK;
+    return status == PPSCHED_OK ? runtime->fits(launch, error) : status;
 }
 
 /* "pytorch", "torchtitan and pytorch", "torchtitan, pytorch and sail" */
@@ -112,7 +114,7 @@ static void end_names(struct names *names)
 static ppsched_status ask(const struct ppi_launch *asked, const struct ppi_runtime *runtime, bool exact)
 {
     struct ppi_launch launch = {.schedule = asked->schedule, .exact = exact, .layers = asked->layers};
-    return fits(&launch, runtime, NULL);
+    return ppi_launch_ask(&launch, runtime, NULL);
 }
 
 /* The other runtimes that run this very order, and those that plan one of its kind. OK or NO_MEMORY. */
@@ -151,7 +153,7 @@ static ppsched_status add_others(const struct ppi_launch *asked, const struct pp
 ppsched_status ppi_launch_fits(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     ppsched_error reason;
-    ppsched_status status = fits(launch, runtime, &reason);
+    ppsched_status status = ppi_launch_ask(launch, runtime, &reason);
     if (status == PPSCHED_ERROR_REFUSED)
         return add_others(launch, runtime, &reason, error);
     if (status != PPSCHED_OK && error != NULL)

@@ -8,20 +8,31 @@
 #include "order/order_1f1b.h"
 #include "launch/class.h"
 #include "launch/line.h"
+#include "launch/parts.h"
 
 struct ppi_sail_kind;
+
+/* How many decoders fewer than its share the first and the last stage get; `each`: layers of a stage of which as many stages come
+ * out, 0 where that need not be told. */
+struct ppi_ends {
+    uint32_t first_less, last_less, each;
+};
 
 /* What is asked, and what a runtime's `fits` leaves for its `write`. */
 struct ppi_launch {
     const ppsched_schedule *schedule;
-    const char *csv; /* the caller's file, or NULL */
-    uint32_t layers; /* of the model; 0: unknown */
+    const char *csv;                     /* the caller's file, or NULL */
+    uint32_t layers;                     /* decoders of the model; 0: unknown */
+    struct ppi_parts *parts;             /* NULL where the split is unknown */
+    uint32_t micro_batch, data_parallel; /* samples of a microbatch, replicas; 0: unknown */
     bool exact;
+    bool is_line; /* the line is wanted: what a runtime takes from a file alone is refused */
 
     struct ppi_order_1f1b order;      /* MEGATRON, SAIL */
     const struct ppi_class *maker;    /* of those that have classes: what makes the order; NULL: a file does */
     bool lowered;                     /* PYTORCH: the CSV has other ops than computation */
     const struct ppi_sail_kind *kind; /* SAIL */
+    struct ppi_ends ends;             /* TORCHTITAN */
 };
 
 struct ppi_runtime {
@@ -30,6 +41,7 @@ struct ppi_runtime {
     /* OK, or REFUSED with the reason. The schedule can be run, and has one iteration. */
     ppsched_status (*fits)(struct ppi_launch *launch, ppsched_error *error);
     void (*write)(const struct ppi_launch *launch, struct ppi_line *line);
+    struct ppi_split_rules rules;
 };
 
 #define PPI_RUNTIME(number, name, file) extern const struct ppi_runtime ppi_##name##_runtime;
@@ -47,7 +59,10 @@ enum {
 /* By number. ARGUMENT where there is no such runtime. */
 ppsched_status ppi_runtime_find(const struct ppi_runtime **out, int32_t runtime, ppsched_error *error);
 
-/* Whether a runtime can run the schedule. REFUSED tells the reason and which others can. */
+/* Whether a runtime can run the schedule, else REFUSED with the reason. */
+ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error);
+
+/* The same; the reason tells which others can, too. */
 ppsched_status ppi_launch_fits(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error);
 
 /* The caller's file, or "schedule.csv". */

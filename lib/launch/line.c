@@ -77,3 +77,10 @@ void ppi_line_quoted(struct ppi_line *line, const char *text)
             put(line, text, 1);
     put(line, "'", 1);
 }
+
+void ppi_line_argument(struct ppi_line *line, const char *flag, const char *text)
+{
+    ppi_line_word(line, flag);
+    ppi_line_text(line, " ");
+    ppi_line_quoted(line, text);
+}

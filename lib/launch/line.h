@@ -18,6 +18,9 @@ void ppi_line_word(struct ppi_line *line, const char *word);
 /* "flag number" */
 void ppi_line_flag(struct ppi_line *line, const char *flag, uint32_t number);
 
+/* "flag text", in quotes where it needs them */
+void ppi_line_argument(struct ppi_line *line, const char *flag, const char *text);
+
 /* "name=number", "name=text" */
 void ppi_line_setting(struct ppi_line *line, const char *name, uint32_t number);
 void ppi_line_choice(struct ppi_line *line, const char *name, const char *text);

@@ -3,7 +3,9 @@
  * shall hide behind computation. */
 #include "format/megatron.h"
 
-#include "launch/launch.h"
+#include <string.h>
+
+#include "launch/megatron.h"
 
 static bool has_pair(const ppsched_schedule *schedule)
 {
@@ -13,23 +15,93 @@ static bool has_pair(const ppsched_schedule *schedule)
     return false;
 }
 
+/* --- layers --- */
+
+/* Whether all ranks but the first and the last have as many decoders, one stage each: flags of their own tell these. */
+static bool differs_at_ends(const struct ppi_parts *parts, const struct ppi_order_1f1b *order)
+{
+    if (order->chunks > 1 || order->devices < 3 || parts->mtps > 0)
+        return false;
+    for (uint32_t s = 2; s + 1 < order->devices; s++)
+        if (parts->stages[s].decoders != parts->stages[1].decoders)
+            return false;
+    return true;
+}
+
+/* Whether Megatron-LM divides so by itself. */
+static bool is_plain(const struct ppi_parts *parts)
+{
+    return parts->is_even && parts->mtps == 0;
+}
+
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
 {
     launch->order = ppi_order_of(launch->schedule);
     launch->order.overlapped = has_pair(launch->schedule);
-    return ppi_megatron_fits(launch->schedule, &launch->order, error);
+    ppsched_status status = ppi_megatron_fits(launch->schedule, &launch->order, error);
+    if (status == PPSCHED_OK && launch->parts != NULL)
+        status = ppi_parts_lay_out(launch->parts, launch->schedule->shape.devices, error);
+    return status;
+}
+
+static void write_ends(const struct ppi_parts *parts, uint32_t devices, struct ppi_line *line)
+{
+    uint32_t middle = parts->stages[1].decoders, first = parts->stages[0].decoders, last = parts->stages[devices - 1].decoders;
+    if (first != middle)
+        ppi_line_flag(line, "--decoder-first-pipeline-num-layers", first);
+    if (last != middle)
+        ppi_line_flag(line, "--decoder-last-pipeline-num-layers", last);
+}
+
+/* Which layers are in which stage. The string tells the chunks of a rank too, and clashes with their flag. */
+static void write_split(const struct ppi_launch *launch, struct ppi_line *line)
+{
+    const struct ppi_order_1f1b *order = &launch->order;
+    const struct ppi_parts *parts = launch->parts;
+    if (parts != NULL)
+        ppi_line_flag(line, "--num-layers", parts->decoders);
+    if (parts != NULL && parts->mtps > 0)
+        ppi_line_flag(line, "--mtp-num-layers", parts->mtps);
+    if (parts != NULL && !is_plain(parts) && differs_at_ends(parts, order))
+        write_ends(parts, order->devices, line);
+    else if (parts != NULL && !is_plain(parts))
+        ppi_line_argument(line, "--pipeline-model-parallel-layout", parts->layout->text);
+    else if (order->chunks > 1)
+        ppi_line_flag(line, "--num-virtual-stages-per-pipeline-rank", order->chunks);
+}
+
+void ppi_megatron_write_recompute(const struct ppi_parts *parts, struct ppi_line *line)
+{
+    if (parts->recomputed == PPI_RECOMPUTED_NONE)
+        return;
+    ppi_line_argument(line, "--recompute-granularity", parts->kind);
+    if (strcmp(parts->kind, "full") == 0) {
+        ppi_line_word(line, "--recompute-method block");
+        ppi_line_flag(line, "--recompute-num-layers", parts->first);
+    }
+}
+
+void ppi_megatron_write_batch(const struct ppi_launch *launch, struct ppi_line *line)
+{
+    if (launch->micro_batch == 0)
+        return;
+    ppi_line_flag(line, "--micro-batch-size", launch->micro_batch);
+    ppi_line_flag(line, "--global-batch-size",
+                  launch->micro_batch * launch->data_parallel * launch->schedule->shape.microbatches);
 }
 
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     const struct ppi_order_1f1b *order = &launch->order;
     ppi_line_flag(line, "--pipeline-model-parallel-size", order->devices);
-    if (order->chunks > 1)
-        ppi_line_flag(line, "--num-virtual-stages-per-pipeline-rank", order->chunks);
+    write_split(launch, line);
     if (order->group_size != order->devices)
         ppi_line_flag(line, "--microbatch-group-size-per-virtual-pipeline-stage", order->group_size);
     if (order->overlapped)
         ppi_line_word(line, "--overlap-moe-expert-parallel-comm");
+    if (launch->parts != NULL)
+        ppi_megatron_write_recompute(launch->parts, line);
+    ppi_megatron_write_batch(launch, line);
 }
 
 const struct ppi_runtime ppi_megatron_runtime = {
@@ -37,4 +109,5 @@ const struct ppi_runtime ppi_megatron_runtime = {
     .title = "Megatron-LM",
     .fits = fits,
     .write = write,
+    .rules = {.may_be_uneven = true, .may_be_empty = true, .first = "full", .all = "selective"},
 };

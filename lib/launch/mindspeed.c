@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MindSpeed: DualPipeV beside Megatron-LM's schedules, which take Megatron-LM's flags. */
 #include "base/error.h"
-#include "launch/launch.h"
+#include "launch/megatron.h"
 #include "strategy/descriptors.h"
 
 static const struct ppi_class classes[] = {{"dualpipev", &ppi_dualpipe_v}};
@@ -27,6 +27,9 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
     ppi_line_word(line, "--schedules-method");
     ppi_line_word(line, launch->maker->name);
     ppi_line_word(line, "--dualpipev-dw-detach --moe-fb-overlap");
+    if (launch->parts != NULL)
+        ppi_line_flag(line, "--num-layers", launch->layers);
+    ppi_megatron_write_batch(launch, line);
 }
 
 const struct ppi_runtime ppi_mindspeed_runtime = {

@@ -107,10 +107,16 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
     ppi_line_flag(line, "--pipeline_model_parallel_size", schedule->shape.devices);
     if (ppi_chunks_of(schedule) > 1)
         ppi_line_flag(line, "--num_virtual_stages_per_pipeline_rank", ppi_chunks_of(schedule));
+    if (launch->parts != NULL)
+        ppi_line_flag(line, "--num_layers", launch->layers);
     ppi_line_word(line, "--patch_primus_pipeline True --pp_algorithm");
     ppi_line_word(line, launch->maker->name);
     if (launch->maker == &planners[0].class || launch->maker == &planners[1].class)
         ppi_line_flag(line, "--pp_max_mem", ppi_most_held(schedule, true));
+    if (launch->micro_batch > 0) {
+        ppi_line_flag(line, "--micro_batch_size", launch->micro_batch);
+        ppi_line_flag(line, "--global_batch_size", launch->micro_batch * launch->data_parallel * schedule->shape.microbatches);
+    }
 }
 
 const struct ppi_runtime ppi_primus_runtime = {

@@ -98,6 +98,16 @@ static void write_style(const ppsched_schedule *schedule, struct ppi_line *line)
     }
 }
 
+/* How many layers of the model's list each stage has. */
+static void write_layers(const struct ppi_parts *parts, struct ppi_line *line)
+{
+    ppi_line_word(line, "layers_per_stage=");
+    for (uint32_t s = 0; s < parts->split->stages; s++) {
+        ppi_line_text(line, s > 0 ? "," : "");
+        ppi_line_number(line, parts->split->layers[s]);
+    }
+}
+
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     const struct ppi_shape *shape = &launch->schedule->shape;
@@ -108,6 +118,8 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
     ppi_line_setting(line, "num_stages", shape->stages);
     ppi_line_setting(line, "n_microbatches", shape->microbatches);
     write_style(launch->schedule, line);
+    if (launch->parts != NULL)
+        write_layers(launch->parts, line);
     if (launch->maker != NULL)
         return;
     ppi_line_word(line, "csv=");
@@ -120,4 +132,5 @@ const struct ppi_runtime ppi_pytorch_runtime = {
     .title = "PyTorch",
     .fits = ppi_torch_fits,
     .write = write,
+    .rules = {.may_be_uneven = true, .may_be_empty = true, .may_recompute_any = true},
 };

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "format/formats.h"
-#include "launch/launch.h"
+#include "launch/megatron.h"
 #include "order/held.h"
 #include "strategy/descriptors.h"
 
@@ -124,12 +124,17 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     const struct ppi_sail_kind *kind = launch->kind;
     ppi_line_flag(line, "--pipeline-model-parallel-size", launch->schedule->shape.devices);
+    if (launch->parts != NULL)
+        ppi_line_flag(line, "--num-layers", launch->layers);
     ppi_line_word(line, kind->flags);
     if (kind == &kind_interleaved) {
         ppi_line_flag(line, "--num-layers-per-virtual-pipeline-stage", launch->layers / launch->schedule->shape.stages);
         ppi_line_flag(line, kind->number, launch->order.group_size);
     } else if (kind->number != NULL)
         ppi_line_flag(line, kind->number, ppi_most_held(launch->schedule, false));
+    if (launch->parts != NULL)
+        ppi_megatron_write_recompute(launch->parts, line);
+    ppi_megatron_write_batch(launch, line);
 }
 
 const struct ppi_runtime ppi_sail_runtime = {
@@ -137,4 +142,5 @@ const struct ppi_runtime ppi_sail_runtime = {
     .title = "sail-sg's runtime",
     .fits = fits,
     .write = write,
+    .rules = {.first = "full", .all = "selective"},
 };

@@ -5,7 +5,7 @@
 #include "launch/torch.h"
 
 /* The embedding and the output count as one layer each, as its options have it by default. */
-enum { ENDS = 2 };
+enum { ENDS = 2, MOST_LESS = 64 };
 
 /* Stages a device where no layers are told: one for a name of a single stage, else two. */
 static uint32_t usual_stages(const struct ppi_launch *launch)
@@ -43,6 +43,49 @@ static ppsched_status fits_layers(const struct ppi_launch *launch, ppsched_error
     return PPSCHED_OK;
 }
 
+/* Whether torchtitan's rule makes this split of so many fewer layers at both ends: the first stages get what does not go evenly. */
+static bool makes_split(const struct ppi_parts *parts, uint32_t first_less, uint32_t last_less)
+{
+    uint64_t stages = parts->split->stages, all = (uint64_t)parts->decoders + first_less + last_less;
+    if (first_less > all / stages || last_less > all / stages)
+        return false;
+    for (uint32_t s = 0; s < stages; s++) {
+        uint64_t has = all / stages + (s < all % stages) - (s == 0 ? first_less : 0) - (s + 1 == stages ? last_less : 0);
+        if (parts->stages[s].decoders != has)
+            return false;
+    }
+    return true;
+}
+
+/* Flags that make the split. Without such it can be told in the configuration alone. */
+static ppsched_status fits_split(struct ppi_launch *launch, ppsched_error *error)
+{
+    const struct ppi_parts *parts = launch->parts;
+    if (parts->mtps > 0)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan has no name for MTP layers");
+    if (launch->is_line && parts->recomputed != PPI_RECOMPUTED_NONE)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "torchtitan takes what is recomputed from its configuration: activation checkpointing \"%s\"",
+                        parts->kind);
+    for (uint32_t first = 0; first <= MOST_LESS; first++)
+        for (uint32_t last = 0; last <= MOST_LESS; last++)
+            if (makes_split(parts, first, last)) {
+                uint32_t stages = parts->split->stages, all = parts->decoders + first + last,
+                         each = (all + stages - 1) / stages;
+                bool comes_out = (all + each - 1) / each == stages;
+                bool usual = ppi_chunks_of(launch->schedule) == usual_stages(launch);
+                launch->ends = (struct ppi_ends){first, last, usual ? 0 : each};
+                if (usual || comes_out)
+                    return PPSCHED_OK;
+            }
+    if (!launch->is_line)
+        return PPSCHED_OK;
+    return ppi_fail(
+        error, PPSCHED_ERROR_REFUSED,
+        "torchtitan's flags divide layers evenly, and no others than even ones come out of them; this split goes into "
+        "parallelism.module_fqns_per_model_part of its configuration");
+}
+
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
 {
     const ppsched_schedule *schedule = launch->schedule;
@@ -58,7 +101,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan places stages in a loop, or in a v of two stages a device");
     if (launch->maker != NULL && !launch->maker->single && ppi_chunks_of(launch->schedule) == 1)
         launch->maker = NULL; /* it gives classes that take a list at least two */
-    return fits_layers(launch, error);
+    return launch->parts != NULL ? fits_split(launch, error) : fits_layers(launch, error);
 }
 
 /* With a CSV the name picks the placement, and one stage a rank or more. */
@@ -69,6 +112,17 @@ static const char *name_of(const struct ppi_launch *launch)
     if (ppi_chunks_of(launch->schedule) == 1)
         return "PipelineScheduleSingle";
     return ppi_is_placed(launch->schedule, PPSCHED_PLACEMENT_LOOP) ? "PipelineScheduleMulti" : "ZBVZeroBubble";
+}
+
+/* Both are 1 where they are not told. */
+static void write_ends(const struct ppi_ends *ends, struct ppi_line *line)
+{
+    if (ends->first_less != 1)
+        ppi_line_flag(line, "--parallelism.pipeline_parallel_first_stage_less_layers", ends->first_less);
+    if (ends->last_less != 1)
+        ppi_line_flag(line, "--parallelism.pipeline_parallel_last_stage_less_layers", ends->last_less);
+    if (ends->each != 0)
+        ppi_line_flag(line, "--parallelism.pipeline_parallel_layers_per_stage", ends->each);
 }
 
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
@@ -82,9 +136,13 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
         ppi_line_word(line, csv[0] == '-' ? "./" : ""); /* it is no flag */
         ppi_line_quoted(line, csv);
     }
-    if (ppi_chunks_of(launch->schedule) != usual_stages(launch))
+    if (launch->parts != NULL)
+        write_ends(&launch->ends, line);
+    else if (ppi_chunks_of(launch->schedule) != usual_stages(launch))
         ppi_line_flag(line, "--parallelism.pipeline_parallel_layers_per_stage", (uint32_t)layers_per_stage(launch));
     ppi_line_flag(line, "--parallelism.num_pp_microbatches", launch->schedule->shape.microbatches);
+    if (launch->micro_batch > 0)
+        ppi_line_flag(line, "--training.local_batch_size", launch->micro_batch * launch->schedule->shape.microbatches);
     ppi_line_word(line, "--training.disable_cuda_graphs"); /* which do not go with pipelines */
 }
 
@@ -93,4 +151,5 @@ const struct ppi_runtime ppi_torchtitan_runtime = {
     .title = "torchtitan",
     .fits = fits,
     .write = write,
+    .rules = {.may_be_uneven = true, .may_be_empty = true, .first = NULL, .all = "full"},
 };

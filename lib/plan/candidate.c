@@ -106,8 +106,9 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
 
 /* --- its timeline --- */
 
-ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
-                                      const ppsched_config *config, uint32_t flags, ppsched_error *error)
+ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
+                                      const struct ppi_candidate *candidate, const ppsched_config *config, uint32_t flags,
+                                      ppsched_error *error)
 {
     const ppsched_lower_options options = {.size = sizeof options, .lowering = plan->lowering};
     ppsched_schedule *schedule = NULL, *lowered = NULL;
@@ -119,7 +120,10 @@ ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_plan
     else if (status == PPSCHED_OK)
         status = ppi_evaluate(out, schedule, config, flags, error);
     ppi_schedule_release(lowered);
-    ppi_schedule_release(schedule);
+    if (order != NULL && status == PPSCHED_OK)
+        *order = schedule;
+    else
+        ppi_schedule_release(schedule);
     return status;
 }
 
@@ -218,6 +222,7 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
 {
     ppsched_config *config = NULL;
     ppsched_timeline *timeline = NULL;
+    const ppsched_schedule *order = NULL;
     ppsched_error reason;
     ppsched_status status = ppi_candidate_split(plan, candidate, progress, user, &reason);
     if (status == PPSCHED_OK)
@@ -225,14 +230,18 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     if (status == PPSCHED_OK) {
         config->progress = progress;
         config->progress_user = user;
-        status = ppi_candidate_timeline(&timeline, plan, candidate, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &reason);
+        status = ppi_candidate_timeline(&timeline, &order, plan, candidate, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY,
+                                        &reason);
     }
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_ask_runtimes(plan, candidate, order, &reason);
     if (status == PPSCHED_OK)
         status = take_figures(candidate, plan, timeline, config, &reason);
     if (status != PPSCHED_OK)
         status = keep_reason(plan, candidate, status, &reason, error);
     candidate->evaluated = status == PPSCHED_OK;
     ppi_timeline_destroy(timeline);
+    ppi_schedule_release(order);
     ppi_config_destroy(config);
     return status;
 }

@@ -78,24 +78,114 @@ static ppsched_status order(ppsched_schedule **out, ppsched_config **config, str
     return ppi_generate(out, layering->candidate->strategy, *config, error);
 }
 
-/* The split that suits it, at hand. */
+/* A search for the split that suits an order, with what a runtime can be told; the best is put at hand. */
+struct suiting {
+    struct layering *layering;
+    struct ppi_split_question question;
+    double lack, time; /* of the best so far */
+    bool proved;
+};
+
+/* One way to recompute, of as many layers; keeps its split where it is the best, and tells whether it fits. */
+static ppsched_status suit_one(struct suiting *suiting, const struct ppi_same_kind *same, bool *fits, ppsched_error *error)
+{
+    struct ppi_candidate *candidate = suiting->layering->candidate;
+    struct ppi_room room = {.host = &suiting->question.config->host};
+    struct ppi_splitting splitting;
+    suiting->question.same = same;
+    ppsched_status status = ppi_split_search(&splitting, &room, &suiting->question, error);
+    const struct ppi_split_price *best = &splitting.best;
+    *fits = status == PPSCHED_OK && best->lack <= 0;
+    if (status == PPSCHED_OK && (best->lack < suiting->lack || (best->lack <= suiting->lack && best->time < suiting->time))) {
+        suiting->lack = best->lack;
+        suiting->time = best->time;
+        suiting->proved = splitting.proved;
+        status = ppi_splitting_tell(&splitting, candidate->layers, candidate->recomputes, error);
+    }
+    ppi_room_clear(&room);
+    return status;
+}
+
+/* The fewest layers of each stage with which some split fits, by halving; those found on the way are looked at in a hurry. */
+static ppsched_status suit_first(struct suiting *suiting, const char *kind, ppsched_error *error)
+{
+    uint64_t whole = suiting->question.most_visited;
+    struct ppi_same_kind same = {kind, 0};
+    uint32_t stages = suiting->question.schedule->shape.stages, low = 0;
+    uint32_t high = 2 * (suiting->layering->plan->layers->count / stages) + 2; /* more than any good split has */
+    bool fits;
+    ppsched_status status = PPSCHED_OK;
+    suiting->question.most_visited = whole / 16;
+    while (low + 1 < high && status == PPSCHED_OK) {
+        same.count = low + (high - low) / 2;
+        status = suit_one(suiting, &same, &fits, error);
+        low = fits ? low : same.count;
+        high = fits ? same.count : high;
+    }
+    suiting->question.most_visited = whole;
+    same.count = high;
+    return status == PPSCHED_OK ? suit_one(suiting, &same, &fits, error) : status;
+}
+
+/* Nothing recomputed where that fits, else all ways that the runtime has. */
+static ppsched_status suit_runtime(struct suiting *suiting, const struct ppi_split_rules *rules, ppsched_error *error)
+{
+    const struct ppi_same_kind none = {NULL, 0}, all = {rules->all, PPSCHED_MAX_LAYERS};
+    bool fits;
+    suiting->question.most_visited /= 4;
+    ppsched_status status = suit_one(suiting, &none, &fits, error);
+    if (status != PPSCHED_OK || fits)
+        return status;
+    if (rules->first != NULL)
+        status = suit_first(suiting, rules->first, error);
+    return status == PPSCHED_OK && rules->all != NULL ? suit_one(suiting, &all, &fits, error) : status;
+}
+
+/* As many decoders on each stage; embedding and head are beside them. */
+static ppsched_status divide(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, const char *title,
+                             ppsched_error *error)
+{
+    uint32_t decoders = layers->count - layers->first - layers->last;
+    if (decoders % stages != 0 || decoders == 0)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders evenly, and %u do not go into %u stages", title,
+                        decoders, stages);
+    for (uint32_t s = 0; s < stages; s++)
+        counts[s] = decoders / stages + (s == 0 ? layers->first : 0) + (s + 1 == stages ? layers->last : 0);
+    return PPSCHED_OK;
+}
+
+static ppsched_status suit_with(struct suiting *suiting, ppsched_error *error)
+{
+    const struct ppi_runtime *runtime = suiting->layering->plan->runtime;
+    bool fits;
+    return runtime == NULL || runtime->rules.may_recompute_any ? suit_one(suiting, NULL, &fits, error)
+                                                               : suit_runtime(suiting, &runtime->rules, error);
+}
+
+/* The split that suits an order, at hand. */
 static ppsched_status suit(struct layering *layering, const ppsched_config *config, const ppsched_schedule *schedule,
                            ppsched_error *error)
 {
     const ppsched_plan *plan = layering->plan;
-    struct ppi_room room = {.host = &config->host};
-    struct ppi_splitting splitting;
-    const struct ppi_split_question question = {.config = config,
-                                                .layers = plan->layers,
-                                                .schedule = schedule,
-                                                .by_span = plan->objective == PPSCHED_OBJECTIVE_SPAN,
-                                                .may_be_empty = plan->may_be_empty,
-                                                .most_visited = plan->most_visited};
-    ppsched_status status = ppi_split_search(&splitting, &room, &question, error);
+    struct suiting suiting = {.layering = layering, .lack = PPI_INFINITE, .time = PPI_INFINITE};
+    suiting.question = (struct ppi_split_question){.config = config,
+                                                   .layers = plan->layers,
+                                                   .schedule = schedule,
+                                                   .by_span = plan->objective == PPSCHED_OBJECTIVE_SPAN,
+                                                   .may_be_empty = plan->may_be_empty,
+                                                   .most_visited = plan->most_visited};
+    ppsched_status status = PPSCHED_OK;
+    uint32_t *fixed = NULL;
+    if (plan->runtime != NULL && !plan->runtime->rules.may_be_uneven) {
+        fixed = ppi_allocate(&plan->host, schedule->shape.stages, sizeof *fixed);
+        status = fixed != NULL ? divide(fixed, plan->layers, schedule->shape.stages, plan->runtime->title, error)
+                               : ppi_fail_memory(error, "the split");
+        suiting.question.fixed = fixed;
+    }
     if (status == PPSCHED_OK)
-        status = ppi_splitting_tell(&splitting, layering->candidate->layers, layering->candidate->recomputes, error);
-    layering->candidate->proved = status == PPSCHED_OK && splitting.proved && layering->candidate->strategy->plan == NULL;
-    ppi_room_clear(&room);
+        status = suit_with(&suiting, error);
+    layering->candidate->proved = status == PPSCHED_OK && suiting.proved && layering->candidate->strategy->plan == NULL;
+    ppi_release(&plan->host, fixed);
     return status;
 }
 

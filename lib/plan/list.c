@@ -10,9 +10,9 @@
 enum { USUAL_CHUNKS = 4, MOST_CHUNKS = 16 };
 
 /* Nodes that the searches for splits may visit: all together, and one at least and at most. */
-#define ALL_VISITS 150000000u
+#define ALL_VISITS 100000000u
 #define LEAST_VISITS 200000u
-#define MOST_VISITS 150000000u
+#define MOST_VISITS 250000000u
 
 /* What varies, with the defaults filled in. */
 struct listing {
@@ -191,7 +191,7 @@ static uint32_t usual_count(const ppsched_plan *plan)
 
 static void share_visits(ppsched_plan *plan)
 {
-    uint64_t each = ALL_VISITS / (plan->count > 0 ? plan->count : 1);
+    uint64_t each = plan->count > 1 ? ALL_VISITS / plan->count : MOST_VISITS;
     plan->most_visited = each < LEAST_VISITS ? LEAST_VISITS : each > MOST_VISITS ? MOST_VISITS : each;
 }
 

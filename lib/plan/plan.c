@@ -11,6 +11,10 @@
 #include "plan/restage.h"
 #include "search/bound.h"
 
+/* Candidates with layers that are looked at again, and nodes that their searches visit at least. */
+enum { SECOND_LOOKS = 5 };
+#define LEAST_SECOND_VISITS 25000000u
+
 /* Whether the ends fit their stages, which candidates with the stages that there are would not tell. */
 static ppsched_status fit_ends(const ppsched_config *config, const ppsched_plan_options *options, ppsched_error *error)
 {
@@ -40,8 +44,9 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
     if (plan->layers != NULL)
         ppi_layers_retain(plan->layers);
     plan->runtimes = options->runtimes;
-    plan->runtime = options->runtime;
-    plan->may_be_empty = options->empty_stages != 0;
+    if (options->runtime != 0)
+        ppi_runtime_find(&plan->runtime, options->runtime, NULL);
+    plan->may_be_empty = options->empty_stages != 0 || (plan->runtime != NULL && plan->runtime->rules.may_be_empty);
     ppsched_status status = plan->layers == NULL ? fit_ends(config, options, error) : PPSCHED_OK;
     if (status == PPSCHED_OK)
         status = ppi_config_copy(&plan->config, config, error);
@@ -182,6 +187,43 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
     return PPSCHED_OK;
 }
 
+/* Replaces a candidate by one whose split was searched for longer, where that is better. */
+static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, struct ppi_candidate *candidate,
+                                 ppsched_error *error)
+{
+    struct ppi_candidate again = *candidate;
+    again.layers = NULL;
+    again.recomputes = NULL;
+    again.evaluated = false;
+    ppsched_status status = ppi_candidate_evaluate(view, &again, NULL, NULL, error);
+    struct ppi_candidate *worse = &again;
+    if (status == PPSCHED_OK && ppi_candidate_fits(&again) && ranks_before(plan, &again, candidate)) {
+        struct ppi_candidate old = *candidate;
+        *candidate = again;
+        again = old;
+    } else if (again.reason != NULL) {
+        ppi_release(&plan->host, again.reason);
+    }
+    ppi_candidate_drop_split(plan, worse);
+    return status;
+}
+
+/* With layers the first few of the ranking are worth a longer search than each of all could get. */
+static ppsched_status look_again_at_best(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
+{
+    ppsched_plan longer = *view;
+    longer.most_visited = 8 * plan->most_visited > LEAST_SECOND_VISITS ? 8 * plan->most_visited : LEAST_SECOND_VISITS;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t rank = 0; rank < SECOND_LOOKS && rank < plan->count && status == PPSCHED_OK; rank++) {
+        struct ppi_candidate *candidate = &plan->candidates[plan->order[rank]];
+        if (plan->config->progress != NULL && ppi_config_tell(plan->config, 1, ppi_candidate_step(plan, candidate)) != 0)
+            return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
+        if (ppi_candidate_fits(candidate) && candidate->strategy->plan == NULL && !candidate->proved)
+            status = look_again(plan, &longer, candidate, error);
+    }
+    return status;
+}
+
 ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
 {
     struct ppi_recycler recycler;
@@ -191,8 +233,14 @@ ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
     ppsched_plan view = *plan;
     view.config = &problem;
     ppsched_status status = evaluate_all(&view, plan, error);
+    if (status == PPSCHED_OK)
+        status = rank(plan, error);
+    if (status == PPSCHED_OK && plan->layers != NULL && plan->count > 1) {
+        status = look_again_at_best(&view, plan, error);
+        status = status == PPSCHED_OK ? rank(plan, error) : status;
+    }
     ppi_recycler_clear(&recycler);
-    return status == PPSCHED_OK ? rank(plan, error) : status;
+    return status;
 }
 
 /* --- when nothing fits --- */

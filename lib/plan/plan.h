@@ -5,7 +5,7 @@
 
 #include <ppsched/plan.h>
 
-#include "model/layers.h"
+#include "launch/launch.h"
 #include "strategy/strategy.h"
 
 /* What a candidate is, and once it is evaluated what it costs. */
@@ -33,9 +33,9 @@ struct ppsched_plan {
     uint32_t effort;
     ppsched_channel_model channel;
     ppsched_model_end embedding, head;
-    const ppsched_layers *layers; /* NULL where stages are given */
-    uint32_t runtimes;            /* that are asked, bits */
-    int32_t runtime;              /* that must run it; 0: none */
+    const ppsched_layers *layers;      /* NULL where stages are given */
+    uint32_t runtimes;                 /* that are asked, bits */
+    const struct ppi_runtime *runtime; /* that must run it, or NULL */
     bool may_be_empty;
     uint64_t most_visited; /* by the search for a candidate's split */
     struct ppi_candidate *candidates;
@@ -54,9 +54,15 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error);
 
-/* Its schedule, timed for `config`; flags as for ppsched_schedule_evaluate. */
-ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
-                                      const ppsched_config *config, uint32_t flags, ppsched_error *error);
+/* Its schedule, timed for `config`; flags as for ppsched_schedule_evaluate. Unless `order` is NULL it gets the schedule as it was
+ * before it was lowered, for the caller to release. */
+ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
+                                      const struct ppi_candidate *candidate, const ppsched_config *config, uint32_t flags,
+                                      ppsched_error *error);
+
+/* Which of the runtimes that are asked run its order, with its split. REFUSED where the one that must cannot. */
+ppsched_status ppi_candidate_ask_runtimes(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                          const ppsched_schedule *order, ppsched_error *error);
 
 /* With layers: finds the split that suits it, unless it has one. */
 ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,

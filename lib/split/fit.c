@@ -218,7 +218,12 @@ double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *vis
     choose_all(fit, dishes, false);
     if (fits(fit, dishes) || find_cheapest(fit, dishes, visited))
         return 0;
-    while (ppi_fit_lack(dishes, fit) > 0 && step_down(fit, dishes))
+    choose_all(fit, dishes, true);
+    double lack = ppi_fit_lack(dishes, fit);
+    if (lack > 0)
+        return lack;
+    choose_all(fit, dishes, false);
+    while (!fits(fit, dishes) && step_down(fit, dishes))
         continue;
     return ppi_larger(0, ppi_fit_lack(dishes, fit));
 }

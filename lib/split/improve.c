@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "split/splitting.h"
 
-enum { KINDS = PPI_COMPUTE_KINDS - 1, TRIED = 16, MOST_GIVERS = 64, WALKS = 6, CHUNK_WALKS = 3 };
+enum { KINDS = PPI_COMPUTE_KINDS - 1, TRIED = 16, MOST_GIVERS = 64, WALKS = 6, CHUNK_WALKS = 3, FEW = 500 };
 
 /* The share of the time by which a step may be worse at first. */
 #define WIDEST 0.005
@@ -351,7 +351,8 @@ static ppsched_status start_all(struct improving *improving, ppsched_error *erro
 {
     static const double tilts[] = {0, 0.25, 0.5, 0.75, 1, -0.3};
     const struct ppi_splitting *splitting = improving->splitting;
-    int starts = improving->has_chunks ? 6 : 1, ways = improving->may_pin ? 2 : 1;
+    uint64_t prices = splitting->most_visited / splitting->state.walk.count; /* that there is time for */
+    int starts = !improving->has_chunks || prices < FEW ? 1 : 6, ways = improving->may_pin && prices >= FEW ? 2 : 1;
     uint64_t each = improving->has_chunks ? splitting->most_visited / (2 * (unsigned)(starts * ways)) : 1;
     ppsched_status status = PPSCHED_OK;
     for (int i = 0; i < starts * ways && status == PPSCHED_OK; i++)

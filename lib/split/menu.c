@@ -9,10 +9,10 @@
 enum { MOST_KNOWN = 4096 };
 
 ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, const ppsched_layers *layers,
-                                ppsched_error *error)
+                                const struct ppi_same_kind *same, ppsched_error *error)
 {
     uint32_t layer = 0, known = layers->count < MOST_KNOWN ? layers->count : MOST_KNOWN;
-    *out = (struct ppi_kitchen){.layers = layers, .room = room};
+    *out = (struct ppi_kitchen){.layers = layers, .room = room, .same = same};
     out->begin = ppi_room_take(room, layers->entry_count, sizeof *out->begin);
     out->known = ppi_room_take_zeroed(room, known, sizeof *out->known);
     for (int i = 0; i < 2; i++)
@@ -121,6 +121,38 @@ static const struct ppi_menu *known_menu(struct ppi_kitchen *kitchen, uint32_t e
     return known[count - 1];
 }
 
+/* --- without a choice --- */
+
+/* The number of the kind with a name, or 0. */
+static uint8_t kind_named(const ppsched_layer *layer, const char *name)
+{
+    for (uint32_t k = 0; k < layer->recompute_count && name != NULL; k++)
+        if (strcmp(layer->recomputes[k].name, name) == 0)
+            return (uint8_t)(k + 1);
+    return 0;
+}
+
+/* The kind of a stage's next layer, of which `*left` may still have one. */
+static uint8_t next_kind(const struct ppi_kitchen *kitchen, uint32_t layer, uint32_t *left)
+{
+    uint8_t kind = *left > 0 ? kind_named(&ppi_layer_at(kitchen->layers, layer)->given, kitchen->same->kind) : 0;
+    *left -= kind > 0;
+    return kind;
+}
+
+static void make_only_dish(struct ppi_menu *out, const struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end)
+{
+    uint32_t left = kitchen->same->count;
+    put_empty(out);
+    for (uint32_t layer = begin; layer < end; layer++) {
+        const struct ppi_dish before = out->dishes[0];
+        const struct ppi_menu one = {.count = 1, .dishes = (struct ppi_dish *)&before};
+        out->dishes[0] = served(&one, 0, ppi_layer_at(kitchen->layers, layer), next_kind(kitchen, layer, &left));
+    }
+}
+
+/* --- with one --- */
+
 /* How many of the layers from `begin` on are of its entry and in a menu that is kept; 0: none. */
 static uint32_t known_run(const struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end)
 {
@@ -133,7 +165,7 @@ static uint32_t known_run(const struct ppi_kitchen *kitchen, uint32_t begin, uin
 ppsched_status ppi_menu_make(struct ppi_menu *out, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end,
                              ppsched_error *error)
 {
-    uint32_t run = begin < end ? known_run(kitchen, begin, end) : 0;
+    uint32_t run = begin < end && kitchen->same == NULL ? known_run(kitchen, begin, end) : 0;
     const struct ppi_menu *known = run > 0 ? known_menu(kitchen, kitchen->layers->entry_of[begin], run) : NULL;
     if (run > 0 && known == NULL)
         return ppi_fail_memory(error, "the sets of recomputed layers");
@@ -141,7 +173,9 @@ ppsched_status ppi_menu_make(struct ppi_menu *out, struct ppi_kitchen *kitchen, 
     put_empty(menu);
     if (known != NULL)
         copy_menu(menu, kitchen->room, known);
-    for (uint32_t layer = begin + run; layer < end; layer++) {
+    if (kitchen->same != NULL)
+        make_only_dish(menu, kitchen, begin, end);
+    for (uint32_t layer = begin + run; layer < end && kitchen->same == NULL; layer++) {
         add_layer(other, menu, ppi_layer_at(kitchen->layers, layer));
         swap = menu, menu = other, other = swap;
     }
@@ -152,6 +186,12 @@ ppsched_status ppi_menu_choose(uint8_t *recomputes, struct ppi_kitchen *kitchen,
                                ppsched_error *error)
 {
     struct ppi_room room = {.host = kitchen->room->host};
+    if (kitchen->same != NULL) {
+        uint32_t left = kitchen->same->count;
+        for (uint32_t layer = begin; layer < end; layer++)
+            recomputes[layer] = next_kind(kitchen, layer, &left);
+        return PPSCHED_OK;
+    }
     struct ppi_menu *menus = ppi_room_take_zeroed(&room, end - begin + (size_t)1, sizeof *menus);
     ppsched_status status = ppi_room_check(&room, "the sets of recomputed layers", error);
     for (uint32_t i = begin; i <= end && status == PPSCHED_OK; i++) {

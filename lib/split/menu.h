@@ -22,6 +22,13 @@ struct ppi_menu {
     struct ppi_dish *dishes;
 };
 
+/* Where layers cannot choose: the first `count` of each stage that have a kind of that name have it, and no others; NULL: none
+ * has any. */
+struct ppi_same_kind {
+    const char *kind;
+    uint32_t count;
+};
+
 /* The menus of equal layers by how many there are, made as they are asked for. */
 struct ppi_kitchen {
     const ppsched_layers *layers;
@@ -29,10 +36,11 @@ struct ppi_kitchen {
     uint32_t *begin;         /* first layer of each entry */
     struct ppi_menu **known; /* of each layer: the menu of its entry's layers up to it; NULL where it was not asked for */
     struct ppi_menu scratch[2];
+    const struct ppi_same_kind *same; /* NULL where each layer can choose */
 };
 
 ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, const ppsched_layers *layers,
-                                ppsched_error *error);
+                                const struct ppi_same_kind *same, ppsched_error *error);
 
 /* The menu of the layers from `begin` to before `end`, into one that is zeroed or was made before. */
 ppsched_status ppi_menu_make(struct ppi_menu *out, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end,

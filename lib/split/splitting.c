@@ -96,6 +96,18 @@ void ppi_splitting_go_back(struct ppi_splitting *splitting)
     ppi_split_state_choose_by(&splitting->state, splitting->best_weight);
 }
 
+/* Layers of each stage that begin at cuts. */
+static void put_fixed(struct ppi_splitting *splitting, const uint32_t *layers)
+{
+    uint32_t block = 0, end = 0;
+    for (uint32_t s = 0; s < splitting->state.stages; s++) {
+        splitting->at[s] = block;
+        for (end += layers[s]; splitting->cut[block] < end; block++)
+            continue;
+    }
+    splitting->at[splitting->state.stages] = block;
+}
+
 /* All splits where there are few, once a good one is known; else, and where that takes too long, the search. */
 static ppsched_status search(struct ppi_splitting *splitting, uint64_t most_visited, ppsched_error *error)
 {
@@ -117,7 +129,7 @@ ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room
     bool better;
     *out = (struct ppi_splitting){.now = PPI_NO_SPLIT, .best = PPI_NO_SPLIT};
     ppsched_status status = ppi_split_state_make(&out->state, room, question->config, question->layers, question->schedule,
-                                                 question->by_span, error);
+                                                 question->same, question->by_span, error);
     if (status == PPSCHED_OK)
         status = take_room(out, room, question->layers->count, error);
     if (status != PPSCHED_OK)
@@ -126,10 +138,13 @@ ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room
     list_cuts(out, question->layers);
     status = check_blocks(out, error);
     if (status == PPSCHED_OK) {
-        ppi_balance(out, 0);
+        if (question->fixed != NULL)
+            put_fixed(out, question->fixed);
+        else
+            ppi_balance(out, 0);
         status = ppi_splitting_try(out, &better, error);
     }
-    return status == PPSCHED_OK ? search(out, question->most_visited, error) : status;
+    return status == PPSCHED_OK && question->fixed == NULL ? search(out, question->most_visited, error) : status;
 }
 
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error)

@@ -35,6 +35,8 @@ struct ppi_split_question {
     const ppsched_schedule *schedule; /* of as many stages as the split shall have */
     bool by_span, may_be_empty;
     uint64_t most_visited;
+    const struct ppi_same_kind *same; /* how all stages recompute; NULL: as each layer likes */
+    const uint32_t *fixed;            /* layers of each stage, where these are given; else NULL */
 };
 
 /* Finds a split. `out` is the caller's to clear with its room. RANGE where there are fewer blocks than stages; NO_MEMORY. */

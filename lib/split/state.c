@@ -32,13 +32,13 @@ static void sum_layers(struct ppi_split_state *state)
     state->has_bytes &= state->config->values[PPSCHED_QUANTITY_P2P_BANDWIDTH].values != NULL;
 }
 
-static ppsched_status take_room(struct ppi_split_state *state, ppsched_error *error)
+static ppsched_status take_room(struct ppi_split_state *state, bool has_same, ppsched_error *error)
 {
     struct ppi_room *room = state->room;
     size_t stages = state->stages, devices = state->schedule->shape.devices, layers = state->layers->count;
     for (int cost = 0; cost < PPI_LAYER_COSTS; cost++)
         state->sums[cost] = ppi_room_take(room, layers + 1, sizeof *state->sums[cost]);
-    if (state->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL)
+    if (state->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL || has_same)
         state->menus = ppi_room_take_zeroed(room, stages, sizeof *state->menus);
     state->border = ppi_room_take(room, stages + 1, sizeof *state->border);
     state->dish = ppi_room_take_zeroed(room, stages, sizeof *state->dish);
@@ -52,19 +52,19 @@ static ppsched_status take_room(struct ppi_split_state *state, ppsched_error *er
 }
 
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room *room, const ppsched_config *config,
-                                    const ppsched_layers *layers, const ppsched_schedule *schedule, bool by_span,
-                                    ppsched_error *error)
+                                    const ppsched_layers *layers, const ppsched_schedule *schedule,
+                                    const struct ppi_same_kind *same, bool by_span, ppsched_error *error)
 {
     *out = (struct ppi_split_state){.config = config, .layers = layers, .schedule = schedule, .room = room};
     out->stages = schedule->shape.stages;
     out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
-    ppsched_status status = take_room(out, error);
+    ppsched_status status = take_room(out, same != NULL, error);
     if (status == PPSCHED_OK)
         status = ppi_walk_make(&out->walk, room, schedule, by_span, error);
     if (status == PPSCHED_OK)
         status = ppi_holding_make(&out->holdings, room, schedule, error);
     if (status == PPSCHED_OK)
-        status = ppi_kitchen_open(&out->kitchen, room, layers, error);
+        status = ppi_kitchen_open(&out->kitchen, room, layers, same, error);
     if (status == PPSCHED_OK)
         status = ppi_fitted_open(&out->fitted, room, schedule->shape.devices, error);
     if (status != PPSCHED_OK)

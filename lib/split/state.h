@@ -43,8 +43,8 @@ struct ppi_split_state {
 
 /* For a schedule of `layers` in as many stages. All comes from `room`. */
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room *room, const ppsched_config *config,
-                                    const ppsched_layers *layers, const ppsched_schedule *schedule, bool by_span,
-                                    ppsched_error *error);
+                                    const ppsched_layers *layers, const ppsched_schedule *schedule,
+                                    const struct ppi_same_kind *same, bool by_span, ppsched_error *error);
 
 /* Goes over to other borders, and prices them. */
 ppsched_status ppi_split_state_set(struct ppi_split_state *state, const uint32_t *border, struct ppi_split_price *price,

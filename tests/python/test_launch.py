@@ -180,8 +180,8 @@ class CommandTest(unittest.TestCase):
         self.fail_with(2, "ends in .csv", *words, "pytorch", "-o", "out.json")
         self.fail_with(2, "megatron reads no CSV; -o goes with --launch torchtitan, pytorch, colossalai, jaxpp", *words, "megatron", "-o", "out.csv")
         self.fail_with(1, "over its limit", *words, "pytorch", "--mem-limit", 1)
-        self.fail_with(2, "--layers 0: it must be 1 or more", *words, "sail", "--layers", 0)
-        self.fail_with(2, "--layers: it goes with --launch", "schedule", "-s", 2, "-b", 2, "--layers", 4)
+        self.fail_with(2, "--num-layers 0: it must be 1 or more", *words, "sail", "--num-layers", 0)
+        self.fail_with(2, "--num-layers: it goes with --launch", "schedule", "-s", 2, "-b", 2, "--num-layers", 4)
 
     def test_output_of_a_config_file_is_left_alone(self):
         (self.folder / "config.json").write_text('{"num_stages": 2, "num_batches": 4, "output": "out.png"}', encoding="utf-8")
@@ -201,7 +201,7 @@ class CommandTest(unittest.TestCase):
         self.succeed("convert", "good.csv", "--launch", "pytorch", "-o", "same.csv")
         self.succeed("convert", "bad.csv", "--launch", "jaxpp", "-o", "other.csv")
         self.assertEqual((self.folder / "other.csv").read_text(encoding="utf-8")[:7], "0F1,0F0")
-        self.fail_with(2, "--layers: it goes with --launch", "convert", "good.csv", "--to", "json", "--layers", 4)
+        self.fail_with(2, "--num-layers: it goes with --launch", "convert", "good.csv", "--to", "json", "--num-layers", 4)
 
     def test_convert(self):
         for name, strategy in (("v.json", "v_min"), ("v.csv", "v_min"), ("plain.csv", "1f1b")):

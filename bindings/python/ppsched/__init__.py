@@ -15,7 +15,7 @@ with Start():
     from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
     from .config import Config, Numbers, Quantities
     from .explain import CriticalOp, Relief, Sensitivity
-    from .layers import Layer, Layers, Recompute, Split, config_from_layers
+    from .layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
     from .layout import Layout, LayoutStage
     from .lowering import Buffer, Edge, Proof, Wait
     from .model_end import ModelEnd
@@ -32,7 +32,7 @@ __version__: str = decoded(lib.ppsched_version_text())
 __all__ = [
     "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config",
     "CriticalOp", "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle",
-    "InvalidSchedule", "Kind", "Layer", "Layers", "Layout", "LayoutStage", "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics", "ModelEnd", "Numbers",
+    "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics", "ModelEnd", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parting", "Placement", "Plan", "Profile", "Proof", "Quantities", "Reason",
     "Recompute", "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "Span", "Split", "Spread", "StageSum", "Status", "Strategy", "Timeline",
     "View", "Wait",

@@ -370,21 +370,6 @@ class ExportOptions(Structure):
     ]
 
 
-class LaunchOptions(Structure):
-    size: int
-    exact: int
-    csv: Optional[bytes]
-    layers: int
-    reserved: int
-    _fields_ = [
-        ("size", c_uint32),
-        ("exact", c_uint32),
-        ("csv", c_char_p),
-        ("layers", c_uint32),
-        ("reserved", c_uint32),
-    ]
-
-
 class Recompute(Structure):
     name: Optional[bytes]
     time: float
@@ -393,47 +378,6 @@ class Recompute(Structure):
         ("name", c_char_p),
         ("time", c_double),
         ("mem_forward", c_double),
-    ]
-
-
-class Layer(Structure):
-    size: int
-    count: int
-    name: Optional[bytes]
-    place: int
-    flags: int
-    forward_time: float
-    backward_time: float
-    backward_input_time: float
-    backward_weight_time: float
-    mem_forward: float
-    mem_backward_input: float
-    mem_backward_weight: float
-    mem_static: float
-    mem_weights: float
-    output_bytes: float
-    recomputes: _Pointer[Recompute]
-    recompute_count: int
-    reserved: int
-    _fields_ = [
-        ("size", c_uint32),
-        ("count", c_uint32),
-        ("name", c_char_p),
-        ("place", c_int32),
-        ("flags", c_uint32),
-        ("forward_time", c_double),
-        ("backward_time", c_double),
-        ("backward_input_time", c_double),
-        ("backward_weight_time", c_double),
-        ("mem_forward", c_double),
-        ("mem_backward_input", c_double),
-        ("mem_backward_weight", c_double),
-        ("mem_static", c_double),
-        ("mem_weights", c_double),
-        ("output_bytes", c_double),
-        ("recomputes", POINTER(Recompute)),
-        ("recompute_count", c_uint32),
-        ("reserved", c_uint32),
     ]
 
 
@@ -549,57 +493,6 @@ class Span(Structure):
     _fields_ = [
         ("start", c_double),
         ("end", c_double),
-    ]
-
-
-class PlanOptions(Structure):
-    size: int
-    objective: int
-    strategies: _Pointer[c_char_p]
-    chunks: _Pointer[c_uint32]
-    group_sizes: _Pointer[c_uint32]
-    microbatches: _Pointer[c_uint32]
-    memory_limits: _Pointer[c_double]
-    strategy_count: int
-    chunk_count: int
-    group_size_count: int
-    microbatch_count: int
-    memory_limit_count: int
-    placements: int
-    effort: int
-    lowering: int
-    channel: _Pointer[ChannelModel]
-    embedding: _Pointer[ModelEnd]
-    head: _Pointer[ModelEnd]
-    layers: Optional[int]
-    runtimes: int
-    runtime: int
-    empty_stages: int
-    reserved: int
-    _fields_ = [
-        ("size", c_uint32),
-        ("objective", c_int32),
-        ("strategies", POINTER(c_char_p)),
-        ("chunks", POINTER(c_uint32)),
-        ("group_sizes", POINTER(c_uint32)),
-        ("microbatches", POINTER(c_uint32)),
-        ("memory_limits", POINTER(c_double)),
-        ("strategy_count", c_uint32),
-        ("chunk_count", c_uint32),
-        ("group_size_count", c_uint32),
-        ("microbatch_count", c_uint32),
-        ("memory_limit_count", c_uint32),
-        ("placements", c_uint32),
-        ("effort", c_uint32),
-        ("lowering", c_int32),
-        ("channel", POINTER(ChannelModel)),
-        ("embedding", POINTER(ModelEnd)),
-        ("head", POINTER(ModelEnd)),
-        ("layers", c_void_p),
-        ("runtimes", c_uint32),
-        ("runtime", c_int32),
-        ("empty_stages", c_uint32),
-        ("reserved", c_uint32),
     ]
 
 
@@ -809,6 +702,121 @@ class CriticalOp(Structure):
         ("reason", c_int32),
         ("start", c_double),
         ("end", c_double),
+    ]
+
+
+class LaunchOptions(Structure):
+    size: int
+    exact: int
+    csv: Optional[bytes]
+    layers: int
+    micro_batch: int
+    model: Optional[int]
+    split: _Pointer[Split]
+    data_parallel: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("exact", c_uint32),
+        ("csv", c_char_p),
+        ("layers", c_uint32),
+        ("micro_batch", c_uint32),
+        ("model", c_void_p),
+        ("split", POINTER(Split)),
+        ("data_parallel", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class Layer(Structure):
+    size: int
+    count: int
+    name: Optional[bytes]
+    place: int
+    flags: int
+    forward_time: float
+    backward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_backward_input: float
+    mem_backward_weight: float
+    mem_static: float
+    mem_weights: float
+    output_bytes: float
+    recomputes: _Pointer[Recompute]
+    recompute_count: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("count", c_uint32),
+        ("name", c_char_p),
+        ("place", c_int32),
+        ("flags", c_uint32),
+        ("forward_time", c_double),
+        ("backward_time", c_double),
+        ("backward_input_time", c_double),
+        ("backward_weight_time", c_double),
+        ("mem_forward", c_double),
+        ("mem_backward_input", c_double),
+        ("mem_backward_weight", c_double),
+        ("mem_static", c_double),
+        ("mem_weights", c_double),
+        ("output_bytes", c_double),
+        ("recomputes", POINTER(Recompute)),
+        ("recompute_count", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class PlanOptions(Structure):
+    size: int
+    objective: int
+    strategies: _Pointer[c_char_p]
+    chunks: _Pointer[c_uint32]
+    group_sizes: _Pointer[c_uint32]
+    microbatches: _Pointer[c_uint32]
+    memory_limits: _Pointer[c_double]
+    strategy_count: int
+    chunk_count: int
+    group_size_count: int
+    microbatch_count: int
+    memory_limit_count: int
+    placements: int
+    effort: int
+    lowering: int
+    channel: _Pointer[ChannelModel]
+    embedding: _Pointer[ModelEnd]
+    head: _Pointer[ModelEnd]
+    layers: Optional[int]
+    runtimes: int
+    runtime: int
+    empty_stages: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("objective", c_int32),
+        ("strategies", POINTER(c_char_p)),
+        ("chunks", POINTER(c_uint32)),
+        ("group_sizes", POINTER(c_uint32)),
+        ("microbatches", POINTER(c_uint32)),
+        ("memory_limits", POINTER(c_double)),
+        ("strategy_count", c_uint32),
+        ("chunk_count", c_uint32),
+        ("group_size_count", c_uint32),
+        ("microbatch_count", c_uint32),
+        ("memory_limit_count", c_uint32),
+        ("placements", c_uint32),
+        ("effort", c_uint32),
+        ("lowering", c_int32),
+        ("channel", POINTER(ChannelModel)),
+        ("embedding", POINTER(ModelEnd)),
+        ("head", POINTER(ModelEnd)),
+        ("layers", c_void_p),
+        ("runtimes", c_uint32),
+        ("runtime", c_int32),
+        ("empty_stages", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 

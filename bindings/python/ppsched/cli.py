@@ -15,7 +15,8 @@ from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
-from .launch_options import LAYERS_ALONE, add_launch_argument, launch_fault, print_launch
+from .launch_options import add_launch_argument, launch_fault, print_launch
+from .layer_options import OF_LAYERS, add_split_arguments, has_layers, split_config, split_of
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
@@ -73,6 +74,7 @@ def _add_schedule(commands: Commands) -> None:
     add_lowering_arguments(parser)
     add_channel_arguments(parser)
     add_launch_argument(parser)
+    add_split_arguments(parser)
     parser.add_argument("--format", choices=FORMAT_NAMES,
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's")
     parser.add_argument("-o", "--output", metavar="FILE",
@@ -144,7 +146,7 @@ def merged(arguments: argparse.Namespace) -> Values:
             raise Error(f"{arguments.config}: output and output_file are the same; give one")
         values["output"] = values.pop("output_file")
     given = {name: value for name, value in vars(arguments).items()
-             if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch", "layers")}
+             if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch")}
     if arguments.placement is not None:
         given["placement"] = _placement(arguments.placement)
     options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
@@ -165,7 +167,7 @@ def make_config(values: Mapping[str, Any]) -> Config:
         raise UsageError("give --num-batches, or a config file with num_batches")
     return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                   placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
-                  options=values["options"], **quantities_in(values))
+                  options=values["options"], **quantities_in({name: value for name, value in values.items() if value is not None}))
 
 
 def check_limit(timeline: Timeline) -> None:
@@ -203,10 +205,21 @@ def print_text(text: str, path: Optional[str] = None) -> None:
         write_text(path, text)
 
 
+def _problem(values: Values) -> Config:
+    """The problem in its own stages: those of the split, or those that costs are given for, divided or added up."""
+    model = split_of(values)
+    if model is None:
+        if has_layers(values) and values.get("launch") is None:
+            raise UsageError("--layers, --num-layers: give --split too, which ppsched pick finds and prints")
+        return resized(make_config(values), {**values, "layers": None, "num_layers": None})
+    config = split_config(make_config({**values, **dict.fromkeys(OF_LAYERS)}), model)
+    return resized(config, {name: value for name, value in values.items() if name not in ("chunks", "embedding", "head")})
+
+
 def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits."""
     with ProgressBar() as bar:
-        schedule = generate(values.get("strategy", "1f1b"), resized(make_config(values), values), progress=bar)
+        schedule = generate(values.get("strategy", "1f1b"), _problem(values), progress=bar)
     timeline = evaluate(lower(schedule, values), values)
     check_limit(timeline)
     return timeline
@@ -216,7 +229,8 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     fault = launch_fault(arguments, arguments.format)
     if fault:
         raise UsageError(fault)
-    print_launch(_build(values).schedule, arguments)
+    values["launch"] = arguments.launch
+    print_launch(_build(values).schedule, arguments, split_of(values))
 
 
 def run_schedule(arguments: argparse.Namespace) -> None:
@@ -224,8 +238,6 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if arguments.launch is not None:
         run_launch(arguments, values)
         return
-    if arguments.layers is not None:
-        raise UsageError(LAYERS_ALONE)
     output: Optional[str] = values.get("output")
     picture = ending_of(output, PICTURES) if output else None
     chosen = values.get("format")

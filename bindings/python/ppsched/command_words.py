@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ppsched schedule command that builds a candidate of a plan again."""
+import json
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from ._abi import Lowering, Placement
 from .config import QUANTITIES, Config
+from .layer_options import split_words
 from .model_end import ModelEnd, model_end
 from .strategy import find_strategy
 
@@ -62,8 +64,8 @@ def _resizing_words(plan: "Plan", candidate: "Candidate", costs: Sequence[str]) 
     of its own, to try."""
     from_file = "-c" in costs or "--config" in costs
     words: List[str] = []
-    divided = candidate.stages != plan.config.stages
-    if divided or (from_file and candidate.chunks and not plan.config._map):
+    divided = candidate.stages != plan.config.stages and plan.layers is None
+    if divided or (from_file and plan.layers is None and candidate.chunks and not plan.config._map):
         words += ["--chunks", str(candidate.chunks)]
     if divided:
         words += _end_words("embedding", plan.embedding) + _end_words("head", plan.head)
@@ -85,5 +87,10 @@ def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequenc
     """The words; costs: those that state times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
     words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate)]
     words += _size_words(plan.config) + (cost_words(plan.config) if costs is None else list(costs))
+    model = plan.model(candidate)
     words += list_words(plan.config_of(candidate), OF_CANDIDATES)
+    if model is not None:
+        words += split_words(model)
+        if costs is None:
+            words += ["--layers", json.dumps(model.layers.given)]
     return words + _resizing_words(plan, candidate, costs or ()) + _lowering_words(plan)

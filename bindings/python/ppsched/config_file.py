@@ -10,7 +10,7 @@ from .config import QUANTITIES
 from .words import nearest
 
 # Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
-INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_versions", "effort")
+INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_versions", "effort", "num_layers")
 TEXTS = ("strategy", "output", "output_file", "format", "objective")
 MAPPINGS = ("options", "embedding", "head")
 LISTS = ("layers", "strategies", "chunks", "group_sizes", "microbatch_counts", "mem_limits", "placements")  # of compare and pick
@@ -108,6 +108,22 @@ def read_mapping(path: str, known: Sequence[str], text: Optional[str] = None) ->
     for key in values:
         if key not in known:
             raise Error(f"{path}: unknown key {key!r}; {nearest(key, known) or 'known keys: ' + ', '.join(known)}")
+    return values
+
+
+def read_layers_file(path: str) -> Any:
+    """The list of layers of a file that is one, or has one under "layers", as a config file may."""
+    try:
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
+    values = _read_yaml(path, text) if is_yaml(path) else _read_json(path, text)
+    if isinstance(values, dict) and "layers" in values:
+        values = values["layers"]
+    if not isinstance(values, list):
+        raise Error(f"{path}: the file must hold a list of layers, or a mapping with \"layers\"")
     return values
 
 

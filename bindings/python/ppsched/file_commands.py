@@ -10,7 +10,7 @@ from .cli import (FORMATS, Commands, UsageError, add_cost_arguments, check_limit
 from .config import Quantities, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
-from .launch_options import LAYERS_ALONE, add_launch_argument, launch_fault, print_launch
+from .launch_options import LAYERS_ALONE, add_launch_argument, add_layer_count_argument, launch_fault, print_launch
 from ._library import Error
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, is_lowered, lower
 from .profile_options import Measurement, profile_fault
@@ -38,6 +38,7 @@ def add_commands(commands: Commands) -> None:
     _add_file(convert)
     convert.add_argument("--to", choices=FORMAT_NAMES, help="format of the output (default: by the ending of -o)")
     add_launch_argument(convert)
+    add_layer_count_argument(convert)
     convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
     convert.add_argument("--text-columns", type=int, metavar="N", default=0,
                          help="most columns of a row of text (default: the terminal's, or as many as needed)")
@@ -140,7 +141,7 @@ def _format(arguments: argparse.Namespace) -> str:
     output: Optional[str] = arguments.output
     format: Optional[str] = arguments.to
     fault = (launch_fault(arguments, format) if arguments.launch else None) or profile_fault(vars(arguments))
-    if arguments.layers is not None and not arguments.launch:
+    if arguments.num_layers is not None and not arguments.launch:
         fault = LAYERS_ALONE
     if fault:
         raise UsageError(fault)

@@ -6,11 +6,12 @@ from typing import Optional
 
 from ._library import Refused
 from .launching import RUNTIME_NAMES
+from .layers import LayerSplit
 from .output import write_text
 from .schedule import Schedule
 
 READ_CSV = ("torchtitan", "pytorch", "colossalai", "jaxpp")
-LAYERS_ALONE = "--layers: it goes with --launch"
+LAYERS_ALONE = "--num-layers: it goes with --launch"
 LOSSES_IN_ORDER = ("torchtitan", "pytorch")
 
 
@@ -18,7 +19,17 @@ def add_launch_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--launch", choices=RUNTIME_NAMES, metavar="RUNTIME",
                         help=f"print what to type for a training runtime instead: {', '.join(RUNTIME_NAMES)}; with -o FILE.csv "
                              f"the CSV that {', '.join(READ_CSV)} read is written too")
-    parser.add_argument("--layers", type=int, metavar="N", default=None,
+    add_batch_arguments(parser)
+
+
+def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
+    """What launch lines need for the size of the batch."""
+    parser.add_argument("--micro-batch-size", type=int, metavar="N", default=0, help="samples of a microbatch, for launch lines")
+    parser.add_argument("--data-parallel-size", type=int, metavar="N", default=1, help="replicas of the pipeline, for launch lines")
+
+
+def add_layer_count_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--num-layers", type=int, metavar="N",
                         help="with --launch: decoder layers of the model, from which torchtitan and sail take stages a device")
 
 
@@ -28,8 +39,8 @@ def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Option
         return "--launch prints arguments; it goes without a format"
     if getattr(arguments, "explain", False):
         return "--launch prints arguments; it goes without --explain"
-    if arguments.layers is not None and arguments.layers < 1:
-        return f"--layers {arguments.layers}: it must be 1 or more"
+    if arguments.num_layers is not None and arguments.num_layers < 1:
+        return f"--num-layers {arguments.num_layers}: it must be 1 or more"
     output = arguments.output
     if output is not None and arguments.launch not in READ_CSV:
         return f"-o {output}: {arguments.launch} reads no CSV; -o goes with --launch {', '.join(READ_CSV)}"
@@ -38,11 +49,12 @@ def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Option
     return None
 
 
-def print_launch(schedule: Schedule, arguments: argparse.Namespace) -> None:
+def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optional[LayerSplit] = None) -> None:
     """Writes the CSV, if one is asked for, and prints the line."""
     if arguments.output is not None and arguments.launch in LOSSES_IN_ORDER:
         schedule = _in_order(schedule, arguments)
-    line = schedule.launch(arguments.launch, csv=arguments.output, layers=arguments.layers or 0)
+    line = schedule.launch(arguments.launch, csv=arguments.output, layers=arguments.num_layers or 0 if model is None else 0,
+                           model=model, micro_batch=arguments.micro_batch_size, data_parallel=arguments.data_parallel_size)
     if arguments.output is not None:
         write_text(arguments.output, schedule.export("csv"))
     print(line)

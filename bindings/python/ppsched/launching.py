@@ -9,6 +9,7 @@ from ._library import Error, Refused, decoded, encoded, lib
 from .config import integer
 from .enums import member
 from .filling import text_of
+from .layers import LayerSplit, split_record
 from .views import sized
 
 if TYPE_CHECKING:
@@ -18,29 +19,35 @@ RUNTIME_NAMES = tuple(decoded(lib.ppsched_runtime_name(runtime)) for runtime in 
 
 
 def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Optional[str], exact: bool,
-                layers: int) -> str:
+                layers: int, model: Optional[LayerSplit], micro_batch: int, data_parallel: int) -> str:
     """The line; `schedule` is the library's handle."""
     number = member(Runtime, "runtime", runtime)
     options = sized(_abi.LaunchOptions)
     options.exact = bool(exact)
-    options.layers = _layer_count(layers)
+    options.layers = _count("layers", layers)
+    options.micro_batch, options.data_parallel = _count("micro_batch", micro_batch), _count("data_parallel", data_parallel)
+    if model is not None:
+        record = split_record(*model)
+        options.model, options.split = model.layers._handle.value, ctypes.pointer(record)
     options.csv = None if csv is None else encoded("csv", csv)
     return text_of(lib.ppsched_schedule_write_launch_arguments, schedule, number, ctypes.byref(options))
 
 
-def _layer_count(layers: int) -> int:
-    number = integer("layers", layers)
+def _count(name: str, value: int) -> int:
+    number = integer(name, value)
     if not 0 <= number < 2**32:
-        raise Error(f"layers is {number}; it must not be negative, nor that large", _abi.Status.ERROR_RANGE)
+        raise Error(f"{name} is {number}; it must not be negative, nor that large", _abi.Status.ERROR_RANGE)
     return number
 
 
-def launch_row(schedule: "Schedule", csv: Optional[str] = None) -> Dict[str, Dict[str, Optional[str]]]:
-    """For each runtime the arguments that run a ppsched.Schedule, or why it cannot. csv: see Schedule.launch."""
+def launch_row(schedule: "Schedule", csv: Optional[str] = None, model: Optional[LayerSplit] = None, micro_batch: int = 0,
+               data_parallel: int = 1) -> Dict[str, Dict[str, Optional[str]]]:
+    """For each runtime the arguments that run a ppsched.Schedule, or why it cannot. The others: see Schedule.launch."""
     row: Dict[str, Dict[str, Optional[str]]] = {}
     for runtime in Runtime:
         try:
-            row[runtime.name.lower()] = {"line": schedule.launch(runtime, csv=csv), "reason": None}
+            row[runtime.name.lower()] = {"line": schedule.launch(runtime, csv=csv, model=model, micro_batch=micro_batch,
+                                                                     data_parallel=data_parallel), "reason": None}
         except Refused as error:
             row[runtime.name.lower()] = {"line": None, "reason": str(error)}
     return row

@@ -53,6 +53,13 @@ class Split(NamedTuple):
     recomputes: List[int]
 
 
+class LayerSplit(NamedTuple):
+    """The layers of a model, and which are in which stage."""
+
+    layers: "Layers"
+    split: Split
+
+
 COSTS = ("forward_time", "backward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_backward_input",
          "mem_backward_weight", "mem_static", "mem_weights", "output_bytes")
 
@@ -124,12 +131,18 @@ def _record(number: int, given: object) -> _abi.Layer:
 
 
 class Layers(Shared):
-    """The layers of a model in order, from rows as ppsched.Layer tells: Layers([{"name": "decoder", "count": 80, ...}, ...])."""
+    """The layers of a model in order, from rows as ppsched.Layer tells: Layers([{"name": "decoder", "count": 80, ...}, ...]).
+
+    given: the rows.
+    """
+
+    given: List[Layer]
 
     def __init__(self, rows: Iterable[Layer]) -> None:
         if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
             raise Error(f"layers must be a list, not {rows!r}")
-        records = [_record(number, row) for number, row in enumerate(rows)]
+        self.given = list(rows)
+        records = [_record(number, row) for number, row in enumerate(self.given)]
         pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*map(ctypes.pointer, records))
         self._handle = new_handle(lib.ppsched_layers_create, pointers, len(records), None)
         self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)
@@ -163,23 +176,24 @@ class Layers(Shared):
 
     def rows(self, split: Split) -> List[Dict[str, Any]]:
         """A split as JSON has it: of each stage its layers by name, and those recomputed by name and kind."""
-        names, kinds, layer, rows = self.names, self.kinds, 0, []
+        names, kinds, rows, end = self.names, self.kinds, [], 0
         for stage, count in enumerate(split.layers):
             held: Dict[str, int] = {}
             recomputed: Dict[str, Dict[str, int]] = {}
-            for layer in range(layer, layer + count):
-                held[names[layer]] = held.get(names[layer], 0) + 1
+            for layer in range(end, end + count):
+                name = names[layer]
+                held[name] = held.get(name, 0) + 1
                 if split.recomputes[layer]:
-                    by_kind = recomputed.setdefault(names[layer], {})
+                    by_kind = recomputed.setdefault(name, {})
                     kind = kinds[layer][split.recomputes[layer] - 1]
                     by_kind[kind] = by_kind.get(kind, 0) + 1
-            layer += 1 if count else 0
             rows.append({"stage": stage, "layers": held, "recompute": recomputed})
+            end += count
         return rows
 
 
-def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
-    """A config like another whose stages are those of a split of the layers; what the other says of stages is not read."""
+def split_record(layers: Layers, split: Split) -> _abi.Split:
+    """The library's record of a split; it keeps alive what it points to."""
     counts = (ctypes.c_uint32 * len(split.layers))(*split.layers)
     record = sized(_abi.Split)
     record.stages, record.layers = len(counts), ctypes.cast(counts, ctypes.POINTER(ctypes.c_uint32))
@@ -189,4 +203,10 @@ def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
                         Status.ERROR_LENGTH)
         kinds = (ctypes.c_uint8 * len(layers))(*split.recomputes)
         record.recomputes = ctypes.cast(kinds, ctypes.POINTER(ctypes.c_uint8))
+    return record
+
+
+def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
+    """A config like another whose stages are those of a split of the layers; what the other says of stages is not read."""
+    record = split_record(layers, split)
     return Config._of(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))

@@ -5,7 +5,7 @@ import math
 import os
 import shlex
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from ._library import Error
 from .cli import add_export_arguments, merged, print_text, terminal_columns
@@ -98,6 +98,13 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
     if profiles:
         words += ["--profile", *map(_path_word, profiles), "--statistic", arguments.statistic, "--time-unit", arguments.time_unit]
         words += ["--warmup", str(arguments.warmup)]
+    if arguments.layers is not None:
+        words += ["--layers", arguments.layers]
+    if arguments.num_layers is not None:
+        words += ["--num-layers", str(arguments.num_layers)]
+        for name in ("embedding", "head"):
+            given = getattr(arguments, name)
+            words += ["--" + name, *given] if given is not None else []
     for name in QUANTITIES:
         given = getattr(arguments, name)
         if given is not None and name != OF_CANDIDATES:
@@ -108,8 +115,8 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
 class Answer:
     """The best candidates, and all that is told of them. Schedules are made once, where they are needed."""
 
-    def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]]) -> None:
-        self.plan, self.best, self._costs = made, best, costs
+    def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int]) -> None:
+        self.plan, self.best, self._costs, self._batch = made, best, costs, batch
         self._orders: Dict[int, Schedule] = {}
         self._timelines: Dict[int, Timeline] = {}
 
@@ -125,12 +132,17 @@ class Answer:
             self._timelines[candidate.number] = self.plan._timed(self.order(candidate))
         return self._timelines[candidate.number]
 
+    def runs_on(self, candidate: Candidate) -> RunsOn:
+        """As the plan asked; what plans an order of its own kind is asked here."""
+        found = runs_on(self.order(candidate), self.plan.model(candidate))
+        return found if candidate.runs_on is None else RunsOn(candidate.runs_on, found.alike)
+
     def command(self, candidate: Candidate) -> str:
         return shlex.join(self.plan.command(candidate, self._costs))
 
     def row(self, candidate: Candidate, csv: Optional[str]) -> Dict[str, Any]:
         """What launchers want to know of a candidate that they will run. csv: the file that has its order."""
-        timeline, runs = self.timeline(candidate), runs_on(self.order(candidate))
+        timeline, runs = self.timeline(candidate), self.runs_on(candidate)
         devices = timeline.device_metrics
         layers = self.plan.layers
         split = {} if layers is None else {"split": layers.rows(self.plan.split(candidate))}
@@ -140,12 +152,12 @@ class Answer:
                 "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
                                       for figures, queue in zip(devices, timeline.schedule.queues)],
                 "idle_by_device": [idle._asdict() for idle in timeline.idle],
-                "runs_on": runs.order, "runs_alike_on": runs.alike, "launch": launch_row(self.order(candidate), csv),
+                "runs_on": runs.order, "runs_alike_on": runs.alike, "launch": launch_row(self.order(candidate), csv, self.plan.model(candidate), *self._batch),
                 "command": self.command(candidate)}
 
     def text(self, colour: bool, chosen: bool) -> str:
         """The table, what runtimes run where none runs the best, unless one was chosen, and the command."""
-        runs = {candidate.rank: runs_on(self.order(candidate)) for candidate in self.best}
+        runs = {candidate.rank: self.runs_on(candidate) for candidate in self.best}
         lines: List[str] = []
         if not chosen and not runs[self.best[0].rank].order:
             with ProgressBar() as bar:
@@ -221,7 +233,8 @@ def run_pick(arguments: argparse.Namespace) -> None:
     check_words(arguments)
     values = merged(arguments)
     made = make_plan(values)
-    answer = Answer(made, _best(made, arguments), _given_costs(arguments, values))
+    answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
+                    (arguments.micro_batch_size, arguments.data_parallel_size))
     paths: List[Optional[str]] = [] if arguments.format else [*files.answers] or [None]
     texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
     for path in files.schedules:

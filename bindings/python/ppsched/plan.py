@@ -9,12 +9,12 @@ from os import PathLike
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
-from ._abi import ChannelOrder, Format, Lowering, Objective, Placement, Status
+from ._abi import ChannelOrder, Format, Lowering, Objective, Placement, Runtime, Status
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, integer, numbers
 from .enums import member
 from .exporting import format_name
-from .layers import Layers, Split
+from .layers import LayerSplit, Layers, Split
 from .listener import Listener, Progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
@@ -33,7 +33,7 @@ class Candidate(NamedTuple):
     words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
     the first device over its limit; excess: the most that a device lacks; bound: what no schedule of this placement can do
     better; bytes, transfers: what goes from device to device in an iteration; proved: with layers, that no other split of them with
-    this strategy and these options is shorter.
+    this strategy and these options is shorter; runs_on: runtimes that run it, of those that were asked.
     """
 
     number: int
@@ -59,6 +59,7 @@ class Candidate(NamedTuple):
     bytes: Optional[float] = None
     transfers: Optional[int] = None
     proved: bool = False
+    runs_on: Optional[List[str]] = None
 
     @property
     def fits(self) -> bool:
@@ -124,11 +125,12 @@ class Plan(Shared, Sequence[Candidate]):
     layers: Optional[Layers]
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
-                 channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers]) -> None:
+                 channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
+                 has_asked: bool) -> None:
         self._handle = handle
         self.embedding, self.head, self.layers = embedding, head, layers
         self.config, self.objective, self.lowering = config, objective, lowering
-        self._effort, self._channel = effort, channel
+        self._effort, self._channel, self._has_asked = effort, channel, has_asked
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
 
@@ -149,7 +151,12 @@ class Plan(Shared, Sequence[Candidate]):
     def _read(self, number: int) -> Candidate:
         record = sized(_abi.Candidate)
         call(lib.ppsched_plan_get_candidate, ctypes.byref(record), self._handle, number)
-        return _candidate(number, record, self.objective, self._effort)
+        return _candidate(number, record, self.objective, self._effort)._replace(runs_on=self._runs_on(record))
+
+    def _runs_on(self, record: _abi.Candidate) -> Optional[List[str]]:
+        if not self._has_asked or record.status != Status.OK:
+            return None
+        return [runtime.name.lower() for runtime in Runtime if record.runs_on >> runtime & 1]
 
     @property
     def listed(self) -> List[Candidate]:
@@ -175,6 +182,10 @@ class Plan(Shared, Sequence[Candidate]):
         number = self._number(candidate)
         return Split(self._numbers(lib.ppsched_plan_get_split, ctypes.c_uint32, number),
                      self._numbers(lib.ppsched_plan_get_recomputes, ctypes.c_uint8, number))
+
+    def model(self, candidate: Candidate) -> Optional[LayerSplit]:
+        """The layers with the candidate's split, for Schedule.launch; None where the plan has no layers."""
+        return None if self.layers is None else LayerSplit(self.layers, self.split(candidate))
 
     def _numbers(self, function: Any, kind: Any, candidate: int) -> List[int]:
         needed = ctypes.c_size_t()
@@ -291,6 +302,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
          batched: bool = False, blocking: bool = False, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Optional[Layers] = None, empty_stages: bool = False,
+         runtime: Union[Runtime, str, None] = None, runtimes: Optional[Iterable[Union[Runtime, str]]] = None,
          progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
 
@@ -302,6 +314,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     layers: the model by its layers: each candidate gets the split into stages that suits it, with whole layers and, where they
     need it to fit, some that are computed again (Plan.split); chunks are then by default all that there are layers for, and what
     the config says of stages is not read. empty_stages: those in the middle may be without layers.
+    runtimes: which are asked whether they run a candidate (Candidate.runs_on).
+    runtime: candidates that this training runtime cannot run are refused, and splits follow its rules.
     With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove).
     progress: called with the share of the work that is done and the best step time so far; returns False to stop, which raises
     ppsched.Cancelled.
@@ -316,6 +330,9 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
     ends = model_end("embedding", embedding), model_end("head", head)
     options.channel, options.embedding, options.head = ctypes.pointer(model), ctypes.pointer(ends[0]), ctypes.pointer(ends[1])
+    asked = list(runtimes or ())
+    options.runtimes = sum({1 << member(Runtime, "runtime", name) for name in asked})
+    options.runtime = 0 if runtime is None else member(Runtime, "runtime", runtime)
     if layers is not None:
         options.layers, options.empty_stages = layers._handle.value, bool(empty_stages)
     alive = [_list(options, "strategies", "strategy_count", names, ctypes.c_char_p),
@@ -325,7 +342,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
-                    Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking), embedding, head, layers)
+                    Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, bool(asked))
         del alive
         call(lib.ppsched_plan_run, made._handle)
     return made

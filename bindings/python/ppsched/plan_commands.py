@@ -7,8 +7,9 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ._library import Error
 from .cli import Commands, add_problem_arguments, make_config, merged, print_text
+from .launch_options import add_batch_arguments
 from .launching import RUNTIME_NAMES
-from .layers import Layers
+from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, channel_of
 from .plan import Candidate, Plan, plan
 from .plan_table import candidate_row, candidates_csv, table
@@ -58,6 +59,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--" + name.replace("_", "-"), nargs="+", type=kind, metavar=name[0].upper(), help=text)
     parser.add_argument("--effort", type=int, metavar="N", help="1 to 12: try v_search and auto too, with that effort")
     add_end_arguments(parser)
+    add_layer_arguments(parser)
+    add_batch_arguments(parser)
     parser.add_argument("--runtime", choices=RUNTIME_NAMES, help="only schedules that this training runtime can run")
     parser.add_argument("--lower", choices=LOWERINGS, help="time the candidates with their transfers, lowered so")
     add_channel_arguments(parser)
@@ -67,13 +70,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def make_plan(values: Mapping[str, Any]) -> Plan:
     """The plan of merged values. Options in a config file are those of its one strategy."""
     order, flags = channel_of(values)
+    layers = layers_of(values)
+    if layers is not None:
+        values = {**values, **dict.fromkeys(("embedding", "head", *OF_LAYERS))}
     given: Dict[str, Any] = {argument: values[name] for name, (argument, _, _) in VARIED.items() if values.get(name) is not None}
     given.update(flags)
     with ProgressBar() as bar:
         return plan(make_config({**values, "options": {}}), objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
                     lowering=values.get("lower") or "none", order=order, progress=bar,
                     embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
-                    layers=Layers(values["layers"]) if values.get("layers") is not None else None, **given)
+                    layers=layers, empty_stages=bool(values.get("empty_stages")), runtime=values.get("runtime") if layers is not None else None,
+                    runtimes=RUNTIME_NAMES if layers is not None else None, **given)
 
 
 def why_none(made: Plan) -> str:

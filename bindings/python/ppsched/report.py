@@ -30,7 +30,7 @@ def _timeline(plan: Plan, candidate: Candidate, timeline: Timeline, csv: Optiona
     return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
             "memory": [[list(point) for point in timeline.memory(device)] for device in range(timeline.schedule.devices)],
             "memory_limits": [limit if math.isfinite(limit) else None for limit in limits],
-            "launch": launch_row(schedule, csv)}
+            "launch": launch_row(schedule, csv, plan.model(candidate))}
 
 
 def _best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:

@@ -6,6 +6,7 @@ from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional
 
 from ._library import Refused
 from .launching import RUNTIME_NAMES
+from .layers import LayerSplit
 from .listener import Progress
 from .plan import Candidate, Plan
 from .schedule import Schedule
@@ -24,18 +25,18 @@ class RunsOn(NamedTuple):
         return " ".join([*self.order, *(f"({name})" for name in self.alike)]) or "none"
 
 
-def _can(schedule: Schedule, runtime: str, exact: bool) -> bool:
+def _can(schedule: Schedule, runtime: str, exact: bool, model: Optional[LayerSplit]) -> bool:
     try:
-        schedule.launch(runtime, exact=exact)
+        schedule.launch(runtime, exact=exact, model=model)
     except Refused:
         return False
     return True
 
 
-def runs_on(schedule: Schedule) -> RunsOn:
-    """Which runtimes run a schedule."""
-    able = [name for name in RUNTIME_NAMES if _can(schedule, name, False)]
-    order = [name for name in able if _can(schedule, name, True)]
+def runs_on(schedule: Schedule, model: Optional[LayerSplit] = None) -> RunsOn:
+    """Which runtimes run a schedule, and a split of the model's layers with it."""
+    able = [name for name in RUNTIME_NAMES if _can(schedule, name, False, model)]
+    order = [name for name in able if _can(schedule, name, True, model)]
     return RunsOn(order, [name for name in able if name not in order])
 
 
@@ -58,7 +59,7 @@ def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRu
     for candidate in fitting[:MOST_TRIED]:
         if len(best) == len(RUNTIME_NAMES):
             break
-        found, tried = runs_on(plan.schedule(candidate, progress)), tried + 1
+        found, tried = runs_on(plan.schedule(candidate, progress), plan.model(candidate)), tried + 1
         new = [name for name in (*found.order, *found.alike) if name not in best]
         alike += [name for name in new if name in found.alike]
         best.update(dict.fromkeys(new, candidate))
@@ -77,7 +78,7 @@ class Runnable:
     def among(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         for candidate in candidates:
             try:
-                self._plan.schedule(candidate, self._progress).launch(self._runtime)
+                self._plan.schedule(candidate, self._progress).launch(self._runtime, model=self._plan.model(candidate))
             except Refused as error:
                 self._reasons.setdefault(candidate.strategy, re.sub(r"; [^;]* can run it.*$", "", str(error)))
                 continue

@@ -13,6 +13,7 @@ from .config import Config, Numbers, Quantities, quantities_in
 from .exporting import export, export_format
 from .filling import text_of
 from .launching import launch_line
+from .layers import LayerSplit
 from .listener import Listener, Progress
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
 from .op import Op, from_record, to_records
@@ -231,16 +232,17 @@ class Schedule(Shared):
 
     @names_checked
     def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False,
-               layers: int = 0) -> str:
+               layers: int = 0, model: Optional[LayerSplit] = None, micro_batch: int = 0, data_parallel: int = 1) -> str:
         """What to type to run this schedule: one line for a shell, for the runtime "megatron", "torchtitan", "pytorch",
         "deepspeed" or "sail". ppsched.Refused where it cannot, with the reason and which others can.
 
         csv: file that torchtitan and pytorch shall read the order from, as export("csv") has it; without it they do so, from
         schedule.csv, only where none of PyTorch's classes makes this very order. exact: refuse too where sail-sg's runtime
         would plan an order of its own of that kind. layers: decoder layers of the model, from which sail's runtime and
-        torchtitan take how many stages a device has; 0 where they are not known.
+        torchtitan take how many stages a device has; 0 where they are not known. model: the layers with their split, which the
+        line tells then too; micro_batch: samples of a microbatch, data_parallel: replicas, from which follow the batch sizes.
         """
-        return launch_line(self._handle, runtime, csv, exact, layers)
+        return launch_line(self._handle, runtime, csv, exact, layers, model, micro_batch, data_parallel)
 
     def __repr__(self) -> str:
         sizes = [counted(self.devices, "device"), counted(self.stages, "stage"), counted(self.microbatches, "microbatch", "es"),

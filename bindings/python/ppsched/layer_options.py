@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line for models by their layers, and for splits of them."""
+import argparse
+import json
+import re
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from ._library import Error
+from .config import Config, numbers
+from .config_file import read_layers_file
+from .layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_layers
+from .size_options import end_of
+from .usage import UsageError
+
+# Lists of numbers that with --num-layers are those of each layer, and what a layer calls them.
+OF_LAYERS = {"forward_times": "forward_time", "backward_times": "backward_time", "backward_input_times": "backward_input_time",
+             "backward_weight_times": "backward_weight_time", "mem_forward": "mem_forward", "mem_backward_input": "mem_backward_input",
+             "mem_backward_weight": "mem_backward_weight", "mem_static": "mem_static", "mem_weights": "mem_weights",
+             "activation_bytes": "output_bytes"}
+RECOMPUTED = re.compile(r"(\d+)(?:-(\d+))?:(.+)")
+
+
+def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
+    """The model by its layers."""
+    parser.add_argument("--layers", metavar="FILE", help="the model's layers: a JSON or YAML file with a list of them, or with \"layers\"; "
+                        "or the list itself as JSON")
+    parser.add_argument("--num-layers", type=int, metavar="N",
+                        help="N equal layers, whose costs are those of -f, -bw and so on; --embedding and --head are layers beside them")
+    parser.add_argument("--empty-stages", action="store_true", default=None, help="stages in the middle may be without layers")
+
+
+def add_split_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which layers are in which stage."""
+    add_layer_arguments(parser)
+    parser.add_argument("--split", nargs="+", type=int, metavar="N", help="with --layers or --num-layers: layers of each stage")
+    parser.add_argument("--recompute", nargs="+", metavar="I:KIND",
+                        help="layers that are computed again: number from 0, or first-last, and the name of the kind")
+
+
+def has_layers(values: Mapping[str, Any]) -> bool:
+    return values.get("layers") is not None or values.get("num_layers") is not None
+
+
+def _one(name: str, value: object) -> float:
+    given = numbers(name, value)
+    if len(given) != 1:
+        raise Error(f"{name} has {len(given)} values; --num-layers is of equal layers and takes one; give --layers FILE for others")
+    return given[0]
+
+
+def _end_row(name: str, place: str, given: Any) -> List[Layer]:
+    end = end_of(name, given)
+    if end is None:
+        return []
+    row: Dict[str, Any] = {"name": name, "place": place, **end}
+    if not any(key in row for key in COSTS[1:4]):
+        row["backward_time"] = 0
+    return [row]  # type: ignore[list-item]  # of the keys that a layer has
+
+
+def _equal_layers(values: Mapping[str, Any]) -> List[Layer]:
+    count = values["num_layers"]
+    if count < 1:
+        raise UsageError(f"--num-layers {count}: it must be 1 or more")
+    row: Dict[str, Any] = {"name": "decoder", "count": count}
+    row.update({key: _one(name, values[name]) for name, key in OF_LAYERS.items() if values.get(name) is not None})
+    row.setdefault("forward_time", 1.0)
+    row.setdefault("mem_forward", 1.0)
+    ends = _end_row("embedding", "first", values.get("embedding")), _end_row("head", "last", values.get("head"))
+    return [*ends[0], row, *ends[1]]  # type: ignore[list-item]  # likewise
+
+
+def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
+    """The layers of merged values, if they have any."""
+    given = values.get("layers")
+    if given is None:
+        return Layers(_equal_layers(values)) if values.get("num_layers") is not None else None
+    if values.get("num_layers") is not None:
+        raise UsageError("--layers, --num-layers: give one of them")
+    beside = next((name for name in (*OF_LAYERS, "embedding", "head") if values.get(name) is not None), None)
+    if beside is not None:
+        raise UsageError(f"{beside}: the layers say that themselves; it goes with --num-layers")
+    return Layers(read_layers(given))
+
+
+def read_layers(given: Any) -> List[Layer]:
+    """The rows: as they are, of a text that is JSON, or of a file."""
+    if not isinstance(given, str):
+        rows: List[Layer] = given
+        return rows
+    if given.lstrip().startswith("["):
+        try:
+            rows = json.loads(given)
+        except ValueError as error:
+            raise Error(f"--layers: broken JSON: {error}") from None
+        return rows
+    return read_layers_file(given)
+
+
+def _kinds(layers: Layers, words: Optional[Sequence[str]]) -> List[int]:
+    kinds, names = [0] * len(layers), layers.kinds
+    for word in words or ():
+        match = RECOMPUTED.fullmatch(word)
+        if match is None:
+            raise UsageError(f"--recompute {word}: it must be NUMBER:KIND or FIRST-LAST:KIND, such as 0-3:full")
+        first, last = int(match[1]), int(match[2] or match[1])
+        for layer in range(first, last + 1):
+            if layer >= len(layers):
+                raise Error(f"--recompute {word}: there are layers 0 to {len(layers) - 1}")
+            if match[3] not in names[layer]:
+                raise Error(f"--recompute {word}: layer {layer} has no kind {match[3]!r}; it has {', '.join(names[layer]) or 'none'}")
+            kinds[layer] = names[layer].index(match[3]) + 1
+    return kinds
+
+
+def split_of(values: Mapping[str, Any]) -> Optional[LayerSplit]:
+    """The layers of merged values with their split; None where it has none."""
+    split = values.get("split")
+    if split is None:
+        if values.get("recompute") is not None:
+            raise UsageError("--recompute: it goes with --split")
+        return None
+    layers = layers_of(values)
+    if layers is None:
+        raise UsageError("--split: it goes with --layers or --num-layers")
+    if any(count < 0 for count in split):
+        raise Error(f"--split holds {min(split)}; it must be 0 or more layers a stage")
+    return LayerSplit(layers, Split(list(split), _kinds(layers, values.get("recompute"))))
+
+
+def split_words(model: LayerSplit) -> List[str]:
+    """The words that state a split."""
+    words, kinds, runs = ["--split", *map(str, model.split.layers)], model.layers.kinds, []
+    for layer, kind in enumerate(model.split.recomputes):
+        name = kinds[layer][kind - 1] if kind else None
+        if runs and runs[-1][2] == name:
+            runs[-1][1] = layer
+        else:
+            runs.append([layer, layer, name])
+    ranges = [f"{first}-{last}:{name}" if last > first else f"{first}:{name}" for first, last, name in runs if name is not None]
+    return words + (["--recompute", *ranges] if ranges else [])
+
+
+def split_config(config: Config, model: LayerSplit) -> Config:
+    """The problem with the stages of the split."""
+    return config_from_layers(config, *model)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flags that Megatron-LM and its forks share. */
+#ifndef PPSCHED_LAUNCH_MEGATRON_H
+#define PPSCHED_LAUNCH_MEGATRON_H
+
+#include "launch/launch.h"
+
+/* What is computed again, of a split that fits Megatron-LM's rules. */
+void ppi_megatron_write_recompute(const struct ppi_parts *parts, struct ppi_line *line);
+
+/* The batch sizes, where they are known. */
+void ppi_megatron_write_batch(const struct ppi_launch *launch, struct ppi_line *line);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which runtimes run a candidate: its order, and with layers its split. */
+#include "base/error.h"
+#include "plan/plan.h"
+
+static ppsched_status ask(const ppsched_schedule *order, struct ppi_parts *parts, const struct ppi_runtime *runtime, bool exact,
+                          ppsched_error *error)
+{
+    struct ppi_launch launch = {
+        .schedule = order, .exact = exact, .parts = parts, .layers = parts != NULL ? parts->decoders : 0, .data_parallel = 1};
+    return ppi_launch_ask(&launch, runtime, error);
+}
+
+static ppsched_status ask_all(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_schedule *order,
+                              struct ppi_parts *parts, ppsched_error *error)
+{
+    const struct ppi_runtime *runtime = NULL;
+    ppsched_status status = plan->runtime != NULL ? ask(order, parts, plan->runtime, false, error) : PPSCHED_OK;
+    for (int32_t i = 1; i <= PPI_LAST_RUNTIME && status == PPSCHED_OK; i++) {
+        if ((plan->runtimes >> i & 1) == 0)
+            continue;
+        ppi_runtime_find(&runtime, i, NULL);
+        ppsched_status can = ask(order, parts, runtime, true, error);
+        candidate->runs_on |= can == PPSCHED_OK ? 1u << i : 0;
+        status = can == PPSCHED_ERROR_NO_MEMORY ? can : PPSCHED_OK;
+    }
+    return status;
+}
+
+ppsched_status ppi_candidate_ask_runtimes(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                          const ppsched_schedule *order, ppsched_error *error)
+{
+    const ppsched_split split = {sizeof split, candidate->stages, candidate->layers, candidate->recomputes};
+    struct ppi_parts parts = {.layers = NULL};
+    candidate->runs_on = 0;
+    if (plan->runtime == NULL && plan->runtimes == 0)
+        return PPSCHED_OK;
+    ppsched_status status = PPSCHED_OK;
+    if (plan->layers != NULL)
+        status = ppi_parts_make(&parts, &order->host, plan->layers, &split, error);
+    if (status == PPSCHED_OK)
+        status = ask_all(plan, candidate, order, plan->layers != NULL ? &parts : NULL, error);
+    ppi_parts_clear(&parts);
+    return status;
+}
