@@ -402,7 +402,7 @@ static void expect_all_seen(void)
 static void test_all_strategies(void **state)
 {
     ppsched_strategy_info info = {.size = sizeof info};
-    uint64_t seed = 11;
+    uint64_t seed = 12;
     (void)state;
     for (uint32_t number = 0; number < ppsched_strategy_count(); number++) {
         assert_int_equal(ppsched_strategy_get_info(&info, number, NULL), PPSCHED_OK);
