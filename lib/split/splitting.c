@@ -128,6 +128,11 @@ ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room
 {
     bool better;
     *out = (struct ppi_splitting){.now = PPI_NO_SPLIT, .best = PPI_NO_SPLIT};
+    if (question->schedule->op_count > PPI_SPLIT_MOST_OPS)
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "a schedule of %lld ops is too large for a search of the split, which takes up to %d; take fewer microbatches",
+            (long long)question->schedule->op_count, PPI_SPLIT_MOST_OPS);
     ppsched_status status = ppi_split_state_make(&out->state, room, question->config, question->layers, question->schedule,
                                                  question->same, question->by_span, error);
     if (status == PPSCHED_OK)

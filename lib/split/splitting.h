@@ -28,6 +28,9 @@ struct ppi_splitting {
     bool proved;           /* no split is better */
 };
 
+/* Ops of the largest schedule that is searched for: the search holds 28 bytes of each. */
+enum { PPI_SPLIT_MOST_OPS = 1 << 24 };
+
 /* What is asked. */
 struct ppi_split_question {
     const ppsched_config *config; /* sizes, links, limits */

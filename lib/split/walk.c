@@ -115,7 +115,7 @@ static ppsched_status take_room(struct making *making, struct ppi_room *room, st
 {
     struct ppi_walk *walk = making->walk;
     const struct ppi_shape *shape = &walk->schedule->shape;
-    size_t nodes = walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->microbatches;
+    size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->microbatches;
     uint32_t pairs = count_pairs(walk->schedule);
     walk->lanes = walk->schedule->placement.copies * shape->stages;
     walk->nodes = ppi_room_take_zeroed(room, nodes, sizeof *walk->nodes);
