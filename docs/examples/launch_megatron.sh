@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Asks for the best schedule that Megatron-LM can run for a model of 24 layers, and prints the command that trains with it.
-# usage: launch_megatron.sh DEVICES MICROBATCHES MEMORY_LIMIT [WORDS OF THE TRAINING COMMAND...]
+# Asks for the best split and schedule that Megatron-LM can run for a model of so many layers, with a head that takes as long as
+# 2.4 of them, and prints the command that trains with it.
+# usage: launch_megatron.sh DEVICES MICROBATCHES LAYERS MEMORY_LIMIT [WORDS OF THE TRAINING COMMAND...]
 #   MEMORY_LIMIT of a device, in activations of a layer and microbatch. PPSCHED: the command, if it is not ppsched
 set -euo pipefail
-devices=$1 microbatches=$2 limit=$3
-shift 3
+devices=$1 microbatches=$2 layers=$3 limit=$4
+shift 4
 read -ra ppsched <<<"${PPSCHED:-ppsched}"
 
-# Costs of a layer; measured ones: --profile FILE. Megatron-LM divides layers evenly, so V must suit.
-picked=$("${ppsched[@]}" pick --json --strategies 1f1b interleaved_1f1b --chunks 1 2 3 \
-  --num-devices "$devices" -s 24 -b "$microbatches" -f 1 -bw 2 --mem-limit "$limit")
+# Costs of a layer and of the head; measured ones go into a file: --layers FILE.
+picked=$("${ppsched[@]}" pick --json --runtime megatron --num-devices "$devices" -b "$microbatches" --micro-batch-size 1 \
+  --num-layers "$layers" -f 1 -bw 2 --head forward_time=2.4 backward_time=4.8 --mem-limit "$limit")
 
 flags=$(python3 -c '
 import json, sys
@@ -18,4 +19,4 @@ best = json.load(sys.stdin)[0]
 print(best["strategy"], "step time", best["step_time"], "peak memory", best["peak_memory"], file=sys.stderr)
 print(best["launch"]["megatron"]["line"])' <<<"$picked")
 
-echo "${*:-torchrun pretrain_gpt.py --num-layers 24} $flags"
+echo "${*:-torchrun pretrain_gpt.py} $flags"

@@ -287,15 +287,18 @@ class CommandTest(unittest.TestCase):
             return subprocess.run([*program, *words], capture_output=True, text=True, check=False, env=environment)
 
         shell = ["bash", str(EXAMPLES / "launch_megatron.sh")]
-        result = launch(shell, "4", "16", "48")
-        self.assertEqual((result.returncode, result.stderr), (0, "interleaved_1f1b step time 306.0 peak memory 30.0\n"))
-        self.assertEqual(result.stdout, "torchrun pretrain_gpt.py --num-layers 24 --pipeline-model-parallel-size 4 "
-                                        "--num-virtual-stages-per-pipeline-rank 3\n")
-        result = launch(shell, "4", "16", "24", "sbatch", "train.sh")
-        self.assertEqual((result.returncode, result.stdout), (0, "sbatch train.sh --pipeline-model-parallel-size 4\n"))
-        result = launch(shell, "4", "16", "8")
+        result = launch(shell, "4", "16", "24", "48")
+        self.assertEqual((result.returncode, result.stderr), (0, "interleaved_1f1b step time 346.2 peak memory 44.0\n"))
+        self.assertEqual(result.stdout, "torchrun pretrain_gpt.py --pipeline-model-parallel-size 4 --num-layers 24 "
+                                        "--pipeline-model-parallel-layout 'E(tt|)*8t*3|t*3|tt|L' "
+                                        "--microbatch-group-size-per-virtual-pipeline-stage 6 --micro-batch-size 1 --global-batch-size 16\n")
+        result = launch(shell, "4", "16", "24", "24", "sbatch", "train.sh")
+        self.assertEqual((result.returncode, result.stdout),
+                         (0, "sbatch train.sh --pipeline-model-parallel-size 4 --num-layers 24 --decoder-first-pipeline-num-layers 6 "
+                             "--decoder-last-pipeline-num-layers 4 --micro-batch-size 1 --global-batch-size 16\n"))
+        result = launch(shell, "4", "16", "24", "8")
         self.assertEqual((result.returncode, result.stdout), (1, ""))
-        self.assertIn("the least limit that would do is 24 (1f1b)", result.stderr)
+        self.assertRegex(result.stderr, "the least limit that would do is [0-9.]+ \\(1f1b\\)")
         python = [sys.executable, str(EXAMPLES / "launcher.py")]
         self.assertIn("pipeline_parallel_schedule InterleavedZeroBubble --parallelism.pipeline_parallel_layers_per_stage 3 ", launch(python).stdout)
         self.assertIn("# schedule.csv:\n0F0,0F1,", launch(python, "4", "16", "2").stdout)
