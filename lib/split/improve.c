@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "split/splitting.h"
 
-enum { KINDS = PPI_COMPUTE_KINDS - 1, TRIED = 16, MOST_GIVERS = 64, WALKS = 6, CHUNK_WALKS = 3, FEW = 500 };
+enum { KINDS = PPI_COMPUTE_KINDS - 1, TRIED = 16, MOST_GIVERS = 64, WALKS = 8, CHUNK_WALKS = 3, FEW = 500 };
 
 /* The share of the time by which a step may be worse at first. */
 #define WIDEST 0.005
@@ -360,7 +360,7 @@ static ppsched_status start_all(struct improving *improving, ppsched_error *erro
     return status;
 }
 
-/* Ever longer walks from the best. With one stage a device, where there is little to choose, until two have found nothing. */
+/* Ever longer walks from the best. With one stage a device, where there is little to choose, until three have found nothing. */
 static ppsched_status wander_on(struct improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -373,7 +373,7 @@ static ppsched_status wander_on(struct improving *improving, ppsched_error *erro
         ppi_splitting_go_back(splitting);
         status = wander(improving, splitting->state.visited + length, error);
         idle = ppi_split_is_better(&splitting->best, &before) ? 0 : idle + 1;
-        if (idle == 2 && !improving->has_chunks)
+        if (idle == 3 && !improving->has_chunks)
             break;
     }
     return status;
