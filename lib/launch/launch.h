@@ -12,8 +12,8 @@
 
 struct ppi_sail_kind;
 
-/* How many decoders fewer than its share the first and the last stage get; `each`: layers of a stage of which as many stages come
- * out, 0 where that need not be told. */
+/* How many decoders fewer than its share the first and the last stage get; `each`: layers of a stage of which as many stages
+ * come out, 0 where that need not be told. */
 struct ppi_ends {
     uint32_t first_less, last_less, each;
 };

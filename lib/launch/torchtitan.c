@@ -61,8 +61,6 @@ static bool makes_split(const struct ppi_parts *parts, uint32_t first_less, uint
 static ppsched_status fits_split(struct ppi_launch *launch, ppsched_error *error)
 {
     const struct ppi_parts *parts = launch->parts;
-    if (parts->mtps > 0)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan has no name for MTP layers");
     if (launch->is_line && parts->recomputed != PPI_RECOMPUTED_NONE)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "torchtitan takes what is recomputed from its configuration: activation checkpointing \"%s\"",
