@@ -71,6 +71,8 @@ static ppsched_status check_options(const ppsched_plan_options *options, ppsched
         status = ppi_check_choice("empty_stages", (int32_t)options->empty_stages, 0, 1, error);
     if (status != PPSCHED_OK)
         return status;
+    if (options->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
     if (options->effort > 12)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort is %u; it must be 0 to 12", options->effort);
     return check_lists(options, error);
