@@ -299,8 +299,8 @@ static ppsched_status alternate(struct layering *layering, ppsched_error *error)
     for (int round = 0; round <= ROUNDS && status == PPSCHED_OK; round++) {
         ppsched_config *config = NULL;
         ppsched_schedule *schedule = NULL;
-        layering->from = round / (ROUNDS + 2.0);
-        layering->to = (round + 1) / (ROUNDS + 2.0);
+        layering->from = PPI_SPLIT_SHARE * round / (ROUNDS + 1);
+        layering->to = PPI_SPLIT_SHARE * (round + 1) / (ROUNDS + 1);
         status = round == 0 ? order_first(&schedule, &config, layering, error) : order(&schedule, &config, layering, error);
         if (status == PPSCHED_OK)
             status = keep_better(layering, config, schedule, error);

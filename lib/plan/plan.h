@@ -73,6 +73,9 @@ ppsched_status ppi_candidate_ask_runtimes(const ppsched_plan *plan, struct ppi_c
 ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                    ppsched_progress_function progress, void *user, ppsched_error *error);
 
+/* Of a candidate's work what the split is. */
+#define PPI_SPLIT_SHARE 0.75
+
 /* Forgets its split. */
 void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate);
 
