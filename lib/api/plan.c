@@ -53,6 +53,15 @@ static ppsched_status check_lists(const ppsched_plan_options *options, ppsched_e
     return status;
 }
 
+static ppsched_status check_flags(const ppsched_plan_options *options, ppsched_error *error)
+{
+    if (options->empty_stages > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "empty_stages is %u; it must be 0 or 1", options->empty_stages);
+    if (options->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    return PPSCHED_OK;
+}
+
 static ppsched_status check_options(const ppsched_plan_options *options, ppsched_error *error)
 {
     ppsched_status status = ppi_check_choice("objective", options->objective, 0, PPSCHED_OBJECTIVE_MAKESPAN, error);
@@ -68,7 +77,7 @@ static ppsched_status check_options(const ppsched_plan_options *options, ppsched
                         options->runtimes, (2u << PPI_LAST_RUNTIME) - 1);
     status = ppi_check_choice("runtime", options->runtime, 0, PPI_LAST_RUNTIME, error);
     if (status == PPSCHED_OK)
-        status = ppi_check_choice("empty_stages", (int32_t)options->empty_stages, 0, 1, error);
+        status = check_flags(options, error);
     if (status != PPSCHED_OK)
         return status;
     if (options->effort > 12)

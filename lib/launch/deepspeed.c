@@ -38,5 +38,5 @@ const struct ppi_runtime ppi_deepspeed_runtime = {
     .title = "DeepSpeed",
     .fits = fits,
     .write = write,
-    .rules = {.may_be_uneven = true, .all = "full"},
+    .rules = {.takes_list = true, .may_be_uneven = true, .all = "full"},
 };

@@ -79,5 +79,5 @@ const struct ppi_runtime ppi_jaxpp_runtime = {
     .title = "JaxPP",
     .fits = fits,
     .write = write,
-    .rules = {.may_be_uneven = true, .may_be_empty = true, .may_recompute_any = true},
+    .rules = {.takes_list = true, .may_be_uneven = true, .may_be_empty = true, .may_recompute_any = true},
 };

@@ -109,5 +109,5 @@ const struct ppi_runtime ppi_megatron_runtime = {
     .title = "Megatron-LM",
     .fits = fits,
     .write = write,
-    .rules = {.may_be_uneven = true, .may_be_empty = true, .first = "full", .all = "selective"},
+    .rules = {.has_mtps = true, .may_be_uneven = true, .may_be_empty = true, .first = "full", .all = "selective"},
 };

@@ -17,6 +17,8 @@ enum ppi_recomputed {
 
 /* How far a runtime follows a split. */
 struct ppi_split_rules {
+    bool takes_list;         /* the model is a list of the caller's own layers, whatever these are */
+    bool has_mtps;           /* else: there is a way to tell MTP layers */
     bool may_be_uneven;      /* stages may have any number of decoders */
     bool may_be_empty;       /* those in the middle none at all */
     bool may_recompute_any;  /* each layer as it likes */

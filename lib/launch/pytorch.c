@@ -132,5 +132,5 @@ const struct ppi_runtime ppi_pytorch_runtime = {
     .title = "PyTorch",
     .fits = ppi_torch_fits,
     .write = write,
-    .rules = {.may_be_uneven = true, .may_be_empty = true, .may_recompute_any = true},
+    .rules = {.takes_list = true, .may_be_uneven = true, .may_be_empty = true, .may_recompute_any = true},
 };

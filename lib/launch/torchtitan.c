@@ -58,27 +58,32 @@ static bool makes_split(const struct ppi_parts *parts, uint32_t first_less, uint
     return true;
 }
 
-/* Flags that make the split. Without such it can be told in the configuration alone. */
+/* Whether flags of so many fewer layers at both ends make the split, and as many stages come out; keeps them. */
+static bool tells_split(struct ppi_launch *launch, uint32_t first_less, uint32_t last_less)
+{
+    const struct ppi_parts *parts = launch->parts;
+    if (!makes_split(parts, first_less, last_less))
+        return false;
+    uint32_t stages = parts->split->stages, all = parts->decoders + first_less + last_less, each = (all + stages - 1) / stages;
+    bool usual = ppi_chunks_of(launch->schedule) == usual_stages(launch);
+    launch->ends = (struct ppi_ends){first_less, last_less, usual ? 0 : each};
+    return usual || (all + each - 1) / each == stages;
+}
+
+/* Flags that make the split, its defaults if they do. Without such it can be told in the configuration alone. */
 static ppsched_status fits_split(struct ppi_launch *launch, ppsched_error *error)
 {
     const struct ppi_parts *parts = launch->parts;
-    if (parts->mtps > 0)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan has no name for MTP layers");
     if (launch->is_line && parts->recomputed != PPI_RECOMPUTED_NONE)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "torchtitan takes what is recomputed from its configuration: activation checkpointing \"%s\"",
                         parts->kind);
+    if (tells_split(launch, 1, 1))
+        return PPSCHED_OK;
     for (uint32_t first = 0; first <= MOST_LESS; first++)
         for (uint32_t last = 0; last <= MOST_LESS; last++)
-            if (makes_split(parts, first, last)) {
-                uint32_t stages = parts->split->stages, all = parts->decoders + first + last,
-                         each = (all + stages - 1) / stages;
-                bool comes_out = (all + each - 1) / each == stages;
-                bool usual = ppi_chunks_of(launch->schedule) == usual_stages(launch);
-                launch->ends = (struct ppi_ends){first, last, usual ? 0 : each};
-                if (usual || comes_out)
-                    return PPSCHED_OK;
-            }
+            if (tells_split(launch, first, last))
+                return PPSCHED_OK;
     if (!launch->is_line)
         return PPSCHED_OK;
     return ppi_fail(

@@ -67,6 +67,8 @@ static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, pp
     ppsched_status status = ppi_check_choice("place", layer->place, 0, PPSCHED_LAYER_PLACE_LAST, error);
     if (status != PPSCHED_OK)
         return status;
+    if (layer->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layer entry %u (%q): reserved is not 0", entry, layer->name);
     if (layer->flags > (PPSCHED_LAYER_FLAG_WITH_NEXT | PPSCHED_LAYER_FLAG_TIED))
         return fail_entry(error, entry, layer, "flags", layer->flags, "0 to 3");
     if ((layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0 && layer->place != PPSCHED_LAYER_PLACE_FIRST)
@@ -81,6 +83,8 @@ static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, pp
 static ppsched_status complete_times(ppsched_layer *layer, uint32_t entry, ppsched_error *error)
 {
     double whole = layer->backward_time, parts = layer->backward_input_time + layer->backward_weight_time, left = whole - parts;
+    if (!ppi_is_finite(parts))
+        return fail_entry(error, entry, layer, "the sum of both backwards", parts, "finite");
     if (whole == 0) {
         layer->backward_time = parts;
     } else if (parts == 0) {
@@ -102,7 +106,7 @@ static ppsched_status complete_memory(ppsched_layer *layer, uint32_t entry, ppsc
         return fail_entry(error, entry, layer, "what is left of its activations", left, "0");
     if (*weight < 0 && *input == 0)
         *input = -ppi_larger(left, 0);
-    *weight = -(layer->mem_forward + *input);
+    *weight = -ppi_larger(layer->mem_forward + *input, 0);
     return PPSCHED_OK;
 }
 
@@ -120,7 +124,7 @@ static void fill_kinds(struct ppi_layer_entry *entry)
                                                            [PPI_LAYER_WEIGHT] = layer->backward_weight_time,
                                                            [PPI_LAYER_MEM_FORWARD] = held,
                                                            [PPI_LAYER_MEM_INPUT] = input,
-                                                           [PPI_LAYER_MEM_WEIGHT] = -(held + input),
+                                                           [PPI_LAYER_MEM_WEIGHT] = -ppi_larger(held + input, 0),
                                                            [PPI_LAYER_STATIC] = layer->mem_static,
                                                            [PPI_LAYER_WEIGHTS] = layer->mem_weights},
                                                   .added = added};

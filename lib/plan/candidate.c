@@ -217,19 +217,35 @@ static ppsched_status keep_reason(const ppsched_plan *plan, struct ppi_candidate
     return candidate->reason != NULL ? PPSCHED_OK : ppi_fail_memory(error, "a reason");
 }
 
+/* With layers the work that is left once there is a split. */
+struct rest {
+    ppsched_progress_function progress;
+    void *user;
+};
+
+static int32_t tell_rest(void *user, const ppsched_progress *progress)
+{
+    const struct rest *rest = user;
+    const ppsched_progress part = {
+        .size = sizeof part, .share = PPI_SPLIT_SHARE + (1 - PPI_SPLIT_SHARE) * progress->share, .best = progress->best};
+    return rest->progress(rest->user, &part);
+}
+
 ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                       ppsched_progress_function progress, void *user, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_timeline *timeline = NULL;
     const ppsched_schedule *order = NULL;
+    struct rest rest = {progress, user};
+    bool is_rest = plan->layers != NULL && progress != NULL;
     ppsched_error reason;
     ppsched_status status = ppi_candidate_split(plan, candidate, progress, user, &reason);
     if (status == PPSCHED_OK)
         status = ppi_candidate_config(&config, plan, candidate, &reason);
     if (status == PPSCHED_OK) {
-        config->progress = progress;
-        config->progress_user = user;
+        config->progress = is_rest ? tell_rest : progress;
+        config->progress_user = is_rest ? &rest : user;
         status = ppi_candidate_timeline(&timeline, &order, plan, candidate, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY,
                                         &reason);
     }

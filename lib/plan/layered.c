@@ -32,26 +32,70 @@ void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *ca
     candidate->proved = false;
 }
 
-/* A split to begin with: stages have as many layers, as far as they may be apart. */
-static ppsched_status split_evenly(struct ppi_candidate *candidate, const ppsched_layers *layers, ppsched_error *error)
+static ppsched_status check_blocks(uint32_t blocks, const ppsched_plan *plan, uint32_t stages, ppsched_error *error)
 {
+    uint32_t devices = plan->config->shape.devices, least = plan->may_be_empty && stages > 2 ? 2 : stages;
+    if (blocks >= least)
+        return PPSCHED_OK;
+    if (blocks >= devices)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "%u stages need %u layers that may be apart, and there are %u; take %u stages at most", stages, least,
+                        blocks, blocks / devices * devices);
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                    "%u stages need %u layers that may be apart, and there are %u; take %u devices at most", stages, least,
+                    blocks, blocks);
+}
+
+/* A split to begin with: stages have as many layers, as far as they may be apart; of few the last stage gets one. */
+static ppsched_status split_evenly(struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error)
+{
+    const ppsched_layers *layers = plan->layers;
     uint32_t stages = candidate->stages, blocks = 1, layer = 0, block = 0;
     for (uint32_t i = 1; i < layers->count; i++)
         blocks += layers->is_cut[i];
+    ppsched_status status = check_blocks(blocks, plan, stages, error);
+    if (status != PPSCHED_OK)
+        return status;
     memset(candidate->recomputes, 0, layers->count);
     for (uint32_t s = 0; s < stages; s++) {
         uint32_t begin = layer, end = (uint32_t)((uint64_t)(s + 1) * blocks / stages);
+        if (blocks < stages && s + 1 < stages)
+            end = s + 1 < blocks ? s + 1 : blocks - 1;
         for (; block < end; block++)
             do
                 layer++;
             while (layer < layers->count && !layers->is_cut[layer]);
         candidate->layers[s] = layer - begin;
     }
-    if (blocks < stages)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stages need as many layers that may be apart, and there are %u; take %u stages", stages, blocks,
-                        blocks);
     return PPSCHED_OK;
+}
+
+/* As many decoders on each stage; embedding and head are beside them. */
+static ppsched_status divide(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, const char *title,
+                             ppsched_error *error)
+{
+    uint32_t decoders = layers->count - layers->first - layers->last, begin = 0;
+    if (decoders % stages != 0 || decoders == 0)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders evenly, and %u do not go into %u stages", title,
+                        decoders, stages);
+    for (uint32_t s = 0; s < stages; begin += counts[s++]) {
+        if (s > 0 && !layers->is_cut[begin])
+            return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                            "%s divides decoders evenly, and stage %u would begin with layer %u, which must be with the one "
+                            "before it",
+                            title, s, begin);
+        counts[s] = decoders / stages + (s == 0 ? layers->first : 0) + (s + 1 == stages ? layers->last : 0);
+    }
+    return PPSCHED_OK;
+}
+
+/* By the runtime's rule where it has one. */
+static ppsched_status split_first(struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error)
+{
+    ppsched_status status = split_evenly(candidate, plan, error);
+    if (status == PPSCHED_OK && plan->runtime != NULL && !plan->runtime->rules.may_be_uneven)
+        status = divide(candidate->layers, plan->layers, candidate->stages, plan->runtime->title, error);
+    return status;
 }
 
 /* --- one order --- */
@@ -138,20 +182,10 @@ static ppsched_status suit_runtime(struct suiting *suiting, const struct ppi_spl
         return status;
     if (rules->first != NULL)
         status = suit_first(suiting, rules->first, error);
-    return status == PPSCHED_OK && rules->all != NULL ? suit_one(suiting, &all, &fits, error) : status;
-}
-
-/* As many decoders on each stage; embedding and head are beside them. */
-static ppsched_status divide(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, const char *title,
-                             ppsched_error *error)
-{
-    uint32_t decoders = layers->count - layers->first - layers->last;
-    if (decoders % stages != 0 || decoders == 0)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders evenly, and %u do not go into %u stages", title,
-                        decoders, stages);
-    for (uint32_t s = 0; s < stages; s++)
-        counts[s] = decoders / stages + (s == 0 ? layers->first : 0) + (s + 1 == stages ? layers->last : 0);
-    return PPSCHED_OK;
+    if (status == PPSCHED_OK && rules->all != NULL)
+        status = suit_one(suiting, &all, &fits, error);
+    suiting->proved = false; /* of one way to recompute alone */
+    return status;
 }
 
 static ppsched_status suit_with(struct suiting *suiting, ppsched_error *error)
@@ -215,6 +249,49 @@ static ppsched_status keep_better(struct layering *layering, const ppsched_confi
     return PPSCHED_OK;
 }
 
+/* Which kind of recomputation leaves least of a layer, of those that can be told; 0: none. */
+static uint8_t least_kind(const ppsched_plan *plan, const ppsched_layer *layer)
+{
+    const char *all = plan->runtime != NULL ? plan->runtime->rules.all : NULL;
+    bool any = plan->runtime == NULL || plan->runtime->rules.may_recompute_any;
+    double least = layer->mem_forward;
+    uint8_t best = 0;
+    for (uint32_t k = 0; k < layer->recompute_count; k++) {
+        const ppsched_recompute *kind = &layer->recomputes[k];
+        if (kind->mem_forward < least && (any || (all != NULL && strcmp(kind->name, all) == 0))) {
+            least = kind->mem_forward;
+            best = (uint8_t)(k + 1);
+        }
+    }
+    return best;
+}
+
+/* Recomputes all that can be; tells whether that is more than before. */
+static bool save_memory(const struct layering *layering)
+{
+    const ppsched_layers *layers = layering->plan->layers;
+    bool saves = false;
+    for (uint32_t i = 0; i < layers->count; i++) {
+        uint8_t *kind = &layering->candidate->recomputes[i],
+                least = least_kind(layering->plan, &ppi_layer_at(layers, i)->given);
+        saves |= *kind != least;
+        *kind = least;
+    }
+    return saves;
+}
+
+/* The first order: where the limit is too small for one, with all recomputed. */
+static ppsched_status order_first(ppsched_schedule **out, ppsched_config **config, struct layering *layering,
+                                  ppsched_error *error)
+{
+    ppsched_status status = order(out, config, layering, error);
+    if (status != PPSCHED_ERROR_REFUSED || !save_memory(layering))
+        return status;
+    ppi_config_destroy(*config);
+    *config = NULL;
+    return order(out, config, layering, error);
+}
+
 /* One order after another; a search that finds none for a split ends it. */
 static ppsched_status alternate(struct layering *layering, ppsched_error *error)
 {
@@ -222,9 +299,9 @@ static ppsched_status alternate(struct layering *layering, ppsched_error *error)
     for (int round = 0; round <= ROUNDS && status == PPSCHED_OK; round++) {
         ppsched_config *config = NULL;
         ppsched_schedule *schedule = NULL;
-        layering->from = round / (ROUNDS + 2.0);
-        layering->to = (round + 1) / (ROUNDS + 2.0);
-        status = order(&schedule, &config, layering, error);
+        layering->from = PPI_SPLIT_SHARE * round / (ROUNDS + 1);
+        layering->to = PPI_SPLIT_SHARE * (round + 1) / (ROUNDS + 1);
+        status = round == 0 ? order_first(&schedule, &config, layering, error) : order(&schedule, &config, layering, error);
         if (status == PPSCHED_OK)
             status = keep_better(layering, config, schedule, error);
         if (status == PPSCHED_OK && round < ROUNDS)
@@ -276,7 +353,7 @@ ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidat
     ppsched_status status = candidate->layers != NULL && candidate->recomputes != NULL ? PPSCHED_OK
                                                                                        : ppi_fail_memory(error, "the split");
     if (status == PPSCHED_OK)
-        status = split_evenly(candidate, plan->layers, error);
+        status = split_first(candidate, plan, error);
     if (status == PPSCHED_OK)
         status = candidate->strategy->plan == NULL ? suit_rule(&layering, error) : suit_search(&layering, error);
     if (status != PPSCHED_OK)

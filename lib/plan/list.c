@@ -9,9 +9,8 @@
 /* Chunks a device: with stages, and with layers at most. */
 enum { USUAL_CHUNKS = 4, MOST_CHUNKS = 16 };
 
-/* Nodes that the searches for splits may visit: all together, and one at least and at most. */
+/* Nodes that the searches for splits may visit: all together, and one at most. */
 #define ALL_VISITS 100000000u
-#define LEAST_VISITS 200000u
 #define MOST_VISITS 250000000u
 
 /* What varies, with the defaults filled in. */
@@ -192,7 +191,7 @@ static uint32_t usual_count(const ppsched_plan *plan)
 static void share_visits(ppsched_plan *plan)
 {
     uint64_t each = plan->count > 1 ? ALL_VISITS / plan->count : MOST_VISITS;
-    plan->most_visited = each < LEAST_VISITS ? LEAST_VISITS : each > MOST_VISITS ? MOST_VISITS : each;
+    plan->most_visited = each < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : each > MOST_VISITS ? MOST_VISITS : each;
 }
 
 ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error)

@@ -9,7 +9,6 @@
 #include "base/sort.h"
 #include "eval/timeline.h"
 #include "plan/restage.h"
-#include "search/bound.h"
 
 /* Candidates with layers that are looked at again, and nodes that their searches visit at least. */
 enum { SECOND_LOOKS = 5 };
@@ -187,6 +186,8 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
     return PPSCHED_OK;
 }
 
+/* --- a second look --- */
+
 /* Replaces a candidate by one whose split was searched for longer, where that is better. */
 static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, struct ppi_candidate *candidate,
                                  ppsched_error *error)
@@ -196,31 +197,76 @@ static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, s
     again.recomputes = NULL;
     again.evaluated = false;
     ppsched_status status = ppi_candidate_evaluate(view, &again, NULL, NULL, error);
-    struct ppi_candidate *worse = &again;
     if (status == PPSCHED_OK && ppi_candidate_fits(&again) && ranks_before(plan, &again, candidate)) {
         struct ppi_candidate old = *candidate;
         *candidate = again;
         again = old;
-    } else if (again.reason != NULL) {
+    } else {
         ppi_release(&plan->host, again.reason);
     }
-    ppi_candidate_drop_split(plan, worse);
+    ppi_candidate_drop_split(plan, &again);
+    candidate->is_chosen = status != PPSCHED_OK;
     return status;
 }
 
-/* With layers the first few of the ranking are worth a longer search than each of all could get. */
-static ppsched_status look_again_at_best(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
+/* With layers the first few of the ranking are worth a longer search than each of all could get. They are chosen once, whether
+ * or not the plan is then stopped. */
+static void choose_best(ppsched_plan *plan)
 {
+    for (uint32_t rank = 0; rank < SECOND_LOOKS && rank < plan->count && !plan->has_chosen; rank++) {
+        struct ppi_candidate *candidate = &plan->candidates[plan->order[rank]];
+        candidate->is_chosen = ppi_candidate_fits(candidate) && candidate->strategy->plan == NULL && !candidate->proved;
+    }
+    plan->has_chosen = true;
+}
+
+static ppsched_status look_at_chosen(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
+{
+    struct share share = {plan, plan->count, PPI_INFINITE};
     ppsched_plan longer = *view;
     longer.most_visited = 8 * plan->most_visited > LEAST_SECOND_VISITS ? 8 * plan->most_visited : LEAST_SECOND_VISITS;
     ppsched_status status = PPSCHED_OK;
-    for (uint32_t rank = 0; rank < SECOND_LOOKS && rank < plan->count && status == PPSCHED_OK; rank++) {
-        struct ppi_candidate *candidate = &plan->candidates[plan->order[rank]];
-        if (plan->config->progress != NULL && ppi_config_tell(plan->config, 1, ppi_candidate_step(plan, candidate)) != 0)
+    for (size_t i = 0; i < plan->count; i++)
+        if (ppi_candidate_fits(&plan->candidates[i]))
+            share.best = ppi_smaller(share.best, ppi_candidate_step(plan, &plan->candidates[i]));
+    for (size_t i = 0; i < plan->count && status == PPSCHED_OK; i++) {
+        struct ppi_candidate *candidate = &plan->candidates[i];
+        if (!candidate->is_chosen)
+            continue;
+        status = look_again(plan, &longer, candidate, error);
+        share.best = ppi_smaller(share.best, ppi_candidate_step(plan, candidate));
+        if (status == PPSCHED_OK && plan->config->progress != NULL && tell_share(&share, 0) != 0)
             return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
-        if (ppi_candidate_fits(candidate) && candidate->strategy->plan == NULL && !candidate->proved)
-            status = look_again(plan, &longer, candidate, error);
     }
+    return status;
+}
+
+/* Goes back to the ranking that there was before, if there was one. */
+static void rank_as_before(ppsched_plan *plan, uint32_t *order)
+{
+    ppi_release(&plan->host, plan->order);
+    plan->order = order;
+    for (size_t i = 0; i < plan->count; i++)
+        plan->candidates[i].rank = PPSCHED_NONE;
+    for (size_t i = 0; i < plan->count && order != NULL; i++)
+        plan->candidates[order[i]].rank = (uint32_t)i;
+}
+
+static ppsched_status rank_layered(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
+{
+    uint32_t *before = plan->order;
+    plan->order = NULL;
+    ppsched_status status = rank(plan, error);
+    if (status == PPSCHED_OK) {
+        choose_best(plan);
+        status = look_at_chosen(view, plan, error);
+    }
+    if (status == PPSCHED_OK)
+        status = rank(plan, error);
+    if (status != PPSCHED_OK)
+        rank_as_before(plan, before);
+    else
+        ppi_release(&plan->host, before);
     return status;
 }
 
@@ -234,105 +280,7 @@ ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
     view.config = &problem;
     ppsched_status status = evaluate_all(&view, plan, error);
     if (status == PPSCHED_OK)
-        status = rank(plan, error);
-    if (status == PPSCHED_OK && plan->layers != NULL && plan->count > 1) {
-        status = look_again_at_best(&view, plan, error);
-        status = status == PPSCHED_OK ? rank(plan, error) : status;
-    }
+        status = plan->layers != NULL && plan->count > 1 ? rank_layered(&view, plan, error) : rank(plan, error);
     ppi_recycler_clear(&recycler);
     return status;
-}
-
-/* --- when nothing fits --- */
-
-/* The peak of a candidate under another limit; infinite where it is refused there. */
-static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct ppi_candidate candidate, double limit,
-                                 ppsched_error *error)
-{
-    candidate.memory_limit = limit;
-    candidate.reason = NULL;
-    candidate.layers = NULL;
-    candidate.recomputes = NULL;
-    ppsched_status status = ppi_candidate_evaluate(plan, &candidate, NULL, NULL, error);
-    *out = ppi_candidate_runs(&candidate) ? candidate.metrics.peak_memory : PPI_INFINITE;
-    ppi_release(&plan->host, candidate.reason);
-    ppi_candidate_drop_split(plan, &candidate);
-    return status;
-}
-
-/* The least limit that a strategy which plans within it is given: what any schedule needs. */
-static ppsched_status bound_of(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
-                               ppsched_error *error)
-{
-    ppsched_config *config = NULL;
-    ppsched_bound bound;
-    int32_t placement = candidate->placement != PPSCHED_PLACEMENT_DEFAULT ? candidate->placement
-                                                                          : candidate->strategy->placement;
-    ppsched_error reason;
-    ppsched_status status = ppi_candidate_config(&config, plan, candidate, &reason);
-    if (status == PPSCHED_OK)
-        status = ppi_lower_bound(&bound, config, placement, 1, plan->objective, &reason);
-    ppi_config_destroy(config);
-    if (status == PPSCHED_OK)
-        *out = bound.least_limit;
-    else if (status != PPSCHED_ERROR_REFUSED && error != NULL)
-        *error = reason;
-    return status;
-}
-
-/* Lowers `*best` to the least limit under which a strategy that plans within it finds something: what any schedule needs, or
- * else what it needs under ever smaller limits. */
-static ppsched_status search_least(double *best, const ppsched_plan *plan, const struct ppi_candidate *candidate,
-                                   ppsched_error *error)
-{
-    double bound = 0, own = 0;
-    ppsched_status status = bound_of(&bound, plan, candidate, error);
-    if (status == PPSCHED_ERROR_REFUSED || (status == PPSCHED_OK && bound >= *best))
-        return PPSCHED_OK;
-    if (status == PPSCHED_OK)
-        status = peak_under(&own, plan, *candidate, bound, error);
-    if (status == PPSCHED_OK && own <= bound * (1 + 1e-9)) {
-        *best = own;
-        return PPSCHED_OK;
-    }
-    for (own = 0; status == PPSCHED_OK && own < *best;) {
-        double limit = *best < PPI_INFINITE ? *best * (1 - 1e-6) : 1e300;
-        status = peak_under(&own, plan, *candidate, limit, error);
-        if (status == PPSCHED_OK && own > limit * (1 + 1e-9))
-            break; /* refused, or over it */
-        *best = status == PPSCHED_OK ? own : *best;
-        own = 0;
-    }
-    return status;
-}
-
-ppsched_status ppi_plan_least_limit(double *out, uint32_t *index, const ppsched_plan *plan, ppsched_error *error)
-{
-    double least = PPI_INFINITE;
-    size_t best = 0;
-    for (size_t place = 0; place < plan->count; place++) {
-        size_t i = ppi_candidate_at(plan, place);
-        const struct ppi_candidate *candidate = &plan->candidates[i];
-        if (candidate->strategy->plan == NULL && ppi_candidate_runs(candidate) && candidate->metrics.peak_memory < least) {
-            least = candidate->metrics.peak_memory;
-            best = i;
-        }
-    }
-    for (size_t place = 0; place < plan->count; place++) {
-        size_t i = ppi_candidate_at(plan, place);
-        double before = least;
-        ppsched_status status = plan->candidates[i].strategy->plan != NULL
-                                    ? search_least(&least, plan, &plan->candidates[i], error)
-                                    : PPSCHED_OK;
-        if (status != PPSCHED_OK)
-            return status;
-        if (least < before)
-            best = i;
-    }
-    if (!(least < PPI_INFINITE))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no candidate can serve the problem under any memory limit");
-    *out = least;
-    if (index != NULL)
-        *index = (uint32_t)best;
-    return PPSCHED_OK;
 }

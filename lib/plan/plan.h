@@ -8,6 +8,9 @@
 #include "launch/launch.h"
 #include "strategy/strategy.h"
 
+/* Nodes that the search for a candidate's split may visit at least. */
+#define PPI_LEAST_VISITS 200000u
+
 /* What a candidate is, and once it is evaluated what it costs. */
 struct ppi_candidate {
     const struct ppi_strategy *strategy;
@@ -23,6 +26,7 @@ struct ppi_candidate {
     uint32_t *layers; /* of each stage, with layers, once it is evaluated; else NULL */
     uint8_t *recomputes;
     bool proved;
+    bool is_chosen;   /* for a longer search for its split, which is still to come */
     uint32_t runs_on; /* bits of runtimes */
 };
 
@@ -38,6 +42,7 @@ struct ppsched_plan {
     const struct ppi_runtime *runtime; /* that must run it, or NULL */
     bool may_be_empty;
     uint64_t most_visited; /* by the search for a candidate's split */
+    bool has_chosen;       /* those that are searched for longer */
     struct ppi_candidate *candidates;
     size_t count, capacity;
     uint32_t *order; /* numbers of the candidates, best first; NULL until it is ranked */
@@ -67,6 +72,9 @@ ppsched_status ppi_candidate_ask_runtimes(const ppsched_plan *plan, struct ppi_c
 /* With layers: finds the split that suits it, unless it has one. */
 ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                    ppsched_progress_function progress, void *user, ppsched_error *error);
+
+/* Of a candidate's work what the split is. */
+#define PPI_SPLIT_SHARE 0.75
 
 /* Forgets its split. */
 void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate);

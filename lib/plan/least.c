@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When nothing fits: the least memory limit under which something does. */
+#include "base/checked.h"
+#include "base/error.h"
+#include "plan/plan.h"
+#include "search/bound.h"
+
+/* With layers: rules, and searches, that are tried, and halvings for one. */
+enum { MOST_RULES = 8, MOST_SEARCHES = 3, HALVINGS = 8 };
+
+/* The peak of a candidate under another limit; infinite where it is refused there. */
+static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct ppi_candidate candidate, double limit,
+                                 ppsched_error *error)
+{
+    candidate.memory_limit = limit;
+    candidate.reason = NULL;
+    candidate.layers = NULL;
+    candidate.recomputes = NULL;
+    ppsched_status status = ppi_candidate_evaluate(plan, &candidate, NULL, NULL, error);
+    *out = ppi_candidate_runs(&candidate) ? candidate.metrics.peak_memory : PPI_INFINITE;
+    ppi_release(&plan->host, candidate.reason);
+    ppi_candidate_drop_split(plan, &candidate);
+    return status;
+}
+
+/* The least limit that a strategy which plans within it is given: what any schedule needs. */
+static ppsched_status bound_of(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                               ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    ppsched_bound bound;
+    int32_t placement = candidate->placement != PPSCHED_PLACEMENT_DEFAULT ? candidate->placement
+                                                                          : candidate->strategy->placement;
+    ppsched_error reason;
+    ppsched_status status = ppi_candidate_config(&config, plan, candidate, &reason);
+    if (status == PPSCHED_OK)
+        status = ppi_lower_bound(&bound, config, placement, 1, plan->objective, &reason);
+    ppi_config_destroy(config);
+    if (status == PPSCHED_OK)
+        *out = bound.least_limit;
+    else if (status != PPSCHED_ERROR_REFUSED && error != NULL)
+        *error = reason;
+    return status;
+}
+
+/* Lowers `*best` to the least limit under which a strategy that plans within it finds something: what any schedule needs, or
+ * else what it needs under ever smaller limits. */
+static ppsched_status search_least(double *best, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                   ppsched_error *error)
+{
+    double bound = 0, own = 0;
+    ppsched_status status = bound_of(&bound, plan, candidate, error);
+    if (status == PPSCHED_ERROR_REFUSED || (status == PPSCHED_OK && bound >= *best))
+        return PPSCHED_OK;
+    if (status == PPSCHED_OK)
+        status = peak_under(&own, plan, *candidate, bound, error);
+    if (status == PPSCHED_OK && own <= bound * (1 + 1e-9)) {
+        *best = own;
+        return PPSCHED_OK;
+    }
+    for (own = 0; status == PPSCHED_OK && own < *best;) {
+        double limit = *best < PPI_INFINITE ? *best * (1 - 1e-6) : 1e300;
+        status = peak_under(&own, plan, *candidate, limit, error);
+        if (status == PPSCHED_OK && own > limit * (1 + 1e-9))
+            break; /* refused, or over it */
+        *best = status == PPSCHED_OK ? own : *best;
+        own = 0;
+    }
+    return status;
+}
+
+/* --- with stages --- */
+
+static ppsched_status least_of_stages(double *least, size_t *best, const ppsched_plan *plan, ppsched_error *error)
+{
+    for (size_t place = 0; place < plan->count; place++) {
+        size_t i = ppi_candidate_at(plan, place);
+        const struct ppi_candidate *candidate = &plan->candidates[i];
+        if (candidate->strategy->plan == NULL && ppi_candidate_runs(candidate) && candidate->metrics.peak_memory < *least) {
+            *least = candidate->metrics.peak_memory;
+            *best = i;
+        }
+    }
+    for (size_t place = 0; place < plan->count; place++) {
+        size_t i = ppi_candidate_at(plan, place);
+        double before = *least;
+        ppsched_status status = plan->candidates[i].strategy->plan != NULL
+                                    ? search_least(least, plan, &plan->candidates[i], error)
+                                    : PPSCHED_OK;
+        if (status != PPSCHED_OK)
+            return status;
+        if (*least < before)
+            *best = i;
+    }
+    return PPSCHED_OK;
+}
+
+/* --- with layers, whose split and recomputation follow from the limit --- */
+
+/* Sets `*least` where the candidate fits under a limit that is below it. */
+static ppsched_status try_limit(double *least, bool *fits, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                double limit, ppsched_error *error)
+{
+    double own = PPI_INFINITE;
+    ppsched_status status = limit < *least ? peak_under(&own, plan, *candidate, limit, error) : PPSCHED_OK;
+    *fits = status == PPSCHED_OK && !ppi_is_over_limit(own, limit);
+    if (*fits)
+        *least = limit;
+    return status;
+}
+
+/* Between a limit that is too small and the least so far, by halving. */
+static ppsched_status halve(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate, double low,
+                            ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (int i = 0; i < HALVINGS && status == PPSCHED_OK; i++) {
+        double middle = low + (*least - low) * 0.5;
+        bool fits;
+        status = try_limit(least, &fits, plan, candidate, middle, error);
+        low = fits ? low : middle;
+    }
+    return status;
+}
+
+/* Lowers `*least` to what a candidate needs. A rule's peak without any memory is the least that the search for splits knows; a
+ * search plans within its limit alone. */
+static ppsched_status least_of_candidate(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                         ppsched_error *error)
+{
+    double low = 0, own = PPI_INFINITE, before = *least;
+    bool fits = false;
+    ppsched_status status = PPSCHED_OK;
+    if (candidate->strategy->plan == NULL) {
+        status = peak_under(&low, plan, *candidate, 0, error);
+        if (status == PPSCHED_OK && low < *least)
+            status = try_limit(least, &fits, plan, candidate, low, error);
+        if (status != PPSCHED_OK || fits || low >= *least)
+            return status;
+    }
+    if (*least < PPI_INFINITE) {
+        status = try_limit(least, &fits, plan, candidate, *least * (1 - 1e-6), error);
+    } else {
+        status = peak_under(&own, plan, *candidate, 1e300, error);
+        if (status == PPSCHED_OK && own < PPI_INFINITE)
+            status = try_limit(least, &fits, plan, candidate, own, error);
+    }
+    return status == PPSCHED_OK && *least < before ? halve(least, plan, candidate, low, error) : status;
+}
+
+/* Whether a candidate is one to try: of those that differ by their limit alone the first, and rules that can be run. */
+static bool is_worth(const ppsched_plan *plan, const struct ppi_candidate *candidate, bool is_search)
+{
+    return candidate->memory_limit == plan->candidates[0].memory_limit && (candidate->strategy->plan != NULL) == is_search &&
+           (is_search || ppi_candidate_runs(candidate));
+}
+
+/* The rule that needs least, of those that need more than `*peak`, or as much and come later than `*place`. */
+static bool next_rule(const ppsched_plan *plan, double *peak, size_t *place)
+{
+    double least = PPI_INFINITE;
+    size_t best = plan->count;
+    for (size_t at = 0; at < plan->count; at++) {
+        const struct ppi_candidate *candidate = &plan->candidates[ppi_candidate_at(plan, at)];
+        double own = candidate->metrics.peak_memory;
+        if (!is_worth(plan, candidate, false) || own < *peak || (own == *peak && at <= *place) || own >= least)
+            continue;
+        least = own;
+        best = at;
+    }
+    *peak = least;
+    *place = best;
+    return best < plan->count;
+}
+
+static ppsched_status try_candidate(double *least, size_t *best, const ppsched_plan *plan, size_t place, ppsched_error *error)
+{
+    size_t number = ppi_candidate_at(plan, place);
+    double before = *least;
+    ppsched_status status = least_of_candidate(least, plan, &plan->candidates[number], error);
+    *best = *least < before ? number : *best;
+    return status;
+}
+
+/* The rules that need least as they are, then the searches that rank best, each with as short a search for splits as any plan
+ * has. */
+static ppsched_status least_of_layers(double *least, size_t *best, const ppsched_plan *plan, ppsched_error *error)
+{
+    ppsched_plan shorter = *plan;
+    double peak = -1;
+    size_t place = 0;
+    ppsched_status status = PPSCHED_OK;
+    shorter.most_visited = PPI_LEAST_VISITS;
+    for (int i = 0; i < MOST_RULES && status == PPSCHED_OK && next_rule(plan, &peak, &place); i++)
+        status = try_candidate(least, best, &shorter, place, error);
+    int searches = 0;
+    for (place = 0; place < plan->count && searches < MOST_SEARCHES && status == PPSCHED_OK; place++)
+        if (is_worth(plan, &plan->candidates[ppi_candidate_at(plan, place)], true)) {
+            status = try_candidate(least, best, &shorter, place, error);
+            searches++;
+        }
+    return status;
+}
+
+ppsched_status ppi_plan_least_limit(double *out, uint32_t *index, const ppsched_plan *plan, ppsched_error *error)
+{
+    double least = PPI_INFINITE;
+    size_t best = 0;
+    ppsched_status status = plan->layers != NULL ? least_of_layers(&least, &best, plan, error)
+                                                 : least_of_stages(&least, &best, plan, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (!(least < PPI_INFINITE))
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no candidate can serve the problem under any memory limit");
+    *out = least;
+    if (index != NULL)
+        *index = (uint32_t)best;
+    return PPSCHED_OK;
+}

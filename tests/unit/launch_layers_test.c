@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launch arguments that tell which layers are in which stage, what is recomputed, and the batch sizes; and what runtimes cannot be
+ * told. */
+#include "support/launching.h"
+#include "support/layered.h"
+#include "support/last.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A model in stages. */
+struct launched {
+    const ppsched_layers *model;
+    ppsched_split split;
+    ppsched_launch_options options;
+};
+
+static void prepare(struct launched *out, const ppsched_layers *model, const uint32_t *counts, uint32_t stages,
+                    const uint8_t *recomputes)
+{
+    *out = (struct launched){.model = model, .split = split_of(counts, stages, recomputes)};
+    out->options = (ppsched_launch_options){.size = sizeof out->options, .model = model, .split = &out->split};
+}
+
+/* The line for a split of make_model(decoders) in the schedule's stages, where the first and the last have their end too. */
+static void expect(const ppsched_schedule *schedule, int32_t runtime, uint32_t decoders, const uint32_t *counts,
+                   const uint8_t *recomputes, const char *wanted)
+{
+    const ppsched_layers *model = make_model(decoders);
+    struct launched own;
+    prepare(&own, model, counts, ppsched_schedule_stages(schedule), recomputes);
+    if (wanted[0] == '!')
+        expect_refused(schedule, runtime, &own.options, wanted + 1);
+    else
+        expect_line(schedule, runtime, &own.options, wanted);
+    ppsched_layers_release(model);
+}
+
+#define COUNTS(...) ((const uint32_t[]){__VA_ARGS__})
+#define KINDS(...) ((const uint8_t[]){__VA_ARGS__})
+#define MEGATRON_4 "--pipeline-model-parallel-size 4 --num-layers "
+
+/* --- Megatron-LM --- */
+
+static void test_megatron_splits(void **state)
+{
+    ppsched_schedule *plain = sized_schedule("1f1b", 4, 4, 8, NULL), *two = sized_schedule("1f1b", 2, 2, 8, NULL);
+    ppsched_schedule *looped = sized_schedule("interleaved_1f1b", 4, 8, 8, NULL);
+    (void)state;
+    expect(plain, MEGATRON, 8, COUNTS(3, 2, 2, 3), NULL, MEGATRON_4 "8");
+    expect(plain, MEGATRON, 7, COUNTS(2, 2, 2, 3), NULL, MEGATRON_4 "7 --decoder-first-pipeline-num-layers 1");
+    expect(plain, MEGATRON, 9, COUNTS(3, 2, 2, 4), NULL, MEGATRON_4 "9 --decoder-last-pipeline-num-layers 3");
+    expect(plain, MEGATRON, 8, COUNTS(2, 3, 3, 2), NULL,
+           MEGATRON_4 "8 --decoder-first-pipeline-num-layers 1 --decoder-last-pipeline-num-layers 1");
+    expect(plain, MEGATRON, 8, COUNTS(3, 3, 1, 3), NULL, MEGATRON_4 "8 --pipeline-model-parallel-layout 'Ett|t*3|t|ttL'");
+    expect(plain, MEGATRON, 6, COUNTS(3, 3, 0, 2), NULL, MEGATRON_4 "6 --pipeline-model-parallel-layout 'Ett|t*3||tL'");
+    expect(two, MEGATRON, 7, COUNTS(5, 4), NULL,
+           "--pipeline-model-parallel-size 2 --num-layers 7 --pipeline-model-parallel-layout 'Et*4|t*3L'");
+    expect(looped, MEGATRON, 16, COUNTS(3, 2, 2, 2, 2, 2, 2, 3), NULL,
+           MEGATRON_4 "16 --num-virtual-stages-per-pipeline-rank 2");
+    expect(looped, MEGATRON, 7, COUNTS(2, 1, 1, 1, 1, 1, 1, 1), NULL,
+           MEGATRON_4 "7 --pipeline-model-parallel-layout 'E(t|)*7L'");
+    ppsched_schedule_release(looped);
+    ppsched_schedule_release(two);
+    ppsched_schedule_release(plain);
+}
+
+static void test_megatron_recomputes(void **state)
+{
+    ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL);
+    const uint32_t *even = COUNTS(3, 2, 2, 3);
+    (void)state;
+    expect(schedule, MEGATRON, 8, even, KINDS(0, 1, 1, 1, 1, 1, 1, 1, 1, 0), MEGATRON_4 "8 --recompute-granularity selective");
+    expect(schedule, MEGATRON, 8, even, KINDS(0, 2, 2, 2, 2, 2, 2, 2, 2, 0),
+           MEGATRON_4 "8 --recompute-granularity full --recompute-method block --recompute-num-layers 2");
+    expect(schedule, MEGATRON, 8, even, KINDS(0, 2, 0, 2, 0, 2, 0, 2, 0, 0),
+           MEGATRON_4 "8 --recompute-granularity full --recompute-method block --recompute-num-layers 1");
+    expect(schedule, MEGATRON, 7, COUNTS(2, 2, 2, 3), KINDS(0, 2, 2, 2, 2, 2, 2, 2, 0),
+           MEGATRON_4 "7 --decoder-first-pipeline-num-layers 1 --recompute-granularity full --recompute-method block "
+                      "--recompute-num-layers 2");
+    const char *cannot = "!Megatron-LM recomputes the first N layers of each stage (kind \"full\") or all layers (kind "
+                         "\"selective\"), not these: give recompute kinds of these names, and plan for this runtime; ";
+    expect(schedule, MEGATRON, 8, even, KINDS(0, 0, 2, 2, 0, 2, 0, 2, 0, 0), cannot);
+    expect(schedule, MEGATRON, 8, even, KINDS(0, 2, 0, 2, 0, 2, 0, 0, 0, 0), cannot);
+    expect(schedule, MEGATRON, 8, even, KINDS(0, 1, 2, 2, 2, 2, 2, 2, 2, 0), cannot);
+    expect(schedule, MEGATRON, 8, even, KINDS(0, 1, 0, 1, 0, 1, 0, 1, 0, 0), cannot);
+    ppsched_schedule_release(schedule);
+}
+
+static void test_mtp(void **state)
+{
+    const ppsched_layer entries[] = {LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST), LAYER("decoder", .count = 8),
+                                     LAYER("mtp"), LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST)};
+    const ppsched_layers *model = make_layers(entries, 4);
+    ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL);
+    struct launched own;
+    (void)state;
+    prepare(&own, model, COUNTS(3, 2, 2, 4), 4, NULL);
+    expect_line(schedule, MEGATRON, &own.options,
+                MEGATRON_4 "8 --mtp-num-layers 1 --pipeline-model-parallel-layout 'E(tt|)*3ttmL'");
+    expect_line(schedule, DEEPSPEED, &own.options, "num_stages=4 gradient_accumulation_steps=8 parts=0,3,5,7,11");
+    expect_refused(schedule, TORCHTITAN, &own.options, "torchtitan cannot be told of MTP layers; megatron, pytorch, deepspeed");
+    expect_refused(schedule, SAIL, &own.options, "sail-sg's runtime cannot be told of MTP layers; megatron, ");
+    expect_refused(schedule, PRIMUS, &own.options, "Primus cannot be told of MTP layers; megatron, ");
+    prepare(&own, model, COUNTS(3, 2, 2, 4), 4, NULL);
+    ppsched_layers_release(model);
+    ppsched_schedule_release(schedule);
+}
+
+/* Two stages of ends alone, which no runtime that counts decoders has. */
+static void test_no_decoders(void **state)
+{
+    static const bool takes_list[] = {[PYTORCH] = true, [DEEPSPEED] = true, [JAXPP] = true, [LAST_RUNTIME + 1] = false};
+    const ppsched_layer entries[] = {LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST),
+                                     LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST)};
+    const ppsched_layers *model = make_layers(entries, 2);
+    ppsched_schedule *schedule = sized_schedule("1f1b", 2, 2, 8, NULL);
+    struct launched own;
+    (void)state;
+    prepare(&own, model, COUNTS(1, 1), 2, NULL);
+    for (int32_t runtime = 1; runtime <= LAST_RUNTIME; runtime++)
+        if (takes_list[runtime])
+            free(line_with(schedule, runtime, &own.options, PPSCHED_OK));
+        else
+            expect_refused(schedule, runtime, &own.options,
+                           " divides decoders, and the model has none; pytorch, deepspeed and jaxpp can run it");
+    ppsched_schedule_release(schedule);
+    ppsched_layers_release(model);
+}
+
+/* --- the others --- */
+
+#define TITAN_4 "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule "
+#define TITAN_END " --parallelism.num_pp_microbatches 8 --training.disable_cuda_graphs"
+#define FIRST " --parallelism.pipeline_parallel_first_stage_less_layers "
+#define LAST " --parallelism.pipeline_parallel_last_stage_less_layers "
+
+static void test_torchtitan(void **state)
+{
+    ppsched_schedule *single = sized_schedule("1f1b", 4, 4, 8, NULL),
+                     *looped = sized_schedule("interleaved_1f1b", 4, 12, 8, NULL);
+    (void)state;
+    expect(single, TORCHTITAN, 8, COUNTS(3, 2, 2, 3), NULL, TITAN_4 "1F1B" FIRST "0" LAST "0" TITAN_END);
+    expect(single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), NULL, TITAN_4 "1F1B" TITAN_END);
+    expect(single, TORCHTITAN, 7, COUNTS(2, 2, 2, 3), NULL, TITAN_4 "1F1B" LAST "0" TITAN_END);
+    expect(single, TORCHTITAN, 9, COUNTS(4, 3, 2, 2), NULL, TITAN_4 "1F1B" FIRST "0" TITAN_END);
+    expect(single, TORCHTITAN, 8, COUNTS(2, 1, 3, 4), NULL,
+           "!torchtitan's flags divide layers evenly, and no others than even ones come out of them; this split goes into "
+           "parallelism.module_fqns_per_model_part of its configuration; ");
+    expect(single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), KINDS(0, 2, 2, 2, 2, 2, 2, 0),
+           "!torchtitan takes what is recomputed from its configuration: activation checkpointing \"full\"; ");
+    expect(
+        single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), KINDS(0, 2, 2, 2, 2, 2, 1, 0),
+        "!torchtitan recomputes all layers (kind \"full\"), not these: give recompute kinds of these names, and plan for this "
+        "runtime; ");
+    expect(looped, TORCHTITAN, 22, COUNTS(2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2), NULL,
+           TITAN_4 "Interleaved1F1B --parallelism.pipeline_parallel_layers_per_stage 2" TITAN_END);
+    ppsched_schedule_release(looped);
+    ppsched_schedule_release(single);
+}
+
+static void test_lists_of_layers(void **state)
+{
+    ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL);
+    const uint32_t *counts = COUNTS(1, 4, 2, 3), *empty = COUNTS(1, 4, 0, 5);
+    const uint8_t *any = KINDS(0, 1, 2, 0, 0, 1, 0, 0, 0, 0), *all = KINDS(0, 2, 2, 2, 2, 2, 2, 2, 2, 0);
+    (void)state;
+    expect(schedule, DEEPSPEED, 8, counts, NULL, "num_stages=4 gradient_accumulation_steps=8 parts=0,1,5,7,10");
+    expect(schedule, DEEPSPEED, 8, counts, all,
+           "num_stages=4 gradient_accumulation_steps=8 parts=0,1,5,7,10 activation_checkpoint_interval=1");
+    expect(schedule, DEEPSPEED, 8, counts, any, "!DeepSpeed recomputes all layers (kind \"full\"), not these: ");
+    expect(schedule, DEEPSPEED, 8, empty, NULL, "!DeepSpeed wants a layer on each stage; stage 2 has none; ");
+    expect(schedule, PYTORCH, 8, empty, any,
+           "class=Schedule1F1B pp_size=4 num_stages=4 n_microbatches=8 style=loop layers_per_stage=1,4,0,5");
+    expect(schedule, JAXPP, 8, empty, any, "class=Std1F1B num_stages=4 n_mubatches=8");
+    ppsched_schedule_release(schedule);
+}
+
+static void test_even_ones(void **state)
+{
+    ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL),
+                     *looped = sized_schedule("interleaved_1f1b", 4, 8, 8, "4");
+    ppsched_schedule *v = sized_schedule("dualpipe_v", 4, 8, 8, NULL);
+    const uint32_t *even = COUNTS(3, 2, 2, 3), *uneven = COUNTS(2, 3, 2, 3), *eight = COUNTS(2, 1, 1, 1, 1, 1, 1, 2);
+    const uint8_t *all = KINDS(0, 2, 2, 2, 2, 2, 2, 2, 2, 0);
+    (void)state;
+    expect(schedule, SAIL, 8, even, NULL, MEGATRON_4 "8 --enable-zb-runtime");
+    expect(schedule, SAIL, 8, even, all,
+           MEGATRON_4 "8 --enable-zb-runtime --recompute-granularity full --recompute-method block --recompute-num-layers 2");
+    expect(looped, SAIL, 8, eight, NULL,
+           MEGATRON_4 "8 --enable-zb-runtime --num-layers-per-virtual-pipeline-stage 1 --interleave-group-size 4");
+    expect(schedule, SAIL, 8, uneven, NULL,
+           "!sail-sg's runtime divides decoders evenly; the split has 1 of them in stage 0, and others in other stages; "
+           "megatron, torchtitan, pytorch, deepspeed and jaxpp can run it");
+    expect(schedule, PRIMUS, 8, even, NULL,
+           "--pipeline_model_parallel_size 4 --num_layers 8 --patch_primus_pipeline True --pp_algorithm 1f1b");
+    expect(schedule, PRIMUS, 8, uneven, NULL, "!Primus divides decoders evenly; ");
+    expect(schedule, PRIMUS, 8, even, all, "!Primus cannot be told to recompute layers; ");
+    expect(schedule, COLOSSALAI, 8, even, NULL, "pp_size=4 pp_style=1f1b num_microbatches=8");
+    expect(schedule, COLOSSALAI, 8, uneven, NULL, "!Colossal-AI divides decoders evenly; ");
+    expect(
+        v, MINDSPEED, 8, eight, NULL,
+        "--pipeline-model-parallel-size 4 --schedules-method dualpipev --dualpipev-dw-detach --moe-fb-overlap --num-layers 8");
+    expect(v, MINDSPEED, 9, COUNTS(3, 1, 1, 1, 1, 1, 1, 2), NULL, "!MindSpeed divides decoders evenly; ");
+    ppsched_schedule_release(v);
+    ppsched_schedule_release(looped);
+    ppsched_schedule_release(schedule);
+}
+
+/* --- batch sizes --- */
+
+static void test_batches(void **state)
+{
+    static const char *const wanted[] = {
+        [MEGATRON] = "--pipeline-model-parallel-size 4 --micro-batch-size 2 --global-batch-size 48",
+        [TORCHTITAN] = TITAN_4 "1F1B --parallelism.num_pp_microbatches 8 --training.local_batch_size 16 "
+                               "--training.disable_cuda_graphs",
+        [PYTORCH] = "class=Schedule1F1B pp_size=4 num_stages=4 n_microbatches=8 style=loop",
+        [DEEPSPEED] = "num_stages=4 gradient_accumulation_steps=8 train_micro_batch_size_per_gpu=2",
+        [SAIL] = "--pipeline-model-parallel-size 4 --enable-zb-runtime --micro-batch-size 2 --global-batch-size 48",
+        [PRIMUS] = "--pipeline_model_parallel_size 4 --patch_primus_pipeline True --pp_algorithm 1f1b --micro_batch_size 2 "
+                   "--global_batch_size 48"};
+    ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL);
+    ppsched_launch_options options = {.size = sizeof options, .micro_batch = 2, .data_parallel = 3};
+    (void)state;
+    for (int32_t runtime = MEGATRON; runtime <= PRIMUS; runtime++)
+        expect_line(schedule, runtime, &options, wanted[runtime]);
+    options.data_parallel = 0;
+    expect_line(schedule, MEGATRON, &options, "--pipeline-model-parallel-size 4 --micro-batch-size 2 --global-batch-size 16");
+    options.micro_batch = UINT32_MAX / 8;
+    expect_line(schedule, MEGATRON, &options,
+                "--pipeline-model-parallel-size 4 --micro-batch-size 536870911 --global-batch-size 4294967288");
+    options.data_parallel = 2;
+    char *message = line_with(schedule, MEGATRON, &options, PPSCHED_ERROR_RANGE);
+    assert_string_equal(message, "a batch of 8 microbatches of 536870911 on 2 replicas is too large");
+    free(message);
+    ppsched_schedule_release(schedule);
+}
+
+/* --- bad options --- */
+
+static void expect_bad(const ppsched_schedule *schedule, const ppsched_launch_options *options, ppsched_status status,
+                       const char *wanted)
+{
+    char *message = line_with(schedule, MEGATRON, options, status);
+    assert_string_equal(message, wanted);
+    free(message);
+}
+
+static void test_bad_options(void **state)
+{
+    const ppsched_layers *model = make_model(8);
+    ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL);
+    struct launched own;
+    (void)state;
+    prepare(&own, model, COUNTS(3, 2, 2, 3), 4, NULL);
+    own.options.layers = 8;
+    expect_line(schedule, MEGATRON, &own.options, MEGATRON_4 "8");
+    own.options.layers = 9;
+    expect_bad(schedule, &own.options, PPSCHED_ERROR_ARGUMENT, "layers is 9, but the model has 8 decoders");
+    own.options.layers = 0;
+    own.options.reserved = 1;
+    expect_bad(schedule, &own.options, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    own.options.reserved = 0;
+    own.options.split = NULL;
+    expect_bad(schedule, &own.options, PPSCHED_ERROR_ARGUMENT, "model and split must both be given, or neither");
+    prepare(&own, model, COUNTS(3, 2, 5), 3, NULL);
+    expect_bad(schedule, &own.options, PPSCHED_ERROR_MISMATCH, "the split is one of 3 stages, the schedule of 4");
+    prepare(&own, model, COUNTS(3, 2, 2, 2), 4, NULL);
+    expect_bad(schedule, &own.options, PPSCHED_ERROR_RANGE, "split: its stages have 9 layers; there are 10");
+    own.split.layers = NULL;
+    expect_bad(schedule, &own.options, PPSCHED_ERROR_ARGUMENT, "the split has no list of layers");
+    own.split.size = 1;
+    char *message = line_with(schedule, MEGATRON, &own.options, PPSCHED_ERROR_STRUCT_SIZE);
+    free(message);
+    ppsched_schedule_release(schedule);
+    ppsched_layers_release(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_megatron_splits),
+        cmocka_unit_test(test_megatron_recomputes),
+        cmocka_unit_test(test_mtp),
+        cmocka_unit_test(test_no_decoders),
+        cmocka_unit_test(test_torchtitan),
+        cmocka_unit_test(test_lists_of_layers),
+        cmocka_unit_test(test_even_ones),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_bad_options),
+    };
+    return cmocka_run_group_tests_name("launch_layers", tests, NULL, NULL);
+}

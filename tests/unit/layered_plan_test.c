@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans for a model by its layers: splits that hold and fit, figures that come out again, runtimes, limits, and bad input. */
+#include "support/last.h"
+#include "support/layered.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STAGES = 64, MOST_LAYERS = 64 };
+
+#define OPTIONS(...)                                                                                                           \
+    (ppsched_plan_options)                                                                                                     \
+    {                                                                                                                          \
+        .size = sizeof(ppsched_plan_options), __VA_ARGS__                                                                      \
+    }
+
+static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
+{
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
+    return plan;
+}
+
+static ppsched_plan *run_plan(const ppsched_config *config, const ppsched_plan_options *options)
+{
+    ppsched_plan *plan = make_plan(config, options);
+    ppsched_error error;
+    expect_ok(ppsched_plan_run(plan, &error), &error);
+    return plan;
+}
+
+static ppsched_candidate candidate_of(const ppsched_plan *plan, uint32_t number)
+{
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, number, NULL), PPSCHED_OK);
+    return candidate;
+}
+
+static ppsched_candidate ranked(const ppsched_plan *plan, uint32_t rank)
+{
+    return candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
+}
+
+/* A candidate's split, with what it points to. */
+struct own_split {
+    ppsched_split split;
+    uint32_t layers[MOST_STAGES];
+    uint8_t recomputes[MOST_LAYERS];
+};
+
+static void take_split(struct own_split *out, const ppsched_plan *plan, uint32_t number)
+{
+    size_t stages = 0, layers = 0;
+    ppsched_error error;
+    expect_ok(ppsched_plan_get_split(out->layers, MOST_STAGES, &stages, plan, number, &error), &error);
+    expect_ok(ppsched_plan_get_recomputes(out->recomputes, MOST_LAYERS, &layers, plan, number, &error), &error);
+    out->split = split_of(out->layers, (uint32_t)stages, out->recomputes);
+    assert_int_equal(stages, candidate_of(plan, number).stages);
+}
+
+static ppsched_config *config_of(const ppsched_plan *plan, uint32_t number)
+{
+    ppsched_config *config = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_plan_create_config(&config, plan, number, &error), &error);
+    return config;
+}
+
+/* --- figures --- */
+
+static void expect_same_stages(const ppsched_config *a, const ppsched_config *b)
+{
+    for (int32_t q = 1; q <= LAST_QUANTITY; q++) {
+        size_t count = 0, other = 0;
+        const double *values = ppsched_config_values(a, q, &count), *others = ppsched_config_values(b, q, &other);
+        if (q == PPSCHED_QUANTITY_MEM_LIMIT)
+            continue;
+        assert_int_equal(count, other);
+        for (size_t i = 0; i < count; i++)
+            assert_true(values[i] == others[i]);
+    }
+}
+
+/* Its split holds, makes its problem, and that its figures. */
+static void expect_figures(const ppsched_plan *plan, uint32_t number, const ppsched_config *base, const ppsched_layers *layers)
+{
+    ppsched_candidate candidate = candidate_of(plan, number);
+    ppsched_config *config = config_of(plan, number), *made = NULL;
+    struct own_split own;
+    ppsched_error error;
+    take_split(&own, plan, number);
+    expect_ok(ppsched_config_from_layers(&made, base, layers, &own.split, &error), &error);
+    if (ppsched_config_microbatches(base) == candidate.microbatches)
+        expect_same_stages(config, made);
+    ppsched_schedule *schedule = make_schedule(config, candidate.strategy);
+    ppsched_timeline *timeline = make_timeline(schedule, config), *again = NULL;
+    ppsched_metrics metrics = metrics_of(timeline);
+    assert_true(metrics.makespan == candidate.makespan && metrics.span == candidate.span);
+    assert_true(metrics.peak_memory == candidate.peak_memory && metrics.limit_device == candidate.limit_device);
+    assert_true(candidate.fits == (metrics.limit_device == PPSCHED_NONE));
+    assert_true(candidate.bound <= candidate.step_time * (1 + 1e-9));
+    expect_ok(ppsched_plan_create_timeline(&again, plan, number, &error), &error);
+    assert_true(metrics_of(again).makespan == metrics.makespan && metrics_of(again).peak_memory == metrics.peak_memory);
+    ppsched_timeline_destroy(again);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(made);
+    ppsched_config_destroy(config);
+}
+
+/* All of them; returns how many fit. */
+static uint32_t expect_all(const ppsched_plan *plan, const ppsched_config *base, const ppsched_layers *layers)
+{
+    uint32_t fitting = 0;
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate candidate = candidate_of(plan, i);
+        assert_true(candidate.evaluated && (candidate.reason == NULL) == (candidate.status == PPSCHED_OK));
+        if (candidate.status == PPSCHED_OK)
+            expect_figures(plan, i, base, layers);
+        else
+            assert_null(strchr(candidate.reason, '\n'));
+        fitting += candidate.fits;
+    }
+    return fitting;
+}
+
+static void expect_same_plans(const ppsched_plan *a, const ppsched_plan *b)
+{
+    assert_int_equal(ppsched_plan_count(a), ppsched_plan_count(b));
+    for (uint32_t i = 0; i < ppsched_plan_count(a); i++) {
+        ppsched_candidate one = candidate_of(a, i), other = candidate_of(b, i);
+        struct own_split left, right;
+        assert_true((one.reason == NULL) == (other.reason == NULL));
+        if (one.reason != NULL)
+            assert_string_equal(one.reason, other.reason);
+        one.reason = other.reason = NULL;
+        assert_memory_equal(&one, &other, sizeof one);
+        if (one.status != PPSCHED_OK)
+            continue;
+        take_split(&left, a, i);
+        take_split(&right, b, i);
+        assert_memory_equal(left.layers, right.layers, one.stages * sizeof *left.layers);
+    }
+}
+
+static void test_figures(void **state)
+{
+    static const uint32_t microbatches[] = {4, 8};
+    const ppsched_layers *layers = make_model(10);
+    const ppsched_plan_options options = OPTIONS(.layers = layers, .microbatches = microbatches, .microbatch_count = 2);
+    (void)state;
+    for (int tight = 0; tight < 2; tight++) {
+        ppsched_config *base = make_config(3, 3, 8);
+        if (tight)
+            set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 8.5);
+        ppsched_plan *plan = run_plan(base, &options), *again = run_plan(base, &options);
+        assert_true(ppsched_plan_count(plan) > 20);
+        assert_true(expect_all(plan, base, layers) > 0);
+        expect_same_plans(plan, again);
+        expect_ok(ppsched_plan_run(again, NULL), NULL); /* nothing is left to do */
+        expect_same_plans(plan, again);
+        ppsched_plan_destroy(again);
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(base);
+    }
+    ppsched_layers_release(layers);
+}
+
+/* Microbatches of half the size cost half; of the limits each is kept to. */
+static void test_limits_and_microbatches(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "zb_h1"};
+    static const uint32_t chunks[] = {1}, microbatches[] = {4, 8};
+    static const double limits[] = {6, 7, 100};
+    const ppsched_layers *layers = make_model(8);
+    ppsched_config *base = make_config(4, 4, 4);
+    const ppsched_plan_options options = OPTIONS(.strategies = strategies, .strategy_count = 2, .chunks = chunks,
+                                                 .chunk_count = 1, .microbatches = microbatches, .microbatch_count = 2,
+                                                 .memory_limits = limits, .memory_limit_count = 3, .layers = layers);
+    ppsched_plan *plan = run_plan(base, &options);
+    double before = 0;
+    (void)state;
+    assert_int_equal(ppsched_plan_count(plan), 12);
+    expect_all(plan, base, layers);
+    for (uint32_t i = 0; i < 12; i++) {
+        ppsched_candidate candidate = candidate_of(plan, i);
+        ppsched_config *config = config_of(plan, i);
+        size_t count = 0;
+        assert_true(candidate.memory_limit == limits[i % 3] && candidate.microbatches == microbatches[i / 3 % 2]);
+        assert_true(!candidate.fits || candidate.peak_memory <= candidate.memory_limit * (1 + 1e-9));
+        assert_true(i % 3 != 2 || candidate.fits);
+        const double *values = ppsched_config_values(config, PPSCHED_QUANTITY_MEM_FORWARD, &count);
+        if (i % 3 == 2) {
+            double sum = 0;
+            for (size_t s = 0; s < count; s++)
+                sum += values[s];
+            assert_true(sum == 8.5 * 4 / candidate.microbatches);
+        }
+        /* of a rule's splits a larger limit allows all that a smaller one does */
+        assert_true(i % 3 == 0 || !candidate.fits || before == 0 || candidate.step_time <= before * (1 + 1e-9));
+        before = candidate.fits ? candidate.step_time : 0;
+        ppsched_config_destroy(config);
+    }
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
+/* One that is not evaluated gets its split for the call. */
+static void test_before_it_is_evaluated(void **state)
+{
+    const ppsched_layers *layers = make_model(8);
+    ppsched_config *base = make_config(2, 2, 4);
+    set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 12);
+    const ppsched_plan_options options = OPTIONS(.layers = layers);
+    ppsched_plan *plan = make_plan(base, &options);
+    uint32_t counts[MOST_STAGES];
+    uint8_t kinds[MOST_LAYERS];
+    ppsched_error error;
+    (void)state;
+    ppsched_layers_release(layers); /* the plan has its own reference */
+    assert_int_equal(ppsched_plan_get_split(counts, MOST_STAGES, NULL, plan, 0, &error), PPSCHED_ERROR_REFUSED);
+    assert_string_equal(error.message, "candidate 0 has no split: it is not evaluated");
+    assert_int_equal(ppsched_plan_get_recomputes(kinds, MOST_LAYERS, NULL, plan, 0, NULL), PPSCHED_ERROR_REFUSED);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_timeline *timeline = NULL;
+        ppsched_status status = ppsched_plan_create_timeline(&timeline, plan, i, &error);
+        assert_int_equal(candidate_of(plan, i).evaluated, 0);
+        expect_ok(ppsched_plan_evaluate(plan, i, &error), &error);
+        ppsched_candidate candidate = candidate_of(plan, i);
+        assert_int_equal(status, candidate.status);
+        if (status == PPSCHED_OK)
+            assert_true(metrics_of(timeline).makespan == candidate.makespan);
+        ppsched_timeline_destroy(timeline);
+    }
+    assert_int_equal(ppsched_plan_get_split(counts, 1, NULL, plan, 0, &error), PPSCHED_ERROR_BUFFER);
+    assert_int_equal(ppsched_plan_get_split(counts, MOST_STAGES, NULL, plan, 9999, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_plan_get_recomputes(kinds, MOST_LAYERS, NULL, plan, 9999, &error), PPSCHED_ERROR_RANGE);
+    ppsched_plan_destroy(plan);
+    plan = make_plan(base, NULL);
+    assert_int_equal(ppsched_plan_get_split(counts, MOST_STAGES, NULL, plan, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_string_equal(error.message, "the plan has no layers, so its candidates have no split");
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+}
+
+/* --- progress --- */
+
+struct listener {
+    uint32_t calls, stop; /* 0: never */
+    double share, best;
+};
+
+static int32_t listen(void *user, const ppsched_progress *progress)
+{
+    struct listener *listener = user;
+    assert_true(progress->share >= listener->share && progress->share <= 1 && progress->best <= listener->best);
+    listener->share = progress->share;
+    listener->best = progress->best;
+    return ++listener->calls == listener->stop;
+}
+
+/* A plan that is stopped anywhere has no ranks, and comes to the same end as one that was not. */
+static void test_progress(void **state)
+{
+    const ppsched_layers *layers = make_model(8);
+    ppsched_config *base = make_config(2, 2, 4);
+    struct listener listener = {.best = INFINITY};
+    static const char *const strategies[] = {"1f1b", "zb_auto", "interleaved_1f1b"};
+    const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3);
+    (void)state;
+    set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 9.5);
+    expect_ok(ppsched_config_set_progress(base, listen, &listener, NULL), NULL);
+    ppsched_plan *whole = run_plan(base, &options);
+    uint32_t calls = listener.calls;
+    assert_true(listener.share == 1 && calls > ppsched_plan_count(whole) && ranked(whole, 0).fits);
+    for (uint32_t stop = 1; stop <= calls; stop = stop < 4 || stop + 8 > calls ? stop + 1 : stop + calls / 6) {
+        ppsched_plan *plan = make_plan(base, &options);
+        ppsched_error error;
+        listener = (struct listener){.stop = stop, .best = INFINITY};
+        assert_int_equal(ppsched_plan_run(plan, &error), PPSCHED_ERROR_CANCELLED);
+        assert_non_null(strstr(error.message, " was cancelled"));
+        assert_int_equal(ppsched_plan_candidate_at_rank(plan, 0), PPSCHED_NONE);
+        assert_int_equal(candidate_of(plan, 0).rank, PPSCHED_NONE);
+        listener = (struct listener){.best = INFINITY};
+        expect_ok(ppsched_plan_run(plan, NULL), NULL);
+        expect_same_plans(plan, whole);
+        ppsched_plan_destroy(plan);
+    }
+    ppsched_plan_destroy(whole);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
+/* --- when nothing fits --- */
+
+/* Under the least limit that candidate fits, found by a plan of its own. */
+static void expect_least(const ppsched_plan *plan, const ppsched_config *base, const ppsched_plan_options *options)
+{
+    double least = 0;
+    uint32_t number = PPSCHED_NONE, best = PPSCHED_NONE;
+    ppsched_error error;
+    expect_ok(ppsched_plan_find_least_limit(&least, &number, plan, &error), &error);
+    expect_ok(ppsched_plan_find_least_limit(&least, NULL, plan, &error), &error);
+    ppsched_plan_options under = *options;
+    under.memory_limits = &least;
+    under.memory_limit_count = 1;
+    ppsched_plan *other = run_plan(base, &under);
+    ppsched_candidate wanted = candidate_of(plan, number);
+    for (uint32_t i = 0; i < ppsched_plan_count(other) && best == PPSCHED_NONE; i++) {
+        ppsched_candidate candidate = candidate_of(other, i);
+        if (candidate.fits && strcmp(candidate.strategy, wanted.strategy) == 0 && candidate.stages == wanted.stages &&
+            candidate.microbatches == wanted.microbatches && candidate.group_size == wanted.group_size)
+            best = i;
+    }
+    if (best == PPSCHED_NONE)
+        fail_msg("under %g %s of %u stages does not fit", least, wanted.strategy, wanted.stages);
+    ppsched_plan_destroy(other);
+}
+
+static void test_least_limit(void **state)
+{
+    static const char *const rules[] = {"1f1b", "gpipe"}, *const searches[] = {"zb_auto", "v_half"};
+    const ppsched_layers *layers = make_model(8), *plain = make_plain_model(8);
+    ppsched_config *base = make_config(4, 4, 8);
+    double least = 0, without = 0;
+    (void)state;
+    set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 1);
+    const ppsched_plan_options options[] = {OPTIONS(.layers = layers),
+                                            OPTIONS(.layers = layers, .strategies = rules, .strategy_count = 2),
+                                            OPTIONS(.layers = layers, .strategies = searches, .strategy_count = 2),
+                                            OPTIONS(.layers = plain, .strategies = rules, .strategy_count = 2),
+                                            OPTIONS(.layers = layers, .runtime = PPSCHED_RUNTIME_MEGATRON),
+                                            OPTIONS(.layers = layers, .strategies = rules, .strategy_count = 2,
+                                                    .memory_limits = (double[]){0, 1}, .memory_limit_count = 2)};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        ppsched_plan *plan = run_plan(base, &options[i]);
+        ppsched_candidate best = ranked(plan, 0);
+        assert_int_equal(best.fits, 0);
+        expect_least(plan, base, &options[i]);
+        if (i == 1 || i == 3)
+            expect_ok(ppsched_plan_find_least_limit(i == 1 ? &least : &without, NULL, plan, NULL), NULL);
+        ppsched_plan_destroy(plan);
+    }
+    assert_true(least < without); /* layers that are computed again need less */
+    ppsched_config_destroy(base);
+    ppsched_layers_release(plain);
+    ppsched_layers_release(layers);
+}
+
+/* --- runtimes --- */
+
+/* The line for a candidate of a plan for that runtime; torchtitan's flags do not tell all that its configuration does. */
+static bool expect_line(const ppsched_plan *plan, uint32_t number, const ppsched_layers *layers, int32_t runtime)
+{
+    ppsched_candidate candidate = candidate_of(plan, number);
+    ppsched_config *config = config_of(plan, number);
+    ppsched_schedule *schedule = make_schedule(config, candidate.strategy);
+    struct own_split own;
+    char line[2000];
+    ppsched_error error = {.message = ""};
+    take_split(&own, plan, number);
+    const ppsched_launch_options options = {
+        .size = sizeof options, .micro_batch = 2, .model = layers, .split = &own.split, .data_parallel = 2};
+    ppsched_status status = ppsched_schedule_write_launch_arguments(line, sizeof line, NULL, schedule, runtime, &options,
+                                                                    &error);
+    if (runtime != PPSCHED_RUNTIME_TORCHTITAN || strstr(error.message, "configuration") == NULL)
+        expect_ok(status, &error);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return status == PPSCHED_OK;
+}
+
+static void expect_lines(const ppsched_config *base, const ppsched_layers *layers, int32_t runtime, bool tight)
+{
+    const ppsched_plan_options options = OPTIONS(.layers = layers, .runtime = runtime, .runtimes = 1u << runtime);
+    ppsched_plan *plan = run_plan(base, &options);
+    uint32_t lines = 0, refused = 0;
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate candidate = candidate_of(plan, i);
+        refused += candidate.status != PPSCHED_OK;
+        assert_true((candidate.runs_on & ~options.runtimes) == 0 && (candidate.status == PPSCHED_OK || candidate.runs_on == 0));
+        if (candidate.status == PPSCHED_OK && candidate.fits)
+            lines += expect_line(plan, i, layers, runtime);
+    }
+    if (!tight && (lines == 0 || refused == 0))
+        fail_msg("%s: %u lines, %u refused", ppsched_runtime_name(runtime), lines, refused);
+    ppsched_plan_destroy(plan);
+}
+
+static void test_runtimes(void **state)
+{
+    static const double limits[] = {0, 9, 7.5};
+    const ppsched_layers *layers = make_model(8);
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        ppsched_config *base = make_config(2, 2, 4);
+        if (i > 0)
+            set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, limits[i]);
+        for (int32_t runtime = 1; runtime <= LAST_RUNTIME; runtime++)
+            expect_lines(base, layers, runtime, i > 0);
+        ppsched_config_destroy(base);
+    }
+    ppsched_layers_release(layers);
+}
+
+/* What they are asked alone changes nothing but the answer. */
+static void test_runtimes_that_are_asked(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "zb_h1", "gpipe"};
+    const ppsched_layers *layers = make_plain_model(9);
+    ppsched_config *base = make_config(4, 4, 4);
+    ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
+                                           .runtimes = (2u << LAST_RUNTIME) - 2);
+    ppsched_plan *plan = run_plan(base, &options);
+    ppsched_candidate first = candidate_of(plan, 0);
+    (void)state;
+    assert_true((first.runs_on >> PPSCHED_RUNTIME_MEGATRON & 1) && (first.runs_on >> PPSCHED_RUNTIME_DEEPSPEED & 1));
+    assert_false(first.runs_on >> PPSCHED_RUNTIME_SAIL & 1); /* 9 decoders, which are divided evenly there */
+    options.runtimes = 0;
+    ppsched_plan *other = run_plan(base, &options);
+    assert_true(candidate_of(other, 0).runs_on == 0 && candidate_of(other, 0).step_time == first.step_time);
+    ppsched_plan_destroy(other);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
+/* --- what cannot be --- */
+
+static void expect_reason(const ppsched_layers *layers, int devices, const ppsched_plan_options *options, const char *reason)
+{
+    ppsched_config *base = make_config(devices, devices, 4);
+    ppsched_plan_options own = *options;
+    own.size = sizeof own;
+    own.layers = layers;
+    ppsched_plan *plan = run_plan(base, &own);
+    double least = 0;
+    ppsched_candidate candidate = ranked(plan, 0);
+    assert_int_equal(candidate.status, PPSCHED_ERROR_REFUSED);
+    assert_string_equal(candidate.reason, reason);
+    ppsched_error error;
+    assert_int_equal(ppsched_plan_find_least_limit(&least, NULL, plan, &error), PPSCHED_ERROR_REFUSED);
+    assert_string_equal(error.message, "no candidate can serve the problem under any memory limit");
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+}
+
+static void test_what_cannot_be(void **state)
+{
+    static const char *const rule[] = {"1f1b"}, *const interleaved[] = {"interleaved_1f1b"}, *const search[] = {"zb_auto"};
+    static const uint32_t two[] = {2}, one[] = {1};
+    const ppsched_layers *few = make_plain_model(4), *odd = make_plain_model(5);
+    const ppsched_layer together = LAYER("decoder", .count = 8, .flags = PPSCHED_LAYER_FLAG_WITH_NEXT, .forward_time = 1);
+    const ppsched_layers *block = make_layers(&together, 1);
+    (void)state;
+    expect_reason(few, 8, &OPTIONS(.strategies = rule, .strategy_count = 1),
+                  "8 stages need 8 layers that may be apart, and there are 6; take 6 devices at most");
+    expect_reason(few, 8, &OPTIONS(.strategies = search, .strategy_count = 1),
+                  "8 stages need 8 layers that may be apart, and there are 6; take 6 devices at most");
+    expect_reason(few, 4, &OPTIONS(.strategies = interleaved, .strategy_count = 1, .chunks = two, .chunk_count = 1),
+                  "8 stages need 8 layers that may be apart, and there are 6; take 4 stages at most");
+    expect_reason(block, 2, &OPTIONS(.strategies = rule, .strategy_count = 1, .empty_stages = 1),
+                  "2 stages need 2 layers that may be apart, and there are 1; take 1 devices at most");
+    expect_reason(
+        odd, 2,
+        &OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_SAIL, .chunks = one, .chunk_count = 1),
+        "sail-sg's runtime divides decoders evenly, and 5 do not go into 2 stages");
+    ppsched_layers_release(block);
+    ppsched_layers_release(odd);
+    ppsched_layers_release(few);
+}
+
+/* Stages in the middle may be without layers where that is allowed. */
+static void test_empty_stages(void **state)
+{
+    static const char *const rule[] = {"interleaved_1f1b"}, *const search[] = {"zbv_auto"};
+    static const uint32_t two[] = {2};
+    const ppsched_layers *layers = make_plain_model(4);
+    ppsched_config *base = make_config(4, 4, 4);
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = i == 0 ? rule : search,
+                                                     .strategy_count = 1, .chunks = two, .chunk_count = 1, .empty_stages = 1);
+        ppsched_plan *plan = run_plan(base, &options);
+        struct own_split own;
+        assert_int_equal(expect_all(plan, base, layers), ppsched_plan_count(plan));
+        take_split(&own, plan, 0);
+        assert_true(own.layers[0] > 0 && own.layers[7] > 0);
+        ppsched_plan_destroy(plan);
+    }
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
+static void test_one_layer_larger_than_all(void **state)
+{
+    const ppsched_layer entries[] = {LAYER("decoder", .count = 3, .forward_time = 1, .backward_time = 2),
+                                     LAYER("table", .mem_static = 100)};
+    const ppsched_layers *layers = make_layers(entries, 2);
+    ppsched_config *base = make_config(2, 2, 4);
+    double least = 0;
+    (void)state;
+    set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 10);
+    const ppsched_plan_options options = OPTIONS(.layers = layers);
+    ppsched_plan *plan = run_plan(base, &options);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
+        assert_int_equal(candidate_of(plan, i).fits, 0);
+    expect_ok(ppsched_plan_find_least_limit(&least, NULL, plan, NULL), NULL);
+    assert_true(least == 100);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
+static void expect_bad(const ppsched_config *config, const ppsched_plan_options *options, ppsched_status wanted,
+                       const char *message)
+{
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    assert_int_equal(ppsched_plan_create(&plan, config, options, &error), wanted);
+    assert_string_equal(error.message, message);
+    assert_null(plan);
+}
+
+static void test_bad_options(void **state)
+{
+    ppsched_config *base = make_config(2, 2, 4);
+    (void)state;
+    expect_bad(base, &OPTIONS(.runtime = LAST_RUNTIME + 1), PPSCHED_ERROR_ARGUMENT,
+               "there is no runtime 10; it must be 0 to 9");
+    expect_bad(base, &OPTIONS(.runtimes = 1u << (LAST_RUNTIME + 1)), PPSCHED_ERROR_ARGUMENT,
+               "runtimes is 1024, with bits of no runtime; it must be 0 to 1023");
+    expect_bad(base, &OPTIONS(.empty_stages = 2), PPSCHED_ERROR_RANGE, "empty_stages is 2; it must be 0 or 1");
+    expect_bad(base, &OPTIONS(.reserved = 1), PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    ppsched_config_destroy(base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_limits_and_microbatches),
+        cmocka_unit_test(test_before_it_is_evaluated),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_least_limit),
+        cmocka_unit_test(test_runtimes),
+        cmocka_unit_test(test_runtimes_that_are_asked),
+        cmocka_unit_test(test_what_cannot_be),
+        cmocka_unit_test(test_empty_stages),
+        cmocka_unit_test(test_one_layer_larger_than_all),
+        cmocka_unit_test(test_bad_options),
+    };
+    return cmocka_run_group_tests_name("layered_plan", tests, NULL, NULL);
+}
