@@ -209,4 +209,4 @@ def split_record(layers: Layers, split: Split) -> _abi.Split:
 def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
     """A config like another whose stages are those of a split of the layers; what the other says of stages is not read."""
     record = split_record(layers, split)
-    return Config._of(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))
+    return config._like(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))
