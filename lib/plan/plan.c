@@ -286,14 +286,17 @@ static ppsched_status search_least(double *best, const ppsched_plan *plan, const
                                    ppsched_error *error)
 {
     double bound = 0, own = 0;
-    ppsched_status status = bound_of(&bound, plan, candidate, error);
-    if (status == PPSCHED_ERROR_REFUSED || (status == PPSCHED_OK && bound >= *best))
-        return PPSCHED_OK;
-    if (status == PPSCHED_OK)
-        status = peak_under(&own, plan, *candidate, bound, error);
-    if (status == PPSCHED_OK && own <= bound * (1 + 1e-9)) {
-        *best = own;
-        return PPSCHED_OK;
+    ppsched_status status = PPSCHED_OK;
+    if (plan->layers == NULL) { /* a candidate without a split has no costs that could be bounded */
+        status = bound_of(&bound, plan, candidate, error);
+        if (status == PPSCHED_ERROR_REFUSED || (status == PPSCHED_OK && bound >= *best))
+            return PPSCHED_OK;
+        if (status == PPSCHED_OK)
+            status = peak_under(&own, plan, *candidate, bound, error);
+        if (status == PPSCHED_OK && own <= bound * (1 + 1e-9)) {
+            *best = own;
+            return PPSCHED_OK;
+        }
     }
     for (own = 0; status == PPSCHED_OK && own < *best;) {
         double limit = *best < PPI_INFINITE ? *best * (1 - 1e-6) : 1e300;
