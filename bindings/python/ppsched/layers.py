@@ -10,6 +10,7 @@ from ._abi import LayerFlag, LayerPlace, Status
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, integer, numbers
 from .enums import member
+from .layout import Layout
 from .views import Shared, sized
 
 
@@ -173,6 +174,21 @@ class Layers(Shared):
     def __repr__(self) -> str:
         words = ", ".join(f"{entry.count} x {decoded(entry.name)}" for entry in self._entries())
         return f"<ppsched.Layers: {words}>"
+
+    def layout(self, split: Split, devices: int) -> Optional[Layout]:
+        """The layout of a split: those of the first stage are the embedding, of the last the head, "mtp" MTP layers, all others
+        decoders; None where it is none that can be."""
+        kinds = [0 if entry.place == LayerPlace.FIRST else 3 if entry.place == LayerPlace.LAST else 2 if decoded(entry.name) == "mtp"
+                 else 1 for entry in self._entries() for _ in range(entry.count)]
+        stages, end = [], 0
+        for count in split.layers:
+            stages.append([kinds[end:end + count].count(kind) for kind in range(4)])
+            end += count
+        stages[0][0], stages[-1][3] = 1, 1  # of which every model has one, though it may cost nothing
+        try:
+            return Layout.of_stages([(a, b, c, d) for a, b, c, d in stages], devices)
+        except Error:
+            return None
 
     def rows(self, split: Split) -> List[Dict[str, Any]]:
         """A split as JSON has it: of each stage its layers by name, and those recomputed by name and kind."""

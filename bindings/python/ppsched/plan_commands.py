@@ -67,6 +67,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
+def _asked(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
+    """Which runtimes the plan itself asks; without layers they are asked for candidates that are to be shown."""
+    return {"runtime": values.get("runtime"), "runtimes": RUNTIME_NAMES} if has_layers else {}
+
+
 def make_plan(values: Mapping[str, Any]) -> Plan:
     """The plan of merged values. Options in a config file are those of its one strategy."""
     order, flags = channel_of(values)
@@ -79,13 +84,14 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
         return plan(make_config({**values, "options": {}}), objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
                     lowering=values.get("lower") or "none", order=order, progress=bar,
                     embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
-                    layers=layers, empty_stages=bool(values.get("empty_stages")), runtime=values.get("runtime") if layers is not None else None,
-                    runtimes=RUNTIME_NAMES if layers is not None else None, **given)
+                    layers=layers, empty_stages=bool(values.get("empty_stages")), **_asked(values, layers is not None), **given)
 
 
 def why_none(made: Plan) -> str:
     """One line for people: which comes closest, what it lacks, and what would do."""
     closest = next((candidate for candidate in made if candidate.excess), None)
+    if closest is None and made.runtime is not None:
+        return Runnable(made, made.runtime.name.lower()).why_none()
     words = NOTHING
     if closest is not None:
         words += (f"; closest is {closest.strategy} with {closest.chunks} chunk{'s' if closest.chunks > 1 else ''} a device: the most that a "
