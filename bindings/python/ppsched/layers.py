@@ -109,6 +109,12 @@ def _flags(where: str, row: Mapping[str, Any]) -> int:
     return flags
 
 
+def _place(where: str, place: object) -> LayerPlace:
+    if not isinstance(place, (str, LayerPlace)) or isinstance(place, str) and place.upper() not in LayerPlace.__members__:
+        raise Error(f"{where}: there is no place {place!r}; it must be any, first or last")
+    return member(LayerPlace, "place", place)
+
+
 def _record(number: int, given: object) -> _abi.Layer:
     where = f"layer entry {number}"
     row = _checked(where, given, Layer.__annotations__)
@@ -118,7 +124,7 @@ def _record(number: int, given: object) -> _abi.Layer:
     record.count = integer(f"{where}: count", row.get("count", 1))
     if not 0 < record.count == row.get("count", 1):
         raise Error(f"{where}: count is {row['count']}; it must be 1 or more", Status.ERROR_RANGE)
-    record.place = member(LayerPlace, "place", row.get("place", "any"))
+    record.place = _place(where, row.get("place", "any"))
     record.flags = _flags(where, row)
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
@@ -144,7 +150,7 @@ class Layers(Shared):
             raise Error(f"layers must be a list, not {rows!r}")
         self.given = list(rows)
         records = [_record(number, row) for number, row in enumerate(self.given)]
-        pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*map(ctypes.pointer, records))
+        pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*[ctypes.pointer(record) for record in records])
         self._handle = new_handle(lib.ppsched_layers_create, pointers, len(records), None)
         self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)
 

@@ -99,7 +99,7 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
         words += ["--profile", *map(_path_word, profiles), "--statistic", arguments.statistic, "--time-unit", arguments.time_unit]
         words += ["--warmup", str(arguments.warmup)]
     if arguments.layers is not None:
-        words += ["--layers", arguments.layers]
+        words += ["--layers", _path_word(arguments.layers)]
     if arguments.num_layers is not None:
         words += ["--num-layers", str(arguments.num_layers)]
         for name in ("embedding", "head"):

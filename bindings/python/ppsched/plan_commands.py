@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ._library import Error
 from .cli import Commands, add_problem_arguments, make_config, merged, print_text
-from .launch_options import add_batch_arguments
+from .launch_options import add_batch_arguments, batch_fault
 from .launching import RUNTIME_NAMES
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, channel_of
@@ -116,6 +116,9 @@ def check_words(arguments: argparse.Namespace) -> None:
     """What is wrong with the words, whatever is written."""
     if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
         raise UsageError(f"--channel, --{', --'.join(CHANNEL)}: they go with --lower")
+    fault = batch_fault(arguments)
+    if fault:
+        raise UsageError(fault)
 
 
 def check_answer(output: str, is_json: bool, endings: Tuple[str, ...]) -> None:
