@@ -32,8 +32,10 @@ void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *ca
     candidate->proved = false;
 }
 
-/* A split to begin with: stages have as many layers, as far as they may be apart. */
-static ppsched_status split_evenly(struct ppi_candidate *candidate, const ppsched_layers *layers, ppsched_error *error)
+/* A split to begin with: stages have as many layers, as far as they may be apart; where there are too few and stages may be
+ * empty, one each and the last one in the last. */
+static ppsched_status split_evenly(struct ppi_candidate *candidate, const ppsched_layers *layers, bool may_be_empty,
+                                   ppsched_error *error)
 {
     uint32_t stages = candidate->stages, blocks = 1, layer = 0, block = 0;
     for (uint32_t i = 1; i < layers->count; i++)
@@ -41,13 +43,15 @@ static ppsched_status split_evenly(struct ppi_candidate *candidate, const ppsche
     memset(candidate->recomputes, 0, layers->count);
     for (uint32_t s = 0; s < stages; s++) {
         uint32_t begin = layer, end = (uint32_t)((uint64_t)(s + 1) * blocks / stages);
+        if (blocks < stages)
+            end = s + 1 == stages ? blocks : s + 2 < blocks ? s + 1 : blocks - 1;
         for (; block < end; block++)
             do
                 layer++;
             while (layer < layers->count && !layers->is_cut[layer]);
         candidate->layers[s] = layer - begin;
     }
-    if (blocks < stages)
+    if (blocks < (may_be_empty && stages > 2 ? 2 : stages))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "%u stages need as many layers that may be apart, and there are %u; take %u stages", stages, blocks,
                         blocks);
@@ -276,7 +280,7 @@ ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidat
     ppsched_status status = candidate->layers != NULL && candidate->recomputes != NULL ? PPSCHED_OK
                                                                                        : ppi_fail_memory(error, "the split");
     if (status == PPSCHED_OK)
-        status = split_evenly(candidate, plan->layers, error);
+        status = split_evenly(candidate, plan->layers, plan->may_be_empty, error);
     if (status == PPSCHED_OK)
         status = candidate->strategy->plan == NULL ? suit_rule(&layering, error) : suit_search(&layering, error);
     if (status != PPSCHED_OK)
