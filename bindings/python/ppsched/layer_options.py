@@ -8,6 +8,7 @@ from ._library import Error
 from .config import Config, numbers
 from .config_file import read_layers_file, read_layers_text
 from .layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_layers
+from .model_end import model_end
 from .size_options import end_of
 from .usage import UsageError
 
@@ -50,6 +51,7 @@ def _one(name: str, value: object) -> float:
 
 def _end_row(name: str, place: str, given: Any) -> List[Layer]:
     end = end_of(name, given)
+    model_end(name, end)  # which knows what an end has
     if end is None:
         return []
     row: Dict[str, Any] = {"name": name, "place": place, **end}
@@ -92,7 +94,8 @@ def _rows(values: Mapping[str, Any]) -> List[Layer]:
     if beside is not None:
         raise UsageError(f"{beside}: the layers say that themselves; it goes with --num-layers")
     rows = read_layers(values["layers"])
-    if rows and all(isinstance(row, dict) and not any(row.get(name) for name in COSTS[:4]) for row in rows):
+    if rows and all(isinstance(row, dict) and row.keys() <= Layer.__annotations__.keys() and not any(row.get(name) for name in COSTS[:4])
+                    for row in rows):
         raise Error("no layer takes any time; give each a forward_time, and a backward_time where it is not twice that")
     return rows
 

@@ -47,6 +47,14 @@ class Layer(TypedDict, total=False):
     recompute: List[Recompute]
 
 
+class StageLayers(TypedDict):
+    """What a stage holds: of each name how many layers, and of those how many are recomputed in which way."""
+
+    stage: int
+    layers: Dict[str, int]
+    recompute: Dict[str, Dict[str, int]]
+
+
 class Split(NamedTuple):
     """Layers of each stage; and of each layer its kind of recomputation, counted from 1, 0 for none."""
 
@@ -196,9 +204,10 @@ class Layers(Shared):
         except Error:
             return None
 
-    def rows(self, split: Split) -> List[Dict[str, Any]]:
+    def rows(self, split: Split) -> List[StageLayers]:
         """A split as JSON has it: of each stage its layers by name, and those recomputed by name and kind."""
-        names, kinds, rows, end = self.names, self.kinds, [], 0
+        names, kinds, end = self.names, self.kinds, 0
+        rows: List[StageLayers] = []
         for stage, count in enumerate(split.layers):
             held: Dict[str, int] = {}
             recomputed: Dict[str, Dict[str, int]] = {}
