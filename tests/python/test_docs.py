@@ -95,7 +95,8 @@ class DocumentationTest(unittest.TestCase):
             self.assertRegex(ppsched.Config.__doc__, rf"\b{name}\b")
 
     def test_python_blocks(self):
-        for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/plan.md", "docs/profiles.md", "docs/report.md", "docs/layouts.md"):
+        for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/plan.md", "docs/profiles.md", "docs/report.md", "docs/layouts.md",
+                     "docs/layers.md"):
             names, output = {}, io.StringIO()
             self.assertTrue(blocks(page, "python"))
             with contextlib.redirect_stdout(output):
@@ -105,9 +106,11 @@ class DocumentationTest(unittest.TestCase):
 
     def test_commands_with_their_output(self):
         """A command, an empty line, and what it prints, with blanks as one likes and "..." for what is left out."""
-        for page, count in (("docs/runtimes.md", 5), ("docs/profiles.md", 2), ("docs/layouts.md", 3)):
+        for page, count in (("docs/runtimes.md", 6), ("docs/profiles.md", 2), ("docs/layouts.md", 3), ("docs/layers.md", 3)):
             text = (ROOT / page).read_text(encoding="utf-8")
-            examples = re.findall(r"^    ppsched ((?:schedule|layout) .*)\n\n((?:    .*\n|\n(?=    (?!ppsched )))+)", text, flags=re.M)
+            for yaml in blocks(page, "yaml"):
+                pathlib.Path("model.yaml").write_text(yaml, encoding="utf-8")
+            examples = re.findall(r"^    ppsched ((?:schedule|layout|pick) .*)\n\n((?:    .*\n|\n(?=    (?!ppsched )))+)", text, flags=re.M)
             self.assertEqual(len(examples), count)
             for words, shown in examples:
                 result = run(*shlex.split(words))

@@ -16,7 +16,7 @@ from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, launch_fault, print_launch
-from .layer_options import OF_LAYERS, add_split_arguments, has_layers, split_config, split_of
+from .layer_options import OF_LAYERS, add_split_arguments, has_layers, layers_of, split_config, split_of
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
@@ -209,7 +209,9 @@ def _problem(values: Values) -> Config:
     """The problem in its own stages: those of the split, or those that costs are given for, divided or added up."""
     model = split_of(values)
     if model is None:
-        if has_layers(values) and values.get("launch") is None:
+        if values.get("launch") is None:
+            layers_of(values)
+        if has_layers(values) and (values.get("launch") is None or values.get("layers") is not None):
             raise UsageError("--layers, --num-layers: give --split too, which ppsched pick finds and prints")
         return resized(make_config(values), {**values, "layers": None, "num_layers": None})
     config = split_config(make_config({**values, **dict.fromkeys(OF_LAYERS)}), model)
@@ -238,6 +240,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if arguments.launch is not None:
         run_launch(arguments, values)
         return
+    if (arguments.micro_batch_size, arguments.data_parallel_size) != (0, 1):
+        raise UsageError("--micro-batch-size, --data-parallel-size: they go with --launch")
     output: Optional[str] = values.get("output")
     picture = ending_of(output, PICTURES) if output else None
     chosen = values.get("format")

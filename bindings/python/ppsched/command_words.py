@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from ._abi import Lowering, Placement
 from .config import QUANTITIES, Config
-from .layer_options import split_words
+from .layer_options import OF_LAYERS, UNREAD, split_words
 from .model_end import ModelEnd, model_end
 from .strategy import find_strategy
 
@@ -30,9 +30,10 @@ def list_words(config: Config, name: str) -> List[str]:
     return [option_word(name), *map(number_word, values)] if values else []
 
 
-def cost_words(config: Config) -> List[str]:
-    """All lists but the memory limits."""
-    return [word for name in QUANTITIES if name != OF_CANDIDATES for word in list_words(config, name)]
+def cost_words(config: Config, has_layers: bool = False) -> List[str]:
+    """All lists but the memory limits; with layers but those of stages, which are not read."""
+    unread = (OF_CANDIDATES, *OF_LAYERS, *UNREAD) if has_layers else (OF_CANDIDATES,)
+    return [word for name in QUANTITIES if name not in unread for word in list_words(config, name)]
 
 
 def _option_words(plan: "Plan", candidate: "Candidate") -> List[str]:
@@ -86,11 +87,11 @@ def _lowering_words(plan: "Plan") -> List[str]:
 def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequence[str]] = None) -> List[str]:
     """The words; costs: those that state times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
     words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate)]
-    words += _size_words(plan.config) + (cost_words(plan.config) if costs is None else list(costs))
     model = plan.model(candidate)
+    words += _size_words(plan.config) + (cost_words(plan.config, model is not None) if costs is None else list(costs))
     words += list_words(plan.config_of(candidate), OF_CANDIDATES)
     if model is not None:
         words += split_words(model)
         if costs is None:
-            words += ["--layers", json.dumps(model.layers.given)]
+            words += ["--layers", json.dumps(model.layers.given, default=float)]
     return words + _resizing_words(plan, candidate, costs or ()) + _lowering_words(plan)

@@ -119,11 +119,19 @@ def read_layers_file(path: str) -> Any:
         raise Error(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise Error(f"{path}: byte {error.start} is no UTF-8") from None
-    values = _read_yaml(path, text) if is_yaml(path) else _read_json(path, text)
+    return _list_of_layers(path, _read_yaml(path, text) if is_yaml(path) else _read_json(path, text))
+
+
+def read_layers_text(name: str, text: str) -> Any:
+    """Likewise of JSON that is given itself."""
+    return _list_of_layers(name, _read_json(name, text))
+
+
+def _list_of_layers(path: str, values: Any) -> Any:
     if isinstance(values, dict) and "layers" in values:
         values = values["layers"]
     if not isinstance(values, list):
-        raise Error(f"{path}: the file must hold a list of layers, or a mapping with \"layers\"")
+        raise Error(f"{path}: there must be a list of layers, or a mapping with \"layers\"")
     return values
 
 

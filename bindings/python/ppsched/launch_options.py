@@ -28,6 +28,15 @@ def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-parallel-size", type=int, metavar="N", default=1, help="replicas of the pipeline, for launch lines")
 
 
+def batch_fault(arguments: argparse.Namespace) -> Optional[str]:
+    """What is wrong with the sizes, or None."""
+    if arguments.micro_batch_size < 0:
+        return f"--micro-batch-size {arguments.micro_batch_size}: it must be 1 or more"
+    if arguments.data_parallel_size < 1:
+        return f"--data-parallel-size {arguments.data_parallel_size}: it must be 1 or more"
+    return None
+
+
 def add_layer_count_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--num-layers", type=int, metavar="N",
                         help="with --launch: decoder layers of the model, from which torchtitan and sail take stages a device")
@@ -39,6 +48,9 @@ def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Option
         return "--launch prints arguments; it goes without a format"
     if getattr(arguments, "explain", False):
         return "--launch prints arguments; it goes without --explain"
+    fault = batch_fault(arguments)
+    if fault:
+        return fault
     if arguments.num_layers is not None and arguments.num_layers < 1:
         return f"--num-layers {arguments.num_layers}: it must be 1 or more"
     output = arguments.output

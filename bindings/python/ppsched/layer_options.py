@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for models by their layers, and for splits of them."""
 import argparse
-import json
 import re
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ._library import Error
 from .config import Config, numbers
-from .config_file import read_layers_file
+from .config_file import read_layers_file, read_layers_text
 from .layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_layers
+from .model_end import model_end
 from .size_options import end_of
 from .usage import UsageError
 
 # Lists of numbers that with --num-layers are those of each layer, and what a layer calls them.
+UNREAD = ("backward_input_share", "overlapped_times", "gradient_bytes")  # lists of numbers that layers have nothing like
 OF_LAYERS = {"forward_times": "forward_time", "backward_times": "backward_time", "backward_input_times": "backward_input_time",
              "backward_weight_times": "backward_weight_time", "mem_forward": "mem_forward", "mem_backward_input": "mem_backward_input",
              "mem_backward_weight": "mem_backward_weight", "mem_static": "mem_static", "mem_weights": "mem_weights",
@@ -50,6 +51,7 @@ def _one(name: str, value: object) -> float:
 
 def _end_row(name: str, place: str, given: Any) -> List[Layer]:
     end = end_of(name, given)
+    model_end(name, end)  # which knows what an end has
     if end is None:
         return []
     row: Dict[str, Any] = {"name": name, "place": place, **end}
@@ -72,29 +74,38 @@ def _equal_layers(values: Mapping[str, Any]) -> List[Layer]:
 
 def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
     """The layers of merged values, if they have any."""
-    given = values.get("layers")
-    if given is None:
-        return Layers(_equal_layers(values)) if values.get("num_layers") is not None else None
-    if values.get("num_layers") is not None:
+    if not has_layers(values):
+        if values.get("empty_stages"):
+            raise UsageError("--empty-stages: it goes with --layers or --num-layers")
+        return None
+    if values.get("layers") is not None and values.get("num_layers") is not None:
         raise UsageError("--layers, --num-layers: give one of them")
+    unread = next((name for name in UNREAD if values.get(name) is not None), None)
+    if unread is not None:
+        raise UsageError(f"{unread}: layers have none; it goes with the costs of stages")
+    return Layers(_rows(values))
+
+
+def _rows(values: Mapping[str, Any]) -> List[Layer]:
+    """Of merged values, which must take some time: a model that takes none has no best schedule."""
+    if values.get("num_layers") is not None:
+        return _equal_layers(values)
     beside = next((name for name in (*OF_LAYERS, "embedding", "head") if values.get(name) is not None), None)
     if beside is not None:
         raise UsageError(f"{beside}: the layers say that themselves; it goes with --num-layers")
-    return Layers(read_layers(given))
+    rows = read_layers(values["layers"])
+    if rows and all(isinstance(row, dict) and row.keys() <= Layer.__annotations__.keys() and not any(row.get(name) for name in COSTS[:4])
+                    for row in rows):
+        raise Error("no layer takes any time; give each a forward_time, and a backward_time where it is not twice that")
+    return rows
 
 
 def read_layers(given: Any) -> List[Layer]:
     """The rows: as they are, of a text that is JSON, or of a file."""
-    if not isinstance(given, str):
-        rows: List[Layer] = given
-        return rows
-    if given.lstrip().startswith("["):
-        try:
-            rows = json.loads(given)
-        except ValueError as error:
-            raise Error(f"--layers: broken JSON: {error}") from None
-        return rows
-    return read_layers_file(given)
+    rows: List[Layer] = given
+    if isinstance(given, str):
+        rows = read_layers_text("--layers", given) if given.lstrip()[:1] in ("[", "{") else read_layers_file(given)
+    return rows
 
 
 def _kinds(layers: Layers, words: Optional[Sequence[str]]) -> List[int]:
@@ -104,6 +115,8 @@ def _kinds(layers: Layers, words: Optional[Sequence[str]]) -> List[int]:
         if match is None:
             raise UsageError(f"--recompute {word}: it must be NUMBER:KIND or FIRST-LAST:KIND, such as 0-3:full")
         first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise UsageError(f"--recompute {word}: {last} is before {first}; the first layer comes first")
         for layer in range(first, last + 1):
             if layer >= len(layers):
                 raise Error(f"--recompute {word}: there are layers 0 to {len(layers) - 1}")
@@ -123,6 +136,8 @@ def split_of(values: Mapping[str, Any]) -> Optional[LayerSplit]:
     layers = layers_of(values)
     if layers is None:
         raise UsageError("--split: it goes with --layers or --num-layers")
+    if isinstance(values.get("chunks"), int):
+        raise UsageError("--chunks: the split says how many stages there are; give one of them")
     if any(count < 0 for count in split):
         raise Error(f"--split holds {min(split)}; it must be 0 or more layers a stage")
     return LayerSplit(layers, Split(list(split), _kinds(layers, values.get("recompute"))))
@@ -130,13 +145,12 @@ def split_of(values: Mapping[str, Any]) -> Optional[LayerSplit]:
 
 def split_words(model: LayerSplit) -> List[str]:
     """The words that state a split."""
-    words, kinds, runs = ["--split", *map(str, model.split.layers)], model.layers.kinds, []
+    words, kinds = ["--split", *map(str, model.split.layers)], model.layers.kinds
+    runs: List[Tuple[int, int, Optional[str]]] = []
     for layer, kind in enumerate(model.split.recomputes):
         name = kinds[layer][kind - 1] if kind else None
-        if runs and runs[-1][2] == name:
-            runs[-1][1] = layer
-        else:
-            runs.append([layer, layer, name])
+        first = runs.pop()[0] if runs and runs[-1][2] == name else layer
+        runs.append((first, layer, name))
     ranges = [f"{first}-{last}:{name}" if last > first else f"{first}:{name}" for first, last, name in runs if name is not None]
     return words + (["--recompute", *ranges] if ranges else [])
 

@@ -10,6 +10,7 @@ from ._abi import LayerFlag, LayerPlace, Status
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, integer, numbers
 from .enums import member
+from .layout import Layout
 from .views import Shared, sized
 
 
@@ -44,6 +45,14 @@ class Layer(TypedDict, total=False):
     mem_weights: float
     output_bytes: float
     recompute: List[Recompute]
+
+
+class StageLayers(TypedDict):
+    """What a stage holds: of each name how many layers, and of those how many are recomputed in which way."""
+
+    stage: int
+    layers: Dict[str, int]
+    recompute: Dict[str, Dict[str, int]]
 
 
 class Split(NamedTuple):
@@ -108,6 +117,12 @@ def _flags(where: str, row: Mapping[str, Any]) -> int:
     return flags
 
 
+def _place(where: str, place: object) -> LayerPlace:
+    if not isinstance(place, (str, LayerPlace)) or isinstance(place, str) and place.upper() not in LayerPlace.__members__:
+        raise Error(f"{where}: there is no place {place!r}; it must be any, first or last")
+    return member(LayerPlace, "place", place)
+
+
 def _record(number: int, given: object) -> _abi.Layer:
     where = f"layer entry {number}"
     row = _checked(where, given, Layer.__annotations__)
@@ -117,7 +132,7 @@ def _record(number: int, given: object) -> _abi.Layer:
     record.count = integer(f"{where}: count", row.get("count", 1))
     if not 0 < record.count == row.get("count", 1):
         raise Error(f"{where}: count is {row['count']}; it must be 1 or more", Status.ERROR_RANGE)
-    record.place = member(LayerPlace, "place", row.get("place", "any"))
+    record.place = _place(where, row.get("place", "any"))
     record.flags = _flags(where, row)
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
@@ -143,7 +158,7 @@ class Layers(Shared):
             raise Error(f"layers must be a list, not {rows!r}")
         self.given = list(rows)
         records = [_record(number, row) for number, row in enumerate(self.given)]
-        pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*map(ctypes.pointer, records))
+        pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*[ctypes.pointer(record) for record in records])
         self._handle = new_handle(lib.ppsched_layers_create, pointers, len(records), None)
         self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)
 
@@ -174,9 +189,25 @@ class Layers(Shared):
         words = ", ".join(f"{entry.count} x {decoded(entry.name)}" for entry in self._entries())
         return f"<ppsched.Layers: {words}>"
 
-    def rows(self, split: Split) -> List[Dict[str, Any]]:
+    def layout(self, split: Split, devices: int) -> Optional[Layout]:
+        """The layout of a split: those of the first stage are the embedding, of the last the head, "mtp" MTP layers, all others
+        decoders; None where it is none that can be."""
+        kinds = [0 if entry.place == LayerPlace.FIRST else 3 if entry.place == LayerPlace.LAST else 2 if decoded(entry.name) == "mtp"
+                 else 1 for entry in self._entries() for _ in range(entry.count)]
+        stages, end = [], 0
+        for count in split.layers:
+            stages.append([kinds[end:end + count].count(kind) for kind in range(4)])
+            end += count
+        stages[0][0], stages[-1][3] = 1, 1  # of which every model has one, though it may cost nothing
+        try:
+            return Layout.of_stages([(a, b, c, d) for a, b, c, d in stages], devices)
+        except Error:
+            return None
+
+    def rows(self, split: Split) -> List[StageLayers]:
         """A split as JSON has it: of each stage its layers by name, and those recomputed by name and kind."""
-        names, kinds, rows, end = self.names, self.kinds, [], 0
+        names, kinds, end = self.names, self.kinds, 0
+        rows: List[StageLayers] = []
         for stage, count in enumerate(split.layers):
             held: Dict[str, int] = {}
             recomputed: Dict[str, Dict[str, int]] = {}
@@ -209,4 +240,4 @@ def split_record(layers: Layers, split: Split) -> _abi.Split:
 def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
     """A config like another whose stages are those of a split of the layers; what the other says of stages is not read."""
     record = split_record(layers, split)
-    return Config._of(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))
+    return config._like(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))

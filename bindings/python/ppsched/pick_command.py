@@ -99,7 +99,7 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
         words += ["--profile", *map(_path_word, profiles), "--statistic", arguments.statistic, "--time-unit", arguments.time_unit]
         words += ["--warmup", str(arguments.warmup)]
     if arguments.layers is not None:
-        words += ["--layers", arguments.layers]
+        words += ["--layers", _path_word(arguments.layers)]
     if arguments.num_layers is not None:
         words += ["--num-layers", str(arguments.num_layers)]
         for name in ("embedding", "head"):
@@ -140,19 +140,30 @@ class Answer:
     def command(self, candidate: Candidate) -> str:
         return shlex.join(self.plan.command(candidate, self._costs))
 
+    def _split_row(self, candidate: Candidate) -> Dict[str, Any]:
+        """Which layers are in which stage, and the modules of each as torchtitan's configuration has them where it runs that."""
+        layers = self.plan.layers
+        if layers is None:
+            return {}
+        split = self.plan.split(candidate)
+        row: Dict[str, Any] = {"split": layers.rows(split), "module_fqns_per_model_part": None}
+        layout = layers.layout(split, self.plan.config.devices)
+        if layout is not None and layout.mtps == 0:
+            row["module_fqns_per_model_part"] = [layout.modules(stage) for stage in range(len(layout.stages))]
+        return row
+
     def row(self, candidate: Candidate, csv: Optional[str]) -> Dict[str, Any]:
         """What launchers want to know of a candidate that they will run. csv: the file that has its order."""
         timeline, runs = self.timeline(candidate), self.runs_on(candidate)
         devices = timeline.device_metrics
-        layers = self.plan.layers
-        split = {} if layers is None else {"split": layers.rows(self.plan.split(candidate))}
-        return {**candidate_row(candidate), **split, "devices": timeline.schedule.devices,
+        return {**candidate_row(candidate), **self._split_row(candidate), "devices": timeline.schedule.devices,
                 "memory_limits": [figures.memory_limit if math.isfinite(figures.memory_limit) else None for figures in devices],
                 "peak_memory_by_device": [figures.peak_memory for figures in devices],
                 "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
                                       for figures, queue in zip(devices, timeline.schedule.queues)],
                 "idle_by_device": [idle._asdict() for idle in timeline.idle],
-                "runs_on": runs.order, "runs_alike_on": runs.alike, "launch": launch_row(self.order(candidate), csv, self.plan.model(candidate), *self._batch),
+                "runs_on": runs.order, "runs_alike_on": runs.alike,
+                "launch": launch_row(self.order(candidate), csv, self.plan.model(candidate), *self._batch),
                 "command": self.command(candidate)}
 
     def text(self, colour: bool, chosen: bool) -> str:
@@ -161,7 +172,7 @@ class Answer:
         lines: List[str] = []
         if not chosen and not runs[self.best[0].rank].order:
             with ProgressBar() as bar:
-                lines = _runtime_lines(best_by_runtime(self.plan, bar))
+                lines = _runtime_lines(best_by_runtime(self.plan, bar), self.plan.layers is not None)
         shown = table(self.best, everything=True, colour=colour, runs={rank: str(found) for rank, found in runs.items()})
         return shown + "".join(line + "\n" for line in [*lines, self.command(self.best[0])])
 
@@ -179,17 +190,18 @@ def _tried(found: BestByRuntime) -> str:
     return "the only candidate that fits" if found.tried == 1 else f"the {counted(found.tried, 'candidate')} that fit"
 
 
-def _runtime_lines(found: BestByRuntime) -> List[str]:
+def _runtime_lines(found: BestByRuntime, has_layers: bool) -> List[str]:
     """The best of each runtime, a line a candidate, and those that run none of what was tried."""
     missing = [name for name in RUNTIME_NAMES if name not in found.best]
+    others = "; --runtime NAME plans for one of them" if has_layers else ""
     if len(missing) == len(RUNTIME_NAMES):
-        return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}"]
+        return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}{others}"]
     numbers = {candidate.number: candidate for candidate in found.best.values()}
     lines = []
     for number, candidate in numbers.items():
         names = [f"({name})" if name in found.alike else name for name, best in found.best.items() if best.number == number]
         lines.append(f"best that {', '.join(names)} run{'s' if len(names) == 1 else ''}: {_figures(candidate)}")
-    return lines + ([f"{', '.join(missing)}: none of {_tried(found)}"] if missing else [])
+    return lines + ([f"{', '.join(missing)}: none of {_tried(found)}{others}"] if missing else [])
 
 
 # --- the command ---

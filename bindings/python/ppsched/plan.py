@@ -123,12 +123,13 @@ class Plan(Shared, Sequence[Candidate]):
     embedding: Optional[ModelEnd]
     head: Optional[ModelEnd]
     layers: Optional[Layers]
+    runtime: Optional[Runtime]
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
                  channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
-                 has_asked: bool) -> None:
+                 runtime: Optional[Runtime], has_asked: bool) -> None:
         self._handle = handle
-        self.embedding, self.head, self.layers = embedding, head, layers
+        self.embedding, self.head, self.layers, self.runtime = embedding, head, layers, runtime
         self.config, self.objective, self.lowering = config, objective, lowering
         self._effort, self._channel, self._has_asked = effort, channel, has_asked
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
@@ -332,7 +333,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.channel, options.embedding, options.head = ctypes.pointer(model), ctypes.pointer(ends[0]), ctypes.pointer(ends[1])
     asked = list(runtimes or ())
     options.runtimes = sum({1 << member(Runtime, "runtime", name) for name in asked})
-    options.runtime = 0 if runtime is None else member(Runtime, "runtime", runtime)
+    planned_for = None if runtime is None else member(Runtime, "runtime", runtime)
+    options.runtime = planned_for or 0
     if layers is not None:
         options.layers, options.empty_stages = layers._handle.value, bool(empty_stages)
     alive = [_list(options, "strategies", "strategy_count", names, ctypes.c_char_p),
@@ -342,7 +344,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
-                    Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, bool(asked))
+                    Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
+                    bool(asked))
         del alive
         call(lib.ppsched_plan_run, made._handle)
     return made

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ._library import Error
 from .cli import Commands, add_problem_arguments, make_config, merged, print_text
-from .launch_options import add_batch_arguments
+from .launch_options import add_batch_arguments, batch_fault
 from .launching import RUNTIME_NAMES
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, channel_of
@@ -67,6 +67,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
+def _asked(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
+    """Which runtimes the plan itself asks; without layers they are asked for candidates that are to be shown."""
+    return {"runtime": values.get("runtime"), "runtimes": RUNTIME_NAMES} if has_layers else {}
+
+
 def make_plan(values: Mapping[str, Any]) -> Plan:
     """The plan of merged values. Options in a config file are those of its one strategy."""
     order, flags = channel_of(values)
@@ -79,13 +84,14 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
         return plan(make_config({**values, "options": {}}), objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
                     lowering=values.get("lower") or "none", order=order, progress=bar,
                     embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
-                    layers=layers, empty_stages=bool(values.get("empty_stages")), runtime=values.get("runtime") if layers is not None else None,
-                    runtimes=RUNTIME_NAMES if layers is not None else None, **given)
+                    layers=layers, empty_stages=bool(values.get("empty_stages")), **_asked(values, layers is not None), **given)
 
 
 def why_none(made: Plan) -> str:
     """One line for people: which comes closest, what it lacks, and what would do."""
     closest = next((candidate for candidate in made if candidate.excess), None)
+    if closest is None and made.runtime is not None:
+        return Runnable(made, made.runtime.name.lower()).why_none()
     words = NOTHING
     if closest is not None:
         words += (f"; closest is {closest.strategy} with {closest.chunks} chunk{'s' if closest.chunks > 1 else ''} a device: the most that a "
@@ -110,6 +116,9 @@ def check_words(arguments: argparse.Namespace) -> None:
     """What is wrong with the words, whatever is written."""
     if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
         raise UsageError(f"--channel, --{', --'.join(CHANNEL)}: they go with --lower")
+    fault = batch_fault(arguments)
+    if fault:
+        raise UsageError(fault)
 
 
 def check_answer(output: str, is_json: bool, endings: Tuple[str, ...]) -> None:

@@ -42,7 +42,7 @@ def runs_on(schedule: Schedule, model: Optional[LayerSplit] = None) -> RunsOn:
 
 class BestByRuntime(NamedTuple):
     """For each runtime the best candidate that it runs, or one of its kind, as far as any of the `tried` is; alike: the names of
-    those that plan one of its kind; fitting: how many candidates there are to try."""
+    those that plan one of its kind, which are not asked where the plan has asked; fitting: how many candidates there are to try."""
 
     best: Dict[str, Candidate]
     alike: List[str]
@@ -51,8 +51,10 @@ class BestByRuntime(NamedTuple):
 
 
 def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRuntime:
-    """Tries the candidates that fit by rank, until each runtime has one, and MOST_TRIED at most."""
+    """Tries the candidates that fit by rank, until each runtime has one, and MOST_TRIED at most; all where the plan has asked."""
     fitting = [candidate for candidate in plan if candidate.fits]
+    if any(candidate.runs_on is not None for candidate in fitting):
+        return _best_as_asked(fitting)
     best: Dict[str, Candidate] = {}
     alike: List[str] = []
     tried = 0
@@ -66,21 +68,38 @@ def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRu
     return BestByRuntime(best, alike, tried, len(fitting))
 
 
+def _best_as_asked(fitting: List[Candidate]) -> BestByRuntime:
+    best: Dict[str, Candidate] = {}
+    for candidate in fitting:
+        for name in candidate.runs_on or ():
+            best.setdefault(name, candidate)
+    return BestByRuntime(best, [], len(fitting), len(fitting))
+
+
 # --- one runtime alone ---
+
+def _without_others(reason: str) -> str:
+    """A reason without the runtimes that can."""
+    return re.sub(r"; [^;]* can run it.*$", "", reason)
+
 
 class Runnable:
     """The candidates that a runtime can run, as far as they have been asked for, and why it cannot run the others."""
 
     def __init__(self, plan: Plan, runtime: str, progress: Optional[Progress] = None) -> None:
         self._plan, self._runtime, self._progress = plan, runtime, progress
+        self._is_planned = plan.runtime is not None and plan.runtime.name.lower() == runtime
         self._reasons: Dict[str, str] = {}  # the first of each strategy
 
     def among(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        if self._is_planned:
+            yield from candidates  # the others are refused
+            return
         for candidate in candidates:
             try:
                 self._plan.schedule(candidate, self._progress).launch(self._runtime, model=self._plan.model(candidate))
             except Refused as error:
-                self._reasons.setdefault(candidate.strategy, re.sub(r"; [^;]* can run it.*$", "", str(error)))
+                self._reasons.setdefault(candidate.strategy, _without_others(str(error)))
                 continue
             yield candidate
 
@@ -94,6 +113,9 @@ class Runnable:
 
     def why_none(self) -> str:
         """One line, once all that fit have been asked for: the reason of each strategy, and what else would do."""
+        for candidate in self._plan:
+            if self._is_planned and candidate.reason:
+                self._reasons.setdefault(candidate.strategy, _without_others(candidate.reason))
         strategies: Dict[str, List[str]] = {}
         for strategy, reason in self._reasons.items():
             strategies.setdefault(reason, []).append(strategy)

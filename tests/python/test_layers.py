@@ -1,0 +1,493 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models by their layers: the package, the command, the split that pick finds, and what runtimes are told of it."""
+import contextlib
+import csv
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ppsched
+from ppsched.cli import main
+from ppsched.launching import RUNTIME_NAMES
+
+HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+HAS_YAML = importlib.util.find_spec("yaml") is not None
+FULL = {"name": "full", "backward_time": 3, "mem_forward": 0.2}
+SELECTIVE = {"name": "selective", "backward_time": 2.3, "mem_forward": 1}
+DECODER = {"name": "decoder", "count": 12, "forward_time": 1, "backward_time": 2, "mem_forward": 2, "mem_static": 1, "output_bytes": 1,
+           "recompute": [SELECTIVE, FULL]}
+EMBEDDING = {"name": "embedding", "place": "first", "forward_time": 0.2, "backward_time": 0.3, "mem_static": 3}
+HEAD = {"name": "head", "place": "last", "forward_time": 0.8, "backward_time": 1.6, "mem_static": 3}
+ROWS = [EMBEDDING, DECODER, HEAD]
+PROBLEM = {"num_devices": 4, "num_batches": 8, "layers": ROWS}
+QUICK = ("--strategies", "1f1b", "zb_h1", "interleaved_1f1b", "zbv")
+
+
+class FolderTest(unittest.TestCase):
+    """In a folder with model.json, a config file, and layers.json, the layers alone."""
+
+    def setUp(self):
+        folder, before = tempfile.TemporaryDirectory(), os.getcwd()
+        os.chdir(folder.name)
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, before)
+        self.write("model.json", PROBLEM)
+        self.write("layers.json", ROWS)
+
+    def write(self, name, data):
+        pathlib.Path(name).write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
+
+    def run_here(self, *words):
+        """Exit code, standard output, standard error of the command in this process."""
+        output, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+            code = main([str(word) for word in words])
+        return code, output.getvalue(), errors.getvalue()
+
+    def succeed(self, *words):
+        code, output, errors = self.run_here(*words)
+        self.assertEqual((code, errors), (0, ""), words)
+        return output
+
+    def fail_with(self, code, part, *words):
+        """One line, whatever the code is."""
+        found, output, errors = self.run_here(*words)
+        self.assertIn(part, errors)
+        self.assertEqual((found, output, errors.count("\n")), (code, "", 1), errors)
+
+    def pick(self, *words):
+        (row,) = json.loads(self.succeed("pick", *words, "--json"))
+        return row
+
+
+# --- the package ---
+
+class LayersTest(unittest.TestCase):
+    def test_names_and_kinds(self):
+        layers = ppsched.Layers(ROWS)
+        self.assertEqual(len(layers), 14)
+        self.assertEqual(layers.names, ["embedding", *["decoder"] * 12, "head"])
+        self.assertEqual(layers.kinds, [[], *[["selective", "full"]] * 12, []])
+        self.assertEqual(repr(layers), "<ppsched.Layers: 1 x embedding, 12 x decoder, 1 x head>")
+        self.assertIs(layers.given[1], DECODER)
+
+    def test_rows_of_a_split(self):
+        layers = ppsched.Layers(ROWS)
+        split = ppsched.Split([4, 4, 4, 2], [0, 2, 2, 0, 1, *[0] * 9])
+        rows = layers.rows(split)
+        self.assertEqual(rows[0], {"stage": 0, "layers": {"embedding": 1, "decoder": 3}, "recompute": {"decoder": {"full": 2}}})
+        self.assertEqual(rows[1]["recompute"], {"decoder": {"selective": 1}})
+        self.assertEqual(rows[3], {"stage": 3, "layers": {"decoder": 1, "head": 1}, "recompute": {}})
+
+    def test_layout_of_a_split(self):
+        layers = ppsched.Layers(ROWS)
+        self.assertEqual(layers.layout(ppsched.Split([4, 4, 4, 2], []), 4).text, "Et*3|t*4|t*4|tL")
+        alone = ppsched.Layers([{"name": "decoder", "count": 4, "forward_time": 1}])
+        self.assertEqual(alone.layout(ppsched.Split([3, 1], []), 2).text, "Et*3|tL")
+        self.assertIsNone(layers.layout(ppsched.Split([4, 4, 6], []), 2))
+
+    def test_stages_of_a_split(self):
+        layers = ppsched.Layers(ROWS)
+        split = ppsched.Split([4, 4, 4, 2], [0, 2, 2, 0, 1, *[0] * 9])
+        config = ppsched.config_from_layers(ppsched.Config(4, 8, mem_limit=40, options={"group_size": 4}), layers, split)
+        self.assertEqual(config.forward_times, [3.2, 4, 4, 1.8])
+        self.assertEqual([round(time, 9) for time in config.backward_times], [8.3, 8.3, 8, 3.6])
+        self.assertEqual([round(memory, 9) for memory in config.mem_forward], [2.4, 7, 8, 2])
+        self.assertEqual((config.mem_static, config.mem_limit, config.devices), ([6, 4, 4, 4], [40] * 4 if len(config.mem_limit) == 4 else [40], 4))
+
+    def test_backward_times(self):
+        """Twice the forward where none is given; two parts sum up; recomputation is added to the whole."""
+        def times(**row):
+            layers = ppsched.Layers([{"name": "d", "count": 2, "forward_time": 1, **row}])
+            config = ppsched.config_from_layers(ppsched.Config(2, 2), layers, ppsched.Split([1, 1], [1, 0] if "recompute" in row else []))
+            return config.backward_times
+        self.assertEqual(times(), [2, 2])
+        self.assertEqual(times(backward_time=3), [3, 3])
+        self.assertEqual(times(backward_input_time=1, backward_weight_time=0.5), [1.5, 1.5])
+        self.assertEqual(times(recompute=[{"name": "full", "backward_time": 3}]), [3, 2])
+        self.assertEqual(times(backward_input_time=1, backward_weight_time=0.5, recompute=[{"name": "full", "backward_time": 2.5}]), [2.5, 1.5])
+
+    def test_what_is_wrong(self):
+        for rows, part in (({"name": "d"}, "layers must be a list"), ("d", "layers must be a list"), ([], "0 layer entries; there must be 1"),
+                           (["d"], "layer entry 0 must be a mapping"), ([{"count": 1}], "layer entry 0 has no name"),
+                           ([{"name": "d", "count": 0}], "layer entry 0 \\(d\\): count is 0; it must be 1 or more"),
+                           ([{"name": "d", "count": 1.5}], "count must be an integer"),
+                           ([{"name": "d", "forward": 1}], "layer entry 0 has no 'forward'; it has name, count, "),
+                           ([{"name": "d", "forward_time": "1"}], "forward_time must be one number, not '1'"),
+                           ([{"name": "d", "forward_time": [1, 2]}], "forward_time must be one number"),
+                           ([{"name": "d", "forward_time": -1}], "forward_time is -1; it must be finite and at least 0"),
+                           ([{"name": "d", "place": "middle"}], "layer entry 0 \\(d\\): there is no place 'middle'; it must be any, first or last"),
+                           ([{"name": "d", "tied": 1}], "tied must be true or false"),
+                           ([{"name": "d", "count": 70000}], "it must be at most 65535"),
+                           ([{"name": "d", "recompute": "full"}], "recompute must be a list"),
+                           ([{"name": "d", "recompute": [{"backward_time": 3}]}], "recompute 0 has no name"),
+                           ([{**DECODER, "recompute": [{"name": "f", "time": 1}]}], "recompute 0 has no 'time'; it has name, backward_time, mem_forward"),
+                           ([{**DECODER, "recompute": [{"name": "f", "backward_time": 1}]}], "backward_time is 1, less than 2 without"),
+                           ([{**DECODER, "recompute": [{"name": "f", "mem_forward": 9}]}], "at most the layer's"),
+                           ([{**DECODER, "recompute": [FULL, FULL]}], "it must be of another name"),
+                           ([HEAD, DECODER], "layers? of the last stage before it"), ([DECODER, EMBEDDING], "layer entry 1")):
+            with self.assertRaisesRegex(ppsched.Error, part) as caught:
+                ppsched.Layers(rows)
+            self.assertNotIn("\n", str(caught.exception))
+
+    def test_splits_that_are_wrong(self):
+        layers, config = ppsched.Layers(ROWS), ppsched.Config(4, 8)
+        for counts, kinds, part in (([4, 4, 4, 3], [], "there are 14"), ([4, 4, 4, 1], [], "there are 14"), ([4, 4, 4, 2], [0, 0], "there are 14"),
+                                    ([4, 4, 4, 2], [0, 3, *[0] * 12], "kinds of recomputation up to 2, not 3"), ([4, 10, 0, 0], [], "last")):
+            with self.assertRaisesRegex(ppsched.Error, part):
+                ppsched.config_from_layers(config, layers, ppsched.Split(counts, kinds))
+
+    def test_it_is_shared_and_outlives(self):
+        plan = ppsched.plan(ppsched.Config(2, 4), layers=ppsched.Layers([{"name": "d", "count": 4, "forward_time": 1}]), strategies="1f1b")
+        self.assertEqual(plan.split(plan[0]), ppsched.Split([2, 2], [0] * 4))
+
+
+class PlanTest(unittest.TestCase):
+    def test_splits_follow_the_model(self):
+        """A head that takes as long as two layers: the last stage gets fewer, and that is proved."""
+        layers = ppsched.Layers([{"name": "decoder", "count": 10, "forward_time": 1},
+                                 {"name": "head", "place": "last", "forward_time": 2, "backward_time": 4}])
+        plan = ppsched.plan(ppsched.Config(4, 16), layers=layers, strategies=["1f1b"])
+        self.assertEqual(plan.split(plan.best).layers, [3, 3, 3, 2])
+        self.assertTrue(plan.best.proved)
+        config = plan.config_of(plan.best)
+        self.assertEqual(config.forward_times, [3, 3, 3, 3])
+        self.assertEqual(plan.best.makespan, (16 + 3) * 9)
+        model = plan.model(plan.best)
+        self.assertEqual(model, ppsched.LayerSplit(layers, plan.split(plan.best)))
+
+    def test_recomputation_where_it_must_be(self):
+        layers = ppsched.Layers(ROWS)
+        free = ppsched.plan(ppsched.Config(4, 8), layers=layers, strategies=["1f1b"])
+        tight = ppsched.plan(ppsched.Config(4, 8, mem_limit=0.7 * free.best.peak_memory), layers=layers, strategies=["1f1b"])
+        self.assertEqual(sum(free.split(free.best).recomputes), 0)
+        self.assertGreater(sum(tight.split(tight.best).recomputes), 0)
+        self.assertGreater(tight.best.makespan, free.best.makespan)
+        self.assertLessEqual(tight.best.peak_memory, 0.7 * free.best.peak_memory)
+
+    def test_runtimes(self):
+        layers = ppsched.Layers(ROWS)
+        plan = ppsched.plan(ppsched.Config(4, 8), layers=layers, strategies=["1f1b", "gpipe"], runtimes=RUNTIME_NAMES)
+        for candidate in plan:
+            self.assertEqual("deepspeed" in candidate.runs_on, candidate.strategy == "1f1b")
+        self.assertIsNone(ppsched.plan(ppsched.Config(4, 8), layers=layers, strategies=["1f1b"])[0].runs_on)
+        plan = ppsched.plan(ppsched.Config(4, 8), layers=layers, runtime="colossalai")
+        self.assertEqual(plan.runtime, ppsched.Runtime.COLOSSALAI)
+        for candidate in plan:
+            if candidate.fits:
+                counts = plan.split(candidate).layers
+                self.assertEqual({*counts[1:-1], counts[0] - 1, counts[-1] - 1}, {12 // candidate.stages})
+                self.assertIn("pp_size=4", plan.schedule(candidate).launch("colossalai", model=plan.model(candidate)))
+
+    def test_without_layers(self):
+        plan = ppsched.plan(ppsched.Config(2, 4), strategies=["1f1b"])
+        self.assertIsNone(plan.model(plan[0]))
+        self.assertFalse(plan[0].proved)
+        with self.assertRaisesRegex(ppsched.Error, "layers"):
+            plan.split(plan[0])
+
+    def test_nothing_fits(self):
+        layers = ppsched.Layers(ROWS)
+        plan = ppsched.plan(ppsched.Config(4, 8, mem_limit=5), layers=layers)
+        self.assertIsNone(plan.best)
+        limit = plan.least_limit().limit
+        self.assertGreater(limit, 5)
+        self.assertIsNotNone(ppsched.plan(ppsched.Config(4, 8, mem_limit=limit), layers=layers).best)
+
+    def test_empty_stages(self):
+        layers = ppsched.Layers([{"name": "decoder", "count": 6, "forward_time": 1}])
+        config = ppsched.Config(4, 8)
+        full = ppsched.plan(config, layers=layers, strategies=["interleaved_1f1b"], chunks=[2])
+        self.assertRegex(full[0].reason, "there are 6; take 6 stages")
+        empty = ppsched.plan(config, layers=layers, strategies=["interleaved_1f1b"], chunks=[2], empty_stages=True)
+        counts = empty.split(empty.best).layers
+        self.assertEqual((len(counts), sum(counts), min(counts)), (8, 6, 0))
+        self.assertTrue(counts[0] and counts[-1])
+
+    def test_launch(self):
+        layers = ppsched.Layers(ROWS)
+        model = ppsched.LayerSplit(layers, ppsched.Split([4, 4, 3, 3], [0] * 14))
+        config = ppsched.config_from_layers(ppsched.Config(4, 8), *model)
+        line = ppsched.generate("1f1b", config).launch("megatron", model=model, micro_batch=2, data_parallel=3)
+        self.assertIn("--micro-batch-size 2 --global-batch-size 48", line)
+        self.assertIn("--pipeline-model-parallel-layout 'Et*3|t*4|t*3|ttL'", line)
+        with self.assertRaisesRegex(ppsched.Error, "micro_batch is -1"):
+            ppsched.generate("1f1b", config).launch("megatron", micro_batch=-1)
+        with self.assertRaises(ppsched.Error):
+            ppsched.generate("1f1b", ppsched.Config(2, 8)).launch("megatron", model=model)
+
+
+# --- the command ---
+
+class PickTest(FolderTest):
+    def test_rows(self):
+        row = self.pick("-c", "model.json", *QUICK)
+        self.assertEqual(set(row["launch"]), set(RUNTIME_NAMES))
+        self.assertEqual([stage["stage"] for stage in row["split"]], list(range(row["stages"])))
+        for stage in row["split"]:
+            self.assertEqual(set(stage), {"stage", "layers", "recompute"})
+        self.assertEqual(sum(stage["layers"].get("decoder", 0) for stage in row["split"]), 12)
+        self.assertEqual((row["split"][0]["layers"]["embedding"], row["split"][-1]["layers"]["head"]), (1, 1))
+        self.assertLessEqual(set(row["runs_on"]), set(RUNTIME_NAMES))
+        self.assertIn("proved", row)
+        parts = row["module_fqns_per_model_part"]
+        self.assertEqual([name for part in parts for name in part],
+                         ["tok_embeddings", *(f"layers.{layer}" for layer in range(12)), "norm", "lm_head"])
+        self.assertEqual([sum(name.startswith("layers.") for name in part) for part in parts],
+                         [stage["layers"].get("decoder", 0) for stage in row["split"]])
+        self.assertNotIn("split", self.pick("-s", 2, "-b", 4, "--strategies", "1f1b"))
+
+    def test_ways_to_give_layers(self):
+        rows = [self.pick("-c", "model.json", *QUICK)]
+        sizes = ("--num-devices", 4, "-b", 8, *QUICK)
+        rows += [self.pick(*sizes, "--layers", given) for given in ("layers.json", "model.json", json.dumps(ROWS), json.dumps(PROBLEM))]
+        if HAS_YAML:
+            self.write("layers.yaml", "layers: " + json.dumps(ROWS))
+            rows.append(self.pick(*sizes, "--layers", "layers.yaml"))
+        for row in rows:
+            self.assertEqual({**row, "command": ""}, {**rows[0], "command": ""})
+
+    def test_equal_layers(self):
+        """--num-layers is the same as a list of them."""
+        rows = [{"name": "embedding", "place": "first", "forward_time": 0.2, "backward_time": 0.1},
+                {"name": "decoder", "count": 10, "forward_time": 1.5, "backward_time": 2.5, "mem_forward": 2, "output_bytes": 3},
+                {"name": "head", "place": "last", "forward_time": 2.4, "backward_time": 4.8}]
+        sizes = ("--num-devices", 4, "-b", 8, *QUICK)
+        one = self.pick(*sizes, "--layers", json.dumps(rows))
+        other = self.pick(*sizes, "--num-layers", 10, "-f", 1.5, "-bw", 2.5, "--mem-forward", 2, "--activation-bytes", 3,
+                          "--embedding", "forward_time=0.2", "backward_time=0.1", "--head", "forward_time=2.4", "backward_time=4.8")
+        self.assertEqual({**one, "command": ""}, {**other, "command": ""})
+        self.write("equal.json", {"num_devices": 4, "num_batches": 8, "num_layers": 10, "forward_times": 1.5, "backward_times": 2.5,
+                                  "mem_forward": 2, "activation_bytes": 3, "embedding": {"forward_time": 0.2, "backward_time": 0.1},
+                                  "head": {"forward_time": 2.4, "backward_time": 4.8}})
+        self.assertEqual({**self.pick("-c", "equal.json", *QUICK), "command": ""}, {**other, "command": ""})
+
+    def expect_again(self, *words):
+        row = self.pick(*words)
+        command = self.succeed("pick", *words).splitlines()[-1]
+        self.assertEqual(command, row["command"])
+        again = json.loads(self.succeed(*shlex.split(command)[1:], "--format", "json"))
+        self.assertEqual((again["strategy"], again["stages"], again["microbatches"], again["metrics"]["makespan"],
+                          max(again["metrics"]["peak_memory"])),
+                         (row["strategy"], row["stages"], row["microbatches"], row["makespan"], row["peak_memory"]), command)
+        return row
+
+    def test_the_printed_command_builds_it_again(self):
+        self.expect_again("-c", "model.json")
+        self.expect_again("-c", "model.json", "--mem-limit", 20)
+        self.assertTrue(any(stage["recompute"] for stage in self.expect_again("-c", "model.json", "--mem-limit", 16, *QUICK)["split"]))
+        self.expect_again("-c", "model.json", "--mem-limit", 30, 24, 24, 30, *QUICK)
+        self.expect_again("--num-devices", 4, "-b", 8, "--layers", "layers.json", "--p2p-time", 0.1, *QUICK)
+        self.expect_again("--num-devices", 2, "-b", 6, "--layers", json.dumps(ROWS), "--strategies", "zb_auto")
+        self.expect_again("--num-devices", 4, "-b", 8, "--num-layers", 13, "--head", "forward_time=1.4", "backward_time=2.8",
+                          "--mem-static", 0.5, "--embedding", "mem_static=2")
+        self.expect_again("--num-devices", 4, "-b", 8, "--num-layers", 6, "--chunks", 2, "--empty-stages", "--strategies", "interleaved_1f1b")
+        self.expect_again("--num-devices", 4, "-s", 8, "-b", 8, "--num-layers", 12, "-f", 0.3, "--mem-limits", 9, *QUICK)
+        self.expect_again("-c", "model.json", "--iterations", 2, "--objective", "span", *QUICK)
+        self.expect_again("-c", "model.json", "--lower", "by_time", "--strategies", "zb_h1")
+        self.expect_again("-c", "model.json", "--effort", 1, "--strategies", "auto", "--chunks", 1)
+
+    def test_again_with_microbatch_counts(self):
+        for count in (4, 16):
+            row = self.expect_again("-c", "model.json", "--microbatch-counts", count, *QUICK)
+            self.assertEqual(row["microbatches"], count)
+            self.expect_again("-c", "model.json", "--mem-limit", 60, "--microbatch-counts", count, *QUICK)
+
+    def test_again_where_a_file_has_more(self):
+        self.write("more.json", {**PROBLEM, "chunks": [1, 2, 3], "strategies": ["zb_h1", "interleaved_1f1b"], "mem_limits": [40]})
+        self.expect_again("-c", "more.json")
+        self.write("options.json", {**PROBLEM, "strategy": "interleaved_1f1b", "options": {"group_size": 4}})
+        row = self.expect_again("-c", "options.json", *QUICK)
+        self.assertIn("--layers '[{", row["command"])
+
+    def test_again_for_each_runtime(self):
+        for runtime in RUNTIME_NAMES:
+            limit = () if runtime in ("mindspeed", "sail") else ("--mem-limit", 34)
+            rows = ROWS if runtime != "mindspeed" else [EMBEDDING, {**DECODER, "count": 16}, HEAD]
+            self.write("own.json", {**PROBLEM, "layers": rows})
+            row = self.expect_again("-c", "own.json", "--runtime", runtime, *limit)
+            self.assertIn(runtime, [*row["runs_on"], *row["runs_alike_on"]])
+            if runtime != "torchtitan":  # whose flags cannot tell all splits that its configuration can
+                self.assertIsNotNone(row["launch"][runtime]["line"], row["launch"][runtime]["reason"])
+
+    def test_the_package_makes_the_same_words(self):
+        layers = ppsched.Layers(ROWS)
+        config = ppsched.Config(4, 8, forward_times=[9, 9, 9, 9], gradient_bytes=3, mem_limit=16, p2p_time=0.1)
+        plan = ppsched.plan(config, layers=layers, strategies=["zb_h1", "1f1b"])
+        again = json.loads(self.succeed(*plan.command(plan.best)[1:], "--format", "json"))
+        self.assertEqual((again["metrics"]["makespan"], max(again["metrics"]["peak_memory"])), (plan.best.makespan, plan.best.peak_memory))
+
+    def test_files(self):
+        words = ("pick", "-c", "model.json", "--strategies", "zb_h1", "-o")
+        for name in ("best.csv", "best.trace.json"):
+            self.assertIn("ppsched schedule", self.succeed(*words, name))
+        self.assertEqual(ppsched.Schedule.read("best.csv").check(), [])
+        for name in ("best.json", "best.html", "best.txt"):
+            self.assertEqual(self.succeed(*words, name), "")
+        (row,) = json.loads(pathlib.Path("best.json").read_text(encoding="utf-8"))
+        self.assertEqual(row, self.pick(*words[1:-1]))
+        self.assertIn("zb_h1", pathlib.Path("best.html").read_text(encoding="utf-8"))
+        (row,) = json.loads(self.succeed(*words, "best.csv", "--json"))
+        self.assertIn("best.csv", row["launch"]["torchtitan"]["line"])
+
+    @unittest.skipUnless(HAS_MATPLOTLIB, "matplotlib is not installed")
+    def test_picture(self):
+        self.succeed("pick", "-c", "model.json", "--strategies", "zb_h1", "-o", "best.png")
+        self.assertTrue(pathlib.Path("best.png").read_bytes().startswith(b"\x89PNG"))
+
+    def test_compare(self):
+        words = ("compare", "-c", "model.json", *QUICK)
+        rows = json.loads(self.succeed(*words, "--json"))
+        self.assertEqual({row["strategy"] for row in rows}, set(QUICK[1:]))
+        self.assertEqual({row["chunks"] for row in rows if row["strategy"] == "interleaved_1f1b"}, {1, 2, 3})
+        self.assertIn("above bound", self.succeed(*words))
+        self.assertEqual(self.succeed(*words, "-o", "table.csv"), "")
+        table = list(csv.DictReader(io.StringIO(pathlib.Path("table.csv").read_text(encoding="utf-8"))))
+        self.assertEqual([row["strategy"] for row in table], [row["strategy"] for row in rows])
+        self.assertEqual(table[0]["proved"], str(rows[0]["proved"]).lower())
+        self.assertEqual(self.succeed(*words, "-o", "page.html"), "")
+        self.assertEqual({row["strategy"] for row in json.loads(self.succeed(*words, "--runtime", "deepspeed", "--json"))}, {"1f1b"})
+
+    def test_a_winner_that_none_runs(self):
+        text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe", "zb_h1")
+        self.assertRegex(text, r"\nbest that .*torchtitan, pytorch.* run: zb_h1, V = 1")
+        self.assertRegex(text, r"\nmegatron, .*: none of the 2 candidates that fit; --runtime NAME plans for one of them\n")
+        text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe")
+        self.assertIn("\nno runtime runs the only candidate that fits; --runtime NAME plans for one of them\n", text)
+
+    def test_none_for_a_runtime(self):
+        self.fail_with(1, "no candidate that fits runs on deepspeed; zb_h1: ", "pick", "-c", "model.json", "--strategies", "zb_h1",
+                       "--runtime", "deepspeed")
+        self.fail_with(1, "12 do not go into 8 stages", "pick", "-c", "model.json", "--runtime", "mindspeed")
+        self.fail_with(1, "no candidate fits; closest is ", "pick", "-c", "model.json", "--mem-limit", 5, "--runtime", "megatron")
+
+
+class ScheduleTest(FolderTest):
+    def test_split(self):
+        words = ("schedule", "-c", "model.json", "--split", 4, 4, 4, 2, "--format", "json")
+        plain = json.loads(self.succeed(*words))
+        again = json.loads(self.succeed(*words, "--recompute", "1-3:full", "4:selective"))
+        self.assertGreater(again["metrics"]["makespan"], plain["metrics"]["makespan"])
+        self.assertLess(again["metrics"]["peak_memory"][0], plain["metrics"]["peak_memory"][0])
+        eight = json.loads(self.succeed("schedule", "--strategy", "interleaved_1f1b", "-c", "model.json", "--split", 2, 2, 2, 2, 2, 1, 1, 2,
+                                        "--format", "json"))
+        self.assertEqual((eight["devices"], eight["stages"]), (4, 8))
+        self.succeed("schedule", "-c", "model.json", "--split", 4, 8, 0, 2)
+
+    def read_back(self, line, devices):
+        """The decoders of each stage, as Megatron-LM's flags of a line tell."""
+        words = shlex.split(line)
+        flags, kept = iter(words), ["--pp", devices]
+        for word in flags:
+            if word in ("--num-layers", "--pipeline-model-parallel-layout", "--num-layers-per-virtual-pipeline-stage",
+                        "--num-virtual-stages-per-pipeline-rank", "--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers",
+                        "--mtp-num-layers"):
+                kept += [word, next(flags)]
+            elif word.startswith("--account-for-"):
+                kept.append(word)
+        if "--pipeline-model-parallel-layout" in kept and "--num-virtual-stages-per-pipeline-rank" in kept:
+            place = kept.index("--num-virtual-stages-per-pipeline-rank")
+            kept[place] = "--vp"
+        ranks = json.loads(self.succeed("layout", *kept, "--json"))["ranks"]
+        return [ranks[stage % devices][stage // devices][1] for stage in range(devices * len(ranks[0]))]
+
+    def test_megatron_reads_the_same_split(self):
+        for counts in ((4, 4, 4, 2), (4, 3, 3, 4), (1, 5, 6, 2), (8, 4, 1, 1), (2, 2, 2, 2, 1, 1, 2, 2), (1, 0, 3, 3, 0, 3, 3, 1)):
+            strategy = "1f1b" if len(counts) == 4 else "interleaved_1f1b"
+            line = self.succeed("schedule", "--strategy", strategy, "-c", "model.json", "--split", *counts, "--launch", "megatron")
+            self.assertEqual(self.read_back(line, 4), [counts[0] - 1, *counts[1:-1], counts[-1] - 1], line)
+        for layers, counts in ((8, (2, 2, 2, 2)), (9, (2, 2, 2, 3)), (11, (2, 3, 3, 3)), (12, (4, 2, 2, 4))):
+            line = self.succeed("schedule", "--num-devices", 4, "-b", 8, "--num-layers", layers, "--split", *counts, "--launch", "megatron")
+            self.assertEqual(self.read_back(line, 4), list(counts), line)
+
+    def test_what_megatron_is_told_of_recomputation(self):
+        words = ("schedule", "-c", "model.json", "--split", 4, 4, 3, 3, "--launch", "megatron", "--recompute")
+        self.assertIn("--recompute-granularity full --recompute-method block", self.succeed(*words, "1-12:full"))
+        self.assertIn("--recompute-granularity selective", self.succeed(*words, "1-12:selective"))
+        self.fail_with(1, "not these", *words, "5:full")
+
+    def test_batch(self):
+        words = ("schedule", "-c", "model.json", "--split", 4, 4, 3, 3, "--launch")
+        self.assertIn("--micro-batch-size 2 --global-batch-size 32", self.succeed(*words, "megatron", "--micro-batch-size", 2, "--data-parallel-size", 2))
+        self.assertNotIn("batch-size", self.succeed(*words, "megatron"))
+        row = self.pick("-c", "model.json", "--strategies", "1f1b", "--micro-batch-size", 2, "--data-parallel-size", 2, "--runtime", "megatron")
+        self.assertIn("--global-batch-size 32", row["launch"]["megatron"]["line"])
+
+    def test_what_is_wrong(self):
+        words = ("schedule", "-c", "model.json")
+        for code, part, given in ((2, "give --split too, which ppsched pick finds", ()), (2, "give --split too", ("--launch", "megatron")),
+                                  (1, "its stages have 13 layers; there are 14", ("--split", 4, 4, 4, 1)), (1, "there are 14", ("--split", 4, 4, 4, 4)),
+                                  (1, "--split holds -2; it must be 0 or more", ("--split", 4, 4, 4, 4, -2)),
+                                  (1, "stages", ("--split", 4, 4, 4, 1, 1)),
+                                  (2, "the split says how many stages there are", ("--split", 4, 4, 4, 2, "--chunks", 2)),
+                                  (2, "--recompute: it goes with --split", ("--recompute", "1:full")),
+                                  (1, "layer 1 has no kind 'ful'; it has selective, full", ("--split", 4, 4, 4, 2, "--recompute", "1:ful")),
+                                  (1, "layer 0 has no kind 'full'; it has none", ("--split", 4, 4, 4, 2, "--recompute", "0:full")),
+                                  (1, "there are layers 0 to 13", ("--split", 4, 4, 4, 2, "--recompute", "14-15:full")),
+                                  (2, "1 is before 3", ("--split", 4, 4, 4, 2, "--recompute", "3-1:full")),
+                                  (2, "such as 0-3:full", ("--split", 4, 4, 4, 2, "--recompute", "full")),
+                                  (1, "a placement map is one of its own stages", ("--split", 4, 4, 4, 2, "--placement", 0, 1, 2, 3)),
+                                  (2, "they go with --launch", ("--split", 4, 4, 4, 2, "--micro-batch-size", 2)),
+                                  (2, "it must be 1 or more", ("--split", 4, 4, 4, 2, "--launch", "megatron", "--data-parallel-size", 0)),
+                                  (1, "over its limit", ("--split", 4, 4, 4, 2, "--mem-limit", 5))):
+            self.fail_with(code, part, *words, *given)
+        self.fail_with(2, "--split: it goes with --layers or --num-layers", "schedule", "-s", 2, "-b", 4, "--split", 1, 1)
+
+
+class WordsTest(FolderTest):
+    """What is wrong with layers, on every command that takes them."""
+
+    def test_one_clear_line(self):
+        self.write("broken.json", '[{"name": "d",')
+        self.write("other.json", {"layer": []})
+        self.write("costs.json", {**PROBLEM, "forward_times": 1})
+        self.write("wrong.json", {**PROBLEM, "layers": {"name": "d"}})
+        self.write("twice.json", '[{"name": "d", "name": "e"}]')
+        sizes = ("--num-devices", 4, "-b", 8)
+        for code, part, words in ((1, "broken.json, line 1, column 15: broken JSON", ("--layers", "broken.json")),
+                                  (1, "--layers, line 1, column 15: broken JSON", ("--layers", '[{"name": "d",')),
+                                  (1, 'there must be a list of layers, or a mapping with "layers"', ("--layers", "other.json")),
+                                  (1, 'there must be a list of layers', ("--layers", '{"name": "d"}')),
+                                  (1, "cannot read missing.json", ("--layers", "missing.json")),
+                                  (1, "'name' stands twice", ("--layers", "twice.json")),
+                                  (1, "layers must be a list", ("-c", "wrong.json")),
+                                  (1, "layer entry 0 must be a mapping", ("--layers", "[3]")),
+                                  (1, "there are 0 layer entries", ("--layers", "[]")),
+                                  (1, "no layer takes any time; give each a forward_time", ("--layers", '[{"name": "d", "count": 8}]')),
+                                  (1, "layer entry 0 has no 'forward'", ("--layers", '[{"name": "d", "forward": 1}]')),
+                                  (2, "forward_times: the layers say that themselves", ("-c", "costs.json")),
+                                  (2, "forward_times: the layers say that themselves; it goes with --num-layers", ("--layers", "layers.json", "-f", 1)),
+                                  (2, "head: the layers say that themselves", ("--layers", "layers.json", "--head", "forward_time=1")),
+                                  (2, "--layers, --num-layers: give one of them", ("--layers", "layers.json", "--num-layers", 3)),
+                                  (2, "--num-layers 0: it must be 1 or more", ("--num-layers", 0)),
+                                  (1, "forward_times has 2 values; --num-layers is of equal layers", ("--num-layers", 8, "-f", 1, 2)),
+                                  (2, "gradient_bytes: layers have none", ("--num-layers", 8, "--gradient-bytes", 2)),
+                                  (2, "backward_input_share: layers have none", ("--layers", "layers.json", "--backward-input-share", 0.3)),
+                                  (2, "overlapped_times: layers have none", ("--layers", "layers.json", "--overlapped-times", 3)),
+                                  (2, "--empty-stages: it goes with --layers or --num-layers", ("--empty-stages",)),
+                                  (2, "--micro-batch-size -1: it must be 1 or more", ("--num-layers", 8, "--micro-batch-size", -1)),
+                                  (1, "head has no 'time'", ("--num-layers", 8, "--head", "time=1")),
+                                  (1, "there are 3; take 3 stages", ("--num-layers", 3)),
+                                  (1, "there are 8; take 8 stages", ("--num-layers", 8, "--chunks", 3)),
+                                  (1, "a placement map is one of its own stages", ("--num-layers", 8, "--placement", 0, 1, 2, 3))):
+            self.fail_with(code, part, "pick", *sizes, *words)
+        code, _, errors = self.run_here("compare", *sizes, "--num-layers", 3)
+        self.assertEqual((code, errors.count("\n")), (1, 1))
+
+    def test_by_the_module(self):
+        """As people call it, in a process of its own."""
+        result = subprocess.run([sys.executable, "-m", "ppsched", "pick", "-c", "model.json", "--strategies", "1f1b"], capture_output=True,
+                                text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout.splitlines()[-1], r"^ppsched schedule --strategy 1f1b .*-c model.json --split( \d+){4}$")
+
+
+if __name__ == "__main__":
+    unittest.main()
