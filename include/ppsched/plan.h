@@ -156,8 +156,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
 
-/* The split of the layers that a candidate has: how many are in each of its stages, and of each layer
- * 0 or the number from 1 of its kind of recomputation. They fill buffers: see ppsched.h.
+/* The split of the layers that a candidate has: how many are in each of its stages, and of each
+ * layer 0 or the number from 1 of its kind of recomputation. They fill buffers: see ppsched.h.
  * Errors: ARGUMENT, also where the plan has no layers; RANGE past the last, REFUSED where it is not
  *   evaluated or is refused; BUFFER. */
 PPSCHED_API ppsched_status ppsched_plan_get_split(uint32_t *out, size_t capacity, size_t *needed,

@@ -53,7 +53,8 @@ static bool has_kind(const ppsched_layer *layer, const char *kind)
     return false;
 }
 
-/* Of a stage's layers that have the kind the first `*first` have it; false where one behind them has it too, or another kind. */
+/* Of a stage's layers that may have the kind the first `*first` have it; false where one behind them has it too, or has
+ * another. */
 static bool count_first(const struct ppi_parts *parts, uint32_t begin, uint32_t end, uint32_t *first, uint32_t *able)
 {
     bool ended = false;

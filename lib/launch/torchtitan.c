@@ -43,7 +43,8 @@ static ppsched_status fits_layers(const struct ppi_launch *launch, ppsched_error
     return PPSCHED_OK;
 }
 
-/* Whether torchtitan's rule makes this split of so many fewer layers at both ends: the first stages get what does not go evenly. */
+/* Whether torchtitan's rule makes this split of so many fewer layers at both ends: the first stages get what does not go
+ * evenly. */
 static bool makes_split(const struct ppi_parts *parts, uint32_t first_less, uint32_t last_less)
 {
     uint64_t stages = parts->split->stages, all = (uint64_t)parts->decoders + first_less + last_less;

@@ -59,8 +59,8 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error);
 
-/* Its schedule, timed for `config`; flags as for ppsched_schedule_evaluate. Unless `order` is NULL it gets the schedule as it was
- * before it was lowered, for the caller to release. */
+/* Its schedule, timed for `config`; flags as for ppsched_schedule_evaluate. Unless `order` is NULL it gets the schedule as it
+ * was before it was lowered, for the caller to release. */
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
                                       const struct ppi_candidate *candidate, const ppsched_config *config, uint32_t flags,
                                       ppsched_error *error);

@@ -16,8 +16,8 @@ struct ppi_fit {
     bool releases_at_once; /* no layer releases anything before W */
 };
 
-/* Chooses a set for each of the device's stages; `dishes` is that of all stages. Returns what the device still lacks, 0 where it
- * fits. They are those that cost least, as far as that was found. `*visited` grows by the work that took. */
+/* Chooses a set for each of the device's stages; `dishes` is that of all stages. Returns what the device still lacks, 0 where
+ * it fits. They are those that cost least, as far as that was found. `*visited` grows by the work that took. */
 double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *visited);
 
 /* What it lacks with the sets that are chosen; below 0 where some is left. */

@@ -46,8 +46,8 @@ ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room
 /* The best split: layers of each stage, and the kind of each layer. */
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error);
 
-/* What no split of the layers, no recomputation and no order can do better. `is_chain`: the makespan of a flushed iteration with
- * one stage a device. */
+/* What no split of the layers, no recomputation and no order can do better. `is_chain`: the makespan of a flushed iteration
+ * with one stage a device. */
 double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, uint32_t passes, bool is_chain);
 
 /* --- its parts --- */
@@ -74,7 +74,8 @@ void ppi_balance(struct ppi_splitting *splitting, double tilt);
 /* Moves blocks from stage to stage, those first whose time matters, until nothing gets better or enough was visited. */
 ppsched_status ppi_split_improve(struct ppi_splitting *splitting, ppsched_error *error);
 
-/* Tries all splits, but those that cannot be better, as long as that visits no more nodes; `proved` where it came to its end. */
+/* Tries all splits, but those that cannot be better, as long as that visits no more nodes; `proved` where it came to its
+ * end. */
 ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t most_visited, ppsched_error *error);
 
 /* Whether there are few enough to try that. */

@@ -7,10 +7,10 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
-OBJECTS = {"builder", "config", "finding", "kind", "layout", "op", "plan", "quantity", "queue", "runtime", "schedule", "status", "strategy",
+OBJECTS = {"builder", "config", "finding", "kind", "layers", "layout", "op", "plan", "quantity", "queue", "runtime", "schedule", "status", "strategy",
            "timeline"}
 OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
-VERBS = {"append", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "generate", "get", "import",
+VERBS = {"append", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "import",
          "lower", "prove", "release", "renumber", "run", "set", "update", "validate", "with", "write"}
 REPORTS = {"ppsched_schedule_check", "ppsched_schedule_prove"}
 # What is numbered from 0 goes in as a uint32_t.

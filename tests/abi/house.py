@@ -19,11 +19,12 @@ LAYERS = {
     "eval": ["model", "base"],
     "search": ["eval", "model", "base"],
     "strategy": ["search", "eval", "order", "model", "base"],
+    "split": ["eval", "model", "base"],
     "lower": ["eval", "model", "base"],
-    "plan": ["lower", "strategy", "search", "eval", "model", "base"],
     "format": ["eval", "order", "model", "base"],
-    "launch": ["format", "lower", "strategy", "order", "model", "base"],
-    "api": ["launch", "format", "plan", "lower", "strategy", "search", "eval", "check", "layout", "model", "base"],
+    "launch": ["format", "layout", "lower", "strategy", "order", "model", "base"],
+    "plan": ["launch", "split", "lower", "strategy", "search", "eval", "model", "base"],
+    "api": ["plan", "launch", "format", "split", "lower", "strategy", "search", "eval", "check", "layout", "model", "base"],
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
 # What C++ calls as it is (static texts and numbers), or has no use for.
