@@ -256,6 +256,8 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     if (status != PPSCHED_OK)
         status = keep_reason(plan, candidate, status, &reason, error);
     candidate->evaluated = status == PPSCHED_OK;
+    if (!ppi_candidate_runs(candidate))
+        ppi_candidate_drop_split(plan, candidate);
     ppi_timeline_destroy(timeline);
     ppi_schedule_release(order);
     ppi_config_destroy(config);

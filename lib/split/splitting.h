@@ -77,8 +77,8 @@ void ppi_balance(struct ppi_splitting *splitting, double tilt);
 /* Moves blocks from stage to stage, those first whose time matters, until nothing gets better or enough was visited. */
 ppsched_status ppi_split_improve(struct ppi_splitting *splitting, ppsched_error *error);
 
-/* Tries all splits, but those that cannot be better, as long as that visits no more nodes; `proved` where it came to its end.
- * */
+/* Tries all splits, but those that cannot be better, as long as that visits no more nodes; `proved` where it came to its
+ * end. */
 ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t most_visited, ppsched_error *error);
 
 /* Whether there are few enough to try that. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/builder.h"
+#include "model/layers.h"
 
 /* --- making --- */
 
@@ -78,6 +79,45 @@ static void make_plan(struct handles *handles)
     expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
 }
 
+/* Likewise with layers; the first limit is too small for those that recompute nothing. */
+static void make_layered_plan(struct handles *handles)
+{
+    static const char *const strategies[] = {"1f1b", "interleaved_1f1b", "zb_auto"};
+    static const uint32_t chunks[] = {1, 2};
+    static const double limits[] = {5, 9};
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = strategies,
+                                          .strategy_count = 3,
+                                          .chunks = chunks,
+                                          .chunk_count = 2,
+                                          .memory_limits = limits,
+                                          .memory_limit_count = 2,
+                                          .layers = handles->layers,
+                                          .runtimes = 2 << PPSCHED_RUNTIME_TORCHTITAN};
+    ppsched_error error;
+    expect_ok(ppsched_plan_create(&handles->plan, handles->plain, &options, &error), &error);
+    expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
+}
+
+static void make_layer_list(struct handles *handles)
+{
+    static const ppsched_recompute kinds[] = {{"selective", 0.25, 0.5}, {"full", 1, 0}};
+    const ppsched_layer first = {.size = sizeof first, .name = "embedding", .place = PPSCHED_LAYER_PLACE_FIRST},
+                        layer = {.size = sizeof layer,
+                                 .name = "decoder",
+                                 .count = 4,
+                                 .forward_time = 1,
+                                 .backward_time = 2,
+                                 .mem_forward = 1,
+                                 .mem_static = 1,
+                                 .recomputes = kinds,
+                                 .recompute_count = 2},
+                        last = {.size = sizeof last, .name = "head", .place = PPSCHED_LAYER_PLACE_LAST, .mem_static = 1};
+    const ppsched_layer *const list[] = {&first, &layer, &last};
+    ppsched_error error;
+    expect_ok(ppsched_layers_create(&handles->layers, list, 3, &handles->environment, &error), &error);
+}
+
 static void make_layout(struct handles *handles)
 {
     static const ppsched_layout_stage stages[] = {{1, 3, 0, 0}, {0, 5, 0, 0}, {0, 0, 0, 0}, {0, 4, 0, 1}};
@@ -94,13 +134,17 @@ void make_handles(struct handles *handles, int with_plan)
     make_timelines(handles);
     make_builder(handles);
     make_layout(handles);
-    if (with_plan)
+    make_layer_list(handles);
+    if (with_plan == 1)
         make_plan(handles);
+    else if (with_plan == 2)
+        make_layered_plan(handles);
 }
 
 void destroy_handles(struct handles *handles)
 {
     ppsched_plan_destroy(handles->plan);
+    ppsched_layers_release(handles->layers);
     ppsched_layout_destroy(handles->layout);
     ppsched_builder_destroy(handles->builder);
     ppsched_timeline_destroy(handles->crossing);
@@ -203,6 +247,19 @@ void print_layout(FILE *file, const ppsched_layout *layout)
                 stages[s].heads);
 }
 
+void print_layers(FILE *file, const ppsched_layers *layers)
+{
+    fprintf(file, "layers %u references %u\n", ppsched_layers_count(layers), atomic_load(&layers->references));
+    for (uint32_t e = 0; e < ppsched_layers_entries(layers); e++) {
+        ppsched_layer own = {.size = sizeof own};
+        assert_int_equal(ppsched_layers_get_entry(&own, layers, e, NULL), PPSCHED_OK);
+        fprintf(file, "%s %u %d %u %a %a %a\n", own.name, own.count, own.place, own.flags, own.forward_time,
+                own.backward_weight_time, own.mem_backward_weight);
+        for (uint32_t k = 0; k < own.recompute_count; k++)
+            fprintf(file, "%s %a\n", own.recomputes[k].name, own.recomputes[k].time);
+    }
+}
+
 void print_plan(FILE *file, const ppsched_plan *plan, int with_figures)
 {
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
@@ -233,6 +290,7 @@ char *handles_text(const struct handles *handles)
     print_timeline(file, handles->crossing);
     print_builder(file, handles->builder);
     print_layout(file, handles->layout);
+    print_layers(file, handles->layers);
     if (handles->plan != NULL)
         print_plan(file, handles->plan, 1);
     fclose(file);

@@ -55,6 +55,15 @@ ppsched_status take_timeline(struct attempt *attempt, ppsched_status status, pps
     return status;
 }
 
+ppsched_status take_layers(struct attempt *attempt, ppsched_status status, const ppsched_layers *made)
+{
+    if (is_made(attempt, status, made)) {
+        print_layers(attempt->result, made);
+        ppsched_layers_release(made);
+    }
+    return status;
+}
+
 ppsched_status take_layout(struct attempt *attempt, ppsched_status status, ppsched_layout *made)
 {
     if (is_made(attempt, status, made)) {

@@ -47,6 +47,7 @@ ppsched_status take_config(struct attempt *attempt, ppsched_status status, ppsch
 ppsched_status take_builder(struct attempt *attempt, ppsched_status status, ppsched_builder *made);
 ppsched_status take_schedule(struct attempt *attempt, ppsched_status status, ppsched_schedule *made);
 ppsched_status take_timeline(struct attempt *attempt, ppsched_status status, ppsched_timeline *made);
+ppsched_status take_layers(struct attempt *attempt, ppsched_status status, const ppsched_layers *made);
 ppsched_status take_layout(struct attempt *attempt, ppsched_status status, ppsched_layout *made);
 ppsched_status take_plan(struct attempt *attempt, ppsched_status status, ppsched_plan *made);
 

@@ -2,7 +2,7 @@
 /* Plans, while memory runs out. */
 #include "support/shortage.h"
 
-/* All that there is by default, and with lists, a channel model and ends. */
+/* All that there is by default, with lists, a channel model and ends, and with layers. */
 static ppsched_status plan_create(struct attempt *attempt)
 {
     static const uint32_t microbatches[] = {4, 8};
@@ -19,9 +19,10 @@ static ppsched_status plan_create(struct attempt *attempt)
                                           .channel = &channel,
                                           .embedding = &end,
                                           .head = &end};
+    const ppsched_plan_options layered = {.size = sizeof layered, .layers = attempt->own.layers, .runtime = 1};
+    const ppsched_plan_options *const all[] = {NULL, &options, &layered};
     ppsched_plan *made = UNTOUCHED;
-    ppsched_status status = ppsched_plan_create(&made, attempt->own.config, attempt->variant == 0 ? NULL : &options,
-                                                &attempt->error);
+    ppsched_status status = ppsched_plan_create(&made, attempt->own.config, all[attempt->variant], &attempt->error);
     return take_plan(attempt, status, made);
 }
 
@@ -70,12 +71,17 @@ static ppsched_status plan_find_least_limit(struct attempt *attempt)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SHORTAGE(plan_create, .variants = 2, .with_plan = 1),
+        SHORTAGE(plan_create, .variants = 3, .with_plan = 1),
         SHORTAGE(plan_evaluate, .variants = 7, .with_plan = 1),
         SHORTAGE(plan_run, .variants = 1, .with_plan = 1, .keeps_work = 1),
         SHORTAGE(plan_create_config, .variants = 8, .with_plan = 1),
         SHORTAGE(plan_create_timeline, .variants = 8, .with_plan = 1),
         SHORTAGE(plan_find_least_limit, .variants = 1, .with_plan = 1, .prepare = prepare_least_limit),
+        SHORTAGE(plan_evaluate, .variants = 7, .with_plan = 2),
+        SHORTAGE(plan_run, .variants = 1, .with_plan = 2, .keeps_work = 1),
+        SHORTAGE(plan_create_config, .variants = 8, .with_plan = 2),
+        SHORTAGE(plan_create_timeline, .variants = 8, .with_plan = 2),
+        SHORTAGE(plan_find_least_limit, .variants = 1, .with_plan = 2, .prepare = prepare_least_limit),
     };
     return cmocka_run_group_tests_name("allocation_plan", tests, NULL, NULL);
 }

@@ -40,6 +40,34 @@ static ppsched_status config_with_stages(struct attempt *attempt)
     return take_config(attempt, status, made);
 }
 
+/* Two entries, one with kinds of recomputation. */
+static ppsched_status layers_create(struct attempt *attempt)
+{
+    static const ppsched_recompute kinds[] = {{"selective", 0.25, 0.5}, {"full", 1, 0}};
+    const ppsched_layer layer = {.size = sizeof layer,
+                                 .name = "decoder",
+                                 .count = 4,
+                                 .mem_forward = 1,
+                                 .recomputes = kinds,
+                                 .recompute_count = 2},
+                        head = {.size = sizeof head, .name = "head", .place = PPSCHED_LAYER_PLACE_LAST};
+    const ppsched_layer *const list[] = {&layer, &head};
+    const ppsched_layers *made = UNTOUCHED;
+    ppsched_status status = ppsched_layers_create(&made, list, 2, &attempt->own.environment, &attempt->error);
+    return take_layers(attempt, status, made);
+}
+
+static ppsched_status config_from_layers(struct attempt *attempt)
+{
+    static const uint32_t counts[] = {2, 1, 1, 2};
+    static const uint8_t kinds[] = {0, 1, 0, 2, 1, 0};
+    const ppsched_split split = {sizeof split, 4, counts, kinds};
+    ppsched_config *made = UNTOUCHED;
+    ppsched_status status = ppsched_config_from_layers(&made, attempt->own.config, attempt->own.layers, &split,
+                                                       &attempt->error);
+    return take_config(attempt, status, made);
+}
+
 static ppsched_status config_with_microbatches(struct attempt *attempt)
 {
     ppsched_config *made = UNTOUCHED;
@@ -226,6 +254,8 @@ int main(void)
         SHORTAGE(config_create, .variants = 1),
         SHORTAGE(config_copy, .variants = 2, .prepare = prepare_map),
         SHORTAGE(config_with_stages, .variants = 3),
+        SHORTAGE(layers_create, .variants = 1),
+        SHORTAGE(config_from_layers, .variants = 1),
         SHORTAGE(config_with_microbatches, .variants = 2, .prepare = prepare_map),
         SHORTAGE(config_set_placement, .variants = 1),
         SHORTAGE(config_set_values, .variants = 2),

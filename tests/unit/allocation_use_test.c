@@ -187,19 +187,21 @@ static ppsched_status schedule_export_to_buffer(struct attempt *attempt)
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
-/* Every runtime, of three schedules. */
+/* Every runtime, of three schedules, and of the first with its layers. */
 static ppsched_status schedule_write_launch_arguments(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
-    const ppsched_schedule *schedules[] = {own->pipeline, own->schedule, own->lowered};
+    const ppsched_schedule *schedules[] = {own->pipeline, own->schedule, own->lowered, own->pipeline};
+    const ppsched_split split = {sizeof split, 2, (const uint32_t[]){3, 3}, (const uint8_t[]){0, 2, 2, 2, 2, 0}};
+    const ppsched_launch_options layered = {.size = sizeof layered, .model = own->layers, .split = &split};
     struct {
         size_t needed;
         char text[1000];
     } out;
     prepare_bytes(&out, sizeof out);
     ppsched_status status = ppsched_schedule_write_launch_arguments(
-        out.text, sizeof out.text, &out.needed, schedules[attempt->variant % 3],
-        PPSCHED_RUNTIME_MEGATRON + attempt->variant / 3, NULL, &attempt->error);
+        out.text, sizeof out.text, &out.needed, schedules[attempt->variant % 4],
+        PPSCHED_RUNTIME_MEGATRON + attempt->variant / 4, attempt->variant % 4 == 3 ? &layered : NULL, &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
@@ -303,6 +305,25 @@ static void test_layouts(void **state)
     destroy_handles(own);
 }
 
+static void test_layers(void **state)
+{
+    struct handles handles, *own = &handles;
+    ppsched_layer layer = {.size = sizeof layer};
+    uint32_t split[4];
+    uint8_t recomputes[6];
+    (void)state;
+    make_handles(own, 2);
+    int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_layers_count(own->layers));
+    NO_MEMORY_FOR(ppsched_layers_entries(own->layers));
+    NO_MEMORY_FOR(ppsched_layers_get_entry(&layer, own->layers, 1, NULL));
+    NO_MEMORY_FOR(ppsched_plan_get_split(split, 4, NULL, own->plan, 0, NULL));
+    NO_MEMORY_FOR(ppsched_plan_get_recomputes(recomputes, 6, NULL, own->plan, 0, NULL));
+    NO_MEMORY_FOR(ppsched_layers_retain(own->layers));
+    NO_MEMORY_FOR((ppsched_layers_release(own->layers), 0));
+    destroy_handles(own);
+}
+
 static void test_plans_and_frees(void **state)
 {
     struct handles handles, *own = &handles;
@@ -339,10 +360,11 @@ int main(void)
         SHORTAGE(timeline_get_sensitivities, .variants = 2),
         SHORTAGE(schedule_export, .variants = LAST_FORMAT),
         SHORTAGE(schedule_export_to_buffer, .variants = LAST_FORMAT),
-        SHORTAGE(schedule_write_launch_arguments, .variants = 3 * LAST_RUNTIME),
+        SHORTAGE(schedule_write_launch_arguments, .variants = 4 * LAST_RUNTIME),
         cmocka_unit_test(test_configs_and_builders),
         cmocka_unit_test(test_schedules_and_timelines),
         cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_layers),
         cmocka_unit_test(test_plans_and_frees),
     };
     return cmocka_run_group_tests_name("allocation_use", tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * holds the table against the headers. */
 #include "support/handles.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,16 @@ static ppsched_status write_launch_arguments(const struct filling *f)
     return ppsched_schedule_write_launch_arguments(OUT(f), OWN(f, pipeline), PPSCHED_RUNTIME_MEGATRON, NULL, f->error);
 }
 
+static ppsched_status get_split(const struct filling *f)
+{
+    return ppsched_plan_get_split(OUT(f), OWN(f, plan), 0, f->error);
+}
+
+static ppsched_status get_recomputes(const struct filling *f)
+{
+    return ppsched_plan_get_recomputes(OUT(f), OWN(f, plan), 0, f->error);
+}
+
 static ppsched_status write_layout(const struct filling *f)
 {
     return ppsched_layout_write_text(OUT(f), OWN(f, layout), f->error);
@@ -96,14 +107,15 @@ static ppsched_status get_buffers(const struct filling *f)
 
 struct row {
     const char *function;
-    size_t size; /* of an item; 1 for texts */
+    size_t size; /* of an item */
+    bool is_text;
     ppsched_status (*call)(const struct filling *filling);
 };
 
 /* A function, the type of its items, and a call. */
 #define ROW(function, type, call)                                                                                              \
     {                                                                                                                          \
-#function, sizeof(type), call                                                                                          \
+#function, sizeof(type), _Generic((type){0}, char : true, default : false), call                                       \
     }
 
 static const struct row rows[] = {
@@ -116,6 +128,8 @@ static const struct row rows[] = {
     ROW(ppsched_timeline_get_sensitivities, ppsched_sensitivity, get_sensitivities),
     ROW(ppsched_schedule_export_to_buffer, char, export_to_buffer),
     ROW(ppsched_schedule_write_launch_arguments, char, write_launch_arguments),
+    ROW(ppsched_plan_get_split, uint32_t, get_split),
+    ROW(ppsched_plan_get_recomputes, uint8_t, get_recomputes),
     ROW(ppsched_layout_write_text, char, write_layout),
     ROW(ppsched_layout_write_modules, char, write_modules),
     ROW(ppsched_schedule_get_edges, ppsched_edge, get_edges),
@@ -165,7 +179,7 @@ static void fill_with_enough(const struct row *row, const struct handles *own, s
     unsigned char *exact = fill(row, own, needed, room, &told, PPSCHED_OK);
     assert_int_equal(told, needed);
     expect_dirt(exact + needed * row->size, exact + room);
-    if (row->size == 1)
+    if (row->is_text)
         assert_int_equal(strlen((char *)exact) + 1, needed);
     unsigned char *more = fill(row, own, needed + 1, room, &told, PPSCHED_OK);
     assert_int_equal(told, needed);
@@ -181,7 +195,7 @@ static void fill_with_less(const struct row *row, const struct handles *own, siz
     size_t room = needed * row->size, told = 0;
     unsigned char *less = fill(row, own, capacity, room, &told, PPSCHED_ERROR_BUFFER);
     assert_int_equal(told, needed);
-    if (row->size == 1 && capacity > 0) {
+    if (row->is_text && capacity > 0) {
         assert_string_equal((char *)less, "");
         expect_dirt(less + capacity, less + room);
     } else {
@@ -213,7 +227,7 @@ static void test_buffers(void **state)
 {
     struct handles own;
     (void)state;
-    make_handles(&own, 0);
+    make_handles(&own, 2);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         size_t needed = ask(&rows[i], &own);
         fill_with_enough(&rows[i], &own, needed);

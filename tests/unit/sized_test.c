@@ -146,6 +146,73 @@ static ppsched_status launch(struct handles *own, void *given)
     return status;
 }
 
+/* --- layers --- */
+
+/* A copy of all that was given, with a pointer in a place that no size lacks. */
+static void *with_pointer(const void *given, size_t offset, const void *pointer)
+{
+    static union {
+        max_align_t alignment;
+        unsigned char bytes[2 * LARGEST];
+    } copy;
+    memcpy(copy.bytes, given, sizeof copy.bytes);
+    memcpy(copy.bytes + offset, &pointer, sizeof pointer);
+    return copy.bytes;
+}
+
+static ppsched_status take_layers(ppsched_status status, const ppsched_layers *made)
+{
+    if (status == PPSCHED_OK)
+        ppsched_layers_release(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status layers_of_entry(struct handles *own, void *given)
+{
+    const ppsched_layer *entry = with_pointer(given, offsetof(ppsched_layer, name), "decoder");
+    const ppsched_layers *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_layers_create(&made, &entry, 1, NULL, NULL);
+    return take_layers(status, made);
+}
+
+static ppsched_status layers_of_environment(struct handles *own, void *given)
+{
+    const ppsched_layer layer = {.size = sizeof layer, .name = "decoder"}, *entry = &layer;
+    const ppsched_layers *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_layers_create(&made, &entry, 1, given, NULL);
+    return take_layers(status, made);
+}
+
+/* A split of the handles' layers in two stages. */
+static const ppsched_split *split_of(const void *given)
+{
+    static const uint32_t counts[] = {3, 3}, stages = 2;
+    unsigned char *split = with_pointer(given, offsetof(ppsched_split, layers), counts);
+    memcpy(split + offsetof(ppsched_split, stages), &stages, sizeof stages);
+    return (const ppsched_split *)split;
+}
+
+static ppsched_status config_of_split(struct handles *own, void *given)
+{
+    ppsched_config *made = UNTOUCHED;
+    ppsched_status status = ppsched_config_from_layers(&made, own->plain, own->layers, split_of(given), NULL);
+    if (status == PPSCHED_OK)
+        ppsched_config_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status launch_split(struct handles *own, void *given)
+{
+    const ppsched_launch_options options = {.size = sizeof options, .model = own->layers, .split = split_of(given)};
+    return ppsched_schedule_write_launch_arguments(NULL, 0, NULL, own->pipeline, PPSCHED_RUNTIME_MEGATRON, &options, NULL);
+}
+
 /* --- layouts --- */
 
 static ppsched_status take_layout(ppsched_status status, ppsched_layout *made)
@@ -232,6 +299,11 @@ static ppsched_status candidate(struct handles *own, void *given)
     return ppsched_plan_get_candidate(given, own->plan, 0, NULL);
 }
 
+static ppsched_status layer_entry(struct handles *own, void *given)
+{
+    return ppsched_layers_get_entry(given, own->layers, 1, NULL);
+}
+
 static ppsched_status describe(struct handles *own, void *given)
 {
     (void)own;
@@ -273,6 +345,10 @@ static const struct row read[] = {
     ROW(ppsched_schedule_export, ppsched_export_options, time_scale, export),
     ROW(ppsched_schedule_export_to_buffer, ppsched_export_options, time_scale, export_to_buffer),
     ROW(ppsched_schedule_write_launch_arguments, ppsched_launch_options, csv, launch),
+    ROW(ppsched_schedule_write_launch_arguments, ppsched_split, recomputes, launch_split),
+    ROW(ppsched_config_from_layers, ppsched_split, recomputes, config_of_split),
+    ROW(ppsched_layers_create, ppsched_environment, log, layers_of_environment),
+    ROW(ppsched_layers_create, ppsched_layer, reserved, layers_of_entry),
     ROW(ppsched_layout_create, ppsched_environment, log, layout_of_stages),
     ROW(ppsched_layout_create_from_text, ppsched_environment, log, layout_of_text),
     ROW(ppsched_layout_create_from_text, ppsched_layout_rules, mtps, layout_by_rules),
@@ -287,6 +363,7 @@ static const struct row filled[] = {
     ROW(ppsched_timeline_get_device_metrics, ppsched_device_metrics, memory_limit, device_metrics),
     ROW(ppsched_timeline_get_idle, ppsched_idle, head_of_line, idle),
     ROW(ppsched_plan_get_candidate, ppsched_candidate, transfers, candidate),
+    ROW(ppsched_layers_get_entry, ppsched_layer, reserved, layer_entry),
     ROW(ppsched_strategy_get_info, ppsched_strategy_info, aliases, describe),
     ROW(ppsched_strategy_get_option, ppsched_option_info, choices, option),
 };

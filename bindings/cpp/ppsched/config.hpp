@@ -21,6 +21,9 @@ namespace ppsched {
 using Environment = Sized<ppsched_environment>;
 using ModelEnd = Sized<ppsched_model_end>;
 
+class Layers;
+struct Split;
+
 /* Called by a search now and then. Returns whether to go on. It must not change the config. */
 using Progress = std::function<bool(const ppsched_progress &progress)>;
 
@@ -115,6 +118,9 @@ public:
     {
         return {detail::make<ppsched_config>(ppsched_config_with_microbatches, get(), microbatches), progress_};
     }
+
+    /* The same with the stages of a split of a model's layers; see layers.hpp. */
+    [[nodiscard]] Config from_layers(const Layers &layers, const Split &split) const;
 
     /* Throws where the lists of numbers contradict each other. */
     void validate() const { detail::call(ppsched_config_validate, get()); }

@@ -12,6 +12,7 @@
 
 #include <ppsched/config.hpp>
 #include <ppsched/detail.hpp>
+#include <ppsched/layers.hpp>
 #include <ppsched/lower.hpp>
 #include <ppsched/sized.hpp>
 #include <ppsched/timeline.hpp>
@@ -30,6 +31,10 @@ struct PlanOptions {
     ppsched_lowering lowering = PPSCHED_LOWERING_NONE;
     std::optional<ChannelModel> channel; /* without one transfers wait for nothing but their edges */
     ModelEnd embedding{}, head{};
+    std::optional<Layers> layers; /* each candidate gets the split that suits it; without them stages are the config's */
+    uint32_t runtimes = 0;        /* that are asked, bits 1 << enum ppsched_runtime */
+    std::optional<ppsched_runtime> runtime; /* that must run it */
+    bool empty_stages = false;
 };
 
 /* What Plan::least_limit found: the least memory limit, one for all devices, and the candidate that it is enough for. */
@@ -70,6 +75,13 @@ public:
     }
 
     Candidate candidate(uint32_t candidate) const && = delete;
+
+    /* How a candidate's layers are split. Refused where it is not evaluated, or is refused. */
+    Split split(uint32_t candidate) const
+    {
+        return {detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_split, get(), candidate),
+                detail::items_of<std::vector<uint8_t>>(ppsched_plan_get_recomputes, get(), candidate)};
+    }
 
     /* A candidate's own problem, with the progress callback of the plan's. */
     Config config(uint32_t candidate) const
@@ -136,6 +148,10 @@ inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options
     own.channel = options.channel ? &*options.channel : nullptr;
     own.embedding = &options.embedding;
     own.head = &options.head;
+    own.layers = options.layers ? options.layers->get() : nullptr;
+    own.runtimes = options.runtimes;
+    own.runtime = options.runtime ? static_cast<int32_t>(*options.runtime) : 0;
+    own.empty_stages = options.empty_stages;
 
     const ppsched_plan_options *given = &own;
     if (!teller_)

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers, a model by its layers, and Split, which of them are in which stage. */
+#ifndef PPSCHED_LAYERS_HPP
+#define PPSCHED_LAYERS_HPP
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ppsched/layers.h>
+
+#include <ppsched/config.hpp>
+#include <ppsched/detail.hpp>
+#include <ppsched/sized.hpp>
+
+namespace ppsched {
+
+using Layer = Sized<ppsched_layer>;
+using Recompute = ppsched_recompute;
+
+/* A model's layers in order. Immutable; copies share them. */
+class Layers {
+public:
+    /* What entries point to is read during the call only. The environment must outlive the layers and all made of them. */
+    explicit Layers(const std::vector<Layer> &entries, const ppsched_environment *environment = nullptr)
+        : handle_(list(entries, environment))
+    {
+    }
+
+    /* Owns one reference to layers of the C API from now on. */
+    explicit Layers(const ppsched_layers *taken) noexcept : handle_(taken) {}
+
+    Layers(const Layers &other) noexcept : handle_(ppsched_layers_retain(other.handle_)) {}
+    Layers(Layers &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    ~Layers() { ppsched_layers_release(handle_); }
+
+    Layers &operator=(Layers other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+
+    const ppsched_layers *get() const noexcept { return handle_; }
+
+    /* Layers, equal ones counted one by one; and entries. */
+    uint32_t size() const noexcept { return ppsched_layers_count(handle_); }
+    uint32_t entries() const noexcept { return ppsched_layers_entries(handle_); }
+
+    /* An entry as it was given, with all times filled in; what it points to is borrowed from the layers. */
+    Layer entry(uint32_t entry) const & { return detail::record_of<Layer>(ppsched_layers_get_entry, get(), entry); }
+    Layer entry(uint32_t entry) const && = delete;
+
+private:
+    static const ppsched_layers *list(const std::vector<Layer> &entries, const ppsched_environment *environment)
+    {
+        std::vector<const ppsched_layer *> pointers;
+        for (const Layer &entry : entries)
+            pointers.push_back(&entry);
+        const ppsched_layers *made = nullptr;
+        const ppsched_layer *none = nullptr;
+        detail::call(ppsched_layers_create, &made, pointers.empty() ? &none : pointers.data(), pointers.size(), environment);
+        return made;
+    }
+
+    const ppsched_layers *handle_;
+};
+
+/* How many layers each stage has, and of each layer 0 or the number from 1 of its kind of recomputation; empty: 0 for all. */
+struct Split {
+    std::vector<uint32_t> layers;
+    std::vector<uint8_t> recomputes;
+
+    /* As the C API has it, borrowed from this. RANGE where there is not one kind for each layer. */
+    Sized<ppsched_split> get(const Layers &model) const &
+    {
+        if (!recomputes.empty() && recomputes.size() != model.size())
+            throw Error(PPSCHED_ERROR_RANGE, "the split has " + std::to_string(recomputes.size()) +
+                                                 " kinds of recomputation, the model " + std::to_string(model.size()) +
+                                                 " layers");
+        Sized<ppsched_split> split;
+        split.stages = static_cast<uint32_t>(layers.size());
+        split.layers = layers.data();
+        split.recomputes = recomputes.empty() ? nullptr : recomputes.data();
+        return split;
+    }
+
+    Sized<ppsched_split> get(const Layers &model) const && = delete;
+};
+
+/* A config like this one whose stages are those of a split of the layers; it has its progress callback, too. */
+inline Config Config::from_layers(const Layers &layers, const Split &split) const
+{
+    const Sized<ppsched_split> own = split.get(layers);
+    const ppsched_split *given = &own;
+    return {detail::make<ppsched_config>(ppsched_config_from_layers, get(), layers.get(), given), progress_};
+}
+
+} // namespace ppsched
+
+#endif
