@@ -224,6 +224,35 @@ static ppsched_status keep_better(struct layering *layering, const ppsched_confi
     return PPSCHED_OK;
 }
 
+/* The kind of a layer that keeps least, from 1, of those that the runtime has for all layers; 0 where there is none. */
+static uint8_t leanest_kind(const ppsched_layer *layer, const struct ppi_runtime *runtime)
+{
+    const struct ppi_split_rules *rules = runtime != NULL && !runtime->rules.may_recompute_any ? &runtime->rules : NULL;
+    uint8_t best = 0;
+    for (uint32_t k = 0; k < layer->recompute_count; k++) {
+        const ppsched_recompute *kind = &layer->recomputes[k];
+        bool has = rules == NULL || (rules->first != NULL && strcmp(kind->name, rules->first) == 0) ||
+                   (rules->first == NULL && rules->all != NULL && strcmp(kind->name, rules->all) == 0);
+        if (has && (best == 0 || kind->mem_forward < layer->recomputes[best - 1].mem_forward))
+            best = (uint8_t)(k + 1);
+    }
+    return best;
+}
+
+/* Where a search finds nothing within the limit for layers that keep all: as much as can be is recomputed, so that it finds an
+ * order for which recomputation is then chosen. Whether that changed anything. */
+static bool recompute_all(struct layering *layering)
+{
+    const ppsched_layers *layers = layering->plan->layers;
+    bool changed = false;
+    for (uint32_t i = 0; i < layers->count; i++) {
+        uint8_t kind = leanest_kind(&ppi_layer_at(layers, i)->given, layering->plan->runtime);
+        changed = changed || kind != layering->candidate->recomputes[i];
+        layering->candidate->recomputes[i] = kind;
+    }
+    return changed;
+}
+
 /* One order after another; a search that finds none for a split ends it. */
 static ppsched_status alternate(struct layering *layering, ppsched_error *error)
 {
@@ -234,6 +263,11 @@ static ppsched_status alternate(struct layering *layering, ppsched_error *error)
         layering->from = round / (ROUNDS + 2.0);
         layering->to = (round + 1) / (ROUNDS + 2.0);
         status = order(&schedule, &config, layering, error);
+        if (status == PPSCHED_ERROR_REFUSED && round == 0 && recompute_all(layering)) {
+            ppi_config_destroy(config);
+            config = NULL;
+            status = order(&schedule, &config, layering, error);
+        }
         if (status == PPSCHED_OK)
             status = keep_better(layering, config, schedule, error);
         if (status == PPSCHED_OK && round < ROUNDS)

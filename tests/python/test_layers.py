@@ -186,6 +186,13 @@ class PlanTest(unittest.TestCase):
                 self.assertEqual({*counts[1:-1], counts[0] - 1, counts[-1] - 1}, {12 // candidate.stages})
                 self.assertIn("pp_size=4", plan.schedule(candidate).launch("colossalai", model=plan.model(candidate)))
 
+    def test_searches_recompute_too(self):
+        """Where they find no order for layers that keep all."""
+        plan = ppsched.plan(ppsched.Config(4, 8, mem_limit=15), layers=ppsched.Layers(ROWS), strategies=["zb_auto", "zbv_auto", "v_half", "v_min"])
+        for candidate in plan:
+            self.assertTrue(candidate.fits, candidate)
+            self.assertGreater(sum(plan.split(candidate).recomputes), 0)
+
     def test_microbatches_of_another_size(self):
         """As with layers of that size."""
         def resized(row, size):
