@@ -421,11 +421,11 @@ class ScheduleTest(FolderTest):
         return [ranks[stage % devices][stage // devices][1] for stage in range(devices * len(ranks[0]))]
 
     def test_megatron_reads_the_same_split(self):
-        for counts in ((4, 4, 4, 2), (4, 3, 3, 4), (1, 5, 6, 2), (8, 4, 1, 1), (2, 2, 2, 2, 1, 1, 2, 2), (1, 0, 3, 3, 0, 3, 3, 1)):
+        for counts in ((4, 4, 4, 2), (4, 3, 3, 4), (5, 4, 4, 1), (1, 6, 6, 1), (13, 0, 0, 1), (1, 5, 6, 2), (8, 4, 1, 1), (2, 2, 2, 2, 1, 1, 2, 2), (1, 0, 3, 3, 0, 3, 3, 1)):
             strategy = "1f1b" if len(counts) == 4 else "interleaved_1f1b"
             line = self.succeed("schedule", "--strategy", strategy, "-c", "model.json", "--split", *counts, "--launch", "megatron")
             self.assertEqual(self.read_back(line, 4), [counts[0] - 1, *counts[1:-1], counts[-1] - 1], line)
-        for layers, counts in ((8, (2, 2, 2, 2)), (9, (2, 2, 2, 3)), (11, (2, 3, 3, 3)), (12, (4, 2, 2, 4))):
+        for layers, counts in ((8, (2, 2, 2, 2)), (9, (2, 2, 2, 3)), (11, (2, 3, 3, 3)), (12, (4, 2, 2, 4)), (9, (3, 0, 0, 6))):
             line = self.succeed("schedule", "--num-devices", 4, "-b", 8, "--num-layers", layers, "--split", *counts, "--launch", "megatron")
             self.assertEqual(self.read_back(line, 4), list(counts), line)
 
