@@ -17,7 +17,8 @@ static bool has_pair(const ppsched_schedule *schedule)
 
 /* --- layers --- */
 
-/* Whether all ranks but the first and the last have as many decoders, one stage each: flags of their own tell these. */
+/* Whether all ranks but the first and the last have as many decoders, one stage each: flags of their own tell these, but not
+ * that there are none. */
 static bool differs_at_ends(const struct ppi_parts *parts, const struct ppi_order_1f1b *order)
 {
     if (order->chunks > 1 || order->devices < 3 || parts->mtps > 0)
@@ -25,7 +26,7 @@ static bool differs_at_ends(const struct ppi_parts *parts, const struct ppi_orde
     for (uint32_t s = 2; s + 1 < order->devices; s++)
         if (parts->stages[s].decoders != parts->stages[1].decoders)
             return false;
-    return true;
+    return parts->stages[0].decoders > 0 && parts->stages[1].decoders > 0 && parts->stages[order->devices - 1].decoders > 0;
 }
 
 /* Whether Megatron-LM divides so by itself. */

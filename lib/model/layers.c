@@ -250,3 +250,38 @@ void ppi_layers_release(const ppsched_layers *layers)
     ppi_room_clear(&layers->self->room);
     ppi_release(&host, layers->self);
 }
+
+/* --- in microbatches of another size --- */
+
+static void resize_entry(ppsched_layer *layer, ppsched_recompute *kinds, double size)
+{
+    double *of_microbatch[] = {&layer->forward_time,         &layer->backward_time, &layer->backward_input_time,
+                               &layer->backward_weight_time, &layer->mem_forward,   &layer->mem_backward_input,
+                               &layer->mem_backward_weight,  &layer->output_bytes};
+    for (size_t i = 0; i < sizeof of_microbatch / sizeof *of_microbatch; i++)
+        *of_microbatch[i] *= size;
+    for (uint32_t k = 0; k < layer->recompute_count; k++) {
+        kinds[k] = layer->recomputes[k];
+        kinds[k].time *= size;
+        kinds[k].mem_forward *= size;
+    }
+    layer->recomputes = kinds;
+}
+
+ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layers *layers, double size, ppsched_error *error)
+{
+    struct ppi_room room = {.host = &layers->host};
+    ppsched_layer *entries = ppi_room_take(&room, layers->entry_count, sizeof *entries);
+    const ppsched_layer **list = ppi_room_take(&room, layers->entry_count, sizeof *list);
+    ppsched_recompute *kinds = ppi_room_take(&room, (size_t)layers->entry_count * PPSCHED_MAX_RECOMPUTES, sizeof *kinds);
+    ppsched_status status = ppi_room_check(&room, "the layers", error);
+    for (uint32_t i = 0; i < layers->entry_count && status == PPSCHED_OK; i++) {
+        entries[i] = layers->entries[i].given;
+        resize_entry(&entries[i], kinds + (size_t)i * PPSCHED_MAX_RECOMPUTES, size);
+        list[i] = &entries[i];
+    }
+    if (status == PPSCHED_OK)
+        status = ppi_layers_make(out, &layers->host, list, layers->entry_count, error);
+    ppi_room_clear(&room);
+    return status;
+}

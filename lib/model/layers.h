@@ -52,6 +52,9 @@ struct ppsched_layers {
 
 ppsched_status ppi_layers_make(const ppsched_layers **out, const struct ppi_host *host, const ppsched_layer *const *layers,
                                size_t count, ppsched_error *error);
+/* The same layers with microbatches of `size` times the size: times, bytes and memory of activations change by it. */
+ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layers *layers, double size, ppsched_error *error);
+
 void ppi_layers_retain(const ppsched_layers *layers);
 void ppi_layers_release(const ppsched_layers *layers);
 

@@ -208,9 +208,13 @@ static ppsched_status suit(struct layering *layering, const ppsched_config *conf
                                                    .by_span = plan->objective == PPSCHED_OBJECTIVE_SPAN,
                                                    .may_be_empty = plan->may_be_empty,
                                                    .most_visited = plan->most_visited};
-    ppsched_status status = PPSCHED_OK;
+    const ppsched_layers *resized = NULL;
+    uint32_t now = config->shape.microbatches, then = plan->config->shape.microbatches;
+    ppsched_status status = now == then ? PPSCHED_OK : ppi_layers_resize(&resized, plan->layers, (double)then / now, error);
+    if (resized != NULL)
+        suiting.question.layers = resized;
     uint32_t *fixed = NULL;
-    if (plan->runtime != NULL && !plan->runtime->rules.may_be_uneven) {
+    if (status == PPSCHED_OK && plan->runtime != NULL && !plan->runtime->rules.may_be_uneven) {
         fixed = ppi_allocate(&plan->host, schedule->shape.stages, sizeof *fixed);
         status = fixed != NULL ? divide(fixed, plan->layers, schedule->shape.stages, plan->runtime->title, error)
                                : ppi_fail_memory(error, "the split");
@@ -220,6 +224,7 @@ static ppsched_status suit(struct layering *layering, const ppsched_config *conf
         status = suit_with(&suiting, error);
     layering->candidate->proved = status == PPSCHED_OK && suiting.proved && layering->candidate->strategy->plan == NULL;
     ppi_release(&plan->host, fixed);
+    ppi_layers_release(resized);
     return status;
 }
 
@@ -253,12 +258,14 @@ static ppsched_status keep_better(struct layering *layering, const ppsched_confi
 static uint8_t least_kind(const ppsched_plan *plan, const ppsched_layer *layer)
 {
     const char *all = plan->runtime != NULL ? plan->runtime->rules.all : NULL;
+    const char *first = plan->runtime != NULL ? plan->runtime->rules.first : NULL;
+    const char *lean = first != NULL ? first : all; /* one name for all layers */
     bool any = plan->runtime == NULL || plan->runtime->rules.may_recompute_any;
     double least = layer->mem_forward;
     uint8_t best = 0;
     for (uint32_t k = 0; k < layer->recompute_count; k++) {
         const ppsched_recompute *kind = &layer->recomputes[k];
-        if (kind->mem_forward < least && (any || (all != NULL && strcmp(kind->name, all) == 0))) {
+        if (kind->mem_forward < least && (any || (lean != NULL && strcmp(kind->name, lean) == 0))) {
             least = kind->mem_forward;
             best = (uint8_t)(k + 1);
         }
