@@ -227,7 +227,7 @@ class PlanTest(unittest.TestCase):
         layers = ppsched.Layers([{"name": "decoder", "count": 6, "forward_time": 1}])
         config = ppsched.Config(4, 8)
         full = ppsched.plan(config, layers=layers, strategies=["interleaved_1f1b"], chunks=[2])
-        self.assertRegex(full[0].reason, "there are 6; take 6 stages")
+        self.assertRegex(full[0].reason, "there are 6; take 4 stages at most")
         empty = ppsched.plan(config, layers=layers, strategies=["interleaved_1f1b"], chunks=[2], empty_stages=True)
         counts = empty.split(empty.best).layers
         self.assertEqual((len(counts), sum(counts), min(counts)), (8, 6, 0))
@@ -496,7 +496,7 @@ class WordsTest(FolderTest):
                                   (2, "--empty-stages: it goes with --layers or --num-layers", ("--empty-stages",)),
                                   (2, "--micro-batch-size -1: it must be 1 or more", ("--num-layers", 8, "--micro-batch-size", -1)),
                                   (1, "head has no 'time'", ("--num-layers", 8, "--head", "time=1")),
-                                  (1, "there are 3; take 3 stages", ("--num-layers", 3)),
+                                  (1, "there are 3; take 3 devices at most", ("--num-layers", 3)),
                                   (1, "there are 8; take 8 stages", ("--num-layers", 8, "--chunks", 3)),
                                   (1, "a placement map is one of its own stages", ("--num-layers", 8, "--placement", 0, 1, 2, 3))):
             self.fail_with(code, part, "pick", *sizes, *words)
