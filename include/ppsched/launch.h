@@ -62,7 +62,8 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
  *     some; else they plan one of their own of the kind that the schedule's name tells, unless
  *     `exact` is 1.
  * Errors: ARGUMENT, also for an unknown runtime, and a file name that fits into no line;
- *   STRUCT_SIZE, RANGE, NO_MEMORY; INVALID_SCHEDULE where the schedule cannot be run at all;
+ *   STRUCT_SIZE, RANGE, NO_MEMORY; MISMATCH where the split has another number of stages;
+ *   INVALID_SCHEDULE where the schedule cannot be run at all;
  *   REFUSED where the runtime cannot run it, with the reason and the runtimes that can; BUFFER.
  * Thread-safety: as the schedule. */
 PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(

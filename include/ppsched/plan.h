@@ -185,7 +185,8 @@ PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
 
 /* Where no candidate fits: the least memory limit, one for all devices, under which one does, and
  * which (`candidate` may be NULL). Strategies that plan within a limit are tried with others. Of
- * several it is the one of the best rank.
+ * several it is the one of the best rank. With layers, whose splits and recomputation follow from
+ * the limit, those few are tried that need least, or rank best.
  * Errors: ARGUMENT; REFUSED where there is none at all; RANGE, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *candidate,
                                                          const ppsched_plan *plan,

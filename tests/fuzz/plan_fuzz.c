@@ -20,6 +20,8 @@ struct choice {
     double memory_limits[LARGEST_LIST];
     ppsched_channel_model channel;
     ppsched_model_end embedding, head;
+    const ppsched_layers *layers; /* the caller's reference, or NULL */
+    ppsched_recompute kinds[LARGEST_LIST];
     struct handed handed;
 };
 
@@ -89,6 +91,37 @@ static void take_lists(struct bytes *bytes, struct choice *choice)
         choice->memory_limits[i] = take_any_number(bytes);
 }
 
+/* Up to four entries of a few layers; NULL where the library takes no such list. */
+static const ppsched_layers *take_layers(struct bytes *bytes, struct choice *choice)
+{
+    static const char *const names[] = {"decoder", "embedding", "mtp", "head"}, *const kinds[] = {"full", "selective"};
+    ppsched_layer entries[LARGEST_LIST];
+    const ppsched_layer *list[LARGEST_LIST];
+    const ppsched_layers *layers = NULL;
+    uint32_t count = 1 + take_below(bytes, LARGEST_LIST);
+    ppsched_error error = fresh_error();
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t form = take_u8(bytes);
+        entries[i] = (ppsched_layer){.size = sizeof entries[i], .name = names[form % 4], .count = form / 4 % 4};
+        entries[i].place = form < 192 ? 0 : (int32_t)take_below(bytes, 3);
+        entries[i].flags = form < 128 ? 0 : take_below(bytes, 4);
+        entries[i].forward_time = take_any_number(bytes);
+        entries[i].backward_time = take_any_number(bytes);
+        entries[i].mem_forward = take_any_number(bytes);
+        entries[i].mem_backward_input = form % 8 == 7 ? -take_number(bytes) : 0;
+        entries[i].mem_static = take_number(bytes);
+        entries[i].output_bytes = take_number(bytes);
+        choice->kinds[i] = (ppsched_recompute){kinds[form / 16 % 2], take_number(bytes), entries[i].mem_forward / 4};
+        entries[i].recomputes = &choice->kinds[i];
+        entries[i].recompute_count = form / 32 % 2;
+        list[i] = &entries[i];
+    }
+    ppsched_status status = ppsched_layers_create(&layers, list, count, NULL, &error);
+    EXPECT(accepted(status, &error) == (layers != NULL));
+    EXPECT(status == PPSCHED_OK || status == PPSCHED_ERROR_RANGE);
+    return layers;
+}
+
 /* Returns what is handed over. */
 static const ppsched_plan_options *take_options(struct bytes *bytes, struct choice *choice)
 {
@@ -107,6 +140,13 @@ static const ppsched_plan_options *take_options(struct bytes *bytes, struct choi
         choice->head = take_end(bytes);
     options->embedding = (ends & 6) == 6 ? &choice->embedding : NULL;
     options->head = (ends & 24) == 24 ? &choice->head : NULL;
+    if (ends >= 128) {
+        choice->layers = take_layers(bytes, choice);
+        options->layers = choice->layers;
+        options->runtime = (int32_t)take_below(bytes, LAST_RUNTIME + 1);
+        options->runtimes = (2u << LAST_RUNTIME) - 2;
+        options->empty_stages = take_below(bytes, 2);
+    }
     return hand_over(bytes, &choice->handed, options, sizeof *options);
 }
 
@@ -158,6 +198,27 @@ static void expect_ranked(const ppsched_plan *plan)
     EXPECT(ppsched_plan_candidate_at_rank(plan, ppsched_plan_count(plan)) == PPSCHED_NONE);
 }
 
+/* The split of one that can be run holds. */
+static void expect_split(const ppsched_plan *plan, const ppsched_layers *layers, uint32_t index)
+{
+    uint32_t counts[LARGEST_STAGES * 4];
+    uint8_t recomputes[LARGEST_LIST * 4];
+    size_t stages = 0, needed = 0;
+    ppsched_config *config = NULL, *made = NULL;
+    ppsched_error error = fresh_error();
+    ppsched_status status = ppsched_plan_get_split(counts, LARGEST_STAGES * 4, &stages, plan, index, &error);
+    EXPECT(accepted(status, &error) == (candidate_of(plan, index).status == PPSCHED_OK));
+    if (status != PPSCHED_OK)
+        return;
+    EXPECT(ppsched_plan_get_recomputes(recomputes, sizeof recomputes, &needed, plan, index, NULL) == PPSCHED_OK);
+    const ppsched_split split = {sizeof split, (uint32_t)stages, counts, recomputes};
+    EXPECT(accepted(ppsched_plan_create_config(&config, plan, index, &error), &error));
+    EXPECT(needed == ppsched_layers_count(layers) && stages == ppsched_config_stages(config));
+    EXPECT(accepted(ppsched_config_from_layers(&made, config, layers, &split, &error), &error));
+    ppsched_config_destroy(made);
+    ppsched_config_destroy(config);
+}
+
 static void launch(const ppsched_schedule *schedule)
 {
     char line[MOST_LINE];
@@ -184,6 +245,10 @@ static void expect_remade(const ppsched_plan *plan, uint32_t index)
         EXPECT(strcmp(error.message, candidate.reason) == 0);
         return;
     }
+    if (candidate.status != PPSCHED_OK) { /* that a runtime cannot run it is no matter of its timeline */
+        ppsched_timeline_destroy(timeline);
+        return;
+    }
     ppsched_metrics metrics = fuzz_metrics(timeline);
     EXPECT(metrics.makespan == candidate.makespan && metrics.span == candidate.span);
     EXPECT(metrics.peak_memory == candidate.peak_memory && metrics.limit_device == candidate.limit_device);
@@ -195,8 +260,8 @@ static void expect_remade(const ppsched_plan *plan, uint32_t index)
     ppsched_timeline_destroy(timeline);
 }
 
-/* Under the least limit the candidate that it is of fits. */
-static void expect_least_limit(const ppsched_plan *plan)
+/* Under the least limit the candidate that it is of fits; with layers in a split of its own, which only a plan finds. */
+static void expect_least_limit(const ppsched_plan *plan, bool layered)
 {
     double least = -1;
     uint32_t index = 0;
@@ -210,6 +275,8 @@ static void expect_least_limit(const ppsched_plan *plan)
         return;
     }
     EXPECT(least >= 0 && isfinite(least) && index < ppsched_plan_count(plan));
+    if (layered)
+        return;
     EXPECT(accepted(ppsched_plan_create_config(&config, plan, index, &error), &error));
     EXPECT(accepted(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &least, 1, &error), &error));
     EXPECT(accepted(ppsched_schedule_generate(&schedule, config, candidate_of(plan, index).strategy, &error), &error));
@@ -261,8 +328,8 @@ static ppsched_status run(ppsched_plan *plan, struct meter *meter, struct listen
 }
 
 /* Evaluates a few in any order, which makes no difference, and then all. */
-static void run_plans(ppsched_plan *plan, ppsched_plan *again, struct meter *meter, struct listener *listener,
-                      struct bytes *bytes)
+static void run_plans(ppsched_plan *plan, ppsched_plan *again, const ppsched_layers *layers, struct meter *meter,
+                      struct listener *listener, struct bytes *bytes)
 {
     for (uint32_t i = take_below(bytes, 3); i > 0; i--) {
         uint32_t index = take_u8(bytes);
@@ -276,12 +343,14 @@ static void run_plans(ppsched_plan *plan, ppsched_plan *again, struct meter *met
         return;
     EXPECT(same_candidates(plan, again));
     expect_ranked(plan);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan) && layers != NULL; i++)
+        expect_split(plan, layers, i);
     if (ppsched_plan_count(plan) > 0) {
         expect_remade(plan, ppsched_plan_candidate_at_rank(plan, 0));
         expect_remade(plan, take_u8(bytes) % ppsched_plan_count(plan));
     }
     if (take_u8(bytes) % 8 == 7)
-        expect_least_limit(plan);
+        expect_least_limit(plan, layers != NULL);
 }
 
 static ppsched_plan *create(const ppsched_config *config, const ppsched_plan_options *options)
@@ -307,12 +376,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const ppsched_plan_options *options = take_options(&bytes, &choice);
     ppsched_plan *plan = create(config, options), *again = create(config, options);
     ppsched_config_destroy(config); /* the plans have what they need */
+    const ppsched_layers *layers = choice.layers;
     memset(&choice, 0x5A, sizeof choice);
     EXPECT((plan != NULL) == (again != NULL));
     if (plan != NULL && ppsched_plan_count(plan) <= MOST_CANDIDATES)
-        run_plans(plan, again, &meter, &listener, &bytes);
+        run_plans(plan, again, layers, &meter, &listener, &bytes);
     ppsched_plan_destroy(again);
     ppsched_plan_destroy(plan);
+    ppsched_layers_release(layers);
     EXPECT(meter.used == 0);
     return 0;
 }

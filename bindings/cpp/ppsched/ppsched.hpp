@@ -4,8 +4,8 @@
  * all of them, one a topic.
  *
  * Ownership: Config, Schedule, Builder, Timeline, Plan, Layers and Layout own what they hold, and outlive what they were made
- *   from. A View is borrowed, and valid as long as the object that it was asked of. What was moved from holds nothing: its sizes
- *   are 0, and calls that can fail throw; it may be assigned to.
+ *   from. A View is borrowed, and valid as long as the object that it was asked of. What was moved from holds nothing: its
+ *   sizes are 0, and calls that can fail throw; it may be assigned to.
  * Errors: Error, or std::bad_alloc where memory is short. A call that throws leaves its objects as they were.
  * Callbacks: what they throw comes out of the call under which they run, as it is; it never passes through the library.
  * Thread-safety: that of the C API. A Schedule, Timeline, Layout or Layers may be read by any number of threads, and so may a
