@@ -35,11 +35,30 @@ static bool is_plain(const struct ppi_parts *parts)
     return parts->is_even && parts->mtps == 0;
 }
 
+/* What does not go with recomputation by blocks, and with overlapped pairs (Megatron-LM: TransformerConfig.__post_init__,
+ * MultiTokenPredictionBlock). */
+static ppsched_status check_recomputed(const struct ppi_parts *parts, bool is_overlapped, ppsched_error *error)
+{
+    bool is_full = parts->recomputed != PPI_RECOMPUTED_NONE && strcmp(parts->kind, "full") == 0;
+    if (is_full && parts->recomputes_mtps)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM recomputes no MTP layers by block; give these no kind \"full\"");
+    if (is_full && is_overlapped)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM overlaps forwards and backwards without full recomputation only");
+    if (is_overlapped && parts->mtps > 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM overlaps forwards and backwards with one MTP layer, not with %u", parts->mtps);
+    return PPSCHED_OK;
+}
+
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
 {
     launch->order = ppi_order_of(launch->schedule);
     launch->order.overlapped = has_pair(launch->schedule);
     ppsched_status status = ppi_megatron_fits(launch->schedule, &launch->order, error);
+    if (status == PPSCHED_OK && launch->parts != NULL)
+        status = check_recomputed(launch->parts, launch->order.overlapped, error);
     if (status == PPSCHED_OK && launch->parts != NULL)
         status = ppi_parts_lay_out(launch->parts, launch->schedule->shape.devices, error);
     return status;

@@ -102,6 +102,8 @@ static void find_recomputed(struct ppi_parts *parts)
 {
     for (uint32_t i = 0; i < parts->layers->count && parts->kind == NULL; i++)
         parts->kind = kind_of(parts, i);
+    for (uint32_t i = 0; i < parts->layers->count; i++)
+        parts->recomputes_mtps |= is_mtp(&ppi_layer_at(parts->layers, i)->given) && kind_of(parts, i) != NULL;
     if (parts->kind == NULL)
         parts->recomputed = PPI_RECOMPUTED_NONE;
     else if (!is_of_first(parts))

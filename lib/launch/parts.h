@@ -34,6 +34,7 @@ struct ppi_parts {
     bool is_even;            /* all stages have as many decoders */
     enum ppi_recomputed recomputed;
     const char *kind;       /* of the first two */
+    bool recomputes_mtps;   /* some MTP layer is computed again */
     uint32_t first;         /* how many of each stage */
     ppsched_layout *layout; /* what ppi_parts_lay_out made, or NULL */
 };

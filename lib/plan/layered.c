@@ -201,6 +201,7 @@ static ppsched_status suit(struct layering *layering, const ppsched_config *conf
                            ppsched_error *error)
 {
     const ppsched_plan *plan = layering->plan;
+    layering->from = layering->to; /* the search of the split tells no share of its own */
     struct suiting suiting = {.layering = layering, .lack = PPI_INFINITE, .time = PPI_INFINITE};
     suiting.question = (struct ppi_split_question){.config = config,
                                                    .layers = plan->layers,
@@ -352,7 +353,7 @@ static ppsched_status suit_search(struct layering *layering, ppsched_error *erro
 ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                    ppsched_progress_function progress, void *user, ppsched_error *error)
 {
-    struct layering layering = {.plan = plan, .candidate = candidate, .progress = progress, .user = user, .to = 1};
+    struct layering layering = {.plan = plan, .candidate = candidate, .progress = progress, .user = user};
     if (plan->layers == NULL || candidate->layers != NULL)
         return PPSCHED_OK;
     candidate->layers = ppi_allocate(&plan->host, candidate->stages, sizeof *candidate->layers);

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "split/splitting.h"
 
-enum { HALVINGS = 50, MOST_MOVES = 512 };
+enum { HALVINGS = 36, MOST_MOVES = 512 };
 
 static double work_of(const struct ppi_splitting *splitting, uint32_t begin, uint32_t end)
 {
@@ -131,6 +131,7 @@ static void level_devices(struct ppi_splitting *splitting)
 
 void ppi_balance(struct ppi_splitting *splitting, double tilt)
 {
+    splitting->state.visited += (uint64_t)HALVINGS * (splitting->blocks + splitting->state.stages);
     fill_evenly(splitting, tilt);
     if (splitting->state.stages > splitting->state.schedule->shape.devices)
         level_devices(splitting);

@@ -355,7 +355,7 @@ static ppsched_status start_all(struct improving *improving, ppsched_error *erro
     int starts = !improving->has_chunks || prices < FEW ? 1 : 6, ways = improving->may_pin && prices >= FEW ? 2 : 1;
     uint64_t each = improving->has_chunks ? splitting->most_visited / (2 * (unsigned)(starts * ways)) : 1;
     ppsched_status status = PPSCHED_OK;
-    for (int i = 0; i < starts * ways && status == PPSCHED_OK; i++)
+    for (int i = 0; i < starts * ways && (i == 0 || goes_on(improving)) && status == PPSCHED_OK; i++)
         status = start(improving, tilts[i / ways], i % ways == 1, each * ((unsigned)i + 1), error);
     return status;
 }

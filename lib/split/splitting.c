@@ -6,6 +6,9 @@
 #include "base/checked.h"
 #include "base/error.h"
 
+/* Visits between two questions to the caller: some milliseconds. */
+enum { POLL = 1000000 };
+
 /* Where stages may begin. */
 static void list_cuts(struct ppi_splitting *splitting, const ppsched_layers *layers)
 {
@@ -44,6 +47,17 @@ static ppsched_status check_blocks(const struct ppi_splitting *splitting, ppsche
     return PPSCHED_OK;
 }
 
+ppsched_status ppi_splitting_poll(struct ppi_splitting *splitting, ppsched_error *error)
+{
+    const struct ppi_split_state *state = &splitting->state;
+    if (state->config->progress == NULL || state->visited < splitting->next_poll)
+        return PPSCHED_OK;
+    splitting->next_poll = state->visited + POLL;
+    return ppi_config_tell(state->config, 1, PPI_INFINITE) == 0
+               ? PPSCHED_OK
+               : ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the search for a split was cancelled");
+}
+
 /* Pins are those of `now`, but for stages of other layers. */
 static void take_borders(struct ppi_splitting *splitting)
 {
@@ -58,8 +72,9 @@ static void take_borders(struct ppi_splitting *splitting)
 
 ppsched_status ppi_splitting_price(struct ppi_splitting *splitting, struct ppi_split_price *price, ppsched_error *error)
 {
+    ppsched_status status = ppi_splitting_poll(splitting, error);
     take_borders(splitting);
-    return ppi_split_state_set(&splitting->state, splitting->border, price, error);
+    return status == PPSCHED_OK ? ppi_split_state_set(&splitting->state, splitting->border, price, error) : status;
 }
 
 ppsched_status ppi_splitting_try(struct ppi_splitting *splitting, bool *better, ppsched_error *error)
@@ -117,7 +132,7 @@ static ppsched_status search(struct ppi_splitting *splitting, uint64_t most_visi
         status = ppi_split_improve(splitting, error);
         if (status == PPSCHED_OK)
             status = ppi_split_enumerate(splitting, most_visited / 8, error);
-        splitting->state.visited = 0;
+        splitting->state.visited = splitting->next_poll = 0;
     }
     splitting->most_visited = most_visited;
     return status == PPSCHED_OK && !splitting->proved ? ppi_split_improve(splitting, error) : status;

@@ -24,12 +24,13 @@ struct ppi_splitting {
     uint32_t *best_at, *best_pin, *best_dish;
     double *best_weight; /* by which its sets were chosen */
     struct ppi_split_price now, best;
+    uint64_t next_poll;    /* visits at which the caller is asked next */
     uint64_t most_visited; /* nodes of walks, after which the search ends */
     bool proved;           /* no split is better */
 };
 
 /* Ops of the largest schedule that is searched for: the search holds 28 bytes of each. */
-enum { PPI_SPLIT_MOST_OPS = 1 << 24 };
+enum { PPI_SPLIT_MOST_OPS = 1 << 22 };
 
 /* What is asked. */
 struct ppi_split_question {
@@ -63,6 +64,9 @@ ppsched_status ppi_splitting_try(struct ppi_splitting *splitting, bool *better, 
 
 /* Takes the split at hand, and its pins, for `now`; keeps it where it is the best. */
 void ppi_splitting_take(struct ppi_splitting *splitting, const struct ppi_split_price *price);
+
+/* Asks the config's progress function now and then; CANCELLED where it wants no more. */
+ppsched_status ppi_splitting_poll(struct ppi_splitting *splitting, ppsched_error *error);
 
 /* Puts the best split at hand. */
 void ppi_splitting_go_back(struct ppi_splitting *splitting);
