@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "launch/megatron.h"
 
 static bool has_pair(const ppsched_schedule *schedule)

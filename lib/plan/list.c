@@ -9,6 +9,9 @@
 /* Chunks a device: with stages, and with layers at most. */
 enum { USUAL_CHUNKS = 4, MOST_CHUNKS = 16 };
 
+/* With layers, where each group is a search, and more microbatches, groups divide them. */
+enum { MOST_PARTED = 512 };
+
 /* Nodes that the searches for splits may visit: all together, and one at most. */
 #define ALL_VISITS 100000000u
 #define MOST_VISITS 250000000u
@@ -53,17 +56,18 @@ static ppsched_status add_limits(struct listing *listing, struct ppi_candidate *
     return status;
 }
 
-/* Those that Megatron-LM takes: D <= g <= M, M mod g 0 or at least D; and D always. */
-static bool is_usual_group(uint32_t group, uint32_t devices, uint32_t microbatches)
+/* Those that Megatron-LM takes: D <= g <= M, M mod g 0 or at least D; and D always. `whole`: only where M mod g is 0. */
+static bool is_usual_group(uint32_t group, uint32_t devices, uint32_t microbatches, bool whole)
 {
     uint32_t rest = microbatches % group;
-    return group == devices || rest == 0 || rest >= devices;
+    return group == devices || rest == 0 || (rest >= devices && !whole);
 }
 
 static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
 {
     const ppsched_plan_options *options = listing->options;
     uint32_t devices = listing->plan->config->shape.devices, m = candidate->microbatches;
+    bool whole = listing->plan->layers != NULL && m > MOST_PARTED;
     ppsched_status status = PPSCHED_OK;
     if (ppi_option_for(candidate->strategy, PPI_ROLE_GROUP_SIZE) == NULL)
         return add_limits(listing, candidate, error);
@@ -74,7 +78,7 @@ static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *
     if (options->group_size_count > 0)
         return status;
     for (uint32_t group = devices; group == devices || (group <= m && status == PPSCHED_OK); group++)
-        if (is_usual_group(group, devices, m)) {
+        if (is_usual_group(group, devices, m, whole)) {
             candidate->group_size = group;
             status = add_limits(listing, candidate, error);
         }

@@ -162,11 +162,26 @@ static uint32_t known_run(const struct ppi_kitchen *kitchen, uint32_t begin, uin
     return first + run <= MOST_KNOWN ? run : 0;
 }
 
+/* Layers are added in turns that begin with the first that has kinds, as most stages have them; those before it come last. */
+static uint32_t first_with_kinds(const ppsched_layers *layers, uint32_t begin, uint32_t end)
+{
+    uint32_t first = begin;
+    while (first < end && ppi_layer_at(layers, first)->given.recompute_count == 0)
+        first++;
+    return first;
+}
+
+static uint32_t layer_in_turn(uint32_t begin, uint32_t first, uint32_t end, uint32_t turn)
+{
+    return turn < end - first ? first + turn : begin + (turn - (end - first));
+}
+
 ppsched_status ppi_menu_make(struct ppi_menu *out, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end,
                              ppsched_error *error)
 {
-    uint32_t run = begin < end && kitchen->same == NULL ? known_run(kitchen, begin, end) : 0;
-    const struct ppi_menu *known = run > 0 ? known_menu(kitchen, kitchen->layers->entry_of[begin], run) : NULL;
+    uint32_t first = first_with_kinds(kitchen->layers, begin, end);
+    uint32_t run = first < end && kitchen->same == NULL ? known_run(kitchen, first, end) : 0;
+    const struct ppi_menu *known = run > 0 ? known_menu(kitchen, kitchen->layers->entry_of[first], run) : NULL;
     if (run > 0 && known == NULL)
         return ppi_fail_memory(error, "the sets of recomputed layers");
     struct ppi_menu *menu = &kitchen->scratch[0], *other = &kitchen->scratch[1], *swap;
@@ -175,8 +190,8 @@ ppsched_status ppi_menu_make(struct ppi_menu *out, struct ppi_kitchen *kitchen, 
         copy_menu(menu, kitchen->room, known);
     if (kitchen->same != NULL)
         make_only_dish(menu, kitchen, begin, end);
-    for (uint32_t layer = begin + run; layer < end && kitchen->same == NULL; layer++) {
-        add_layer(other, menu, ppi_layer_at(kitchen->layers, layer));
+    for (uint32_t i = run; i < end - begin && kitchen->same == NULL; i++) {
+        add_layer(other, menu, ppi_layer_at(kitchen->layers, layer_in_turn(begin, first, end, i)));
         swap = menu, menu = other, other = swap;
     }
     return copy_menu(out, kitchen->room, menu) ? PPSCHED_OK : ppi_fail_memory(error, "the sets of recomputed layers");
@@ -192,19 +207,21 @@ ppsched_status ppi_menu_choose(uint8_t *recomputes, struct ppi_kitchen *kitchen,
             recomputes[layer] = next_kind(kitchen, layer, &left);
         return PPSCHED_OK;
     }
-    struct ppi_menu *menus = ppi_room_take_zeroed(&room, end - begin + (size_t)1, sizeof *menus);
+    uint32_t first = first_with_kinds(kitchen->layers, begin, end), count = end - begin;
+    struct ppi_menu *menus = ppi_room_take_zeroed(&room, count + (size_t)1, sizeof *menus);
     ppsched_status status = ppi_room_check(&room, "the sets of recomputed layers", error);
-    for (uint32_t i = begin; i <= end && status == PPSCHED_OK; i++) {
-        if (i == begin)
+    for (uint32_t i = 0; i <= count && status == PPSCHED_OK; i++) {
+        if (i == 0)
             put_empty(&kitchen->scratch[0]);
         else
-            add_layer(&kitchen->scratch[0], &menus[i - begin - 1], ppi_layer_at(kitchen->layers, i - 1));
-        if (!copy_menu(&menus[i - begin], &room, &kitchen->scratch[0]))
+            add_layer(&kitchen->scratch[0], &menus[i - 1],
+                      ppi_layer_at(kitchen->layers, layer_in_turn(begin, first, end, i - 1)));
+        if (!copy_menu(&menus[i], &room, &kitchen->scratch[0]))
             status = ppi_fail_memory(error, "the sets of recomputed layers");
     }
-    for (uint32_t i = end - begin; i > 0 && status == PPSCHED_OK; i--) {
+    for (uint32_t i = count; i > 0 && status == PPSCHED_OK; i--) {
         const struct ppi_dish *chosen = &menus[i].dishes[dish];
-        recomputes[begin + i - 1] = chosen->kind;
+        recomputes[layer_in_turn(begin, first, end, i - 1)] = chosen->kind;
         dish = chosen->before;
     }
     ppi_room_clear(&room);

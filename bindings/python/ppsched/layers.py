@@ -223,16 +223,24 @@ class Layers(Shared):
         return rows
 
 
+def _counts(what: str, values: Iterable[object], most: int) -> List[int]:
+    counts = [integer(what, value) for value in values]
+    wrong = next((count for count in counts if not 0 <= count <= most), None)
+    if wrong is not None:
+        raise Error(f"{what} is {wrong}; it must be 0 to {most}", Status.ERROR_RANGE)
+    return counts
+
+
 def split_record(layers: Layers, split: Split) -> _abi.Split:
     """The library's record of a split; it keeps alive what it points to."""
-    counts = (ctypes.c_uint32 * len(split.layers))(*split.layers)
+    counts = (ctypes.c_uint32 * len(split.layers))(*_counts("layers of a stage", split.layers, _abi.MAX_LAYERS))
     record = sized(_abi.Split)
     record.stages, record.layers = len(counts), ctypes.cast(counts, ctypes.POINTER(ctypes.c_uint32))
     if split.recomputes:
         if len(split.recomputes) != len(layers):
             raise Error(f"the split tells of {len(split.recomputes)} layers how they are recomputed; there are {len(layers)}",
                         Status.ERROR_LENGTH)
-        kinds = (ctypes.c_uint8 * len(layers))(*split.recomputes)
+        kinds = (ctypes.c_uint8 * len(layers))(*_counts("the kind of a layer", split.recomputes, _abi.MAX_RECOMPUTES))
         record.recomputes = ctypes.cast(kinds, ctypes.POINTER(ctypes.c_uint8))
     return record
 
