@@ -131,7 +131,7 @@ static void level_devices(struct ppi_splitting *splitting)
 
 void ppi_balance(struct ppi_splitting *splitting, double tilt)
 {
-    splitting->state.visited += (uint64_t)HALVINGS * (splitting->blocks + splitting->state.stages);
+    splitting->state.visited += (uint64_t)HALVINGS * (splitting->blocks + splitting->state.stages) / 8;
     fill_evenly(splitting, tilt);
     if (splitting->state.stages > splitting->state.schedule->shape.devices)
         level_devices(splitting);
