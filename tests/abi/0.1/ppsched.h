@@ -556,6 +556,76 @@ PPSCHED_API ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32
 }
 #endif
 #endif
+#ifndef PPSCHED_LAYERS_H
+#define PPSCHED_LAYERS_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_layers ppsched_layers;
+#define PPSCHED_MAX_LAYERS 65535
+#define PPSCHED_MAX_RECOMPUTES 8
+enum ppsched_layer_place {
+    PPSCHED_LAYER_PLACE_ANY = 0,
+    PPSCHED_LAYER_PLACE_FIRST = 1,
+    PPSCHED_LAYER_PLACE_LAST = 2
+};
+enum ppsched_layer_flag {
+    PPSCHED_LAYER_FLAG_WITH_NEXT = 1,
+    PPSCHED_LAYER_FLAG_TIED = 2
+};
+typedef struct ppsched_recompute {
+    const char *name;
+    double time;
+    double mem_forward;
+} ppsched_recompute;
+typedef struct ppsched_layer {
+    uint32_t size;
+    uint32_t count;
+    const char *name;
+    int32_t place;
+    uint32_t flags;
+    double forward_time;
+    double backward_time;
+    double backward_input_time;
+    double backward_weight_time;
+    double mem_forward;
+    double mem_backward_input;
+    double mem_backward_weight;
+    double mem_static;
+    double mem_weights;
+    double output_bytes;
+    const ppsched_recompute *recomputes;
+    uint32_t recompute_count;
+    uint32_t reserved;
+} ppsched_layer;
+typedef struct ppsched_split {
+    uint32_t size;
+    uint32_t stages;
+    const uint32_t *layers;
+    const uint8_t *recomputes;
+} ppsched_split;
+PPSCHED_API ppsched_status ppsched_layers_create(const ppsched_layers **out,
+                                                 const ppsched_layer *const *layers, size_t count,
+                                                 const ppsched_environment *environment,
+                                                 ppsched_error *error);
+PPSCHED_API const ppsched_layers *ppsched_layers_retain(const ppsched_layers *layers);
+PPSCHED_API void ppsched_layers_release(const ppsched_layers *layers);
+PPSCHED_API uint32_t ppsched_layers_count(const ppsched_layers *layers);
+PPSCHED_API uint32_t ppsched_layers_entries(const ppsched_layers *layers);
+PPSCHED_API ppsched_status ppsched_layers_get_entry(ppsched_layer *out,
+                                                    const ppsched_layers *layers, uint32_t entry,
+                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_from_layers(ppsched_config **out,
+                                                      const ppsched_config *config,
+                                                      const ppsched_layers *layers,
+                                                      const ppsched_split *split,
+                                                      ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_LAUNCH_H
 #define PPSCHED_LAUNCH_H
 #include <stddef.h>
@@ -579,6 +649,10 @@ typedef struct ppsched_launch_options {
     uint32_t exact;
     const char *csv;
     uint32_t layers;
+    uint32_t micro_batch;
+    const ppsched_layers *model;
+    const ppsched_split *split;
+    uint32_t data_parallel;
     uint32_t reserved;
 } ppsched_launch_options;
 PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
@@ -596,7 +670,7 @@ PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
 #ifdef __cplusplus
 extern "C" {
 #endif
-#define PPSCHED_MAX_LAYERS 1000000
+#define PPSCHED_MAX_LAYOUT_LAYERS 1000000
 typedef struct ppsched_layout ppsched_layout;
 typedef struct ppsched_layout_stage {
     uint32_t embeddings;
@@ -720,6 +794,11 @@ typedef struct ppsched_plan_options {
     const ppsched_channel_model *channel;
     const ppsched_model_end *embedding;
     const ppsched_model_end *head;
+    const ppsched_layers *layers;
+    uint32_t runtimes;
+    int32_t runtime;
+    uint32_t empty_stages;
+    uint32_t reserved;
 } ppsched_plan_options;
 typedef struct ppsched_candidate {
     uint32_t size;
@@ -748,6 +827,8 @@ typedef struct ppsched_candidate {
     double bound;
     double bytes;
     uint64_t transfers;
+    uint32_t runs_on;
+    uint32_t proved;
 } ppsched_candidate;
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,
@@ -761,6 +842,12 @@ PPSCHED_API uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, ui
 PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_get_split(uint32_t *out, size_t capacity, size_t *needed,
+                                                  const ppsched_plan *plan, uint32_t candidate,
+                                                  ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_get_recomputes(uint8_t *out, size_t capacity,
+                                                       size_t *needed, const ppsched_plan *plan,
+                                                       uint32_t candidate, ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
