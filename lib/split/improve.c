@@ -340,24 +340,36 @@ static ppsched_status start(struct improving *improving, double tilt, bool by_wa
     if (status == PPSCHED_OK)
         status = descend(improving, error);
     improving->by_way = false;
-    if (status == PPSCHED_OK && splitting->state.visited < until)
+    if (status == PPSCHED_OK && improving->has_chunks && splitting->state.visited < until)
         status = wander(improving, until, error);
     splitting->most_visited = whole;
     return status;
 }
 
-/* With several stages a device half of the search, else down alone. */
+/* With several stages a device half of the search, else down alone, which is soon done. */
 static ppsched_status start_all(struct improving *improving, ppsched_error *error)
 {
     static const double tilts[] = {0, 0.25, 0.5, 0.75, 1, -0.3};
     const struct ppi_splitting *splitting = improving->splitting;
     uint64_t prices = splitting->most_visited / splitting->state.walk.count; /* that there is time for */
     int starts = !improving->has_chunks || prices < FEW ? 1 : 6, ways = improving->may_pin && prices >= FEW ? 2 : 1;
-    uint64_t each = improving->has_chunks ? splitting->most_visited / (2 * (unsigned)(starts * ways)) : 1;
+    uint64_t each = splitting->most_visited / (2 * (unsigned)(starts * ways));
     ppsched_status status = PPSCHED_OK;
     for (int i = 0; i < starts * ways && (i == 0 || goes_on(improving)) && status == PPSCHED_OK; i++)
         status = start(improving, tilts[i / ways], i % ways == 1, each * ((unsigned)i + 1), error);
     return status;
+}
+
+/* Down from the best, which a walk may have come by; it takes what it needs beside the search's own visits. */
+static ppsched_status end_at_best(struct improving *improving, ppsched_error *error)
+{
+    struct ppi_splitting *splitting = improving->splitting;
+    bool better;
+    ppi_splitting_go_back(splitting);
+    splitting->now = (struct ppi_split_price)PPI_NO_SPLIT;
+    splitting->most_visited = splitting->state.visited + splitting->most_visited / 8;
+    ppsched_status status = ppi_splitting_try(splitting, &better, error);
+    return status == PPSCHED_OK ? descend(improving, error) : status;
 }
 
 /* Ever longer walks from the best. With one stage a device, where there is little to choose, until three have found nothing. */
@@ -376,7 +388,7 @@ static ppsched_status wander_on(struct improving *improving, ppsched_error *erro
         if (idle == 3 && !improving->has_chunks)
             break;
     }
-    return status;
+    return status == PPSCHED_OK ? end_at_best(improving, error) : status;
 }
 
 ppsched_status ppi_split_improve(struct ppi_splitting *splitting, ppsched_error *error)
