@@ -62,7 +62,8 @@ typedef struct ppsched_plan_options {
     const ppsched_layers *layers;         /* the model by its layers: each candidate gets the split
                                              that suits it. `chunks` is then by default all from 1
                                              to the layers a device, up to 16; what the config says
-                                             of stages is not read, nor are embedding and head.
+                                             of stages is not read, nor are embedding and head; with
+                                             a lowering splits are found as if there were none.
                                              Default: the config's stages */
     uint32_t runtimes;     /* which are asked whether they run a candidate, bits 1 << enum
                               ppsched_runtime. Default: none */

@@ -118,17 +118,21 @@ double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward)
     return value_or(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, backward ? stage - 1 : stage, 0);
 }
 
-struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
-                                              uint32_t to)
+struct ppi_transfer_cost ppi_link_cost_of(const ppsched_config *config, double bytes, uint32_t from, uint32_t to)
 {
     const struct ppi_values *latency = list_of(config, PPSCHED_QUANTITY_P2P_TIME),
                             *bandwidth = list_of(config, PPSCHED_QUANTITY_P2P_BANDWIDTH);
     size_t pair = (size_t)from * config->shape.devices + to;
     if (from == to)
         return (struct ppi_transfer_cost){0, 0};
-    return (struct ppi_transfer_cost){
-        .latency = latency != NULL ? ppi_value_at(latency, pair) : 0,
-        .occupancy = bandwidth != NULL ? ppi_bytes_of(config, stage, backward) / ppi_value_at(bandwidth, pair) : 0};
+    return (struct ppi_transfer_cost){.latency = latency != NULL ? ppi_value_at(latency, pair) : 0,
+                                      .occupancy = bandwidth != NULL ? bytes / ppi_value_at(bandwidth, pair) : 0};
+}
+
+struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
+                                              uint32_t to)
+{
+    return ppi_link_cost_of(config, from != to ? ppi_bytes_of(config, stage, backward) : 0, from, to);
 }
 
 void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t stage, uint32_t versions)

@@ -34,7 +34,10 @@ struct ppi_transfer_cost {
 /* Size of what F (backward: B or I) of a stage hands to the next stage (to the one before). */
 double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward);
 
-/* Of that, between two devices. */
+/* Of so many bytes, between two devices. */
+struct ppi_transfer_cost ppi_link_cost_of(const ppsched_config *config, double bytes, uint32_t from, uint32_t to);
+
+/* Of what F or B hands on, between two devices. */
 struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
                                               uint32_t to);
 

@@ -56,6 +56,8 @@ static void keep_choice(struct enumerating *all)
 static void choose_device(struct enumerating *all, uint32_t device)
 {
     struct ppi_split_state *state = &all->splitting->state;
+    if (goes_on(all))
+        all->status = ppi_splitting_poll(all->splitting, all->error);
     if (!goes_on(all))
         return;
     if (device == state->schedule->shape.devices) {
@@ -104,12 +106,14 @@ static void try_split(struct enumerating *all)
     struct ppi_split_state *state = &splitting->state;
     bool better;
     all->status = ppi_splitting_try(splitting, &better, all->error);
-    if (all->status != PPSCHED_OK || !all->has_kinds || splitting->best.lack > 0)
+    if (all->status != PPSCHED_OK || !all->has_kinds)
         return;
     memset(all->dish, 0, state->stages * sizeof *all->dish);
-    for (uint32_t d = 0; d < state->schedule->shape.devices; d++)
-        if (state->lacks[d] > 0)
-            return; /* nothing fits there */
+    for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
+        const struct ppi_fit fit = fit_of(all, d);
+        if (!ppi_fit_may(&fit))
+            return;
+    }
     choose_device(all, 0);
 }
 
@@ -243,6 +247,6 @@ ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t mos
     splitting->at[0] = 0;
     splitting->at[splitting->state.stages] = splitting->blocks;
     split_from(&all, 0);
-    splitting->proved = all.status == PPSCHED_OK && goes_on(&all);
+    splitting->proved = all.status == PPSCHED_OK && goes_on(&all) && !splitting->state.kitchen.has_thinned;
     return all.status;
 }

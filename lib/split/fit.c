@@ -176,6 +176,33 @@ static void search_from(struct search *search, uint32_t i, double cost, const do
     }
 }
 
+/* The least of what a stage's sets hold, and of what they hold until W. */
+static struct ppi_dish least_of(const struct ppi_fit *fit, uint32_t stage)
+{
+    const struct ppi_dish *dishes = fit->menus[stage].dishes;
+    struct ppi_dish least = dishes[last_of(fit, stage)];
+    for (uint32_t d = first_of(fit, stage); d <= last_of(fit, stage) && !fit->releases_at_once; d++) {
+        least.held = ppi_smaller(least.held, dishes[d].held);
+        least.weight_held = ppi_smaller(least.weight_held, dishes[d].weight_held);
+    }
+    return least;
+}
+
+bool ppi_fit_may(const struct ppi_fit *fit)
+{
+    for (uint32_t k = 0; k < fit->holding->set_count; k++) {
+        const uint32_t *set = set_at(fit, k);
+        double need = 0;
+        for (uint32_t i = 0; i < fit->holding->count; i++) {
+            const struct ppi_dish least = least_of(fit, fit->holding->stages[i]);
+            need += set[2 * i] * least.held + set[2 * i + 1] * least.weight_held;
+        }
+        if (need > fit->room)
+            return false;
+    }
+    return fit->holding->set_count > 0 || fit->room >= 0;
+}
+
 /* Fills in what sets need at least. */
 static void sum_least(struct search *search)
 {
@@ -184,8 +211,8 @@ static void sum_least(struct search *search)
     for (uint32_t k = 0; k < fit->holding->set_count; k++)
         search->least[count][k] = 0;
     for (uint32_t i = count; i-- > 0;) {
-        uint32_t stage = fit->holding->stages[i];
-        add_dish(search, i, &fit->menus[stage].dishes[last_of(fit, stage)], search->least[i + 1], search->least[i]);
+        const struct ppi_dish least = least_of(fit, fit->holding->stages[i]);
+        add_dish(search, i, &least, search->least[i + 1], search->least[i]);
     }
 }
 

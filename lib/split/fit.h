@@ -20,6 +20,9 @@ struct ppi_fit {
  * it fits. They are those that cost least, as far as that was found. `*visited` grows by the work that took. */
 double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *visited);
 
+/* Whether the device might fit: with what each of its stages holds at least, whatever that adds. */
+bool ppi_fit_may(const struct ppi_fit *fit);
+
 /* What it lacks with the sets that are chosen; below 0 where some is left. */
 double ppi_fit_lack(const uint32_t *dishes, const struct ppi_fit *fit);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Better splits by moving blocks from stage to stage. How often a stage's ops are on a longest way tells what a move would be
- * worth if no other way became longest; the most promising are priced. Where none helps, some moves at random lead away from
- * there, and the search begins again. */
+ * worth if no other way became longest; the most promising are priced. Where none helps, walks of random steps, which may be a
+ * little worse at first and less and less, lead away from there and down again. */
 #include <string.h>
 
 #include "base/checked.h"
@@ -154,14 +154,16 @@ static ppsched_status try_pins(struct improving *improving, bool *better, ppsche
     ppsched_status status = ppi_splitting_try(improving->splitting, better, error); /* the last move left another at hand */
     if (status != PPSCHED_OK)
         return status;
-    for (uint32_t i = 0, first = random_below(improving, state->stages); i < state->stages && goes_on(improving); i++) {
+    for (uint32_t i = 0, first = random_below(improving, state->stages);
+         i < state->stages && goes_on(improving) && status == PPSCHED_OK; i++) {
+        status = ppi_splitting_poll(improving->splitting, error);
         uint32_t stage = (first + i) % state->stages, dish = state->dish[stage];
         if (dish > 0)
             *better |= try_pin(improving, stage, dish - 1);
         if (dish == state->dish[stage] && dish + 1 < state->menus[stage].count)
             *better |= try_pin(improving, stage, dish + 1);
     }
-    return PPSCHED_OK;
+    return status;
 }
 
 /* The sets for the longest way as it is; another way may be longest then. */
@@ -402,7 +404,7 @@ ppsched_status ppi_split_improve(struct ppi_splitting *splitting, ppsched_error 
     improving.has_chunks = stages > splitting->state.schedule->shape.devices;
     improving.may_pin = splitting->state.menus != NULL && improving.has_chunks;
     ppsched_status status = ppi_room_check(splitting->state.room, "the split", error);
-    if (stages == 1 || goes_on(&improving) == false)
+    if (stages == 1 || !goes_on(&improving))
         return status;
     if (status == PPSCHED_OK)
         status = start_all(&improving, error);

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/error.h"
 
 /* Menus that are kept: of an entry's first layers. */
-enum { MOST_KNOWN = 4096 };
+enum { MOST_KNOWN = 4096, REMEMBERED = 256 };
 
 ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, const ppsched_layers *layers,
                                 const struct ppi_same_kind *same, ppsched_error *error)
@@ -15,13 +16,21 @@ ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, 
     *out = (struct ppi_kitchen){.layers = layers, .room = room, .same = same};
     out->begin = ppi_room_take(room, layers->entry_count, sizeof *out->begin);
     out->known = ppi_room_take_zeroed(room, known, sizeof *out->known);
-    for (int i = 0; i < 2; i++)
+    out->remembered = ppi_room_take_zeroed(room, REMEMBERED, sizeof *out->remembered);
+    for (int i = 0; i < 2; i++) {
         out->scratch[i].dishes = ppi_room_take(room, PPI_MENU_MOST, sizeof(struct ppi_dish));
+        out->scratch[i].capacity = PPI_MENU_MOST;
+    }
     for (uint32_t e = 0; e < layers->entry_count && !room->is_short; e++) {
         out->begin[e] = layer;
         layer += layers->entries[e].given.count;
     }
     return ppi_room_check(room, "the sets of recomputed layers", error);
+}
+
+static ppsched_status fail_menu(ppsched_error *error)
+{
+    return ppi_fail_memory(error, "the sets of recomputed layers");
 }
 
 static void put_empty(struct ppi_menu *out)
@@ -80,11 +89,13 @@ static bool comes_first(const struct ppi_dish *a, const struct ppi_dish *b)
 }
 
 /* One more layer: the sets of each of its kinds are sorted already, so they are merged. */
-static void add_layer(struct ppi_menu *out, const struct ppi_menu *before, const struct ppi_layer_entry *entry)
+static void add_layer(struct ppi_kitchen *kitchen, struct ppi_menu *out, const struct ppi_menu *before,
+                      const struct ppi_layer_entry *entry)
 {
     uint32_t next[PPSCHED_MAX_RECOMPUTES + 1] = {0}, kinds = entry->given.recompute_count + 1;
+    double least = PPI_INFINITE; /* that a set which is kept holds */
     out->count = 0;
-    out->capacity = PPI_MENU_MOST;
+    kitchen->work += (uint64_t)before->count * kinds;
     for (uint32_t left = before->count * kinds; left > 0; left--) {
         struct ppi_dish best = {0};
         bool found = false;
@@ -95,10 +106,13 @@ static void add_layer(struct ppi_menu *out, const struct ppi_menu *before, const
                 found = true;
             }
         next[best.kind]++;
-        if (is_beaten(out, &best))
+        if (best.held >= least && is_beaten(out, &best))
             continue;
-        if (out->count == PPI_MENU_MOST)
+        least = ppi_smaller(least, best.held);
+        if (out->count == PPI_MENU_MOST) {
             thin(out);
+            kitchen->has_thinned = true;
+        }
         out->dishes[out->count++] = best;
     }
 }
@@ -113,7 +127,8 @@ static const struct ppi_menu *known_menu(struct ppi_kitchen *kitchen, uint32_t e
     for (; have < count; have++) {
         struct ppi_menu *menu = ppi_room_take_zeroed(kitchen->room, 1, sizeof *menu);
         put_empty(&kitchen->scratch[1]);
-        add_layer(&kitchen->scratch[0], have > 0 ? known[have - 1] : &kitchen->scratch[1], &kitchen->layers->entries[entry]);
+        add_layer(kitchen, &kitchen->scratch[0], have > 0 ? known[have - 1] : &kitchen->scratch[1],
+                  &kitchen->layers->entries[entry]);
         if (menu == NULL || !copy_menu(menu, kitchen->room, &kitchen->scratch[0]))
             return NULL;
         known[have] = menu;
@@ -142,7 +157,7 @@ static uint8_t next_kind(const struct ppi_kitchen *kitchen, uint32_t layer, uint
 
 static void make_only_dish(struct ppi_menu *out, const struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end)
 {
-    uint32_t left = kitchen->same->count;
+    uint32_t left = kitchen->same != NULL ? kitchen->same->count : 0;
     put_empty(out);
     for (uint32_t layer = begin; layer < end; layer++) {
         const struct ppi_dish before = out->dishes[0];
@@ -176,25 +191,47 @@ static uint32_t layer_in_turn(uint32_t begin, uint32_t first, uint32_t end, uint
     return turn < end - first ? first + turn : begin + (turn - (end - first));
 }
 
-ppsched_status ppi_menu_make(struct ppi_menu *out, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end,
-                             ppsched_error *error)
+/* Where the menu of layers that are not equal is remembered. */
+static struct ppi_menu *place_of(const struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end)
 {
-    uint32_t first = first_with_kinds(kitchen->layers, begin, end);
-    uint32_t run = first < end && kitchen->same == NULL ? known_run(kitchen, first, end) : 0;
-    const struct ppi_menu *known = run > 0 ? known_menu(kitchen, kitchen->layers->entry_of[first], run) : NULL;
-    if (run > 0 && known == NULL)
-        return ppi_fail_memory(error, "the sets of recomputed layers");
-    struct ppi_menu *menu = &kitchen->scratch[0], *other = &kitchen->scratch[1], *swap;
+    uint32_t hash = begin * 2654435761u ^ end * 2246822519u;
+    return &kitchen->remembered[(hash >> 16 ^ hash) % REMEMBERED];
+}
+
+/* Adds the layers from the `run`th turn on to a menu at hand; NULL where memory is short. */
+static const struct ppi_menu *add_turns(struct ppi_kitchen *kitchen, const struct ppi_menu *known, uint32_t run, uint32_t begin,
+                                        uint32_t first, uint32_t end)
+{
+    struct ppi_menu *menu = &kitchen->scratch[0], *other = &kitchen->scratch[1], *place = place_of(kitchen, begin, end), *swap;
+    if (place->begin == begin && place->end == end)
+        return place;
     put_empty(menu);
     if (known != NULL)
         copy_menu(menu, kitchen->room, known);
-    if (kitchen->same != NULL)
-        make_only_dish(menu, kitchen, begin, end);
-    for (uint32_t i = run; i < end - begin && kitchen->same == NULL; i++) {
-        add_layer(other, menu, ppi_layer_at(kitchen->layers, layer_in_turn(begin, first, end, i)));
+    for (uint32_t i = run; i < end - begin; i++) {
+        add_layer(kitchen, other, menu, ppi_layer_at(kitchen->layers, layer_in_turn(begin, first, end, i)));
         swap = menu, menu = other, other = swap;
     }
-    return copy_menu(out, kitchen->room, menu) ? PPSCHED_OK : ppi_fail_memory(error, "the sets of recomputed layers");
+    place->begin = begin;
+    place->end = copy_menu(place, kitchen->room, menu) ? end : begin;
+    return place->end == end ? place : NULL;
+}
+
+ppsched_status ppi_menu_make(struct ppi_menu *out, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end,
+                             ppsched_error *error)
+{
+    if (kitchen->same != NULL || begin == end) {
+        make_only_dish(&kitchen->scratch[0], kitchen, begin, end);
+        return copy_menu(out, kitchen->room, &kitchen->scratch[0]) ? PPSCHED_OK : fail_menu(error);
+    }
+    uint32_t first = first_with_kinds(kitchen->layers, begin, end);
+    uint32_t run = first < end ? known_run(kitchen, first, end) : 0;
+    const struct ppi_menu *menu = run > 0 ? known_menu(kitchen, kitchen->layers->entry_of[first], run) : NULL;
+    if (run > 0 && menu == NULL)
+        return fail_menu(error);
+    if (run < end - begin)
+        menu = add_turns(kitchen, menu, run, begin, first, end);
+    return menu != NULL && copy_menu(out, kitchen->room, menu) ? PPSCHED_OK : fail_menu(error);
 }
 
 ppsched_status ppi_menu_choose(uint8_t *recomputes, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end, uint32_t dish,
@@ -214,10 +251,10 @@ ppsched_status ppi_menu_choose(uint8_t *recomputes, struct ppi_kitchen *kitchen,
         if (i == 0)
             put_empty(&kitchen->scratch[0]);
         else
-            add_layer(&kitchen->scratch[0], &menus[i - 1],
+            add_layer(kitchen, &kitchen->scratch[0], &menus[i - 1],
                       ppi_layer_at(kitchen->layers, layer_in_turn(begin, first, end, i - 1)));
         if (!copy_menu(&menus[i], &room, &kitchen->scratch[0]))
-            status = ppi_fail_memory(error, "the sets of recomputed layers");
+            status = fail_menu(error);
     }
     for (uint32_t i = count; i > 0 && status == PPSCHED_OK; i--) {
         const struct ppi_dish *chosen = &menus[i].dishes[dish];

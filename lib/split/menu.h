@@ -19,6 +19,7 @@ struct ppi_dish {
 /* By what they add, the least first, which is that of no recomputation at all. */
 struct ppi_menu {
     uint32_t count, capacity;
+    uint32_t begin, end; /* of the layers whose it is, where it is among those that are remembered */
     struct ppi_dish *dishes;
 };
 
@@ -36,7 +37,10 @@ struct ppi_kitchen {
     uint32_t *begin;         /* first layer of each entry */
     struct ppi_menu **known; /* of each layer: the menu of its entry's layers up to it; NULL where it was not asked for */
     struct ppi_menu scratch[2];
+    struct ppi_menu *remembered;      /* menus of layers that are not equal */
+    uint64_t work;                    /* sets that were looked at */
     const struct ppi_same_kind *same; /* NULL where each layer can choose */
+    bool has_thinned;                 /* some sets were left out */
 };
 
 ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, const ppsched_layers *layers,

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "model/costs.h"
 
 enum { KINDS = PPI_COMPUTE_KINDS - 1 };
 
@@ -101,18 +102,13 @@ static void load_times(struct ppi_split_state *state, uint32_t stage)
     ppi_walk_set_times(&state->walk, stage, duration);
 }
 
-/* Of what goes over the border before a stage; as ppi_transfer_cost_of has it. */
+/* Of what goes over the border before a stage, when nothing else is on the way. */
 static double delay_over(const struct ppi_split_state *state, uint32_t stage, uint32_t from, uint32_t to)
 {
-    const struct ppi_values *latency = &state->config->values[PPSCHED_QUANTITY_P2P_TIME],
-                            *bandwidth = &state->config->values[PPSCHED_QUANTITY_P2P_BANDWIDTH];
-    size_t pair = (size_t)from * state->schedule->shape.devices + to;
     uint32_t layer = state->border[stage];
     double bytes = layer > 0 ? ppi_layer_at(state->layers, layer - 1)->given.output_bytes : 0;
-    if (from == to)
-        return 0;
-    return (bandwidth->values != NULL ? bytes / ppi_value_at(bandwidth, pair) : 0) +
-           (latency->values != NULL ? ppi_value_at(latency, pair) : 0);
+    struct ppi_transfer_cost cost = ppi_link_cost_of(state->config, bytes, from, to);
+    return cost.occupancy + cost.latency;
 }
 
 static void load_delays(struct ppi_split_state *state)
@@ -239,7 +235,8 @@ static struct ppi_split_price price_of(struct ppi_split_state *state)
         price.lack += state->lacks[d];
         price.unevenness += state->load[d] * state->load[d];
     }
-    state->visited += state->walk.count + 8 * (uint64_t)state->stages;
+    state->visited += state->walk.count + 8 * (uint64_t)state->stages + 8 * (state->kitchen.work - state->worked);
+    state->worked = state->kitchen.work;
     return price;
 }
 

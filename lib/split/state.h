@@ -38,6 +38,7 @@ struct ppi_split_state {
     double *load;                  /* of each device, in a microbatch */
     bool *is_stale;                /* devices of which a stage changed */
     double lack, *lacks;           /* sum, and of each device */
+    uint64_t worked;               /* of the kitchen's work, what is among the visits */
     uint64_t visited;              /* nodes of all walks */
 };
 

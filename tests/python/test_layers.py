@@ -150,6 +150,18 @@ class LayersTest(unittest.TestCase):
 
 
 class PlanTest(unittest.TestCase):
+    def test_what_is_left_out_proves_nothing(self):
+        """Layers whose kinds all differ: of very many sets of a stage some are left out."""
+        def planned(count):
+            rows = [{"name": "decoder", "forward_time": 1 + 0.01 * i, "backward_time": 2, "mem_forward": 1 + 0.013 * i * i % 0.37,
+                     "recompute": [{"name": "some", "backward_time": 2.1 + 0.017 * (i * 7 % 11), "mem_forward": 0.6 + 0.011 * (i * 5 % 13)},
+                                   {"name": "all", "backward_time": 2.9 + 0.03 * (i * 3 % 7), "mem_forward": 0.05 + 0.007 * (i % 5)}]}
+                    for i in range(count)]
+            config = ppsched.Config(2, 6, mem_limit=0.6 * count)
+            return ppsched.plan(config, layers=ppsched.Layers(rows), strategies="1f1b", chunks=1).best
+        self.assertTrue(planned(8).proved)
+        self.assertFalse(planned(44).proved)
+
     def test_splits_follow_the_model(self):
         """A head that takes as long as two layers: the last stage gets fewer, and that is proved."""
         layers = ppsched.Layers([{"name": "decoder", "count": 10, "forward_time": 1},

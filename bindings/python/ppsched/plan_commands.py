@@ -146,7 +146,8 @@ def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.
         return page_text(made, candidates)
     if output and ending_of(output, (".csv",)):
         return candidates_csv(candidates)
-    return table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty())
+    runs = {candidate.rank: " ".join(candidate.runs_on) or "none" for candidate in candidates if candidate.runs_on is not None}
+    return table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty(), runs=runs)
 
 
 def of_runtime(made: Plan, runtime: str) -> List[Candidate]:

@@ -100,6 +100,8 @@ def candidate_row(candidate: Candidate) -> Dict[str, Any]:
 # --- as CSV ---
 
 def _cell(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(str, value))
     return "" if value is None else str(value).lower() if isinstance(value, bool) else value
 
 
