@@ -303,11 +303,15 @@ def problem_config(case):
             "layers": [_layer_config(layer) for layer in case.layers]}
 
 
-def strategy_words(case):
+def strategy_of(case):
     if case.chunks == 1:
-        return ["--strategies", "1f1b", "--chunks", "1"]
-    groups = [] if case.microbatches % case.devices else ["--group-sizes", str(case.devices)]
-    return ["--strategies", "interleaved_1f1b", "--chunks", str(case.chunks), *groups]
+        return "1f1b"
+    return "interleaved_1f1b_less_memory" if case.less_memory else "interleaved_1f1b"
+
+
+def strategy_words(case):
+    groups = [] if case.chunks == 1 or case.microbatches % case.devices else ["--group-sizes", str(case.devices)]
+    return ["--strategies", strategy_of(case), "--chunks", str(case.chunks), *groups]
 
 
 def run_command(case, command, keep):
@@ -349,8 +353,7 @@ def table_row(case, found, seconds):
     rows = found[0]["split"]
     result = evaluate(case, rows)
     target = min(step for step in (best, local, result.step) if step is not None)
-    notes = ["order of less memory" if case.less_memory else "",
-             "" if abs(result.step - Fraction(found[0]["step_time"])) <= result.step * SHARE else
+    notes = ["" if abs(result.step - Fraction(found[0]["step_time"])) <= result.step * SHARE else
              f"the command says {found[0]['step_time']:.10g}",
              f"no body layer in {bare_stages(case, rows)}" if bare_stages(case, rows) else ""]
     line = (f"{head} {shown(result.step):>10} {percent(result.step, best):>7} {percent(result.step, local):>7}  "

@@ -81,6 +81,8 @@ static const struct row rows[] = {
      TITAN_CSV("PipelineScheduleMulti"), CSV("8", "loop"), TWO_STAGES,
      "!sail-sg's nodes cannot hold the schedule: device 0, position 11: 0F7 runs overlapped", NO_NODES, NO_V,
      JAX_LIST("KimiK2", "8") " fuse_steady_state=True", NO_DUALPIPE_V, "megatron, torchtitan, pytorch and jaxpp can run it"},
+    {"interleaved_1f1b_less_memory", 8, NOT_1F1B("4B0 at position 8", "0F4"), TITAN_CSV("PipelineScheduleMulti"),
+     CSV("8", "loop"), TWO_STAGES, NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
     {"interleaved_zb", 8, NOT_1F1B("4I0 at position 8", "0F4"), TITAN("InterleavedZeroBubble"),
      CLASS("InterleavedZeroBubble", "8", "loop"), TWO_STAGES, NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
     {"zb_h1", 4, NOT_1F1B("0I0 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"),

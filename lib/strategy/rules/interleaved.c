@@ -21,6 +21,13 @@ static void order_overlap(const struct ppi_task *task, uint32_t device, struct p
     ppi_put_interleaved_1f1b(&order, device, ppi_sloped_warmup(&order, device, 2), pen);
 }
 
+/* Half the slope of the warm-up: a device holds less, and the backwards of a group wait for the devices after it. */
+static void order_less_memory(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    struct ppi_order_1f1b order = order_of(task, task->option[0], false);
+    ppi_put_interleaved_1f1b(&order, device, ppi_sloped_warmup(&order, device, 1), pen);
+}
+
 /* Half the slope of the warm-up, as I alone is what the device before waits for; W lags I by the device's rank. */
 static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
@@ -80,7 +87,7 @@ static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *e
     return fits_groups(task, 2 * (int64_t)task->shape.devices - 1, "2D-1", error);
 }
 
-static ppsched_status fits_zb(const struct ppi_task *task, ppsched_error *error)
+static ppsched_status fits_half_slope(const struct ppi_task *task, ppsched_error *error)
 {
     return fits_groups(task, (int64_t)task->shape.devices - 1, "(D-1)", error);
 }
@@ -131,6 +138,19 @@ const struct ppi_strategy ppi_interleaved_1f1b_overlap = {
     .order = order_overlap,
 };
 
+const struct ppi_strategy ppi_interleaved_1f1b_less_memory = {
+    .name = "interleaved_1f1b_less_memory",
+    .summary = "interleaved 1F1B with half the slope of the warm-up: less memory on the first devices, some more bubble",
+    .source = "MindSpore's SAPP (less_memory)",
+    .placement = PPSCHED_PLACEMENT_LOOP,
+    .weight_versions = 1,
+    .flushes = true,
+    .options = options,
+    .option_count = 1,
+    .fits = fits_half_slope,
+    .order = order_less_memory,
+};
+
 const struct ppi_strategy ppi_interleaved_zb = {
     .name = "interleaved_zb",
     .summary = "interleaved 1F1B with the backward split; weight gradients fill the bubble",
@@ -143,6 +163,6 @@ const struct ppi_strategy ppi_interleaved_zb = {
     .flushes = true,
     .options = options,
     .option_count = 1,
-    .fits = fits_zb,
+    .fits = fits_half_slope,
     .order = order_zb,
 };
