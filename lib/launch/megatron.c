@@ -36,14 +36,17 @@ static bool is_plain(const struct ppi_parts *parts)
     return parts->is_even && parts->mtps == 0;
 }
 
-/* What does not go with recomputation by blocks, and with overlapped pairs (Megatron-LM: TransformerConfig.__post_init__,
- * MultiTokenPredictionBlock). */
+/* What does not go with recomputation, and with overlapped pairs (Megatron-LM: TransformerConfig.__post_init__,
+ * MultiTokenPredictionBlock, Attention.forward). */
 static ppsched_status check_recomputed(const struct ppi_parts *parts, bool is_overlapped, ppsched_error *error)
 {
     bool is_full = parts->recomputed != PPI_RECOMPUTED_NONE && strcmp(parts->kind, "full") == 0;
     if (is_full && parts->recomputes_mtps)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "Megatron-LM recomputes no MTP layers by block; give these no kind \"full\"");
+    if (parts->recomputed != PPI_RECOMPUTED_NONE && !is_full && parts->mtps > 0 && !parts->recomputes_mtps)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM recomputes the attention of MTP layers too; give these a kind \"%s\"", parts->kind);
     if (is_full && is_overlapped)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "Megatron-LM overlaps forwards and backwards without full recomputation only");

@@ -116,6 +116,11 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
         return refuse(schedule, "sail-sg has no flags for this order", error);
     if (launch->exact && kind != &kind_1f1b)
         return refuse(schedule, "sail-sg plans an order of its own of that kind", error);
+    if (kind == &kind_interleaved && launch->parts != NULL && launch->parts->recomputed != PPI_RECOMPUTED_NONE &&
+        strcmp(launch->parts->kind, "full") == 0)
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "sail-sg's interleaved schedule recomputes no layers by block; give kind \"selective\", or more memory");
     status = check_memory(schedule, kind, error);
     return status == PPSCHED_OK ? check_layers(launch, error) : status;
 }

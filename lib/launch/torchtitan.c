@@ -147,8 +147,6 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
     else if (ppi_chunks_of(launch->schedule) != usual_stages(launch))
         ppi_line_flag(line, "--parallelism.pipeline_parallel_layers_per_stage", (uint32_t)layers_per_stage(launch));
     ppi_line_flag(line, "--parallelism.num_pp_microbatches", launch->schedule->shape.microbatches);
-    if (launch->micro_batch > 0)
-        ppi_line_flag(line, "--training.local_batch_size", launch->micro_batch * launch->schedule->shape.microbatches);
     ppi_line_word(line, "--training.disable_cuda_graphs"); /* which do not go with pipelines */
 }
 

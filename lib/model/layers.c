@@ -282,6 +282,18 @@ ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layer
     }
     if (status == PPSCHED_OK)
         status = ppi_layers_make(out, &layers->host, list, layers->entry_count, error);
+    if (status == PPSCHED_OK)
+        memcpy((*out)->self->is_cut, layers->is_cut, layers->count * sizeof *layers->is_cut);
     ppi_room_clear(&room);
+    return status;
+}
+
+ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name, ppsched_error *error)
+{
+    ppsched_status status = ppi_layers_resize(out, layers, 1, error);
+    for (uint32_t i = 1; i < layers->count && status == PPSCHED_OK; i++)
+        if (strcmp(ppi_layer_at(layers, i - 1)->given.name, name) == 0 &&
+            strcmp(ppi_layer_at(layers, i)->given.name, name) == 0)
+            (*out)->self->is_cut[i] = false;
     return status;
 }

@@ -55,6 +55,10 @@ ppsched_status ppi_layers_make(const ppsched_layers **out, const struct ppi_host
 /* The same layers with microbatches of `size` times the size: times, bytes and memory of activations change by it. */
 ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layers *layers, double size, ppsched_error *error);
 
+/* The same layers, of which those with a name are not apart where they are behind each other. */
+ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name,
+                               ppsched_error *error);
+
 void ppi_layers_retain(const ppsched_layers *layers);
 void ppi_layers_release(const ppsched_layers *layers);
 

@@ -7,10 +7,9 @@
 #include "base/error.h"
 #include "eval/timeline.h"
 #include "plan/plan.h"
-#include "split/splitting.h"
 
 /* Orders of a search that are looked at. */
-enum { ROUNDS = 2 };
+enum { ROUNDS = 2, KINDS_TRIED = 4 };
 
 struct layering {
     const ppsched_plan *plan;
@@ -70,31 +69,12 @@ static ppsched_status split_evenly(struct ppi_candidate *candidate, const ppsche
     return PPSCHED_OK;
 }
 
-/* As many decoders on each stage; embedding and head are beside them. */
-static ppsched_status divide(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, const char *title,
-                             ppsched_error *error)
-{
-    uint32_t decoders = layers->count - layers->first - layers->last, begin = 0;
-    if (decoders % stages != 0 || decoders == 0)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders evenly, and %u do not go into %u stages", title,
-                        decoders, stages);
-    for (uint32_t s = 0; s < stages; begin += counts[s++]) {
-        if (s > 0 && !layers->is_cut[begin])
-            return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                            "%s divides decoders evenly, and stage %u would begin with layer %u, which must be with the one "
-                            "before it",
-                            title, s, begin);
-        counts[s] = decoders / stages + (s == 0 ? layers->first : 0) + (s + 1 == stages ? layers->last : 0);
-    }
-    return PPSCHED_OK;
-}
-
 /* By the runtime's rule where it has one. */
 static ppsched_status split_first(struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error)
 {
     ppsched_status status = split_evenly(candidate, plan, error);
     if (status == PPSCHED_OK && plan->runtime != NULL && !plan->runtime->rules.may_be_uneven)
-        status = divide(candidate->layers, plan->layers, candidate->stages, plan->runtime->title, error);
+        status = ppi_divide_evenly(candidate->layers, plan->layers, candidate->stages, plan->runtime->title, error);
     return status;
 }
 
@@ -122,111 +102,12 @@ static ppsched_status order(ppsched_schedule **out, ppsched_config **config, str
     return ppi_generate(out, layering->candidate->strategy, *config, error);
 }
 
-/* A search for the split that suits an order, with what a runtime can be told; the best is put at hand. */
-struct suiting {
-    struct layering *layering;
-    struct ppi_split_question question;
-    double lack, time; /* of the best so far */
-    bool proved;
-};
-
-/* One way to recompute, of as many layers; keeps its split where it is the best, and tells whether it fits. */
-static ppsched_status suit_one(struct suiting *suiting, const struct ppi_same_kind *same, bool *fits, ppsched_error *error)
-{
-    struct ppi_candidate *candidate = suiting->layering->candidate;
-    struct ppi_room room = {.host = &suiting->question.config->host};
-    struct ppi_splitting splitting;
-    suiting->question.same = same;
-    ppsched_status status = ppi_split_search(&splitting, &room, &suiting->question, error);
-    const struct ppi_split_price *best = &splitting.best;
-    *fits = status == PPSCHED_OK && best->lack <= 0;
-    if (status == PPSCHED_OK && (best->lack < suiting->lack || (best->lack <= suiting->lack && best->time < suiting->time))) {
-        suiting->lack = best->lack;
-        suiting->time = best->time;
-        suiting->proved = splitting.proved;
-        status = ppi_splitting_tell(&splitting, candidate->layers, candidate->recomputes, error);
-    }
-    ppi_room_clear(&room);
-    return status;
-}
-
-/* The fewest layers of each stage with which some split fits, by halving; those found on the way are looked at in a hurry. */
-static ppsched_status suit_first(struct suiting *suiting, const char *kind, ppsched_error *error)
-{
-    uint64_t whole = suiting->question.most_visited;
-    struct ppi_same_kind same = {kind, 0};
-    uint32_t stages = suiting->question.schedule->shape.stages, low = 0;
-    uint32_t high = 2 * (suiting->layering->plan->layers->count / stages) + 2; /* more than any good split has */
-    bool fits;
-    ppsched_status status = PPSCHED_OK;
-    suiting->question.most_visited = whole / 16;
-    while (low + 1 < high && status == PPSCHED_OK) {
-        same.count = low + (high - low) / 2;
-        status = suit_one(suiting, &same, &fits, error);
-        low = fits ? low : same.count;
-        high = fits ? same.count : high;
-    }
-    suiting->question.most_visited = whole;
-    same.count = high;
-    return status == PPSCHED_OK ? suit_one(suiting, &same, &fits, error) : status;
-}
-
-/* Nothing recomputed where that fits, else all ways that the runtime has. */
-static ppsched_status suit_runtime(struct suiting *suiting, const struct ppi_split_rules *rules, ppsched_error *error)
-{
-    const struct ppi_same_kind none = {NULL, 0}, all = {rules->all, PPSCHED_MAX_LAYERS};
-    bool fits;
-    suiting->question.most_visited /= 4;
-    ppsched_status status = suit_one(suiting, &none, &fits, error);
-    if (status != PPSCHED_OK || fits)
-        return status;
-    if (rules->first != NULL)
-        status = suit_first(suiting, rules->first, error);
-    if (status == PPSCHED_OK && rules->all != NULL)
-        status = suit_one(suiting, &all, &fits, error);
-    suiting->proved = false; /* of one way to recompute alone */
-    return status;
-}
-
-static ppsched_status suit_with(struct suiting *suiting, ppsched_error *error)
-{
-    const struct ppi_runtime *runtime = suiting->layering->plan->runtime;
-    bool fits;
-    return runtime == NULL || runtime->rules.may_recompute_any ? suit_one(suiting, NULL, &fits, error)
-                                                               : suit_runtime(suiting, &runtime->rules, error);
-}
-
 /* The split that suits an order, at hand. */
 static ppsched_status suit(struct layering *layering, const ppsched_config *config, const ppsched_schedule *schedule,
                            ppsched_error *error)
 {
-    const ppsched_plan *plan = layering->plan;
     layering->from = layering->to; /* the search of the split tells no share of its own */
-    struct suiting suiting = {.layering = layering, .lack = PPI_INFINITE, .time = PPI_INFINITE};
-    suiting.question = (struct ppi_split_question){.config = config,
-                                                   .layers = plan->layers,
-                                                   .schedule = schedule,
-                                                   .by_span = plan->objective == PPSCHED_OBJECTIVE_SPAN,
-                                                   .may_be_empty = plan->may_be_empty,
-                                                   .most_visited = plan->most_visited};
-    const ppsched_layers *resized = NULL;
-    uint32_t now = config->shape.microbatches, then = plan->config->shape.microbatches;
-    ppsched_status status = now == then ? PPSCHED_OK : ppi_layers_resize(&resized, plan->layers, (double)then / now, error);
-    if (resized != NULL)
-        suiting.question.layers = resized;
-    uint32_t *fixed = NULL;
-    if (status == PPSCHED_OK && plan->runtime != NULL && !plan->runtime->rules.may_be_uneven) {
-        fixed = ppi_allocate(&plan->host, schedule->shape.stages, sizeof *fixed);
-        status = fixed != NULL ? divide(fixed, plan->layers, schedule->shape.stages, plan->runtime->title, error)
-                               : ppi_fail_memory(error, "the split");
-        suiting.question.fixed = fixed;
-    }
-    if (status == PPSCHED_OK)
-        status = suit_with(&suiting, error);
-    layering->candidate->proved = status == PPSCHED_OK && suiting.proved && layering->candidate->strategy->plan == NULL;
-    ppi_release(&plan->host, fixed);
-    ppi_layers_release(resized);
-    return status;
+    return ppi_candidate_suit(layering->plan, layering->candidate, config, schedule, error);
 }
 
 /* --- orders that follow from the split --- */
@@ -300,17 +181,131 @@ static ppsched_status order_first(ppsched_schedule **out, ppsched_config **confi
     return order(out, config, layering, error);
 }
 
-/* One order after another; a search that finds none for a split ends it. */
+/* The order for the split at hand, if the search finds one. */
+static ppsched_status try_seed(struct layering *layering, ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_status status = order(&schedule, &config, layering, error);
+    if (status == PPSCHED_OK)
+        status = keep_better(layering, config, schedule, error);
+    ppi_schedule_release(schedule);
+    ppi_config_destroy(config);
+    return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
+}
+
+/* Stages as they are, and all layers with the kind of a name. */
+static ppsched_status try_kind(struct layering *layering, const char *name, ppsched_error *error)
+{
+    const ppsched_layers *layers = layering->plan->layers;
+    for (uint32_t i = 0; i < layers->count; i++)
+        layering->candidate->recomputes[i] = ppi_kind_named(&ppi_layer_at(layers, i)->given, name);
+    return try_seed(layering, error);
+}
+
+static bool may_tell(const ppsched_plan *plan, const char *name)
+{
+    const struct ppi_runtime *runtime = plan->runtime;
+    return runtime == NULL || runtime->rules.may_recompute_any ||
+           (runtime->rules.all != NULL && strcmp(runtime->rules.all, name) == 0);
+}
+
+static ppsched_status try_kinds(struct layering *layering, ppsched_error *error)
+{
+    const ppsched_layers *layers = layering->plan->layers;
+    const char *names[KINDS_TRIED];
+    uint32_t count = 0;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t e = 0; e < layers->entry_count && status == PPSCHED_OK; e++) {
+        const ppsched_layer *layer = &layers->entries[e].given;
+        for (uint32_t k = 0; k < layer->recompute_count && count < KINDS_TRIED && status == PPSCHED_OK; k++) {
+            bool is_known = !may_tell(layering->plan, layer->recomputes[k].name);
+            for (uint32_t n = 0; n < count; n++)
+                is_known |= strcmp(names[n], layer->recomputes[k].name) == 0;
+            if (is_known)
+                continue;
+            names[count++] = layer->recomputes[k].name;
+            status = try_kind(layering, names[count - 1], error);
+        }
+    }
+    return status;
+}
+
+/* A rule with the same stages on the same devices. */
+static const char *rule_like(const struct ppi_candidate *candidate)
+{
+    int32_t own = candidate->strategy->placement;
+    int32_t placement = own != PPSCHED_PLACEMENT_DEFAULT ? own : candidate->placement;
+    return placement == PPSCHED_PLACEMENT_V ? "zbv" : placement == PPSCHED_PLACEMENT_LOOP ? "interleaved_1f1b" : "1f1b";
+}
+
+/* The split that suits such a rule: found in a hurry. */
+static ppsched_status try_rule(struct layering *layering, ppsched_error *error)
+{
+    ppsched_plan view = *layering->plan;
+    struct ppi_candidate rule = *layering->candidate;
+    uint32_t index = 0;
+    view.most_visited = view.most_visited / 8 < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : view.most_visited / 8;
+    view.runtime = NULL; /* which may not run the rule */
+    if (layering->plan->runtime != NULL && !layering->plan->runtime->rules.may_recompute_any)
+        return PPSCHED_OK;
+    ppsched_status status = ppi_strategy_find(rule_like(&rule), &index, error);
+    rule.strategy = ppi_strategy_at(index);
+    rule.layers = NULL;
+    rule.recomputes = NULL;
+    rule.group_size = ppi_option_for(rule.strategy, PPI_ROLE_GROUP_SIZE) != NULL ? view.config->shape.devices : 0;
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_split(&view, &rule, NULL, NULL, error);
+    if (status == PPSCHED_OK) {
+        memcpy(layering->candidate->layers, rule.layers, rule.stages * sizeof *rule.layers);
+        memcpy(layering->candidate->recomputes, rule.recomputes, view.layers->count);
+        status = try_seed(layering, error);
+    }
+    ppi_candidate_drop_split(&view, &rule);
+    return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
+}
+
+/* The first order, whatever it is; and those of other splits, as an order under a limit is one for its own split. */
+static ppsched_status try_seeds(struct layering *layering, ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error reason;
+    ppsched_status first = order_first(&schedule, &config, layering, &reason);
+    if (first == PPSCHED_OK)
+        first = ppi_candidate_ask_order(layering->plan, layering->candidate, schedule, &reason);
+    if (first == PPSCHED_OK)
+        first = keep_better(layering, config, schedule, &reason);
+    bool is_limited = config != NULL && config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL;
+    ppi_schedule_release(schedule);
+    ppi_config_destroy(config);
+    ppsched_status status = first == PPSCHED_OK && is_limited ? try_kinds(layering, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK && first == PPSCHED_OK && is_limited)
+        status = try_rule(layering, error);
+    if (first != PPSCHED_OK && error != NULL)
+        *error = reason;
+    return first != PPSCHED_OK ? first : status;
+}
+
+static void take_best(struct layering *layering)
+{
+    memcpy(layering->candidate->layers, layering->layers, layering->candidate->stages * sizeof *layering->layers);
+    memcpy(layering->candidate->recomputes, layering->recomputes, layering->plan->layers->count);
+}
+
+/* One order after another, from the best seed on; a search that finds none for a split ends it. */
 static ppsched_status alternate(struct layering *layering, ppsched_error *error)
 {
-    ppsched_status status = PPSCHED_OK;
+    ppsched_status status = try_seeds(layering, error);
+    if (status == PPSCHED_OK)
+        take_best(layering);
     for (int round = 0; round <= ROUNDS && status == PPSCHED_OK; round++) {
         ppsched_config *config = NULL;
         ppsched_schedule *schedule = NULL;
-        layering->from = PPI_SPLIT_SHARE * round / (ROUNDS + 1);
-        layering->to = PPI_SPLIT_SHARE * (round + 1) / (ROUNDS + 1);
-        status = round == 0 ? order_first(&schedule, &config, layering, error) : order(&schedule, &config, layering, error);
-        if (status == PPSCHED_OK)
+        layering->from = PPI_SPLIT_SHARE * (round + 1) / (ROUNDS + 2);
+        layering->to = PPI_SPLIT_SHARE * (round + 2) / (ROUNDS + 2);
+        status = order(&schedule, &config, layering, error);
+        if (status == PPSCHED_OK && round > 0)
             status = keep_better(layering, config, schedule, error);
         if (status == PPSCHED_OK && round < ROUNDS)
             status = suit(layering, config, schedule, error);
@@ -327,6 +322,8 @@ static ppsched_status suit_rule(struct layering *layering, ppsched_error *error)
     ppsched_schedule *schedule = NULL;
     ppsched_status status = order(&schedule, &config, layering, error);
     if (status == PPSCHED_OK)
+        status = ppi_candidate_ask_order(layering->plan, layering->candidate, schedule, error);
+    if (status == PPSCHED_OK)
         status = suit(layering, config, schedule, error);
     ppi_schedule_release(schedule);
     ppi_config_destroy(config);
@@ -341,10 +338,8 @@ static ppsched_status suit_search(struct layering *layering, ppsched_error *erro
     layering->lack = layering->time = PPI_INFINITE;
     ppsched_status status = layering->layers != NULL && layering->recomputes != NULL ? alternate(layering, error)
                                                                                      : ppi_fail_memory(error, "the splits");
-    if (status == PPSCHED_OK) {
-        memcpy(layering->candidate->layers, layering->layers, layering->candidate->stages * sizeof *layering->layers);
-        memcpy(layering->candidate->recomputes, layering->recomputes, layering->plan->layers->count);
-    }
+    if (status == PPSCHED_OK)
+        take_best(layering);
     ppi_release(host, layering->layers);
     ppi_release(host, layering->recomputes);
     return status;

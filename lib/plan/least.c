@@ -6,7 +6,7 @@
 #include "search/bound.h"
 
 /* With layers: rules, and searches, that are tried, and halvings for one. */
-enum { MOST_RULES = 8, MOST_SEARCHES = 3, HALVINGS = 8 };
+enum { MOST_RULES = 8, MOST_SEARCHES = 3, HALVINGS = 10 };
 
 /* The peak of a candidate under another limit; infinite where it is refused there. */
 static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct ppi_candidate candidate, double limit,
@@ -16,6 +16,8 @@ static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct p
     candidate.reason = NULL;
     candidate.layers = NULL;
     candidate.recomputes = NULL;
+    candidate.like = NULL;
+    candidate.only_near = false;
     ppsched_status status = ppi_candidate_evaluate(plan, &candidate, NULL, NULL, error);
     *out = ppi_candidate_runs(&candidate) ? candidate.metrics.peak_memory : PPI_INFINITE;
     ppi_release(&plan->host, candidate.reason);
@@ -97,55 +99,48 @@ static ppsched_status least_of_stages(double *least, size_t *best, const ppsched
 
 /* --- with layers, whose split and recomputation follow from the limit --- */
 
-/* Sets `*least` where the candidate fits under a limit that is below it. */
-static ppsched_status try_limit(double *least, bool *fits, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+/* Sets `*least` where the candidate fits under a limit that is below it, and what it holds then. */
+static ppsched_status try_limit(double *least, double *held, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                 double limit, ppsched_error *error)
 {
     double own = PPI_INFINITE;
     ppsched_status status = limit < *least ? peak_under(&own, plan, *candidate, limit, error) : PPSCHED_OK;
-    *fits = status == PPSCHED_OK && !ppi_is_over_limit(own, limit);
-    if (*fits)
-        *least = limit;
+    if (status != PPSCHED_OK || ppi_is_over_limit(own, limit))
+        return status;
+    *least = limit;
+    *held = own;
     return status;
 }
 
-/* Between a limit that is too small and the least so far, by halving. */
-static ppsched_status halve(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate, double low,
+/* Down to 0 by halving, and to what it holds at the least that is found so. */
+static ppsched_status halve(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate, double held,
                             ppsched_error *error)
 {
+    double low = 0;
     ppsched_status status = PPSCHED_OK;
     for (int i = 0; i < HALVINGS && status == PPSCHED_OK; i++) {
         double middle = low + (*least - low) * 0.5;
-        bool fits;
-        status = try_limit(least, &fits, plan, candidate, middle, error);
-        low = fits ? low : middle;
+        status = try_limit(least, &held, plan, candidate, middle, error);
+        low = *least <= middle ? low : middle;
     }
-    return status;
+    return status == PPSCHED_OK && held > low ? try_limit(least, &held, plan, candidate, held, error) : status;
 }
 
-/* Lowers `*least` to what a candidate needs. A rule's peak without any memory is the least that the search for splits knows; a
- * search plans within its limit alone. */
+/* Lowers `*least` to what a candidate needs. A rule begins with its peak without any memory, a search, which plans within its
+ * limit alone, with that under none. */
 static ppsched_status least_of_candidate(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                          ppsched_error *error)
 {
-    double low = 0, own = PPI_INFINITE, before = *least;
-    bool fits = false;
+    double own = PPI_INFINITE, held = 0, before = *least;
     ppsched_status status = PPSCHED_OK;
-    if (candidate->strategy->plan == NULL) {
-        status = peak_under(&low, plan, *candidate, 0, error);
-        if (status == PPSCHED_OK && low < *least)
-            status = try_limit(least, &fits, plan, candidate, low, error);
-        if (status != PPSCHED_OK || fits || low >= *least)
-            return status;
-    }
     if (*least < PPI_INFINITE) {
-        status = try_limit(least, &fits, plan, candidate, *least * (1 - 1e-6), error);
+        status = try_limit(least, &held, plan, candidate, *least * (1 - 1e-6), error);
     } else {
-        status = peak_under(&own, plan, *candidate, 1e300, error);
+        status = peak_under(&own, plan, *candidate, candidate->strategy->plan == NULL ? 0 : 1e300, error);
         if (status == PPSCHED_OK && own < PPI_INFINITE)
-            status = try_limit(least, &fits, plan, candidate, own, error);
+            status = try_limit(least, &held, plan, candidate, own, error);
     }
-    return status == PPSCHED_OK && *least < before ? halve(least, plan, candidate, low, error) : status;
+    return status == PPSCHED_OK && *least < before ? halve(least, plan, candidate, held, error) : status;
 }
 
 /* Whether a candidate is one to try: of those that differ by their limit alone the first, and rules that can be run. */

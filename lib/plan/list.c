@@ -13,7 +13,7 @@ enum { USUAL_CHUNKS = 4, MOST_CHUNKS = 16 };
 enum { MOST_PARTED = 512 };
 
 /* Nodes that the searches for splits may visit: all together, and one at most. */
-#define ALL_VISITS 100000000u
+#define ALL_VISITS 70000000u
 #define MOST_VISITS 250000000u
 
 /* What varies, with the defaults filled in. */
@@ -192,9 +192,13 @@ static uint32_t usual_count(const ppsched_plan *plan)
     return each < 1 ? 1 : each > MOST_CHUNKS ? MOST_CHUNKS : each;
 }
 
+/* Those that differ in the sizes of groups alone share what is found for the first. */
 static void share_visits(ppsched_plan *plan)
 {
-    uint64_t each = plan->count > 1 ? ALL_VISITS / plan->count : MOST_VISITS;
+    uint64_t families = plan->count > 0;
+    for (size_t i = 1; i < plan->count; i++)
+        families += !ppi_candidates_are_alike(&plan->candidates[i], &plan->candidates[i - 1]);
+    uint64_t each = families > 1 ? ALL_VISITS / families : MOST_VISITS;
     plan->most_visited = each < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : each > MOST_VISITS ? MOST_VISITS : each;
 }
 

@@ -11,8 +11,8 @@
 #include "plan/restage.h"
 
 /* Candidates with layers that are looked at again, and nodes that their searches visit at least. */
-enum { SECOND_LOOKS = 5 };
-#define LEAST_SECOND_VISITS 25000000u
+enum { SECOND_LOOKS = 5, LOOKS_ALIKE = 1 };
+#define LEAST_SECOND_VISITS 12000000u
 
 /* Whether the ends fit their stages, which candidates with the stages that there are would not tell. */
 static ppsched_status fit_ends(const ppsched_config *config, const ppsched_plan_options *options, ppsched_error *error)
@@ -23,6 +23,17 @@ static ppsched_status fit_ends(const ppsched_config *config, const ppsched_plan_
     ppsched_status status = ppi_restage(&same, config, &config->shape, options->embedding, options->head, error);
     ppi_config_destroy(same);
     return status;
+}
+
+/* A runtime that has MTP layers has them in one stage. */
+static ppsched_status take_layers(ppsched_plan *plan, const ppsched_layers *layers, ppsched_error *error)
+{
+    if (layers != NULL && plan->runtime != NULL && plan->runtime->rules.has_mtps)
+        return ppi_layers_join(&plan->layers, layers, "mtp", error);
+    plan->layers = layers;
+    if (layers != NULL)
+        ppi_layers_retain(layers);
+    return PPSCHED_OK;
 }
 
 static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, const ppsched_plan_options *options,
@@ -39,14 +50,14 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
         plan->embedding = *options->embedding;
     if (options->head != NULL)
         plan->head = *options->head;
-    plan->layers = options->layers;
-    if (plan->layers != NULL)
-        ppi_layers_retain(plan->layers);
     plan->runtimes = options->runtimes;
     if (options->runtime != 0)
         ppi_runtime_find(&plan->runtime, options->runtime, NULL);
+    ppsched_status status = take_layers(plan, options->layers, error);
+    if (status != PPSCHED_OK)
+        return status;
     plan->may_be_empty = options->empty_stages != 0 || (plan->runtime != NULL && plan->runtime->rules.may_be_empty);
-    ppsched_status status = plan->layers == NULL ? fit_ends(config, options, error) : PPSCHED_OK;
+    status = plan->layers == NULL ? fit_ends(config, options, error) : PPSCHED_OK;
     if (status == PPSCHED_OK)
         status = ppi_config_copy(&plan->config, config, error);
     return status == PPSCHED_OK ? ppi_list_candidates(plan, options, error) : status;
@@ -164,6 +175,32 @@ static int32_t tell(void *user, const ppsched_progress *progress)
     return tell_share(user, progress->share);
 }
 
+/* That which fits, or lacks less, goes first. */
+static bool is_nearer(const ppsched_plan *plan, const struct ppi_candidate *a, const struct ppi_candidate *b)
+{
+    if (a->excess < b->excess || a->excess > b->excess)
+        return a->excess < b->excess;
+    return ppi_candidate_step(plan, a) < ppi_candidate_step(plan, b);
+}
+
+/* The best so far of those like it; `any` tells whether there was one at all, which may have been refused. */
+static const struct ppi_candidate *find_like(const ppsched_plan *plan, const struct ppi_candidate *candidate, bool *any)
+{
+    const struct ppi_candidate *best = NULL, *other = candidate;
+    *any = false;
+    while (other > plan->candidates && candidate->strategy->plan == NULL) {
+        other--;
+        if (other->strategy != candidate->strategy || other->stages != candidate->stages)
+            break;
+        if (!ppi_candidates_are_alike(other, candidate))
+            continue;
+        *any = true;
+        if (ppi_candidate_runs(other) && other->layers != NULL && (best == NULL || is_nearer(plan, other, best)))
+            best = other;
+    }
+    return best;
+}
+
 /* Evaluates all candidates; those of `view`, which stands for the plan but has memory of its own for each one's problem. */
 static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
 {
@@ -174,6 +211,8 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
         ppsched_status status = PPSCHED_OK;
         if (progress != NULL && tell_share(&share, 0) != 0)
             return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
+        if (plan->layers != NULL)
+            candidate->like = find_like(plan, candidate, &candidate->only_near);
         if (!candidate->evaluated)
             status = ppi_candidate_evaluate(view, candidate, progress, &share, error);
         if (status != PPSCHED_OK)
@@ -196,6 +235,8 @@ static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, s
     again.layers = NULL;
     again.recomputes = NULL;
     again.evaluated = false;
+    again.like = candidate;
+    again.only_near = false;
     ppsched_status status = ppi_candidate_evaluate(view, &again, NULL, NULL, error);
     if (status == PPSCHED_OK && ppi_candidate_fits(&again) && ranks_before(plan, &again, candidate)) {
         struct ppi_candidate old = *candidate;
@@ -209,13 +250,27 @@ static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, s
     return status;
 }
 
-/* With layers the first few of the ranking are worth a longer search than each of all could get. They are chosen once, whether
- * or not the plan is then stopped. */
+/* How many of those like it are chosen. */
+static uint32_t chosen_like(const ppsched_plan *plan, const struct ppi_candidate *candidate, uint32_t rank)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rank; i++) {
+        const struct ppi_candidate *other = &plan->candidates[plan->order[i]];
+        count += other->is_chosen && ppi_candidates_are_alike(other, candidate);
+    }
+    return count;
+}
+
+/* With layers the first of the ranking, not all alike, are worth a longer search than each of all could get. They are chosen
+ * once, whether or not the plan is then stopped. */
 static void choose_best(ppsched_plan *plan)
 {
-    for (uint32_t rank = 0; rank < SECOND_LOOKS && rank < plan->count && !plan->has_chosen; rank++) {
+    uint32_t left = SECOND_LOOKS;
+    for (uint32_t rank = 0; rank < plan->count && left > 0 && !plan->has_chosen; rank++) {
         struct ppi_candidate *candidate = &plan->candidates[plan->order[rank]];
-        candidate->is_chosen = ppi_candidate_fits(candidate) && candidate->strategy->plan == NULL && !candidate->proved;
+        candidate->is_chosen = ppi_candidate_fits(candidate) && !candidate->strategy->searches_long && !candidate->proved &&
+                               chosen_like(plan, candidate, rank) < LOOKS_ALIKE;
+        left -= candidate->is_chosen;
     }
     plan->has_chosen = true;
 }

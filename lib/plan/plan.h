@@ -6,6 +6,7 @@
 #include <ppsched/plan.h>
 
 #include "launch/launch.h"
+#include "split/menu.h"
 #include "strategy/strategy.h"
 
 /* Nodes that the search for a candidate's split may visit at least. */
@@ -26,8 +27,11 @@ struct ppi_candidate {
     uint32_t *layers; /* of each stage, with layers, once it is evaluated; else NULL */
     uint8_t *recomputes;
     bool proved;
-    bool is_chosen;   /* for a longer search for its split, which is still to come */
-    uint32_t runs_on; /* bits of runtimes */
+    struct ppi_same_kind same;        /* how it recomputes, where all stages do alike */
+    const struct ppi_candidate *like; /* whose split the search for its own begins with; or NULL */
+    bool only_near;                   /* and goes down from there alone; or, as those like it were refused, no further at all */
+    bool is_chosen;                   /* for a longer search for its split, which is still to come */
+    uint32_t runs_on;                 /* bits of runtimes */
 };
 
 struct ppsched_plan {
@@ -47,6 +51,13 @@ struct ppsched_plan {
     size_t count, capacity;
     uint32_t *order; /* numbers of the candidates, best first; NULL until it is ranked */
 };
+
+/* Whether two candidates differ in the sizes of groups alone, so that what suits one is near what suits the other. */
+static inline bool ppi_candidates_are_alike(const struct ppi_candidate *a, const struct ppi_candidate *b)
+{
+    return a->strategy == b->strategy && a->stages == b->stages && a->microbatches == b->microbatches &&
+           a->placement == b->placement && !(a->memory_limit < b->memory_limit) && !(a->memory_limit > b->memory_limit);
+}
 
 /* --- listing --- */
 
@@ -69,9 +80,24 @@ ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_sche
 ppsched_status ppi_candidate_ask_runtimes(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                           const ppsched_schedule *order, ppsched_error *error);
 
+/* With layers: whether the runtime that must runs the order, before there is a good split: REFUSED where it does neither with
+ * that at hand nor with stages that have no layers told. */
+ppsched_status ppi_candidate_ask_order(const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                       const ppsched_schedule *order, ppsched_error *error);
+
 /* With layers: finds the split that suits it, unless it has one. */
 ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                    ppsched_progress_function progress, void *user, ppsched_error *error);
+
+/* The split that suits an order which was made for `config`, or of several searches the best; it begins with that which the
+ * candidate is like, if any. */
+ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
+                                  const ppsched_schedule *schedule, ppsched_error *error);
+
+/* As many decoders on each stage; embedding and head are beside them. REFUSED, with the runtime's title, where that leaves
+ * some. */
+ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, const char *title,
+                                 ppsched_error *error);
 
 /* Of a candidate's work what the split is. */
 #define PPI_SPLIT_SHARE 0.75

@@ -43,3 +43,17 @@ ppsched_status ppi_candidate_ask_runtimes(const ppsched_plan *plan, struct ppi_c
     ppi_parts_clear(&parts);
     return status;
 }
+
+ppsched_status ppi_candidate_ask_order(const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                       const ppsched_schedule *order, ppsched_error *error)
+{
+    const ppsched_split split = {sizeof split, candidate->stages, candidate->layers, candidate->recomputes};
+    struct ppi_parts parts = {.layers = NULL};
+    if (plan->runtime == NULL || ask(order, NULL, plan->runtime, false, NULL) == PPSCHED_OK)
+        return PPSCHED_OK;
+    ppsched_status status = ppi_parts_make(&parts, &order->host, plan->layers, &split, error);
+    if (status == PPSCHED_OK)
+        status = ask(order, &parts, plan->runtime, false, error);
+    ppi_parts_clear(&parts);
+    return status;
+}

@@ -8,6 +8,8 @@
 
 enum { HALVINGS = 36, MOST_MOVES = 512 };
 
+const double ppi_split_tilts[PPI_SPLIT_TILTS] = {0, 0.25, 0.5, 0.75, 1, -0.3};
+
 static double work_of(const struct ppi_splitting *splitting, uint32_t begin, uint32_t end)
 {
     return ppi_split_work(&splitting->state, splitting->cut[begin], splitting->cut[end]);

@@ -41,14 +41,24 @@ static const uint32_t *set_at(const struct ppi_fit *fit, uint32_t set)
     return fit->holding->sets + (size_t)set * 2 * fit->holding->count;
 }
 
-/* Which set needs most. */
-static double worst(const struct ppi_fit *fit, const uint32_t *dishes, uint32_t *which)
+double ppi_fit_most(const uint32_t *dishes, const struct ppi_fit *fit, uint32_t *which)
 {
-    double most = 0;
+    uint32_t count = fit->holding->count;
+    double most = 0, held[2 * MOST_STAGES];
     *which = 0;
-    for (uint32_t i = 0; i < fit->holding->set_count; i++) {
-        double need = need_of(fit, set_at(fit, i), dishes);
-        *which = need > most ? i : *which;
+    for (uint32_t i = 0; i < count && count <= MOST_STAGES; i++) {
+        const struct ppi_dish *dish = dish_of(fit, dishes, i);
+        held[2 * i] = dish->held;
+        held[2 * i + 1] = dish->weight_held;
+    }
+    for (uint32_t k = 0; k < fit->holding->set_count; k++) {
+        const uint32_t *set = set_at(fit, k);
+        double need = 0;
+        for (uint32_t i = 0; i < 2 * count && count <= MOST_STAGES; i++)
+            need += set[i] * held[i];
+        if (count > MOST_STAGES)
+            need = need_of(fit, set, dishes);
+        *which = need > most ? k : *which;
         most = ppi_larger(most, need);
     }
     return most;
@@ -57,7 +67,7 @@ static double worst(const struct ppi_fit *fit, const uint32_t *dishes, uint32_t 
 double ppi_fit_lack(const uint32_t *dishes, const struct ppi_fit *fit)
 {
     uint32_t which;
-    return worst(fit, dishes, &which) - fit->room;
+    return ppi_fit_most(dishes, fit, &which) - fit->room;
 }
 
 static void choose_all(const struct ppi_fit *fit, uint32_t *dishes, bool least_memory)
@@ -72,7 +82,7 @@ static void choose_all(const struct ppi_fit *fit, uint32_t *dishes, bool least_m
 static bool step_down(const struct ppi_fit *fit, uint32_t *dishes)
 {
     uint32_t which, best_stage = 0, best_dish = 0;
-    double lack = worst(fit, dishes, &which) - fit->room, best = 0;
+    double lack = ppi_fit_most(dishes, fit, &which) - fit->room, best = 0;
     const uint32_t *set = set_at(fit, which);
     for (uint32_t i = 0; i < fit->holding->count; i++) {
         uint32_t stage = fit->holding->stages[i];
@@ -240,9 +250,20 @@ static bool fits(const struct ppi_fit *fit, const uint32_t *dishes)
     return true;
 }
 
+/* Whether there is nothing to choose. */
+static bool is_settled(const struct ppi_fit *fit)
+{
+    for (uint32_t i = 0; i < fit->holding->count; i++)
+        if (first_of(fit, fit->holding->stages[i]) != last_of(fit, fit->holding->stages[i]))
+            return false;
+    return true;
+}
+
 double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *visited)
 {
     choose_all(fit, dishes, false);
+    if (is_settled(fit))
+        return ppi_larger(0, ppi_fit_lack(dishes, fit));
     if (fits(fit, dishes) || find_cheapest(fit, dishes, visited))
         return 0;
     choose_all(fit, dishes, true);

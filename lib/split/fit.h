@@ -23,6 +23,9 @@ double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *vis
 /* Whether the device might fit: with what each of its stages holds at least, whatever that adds. */
 bool ppi_fit_may(const struct ppi_fit *fit);
 
+/* What it holds at most with the sets that are chosen, and which of the holding's sets that is. */
+double ppi_fit_most(const uint32_t *dishes, const struct ppi_fit *fit, uint32_t *which);
+
 /* What it lacks with the sets that are chosen; below 0 where some is left. */
 double ppi_fit_lack(const uint32_t *dishes, const struct ppi_fit *fit);
 

@@ -5,23 +5,16 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "split/splitting.h"
+#include "split/moves.h"
 
-enum { KINDS = PPI_COMPUTE_KINDS - 1, TRIED = 16, MOST_GIVERS = 64, WALKS = 8, CHUNK_WALKS = 3, FEW = 500 };
+enum { MOST_GIVERS = 64, WALKS = 8, CHUNK_WALKS = 3, FEW = 500 };
 
 /* The share of the time by which a step may be worse at first. */
 #define WIDEST 0.005
 
-struct move {
-    double worth; /* change of the time, as far as the longest way tells */
-    uint32_t from, to;
-};
-
 struct improving {
     struct ppi_splitting *splitting;
-    double *right, *left; /* of each stage: worth of a block that moves there from stage 0, and from there to stage 0 */
-    struct move moves[TRIED];
-    uint32_t count;
+    struct ppi_split_moves *moves;
     uint64_t random;
     uint32_t *old_pin;
     double *old_weight;
@@ -36,78 +29,19 @@ static uint32_t random_below(struct improving *improving, uint32_t limit)
     return (uint32_t)((improving->random >> 33) * limit >> 31);
 }
 
-/* What a block's time costs in a stage. */
-static double worth_of(const struct ppi_splitting *splitting, uint32_t block, uint32_t stage)
-{
-    static const int costs[KINDS] = {PPI_LAYER_FORWARD, PPI_LAYER_BACKWARD, PPI_LAYER_INPUT, PPI_LAYER_WEIGHT};
-    const double *weight = &splitting->state.weight[(size_t)stage * KINDS];
-    double worth = 0;
-    for (int k = 0; k < KINDS; k++) {
-        const double *sums = splitting->state.sums[costs[k]];
-        worth += weight[k] * (sums[splitting->cut[block + 1]] - sums[splitting->cut[block]]);
-    }
-    return worth;
-}
-
-static bool may_give(const struct ppi_splitting *splitting, uint32_t stage)
-{
-    return splitting->at[stage + 1] - splitting->at[stage] > ppi_split_least(splitting, stage);
-}
-
-/* Sums over borders, so that any move is the difference of two of them. */
-static void sum_worth(struct improving *improving)
-{
-    const struct ppi_splitting *splitting = improving->splitting;
-    improving->right[0] = improving->left[0] = 0;
-    for (uint32_t s = 1; s < splitting->state.stages; s++) {
-        uint32_t border = splitting->at[s];
-        uint32_t before = border > 0 ? border - 1 : 0, behind = border < splitting->blocks ? border : border - 1;
-        improving->right[s] = improving->right[s - 1] + worth_of(splitting, before, s) - worth_of(splitting, before, s - 1);
-        improving->left[s] = improving->left[s - 1] + worth_of(splitting, behind, s - 1) - worth_of(splitting, behind, s);
-    }
-}
-
-/* Keeps the best few, the best first. */
-static void offer(struct improving *improving, struct move move)
-{
-    uint32_t i = improving->count;
-    if (i == TRIED && improving->moves[TRIED - 1].worth <= move.worth)
-        return;
-    i -= i == TRIED;
-    for (; i > 0 && improving->moves[i - 1].worth > move.worth; i--)
-        improving->moves[i] = improving->moves[i - 1];
-    improving->moves[i] = move;
-    improving->count += improving->count < TRIED;
-}
-
-static void offer_all(struct improving *improving, uint32_t from)
-{
-    const struct ppi_splitting *splitting = improving->splitting;
-    for (uint32_t to = 0; to < splitting->state.stages; to++)
-        if (to > from)
-            offer(improving, (struct move){improving->right[to] - improving->right[from], from, to});
-        else if (to < from)
-            offer(improving, (struct move){improving->left[from] - improving->left[to], from, to});
-}
-
 /* Of very many stages some are looked at as givers, others the next time. */
 static void find_moves(struct improving *improving)
 {
-    const struct ppi_splitting *splitting = improving->splitting;
-    uint32_t stages = splitting->state.stages;
-    improving->count = 0;
-    sum_worth(improving);
+    uint32_t stages = improving->splitting->state.stages;
+    ppi_split_moves_start(improving->moves, false);
+    improving->splitting->state.visited += (uint64_t)stages * (stages < MOST_GIVERS ? stages : MOST_GIVERS) / 4;
     if (stages <= MOST_GIVERS) {
         for (uint32_t from = 0; from < stages; from++)
-            if (may_give(splitting, from))
-                offer_all(improving, from);
+            ppi_split_moves_offer(improving->moves, from);
         return;
     }
-    for (int i = 0; i < MOST_GIVERS; i++) {
-        uint32_t from = random_below(improving, stages);
-        if (may_give(splitting, from))
-            offer_all(improving, from);
-    }
+    for (int i = 0; i < MOST_GIVERS; i++)
+        ppi_split_moves_offer(improving->moves, random_below(improving, stages));
 }
 
 static bool goes_on(const struct improving *improving)
@@ -121,8 +55,8 @@ static ppsched_status try_moves(struct improving *improving, bool *better, ppsch
     struct ppi_splitting *splitting = improving->splitting;
     ppsched_status status = PPSCHED_OK;
     *better = false;
-    for (uint32_t i = 0; i < improving->count && !*better && goes_on(improving) && status == PPSCHED_OK; i++) {
-        const struct move *move = &improving->moves[i];
+    for (uint32_t i = 0; i < improving->moves->count && !*better && goes_on(improving) && status == PPSCHED_OK; i++) {
+        const struct ppi_split_move *move = &improving->moves->list[i];
         ppi_split_move(splitting->at, move->from, move->to);
         status = ppi_splitting_try(splitting, better, error);
         if (!*better)
@@ -244,7 +178,7 @@ static bool change_device(struct improving *improving)
     bool changed = false;
     for (uint32_t d = device; d < devices && d < device + count && from != to; d++) {
         const struct ppi_holding *holding = &splitting->state.holdings[d];
-        if (from < holding->count && to < holding->count && may_give(splitting, holding->stages[from])) {
+        if (from < holding->count && to < holding->count && ppi_split_may_give(splitting, holding->stages[from])) {
             ppi_split_move(splitting->at, holding->stages[from], holding->stages[to]);
             changed = true;
         }
@@ -260,7 +194,7 @@ static bool change_split(struct improving *improving)
         return change_device(improving);
     if (random_below(improving, 2) == 0)
         to = from > 0 && (from + 1 == stages || random_below(improving, 2) == 0) ? from - 1 : from + 1;
-    if (from == to || !may_give(splitting, from))
+    if (from == to || !ppi_split_may_give(splitting, from))
         return false;
     ppi_split_move(splitting->at, from, to);
     return true;
@@ -303,7 +237,7 @@ static ppsched_status step(struct improving *improving, double share, ppsched_er
         splitting->state.visited += 16;
         return PPSCHED_OK;
     }
-    ppsched_status status = ppi_splitting_price(splitting, &price, error);
+    ppsched_status status = ppi_splitting_price_near(splitting, &price, error);
     if (status == PPSCHED_OK && is_near(&price, &splitting->now, share)) {
         ppi_splitting_take(splitting, &price);
         return PPSCHED_OK;
@@ -326,17 +260,23 @@ static ppsched_status wander(struct improving *improving, uint64_t until, ppsche
     return status == PPSCHED_OK ? descend(improving, error) : status;
 }
 
-/* From the beginning, with stages of a device that grow or shrink from the first to the last: down, with sets chosen by the
- * longest way or not, and then on from there. */
-static ppsched_status start(struct improving *improving, double tilt, bool by_way, uint64_t until, ppsched_error *error)
+/* From the best of the balanced splits, or with stages of a device that grow or shrink from the first to the last: down, with
+ * sets chosen by the longest way or not, and then on from there. */
+static ppsched_status start(struct improving *improving, int number, bool by_way, uint64_t until, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
     uint64_t whole = splitting->most_visited;
     bool better;
+    ppsched_status status;
     splitting->now = (struct ppi_split_price)PPI_NO_SPLIT;
-    ppi_balance(splitting, tilt);
-    ppi_split_state_choose_alike(&splitting->state);
-    ppsched_status status = ppi_splitting_try(splitting, &better, error);
+    if (number == 0) {
+        ppi_splitting_go_back(splitting);
+        ppi_split_state_choose_alike(&splitting->state);
+        status = ppi_splitting_try(splitting, &better, error);
+    } else {
+        ppi_split_state_choose_alike(&splitting->state);
+        status = ppi_splitting_try_balanced(splitting, ppi_split_tilts[number], error);
+    }
     splitting->most_visited = until;
     improving->by_way = by_way;
     if (status == PPSCHED_OK)
@@ -351,25 +291,25 @@ static ppsched_status start(struct improving *improving, double tilt, bool by_wa
 /* With several stages a device half of the search, else down alone, which is soon done. */
 static ppsched_status start_all(struct improving *improving, ppsched_error *error)
 {
-    static const double tilts[] = {0, 0.25, 0.5, 0.75, 1, -0.3};
     const struct ppi_splitting *splitting = improving->splitting;
     uint64_t prices = splitting->most_visited / splitting->state.walk.count; /* that there is time for */
-    int starts = !improving->has_chunks || prices < FEW ? 1 : 6, ways = improving->may_pin && prices >= FEW ? 2 : 1;
+    int starts = !improving->has_chunks || prices < FEW ? 1 : PPI_SPLIT_TILTS,
+        ways = improving->may_pin && prices >= FEW ? 2 : 1;
     uint64_t each = splitting->most_visited / (2 * (unsigned)(starts * ways));
     ppsched_status status = PPSCHED_OK;
     for (int i = 0; i < starts * ways && (i == 0 || goes_on(improving)) && status == PPSCHED_OK; i++)
-        status = start(improving, tilts[i / ways], i % ways == 1, each * ((unsigned)i + 1), error);
+        status = start(improving, i / ways, i % ways == 1, each * ((unsigned)i + 1), error);
     return status;
 }
 
-/* Down from the best, which a walk may have come by; it takes what it needs beside the search's own visits. */
-static ppsched_status end_at_best(struct improving *improving, ppsched_error *error)
+/* Down from the best, which a walk may have come by; with visits beside the search's own. */
+static ppsched_status end_at_best(struct improving *improving, uint64_t visits, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
     bool better;
     ppi_splitting_go_back(splitting);
     splitting->now = (struct ppi_split_price)PPI_NO_SPLIT;
-    splitting->most_visited = splitting->state.visited + splitting->most_visited / 8;
+    splitting->most_visited = splitting->state.visited + visits;
     ppsched_status status = ppi_splitting_try(splitting, &better, error);
     return status == PPSCHED_OK ? descend(improving, error) : status;
 }
@@ -390,25 +330,36 @@ static ppsched_status wander_on(struct improving *improving, ppsched_error *erro
         if (idle == 3 && !improving->has_chunks)
             break;
     }
-    return status == PPSCHED_OK ? end_at_best(improving, error) : status;
+    return status == PPSCHED_OK ? end_at_best(improving, splitting->most_visited / 8, error) : status;
+}
+
+static ppsched_status open_improving(struct improving *out, struct ppi_splitting *splitting, ppsched_error *error)
+{
+    uint32_t stages = splitting->state.stages;
+    *out = (struct improving){.splitting = splitting, .moves = splitting->moves, .random = 1};
+    out->old_weight = ppi_room_take(splitting->state.room, stages, sizeof *out->old_weight);
+    out->old_pin = ppi_room_take(splitting->state.room, stages, sizeof *out->old_pin);
+    out->has_chunks = stages > splitting->state.schedule->shape.devices;
+    out->may_pin = splitting->state.menus != NULL && out->has_chunks;
+    return ppi_room_check(splitting->state.room, "the split", error);
 }
 
 ppsched_status ppi_split_improve(struct ppi_splitting *splitting, ppsched_error *error)
 {
-    struct improving improving = {.splitting = splitting, .random = 1};
-    uint32_t stages = splitting->state.stages;
-    improving.right = ppi_room_take(splitting->state.room, stages, sizeof *improving.right);
-    improving.left = ppi_room_take(splitting->state.room, stages, sizeof *improving.left);
-    improving.old_weight = ppi_room_take(splitting->state.room, stages, sizeof *improving.old_weight);
-    improving.old_pin = ppi_room_take(splitting->state.room, stages, sizeof *improving.old_pin);
-    improving.has_chunks = stages > splitting->state.schedule->shape.devices;
-    improving.may_pin = splitting->state.menus != NULL && improving.has_chunks;
-    ppsched_status status = ppi_room_check(splitting->state.room, "the split", error);
-    if (stages == 1 || !goes_on(&improving))
+    struct improving improving;
+    ppsched_status status = open_improving(&improving, splitting, error);
+    if (splitting->state.stages == 1 || !goes_on(&improving))
         return status;
     if (status == PPSCHED_OK)
         status = start_all(&improving, error);
     if (status == PPSCHED_OK)
         status = wander_on(&improving, error);
     return status;
+}
+
+ppsched_status ppi_split_improve_near(struct ppi_splitting *splitting, ppsched_error *error)
+{
+    struct improving improving;
+    ppsched_status status = open_improving(&improving, splitting, error);
+    return status == PPSCHED_OK ? end_at_best(&improving, splitting->most_visited, error) : status;
 }

@@ -138,8 +138,7 @@ static const struct ppi_menu *known_menu(struct ppi_kitchen *kitchen, uint32_t e
 
 /* --- without a choice --- */
 
-/* The number of the kind with a name, or 0. */
-static uint8_t kind_named(const ppsched_layer *layer, const char *name)
+uint8_t ppi_kind_named(const ppsched_layer *layer, const char *name)
 {
     for (uint32_t k = 0; k < layer->recompute_count && name != NULL; k++)
         if (strcmp(layer->recomputes[k].name, name) == 0)
@@ -150,9 +149,20 @@ static uint8_t kind_named(const ppsched_layer *layer, const char *name)
 /* The kind of a stage's next layer, of which `*left` may still have one. */
 static uint8_t next_kind(const struct ppi_kitchen *kitchen, uint32_t layer, uint32_t *left)
 {
-    uint8_t kind = *left > 0 ? kind_named(&ppi_layer_at(kitchen->layers, layer)->given, kitchen->same->kind) : 0;
+    uint8_t kind = *left > 0 ? ppi_kind_named(&ppi_layer_at(kitchen->layers, layer)->given, kitchen->same->kind) : 0;
     *left -= kind > 0;
     return kind;
+}
+
+double ppi_kitchen_held(const struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end)
+{
+    uint32_t left = kitchen->same->count;
+    double held = 0;
+    for (uint32_t layer = begin; layer < end; layer++) {
+        const struct ppi_layer_entry *entry = ppi_layer_at(kitchen->layers, layer);
+        held += entry->kinds[next_kind(kitchen, layer, &left)].cost[PPI_LAYER_MEM_FORWARD];
+    }
+    return held;
 }
 
 static void make_only_dish(struct ppi_menu *out, const struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end)

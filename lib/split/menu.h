@@ -43,6 +43,12 @@ struct ppi_kitchen {
     bool has_thinned;                 /* some sets were left out */
 };
 
+/* The number of a layer's kind of recomputation with a name, or 0. */
+uint8_t ppi_kind_named(const ppsched_layer *layer, const char *name);
+
+/* What layers hold of a microbatch where all stages recompute alike. */
+double ppi_kitchen_held(const struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end);
+
 ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, const ppsched_layers *layers,
                                 const struct ppi_same_kind *same, ppsched_error *error);
 

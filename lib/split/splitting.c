@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "split/splitting.h"
+#include "split/moves.h"
 
 #include <string.h>
 
@@ -32,6 +32,7 @@ static ppsched_status take_room(struct ppi_splitting *splitting, struct ppi_room
     splitting->best_weight = ppi_room_take_zeroed(room, stages, sizeof *splitting->best_weight);
     splitting->best_pin = ppi_room_take_zeroed(room, stages, sizeof *splitting->best_pin);
     splitting->best_dish = ppi_room_take_zeroed(room, stages, sizeof *splitting->best_dish);
+    splitting->moves = ppi_room_take_zeroed(room, 1, sizeof *splitting->moves);
     return ppi_room_check(room, "the split", error);
 }
 
@@ -77,10 +78,18 @@ ppsched_status ppi_splitting_price(struct ppi_splitting *splitting, struct ppi_s
     return status == PPSCHED_OK ? ppi_split_state_set(&splitting->state, splitting->border, price, error) : status;
 }
 
+ppsched_status ppi_splitting_price_near(struct ppi_splitting *splitting, struct ppi_split_price *price, ppsched_error *error)
+{
+    splitting->state.most_lack = splitting->now.lack;
+    ppsched_status status = ppi_splitting_price(splitting, price, error);
+    splitting->state.most_lack = PPI_INFINITE;
+    return status;
+}
+
 ppsched_status ppi_splitting_try(struct ppi_splitting *splitting, bool *better, ppsched_error *error)
 {
     struct ppi_split_price price;
-    ppsched_status status = ppi_splitting_price(splitting, &price, error);
+    ppsched_status status = ppi_splitting_price_near(splitting, &price, error);
     *better = status == PPSCHED_OK && ppi_split_is_better(&price, &splitting->now);
     if (*better)
         ppi_splitting_take(splitting, &price);
@@ -138,10 +147,27 @@ static ppsched_status search(struct ppi_splitting *splitting, uint64_t most_visi
     return status == PPSCHED_OK && !splitting->proved ? ppi_split_improve(splitting, error) : status;
 }
 
-ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,
-                                ppsched_error *error)
+static ppsched_status search_from(struct ppi_splitting *splitting, const struct ppi_split_question *question,
+                                  ppsched_error *error)
 {
     bool better;
+    ppsched_status status = PPSCHED_OK;
+    if (question->most_visited == 0 || (question->must_fit && splitting->best.lack > 0 && question->start == NULL))
+        return status;
+    if (question->start != NULL) {
+        put_fixed(splitting, question->start);
+        status = ppi_splitting_try(splitting, &better, error);
+    }
+    if (status == PPSCHED_OK && question->only_near) {
+        splitting->most_visited = question->most_visited;
+        return ppi_split_improve_near(splitting, error);
+    }
+    return status == PPSCHED_OK ? search(splitting, question->most_visited, error) : status;
+}
+
+ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,
+                                  ppsched_error *error)
+{
     *out = (struct ppi_splitting){.now = PPI_NO_SPLIT, .best = PPI_NO_SPLIT};
     if (question->schedule->op_count > PPI_SPLIT_MOST_OPS)
         return ppi_fail(
@@ -157,14 +183,60 @@ ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room
     out->state.may_be_empty = question->may_be_empty;
     list_cuts(out, question->layers);
     status = check_blocks(out, error);
-    if (status == PPSCHED_OK) {
-        if (question->fixed != NULL)
-            put_fixed(out, question->fixed);
-        else
-            ppi_balance(out, 0);
-        status = ppi_splitting_try(out, &better, error);
+    return status == PPSCHED_OK ? ppi_split_moves_open(out->moves, out, error) : status;
+}
+
+/* What is left of another search. */
+static void forget(struct ppi_splitting *splitting, const struct ppi_split_question *question)
+{
+    ppi_split_state_recompute(&splitting->state, question->same);
+    splitting->now = splitting->best = (struct ppi_split_price)PPI_NO_SPLIT;
+    splitting->state.visited = splitting->next_poll = 0;
+    splitting->first_lack = 0;
+    splitting->proved = false;
+    for (uint32_t s = 0; s < splitting->state.stages; s++)
+        splitting->now_pin[s] = PPSCHED_NONE;
+}
+
+ppsched_status ppi_splitting_try_balanced(struct ppi_splitting *splitting, double tilt, ppsched_error *error)
+{
+    struct ppi_split_price price;
+    bool better;
+    ppi_balance(splitting, tilt);
+    ppsched_status status = ppi_splitting_price(splitting, &price, error);
+    splitting->first_lack = price.lack;
+    if (status == PPSCHED_OK && price.lack > 0)
+        status = ppi_split_mend(splitting, error);
+    return status == PPSCHED_OK ? ppi_splitting_try(splitting, &better, error) : status;
+}
+
+/* Of the balanced splits, mended where they lack memory, the best; or any that fits. */
+static ppsched_status try_balanced(struct ppi_splitting *splitting, bool any, ppsched_error *error)
+{
+    bool has_chunks = splitting->state.stages > splitting->state.schedule->shape.devices;
+    ppsched_status status = ppi_splitting_try_balanced(splitting, 0, error);
+    double first_lack = splitting->first_lack;
+    for (int i = 2; i < PPI_SPLIT_TILTS && first_lack > 0 && has_chunks && status == PPSCHED_OK; i += 2)
+        if (!any || splitting->best.lack > 0)
+            status = ppi_splitting_try_balanced(splitting, ppi_split_tilts[i], error);
+    splitting->first_lack = first_lack;
+    return status;
+}
+
+ppsched_status ppi_splitting_search(struct ppi_splitting *splitting, const struct ppi_split_question *question,
+                                    ppsched_error *error)
+{
+    bool better;
+    forget(splitting, question);
+    if (question->fixed == NULL) {
+        ppsched_status status = question->start != NULL ? PPSCHED_OK
+                                                        : try_balanced(splitting, question->most_visited == 0, error);
+        return status == PPSCHED_OK ? search_from(splitting, question, error) : status;
     }
-    return status == PPSCHED_OK && question->fixed == NULL ? search(out, question->most_visited, error) : status;
+    put_fixed(splitting, question->fixed);
+    ppsched_status status = ppi_splitting_try(splitting, &better, error);
+    splitting->first_lack = splitting->now.lack;
+    return status;
 }
 
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error)

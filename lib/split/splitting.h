@@ -23,7 +23,9 @@ struct ppi_splitting {
     uint32_t *now_at, *now_pin; /* that of which `now` is the price */
     uint32_t *best_at, *best_pin, *best_dish;
     double *best_weight; /* by which its sets were chosen */
+    struct ppi_split_moves *moves;
     struct ppi_split_price now, best;
+    double first_lack;     /* of the first split, whose devices have work alike */
     uint64_t next_poll;    /* visits at which the caller is asked next */
     uint64_t most_visited; /* nodes of walks, after which the search ends */
     bool proved;           /* no split is better */
@@ -41,11 +43,19 @@ struct ppi_split_question {
     uint64_t most_visited;
     const struct ppi_same_kind *same; /* how all stages recompute; NULL: as each layer likes */
     const uint32_t *fixed;            /* layers of each stage, where these are given; else NULL */
+    const uint32_t *start;            /* layers of each stage of a split to begin with; or NULL */
+    bool only_near;                   /* goes down from there alone */
+    bool must_fit;                    /* goes no further where the first splits do not fit */
 };
 
-/* Finds a split. `out` is the caller's to clear with its room. RANGE where there are fewer blocks than stages; NO_MEMORY. */
-ppsched_status ppi_split_search(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,
-                                ppsched_error *error);
+/* Gets ready for searches. `out` is the caller's to clear with its room. RANGE where there are fewer blocks than stages;
+ * NO_MEMORY. */
+ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,
+                                  ppsched_error *error);
+
+/* Finds a split; may be called again for other ways to recompute, visits, and starts. */
+ppsched_status ppi_splitting_search(struct ppi_splitting *splitting, const struct ppi_split_question *question,
+                                    ppsched_error *error);
 
 /* The best split: layers of each stage, and the kind of each layer. */
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error);
@@ -58,6 +68,9 @@ double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t 
 
 /* Prices the split at hand. */
 ppsched_status ppi_splitting_price(struct ppi_splitting *splitting, struct ppi_split_price *price, ppsched_error *error);
+
+/* The same; where devices lack more than `now` it is not timed, which takes infinitely long then. */
+ppsched_status ppi_splitting_price_near(struct ppi_splitting *splitting, struct ppi_split_price *price, ppsched_error *error);
 
 /* Prices the split at hand; tells whether it is better than `now`, which it is then. */
 ppsched_status ppi_splitting_try(struct ppi_splitting *splitting, bool *better, ppsched_error *error);
@@ -74,12 +87,22 @@ void ppi_splitting_go_back(struct ppi_splitting *splitting);
 /* Moves a block from one stage to another, over those between them, which keep as many. */
 void ppi_split_move(uint32_t *at, uint32_t from, uint32_t to);
 
+/* Tilts that are worth a try. */
+enum { PPI_SPLIT_TILTS = 6 };
+extern const double ppi_split_tilts[PPI_SPLIT_TILTS];
+
 /* Puts a split at hand whose devices have work alike. Of a device's stages the last has 1 + tilt of their mean, the first
  * 1 - tilt. */
 void ppi_balance(struct ppi_splitting *splitting, double tilt);
 
+/* Tries such a split, mended where devices lack memory. */
+ppsched_status ppi_splitting_try_balanced(struct ppi_splitting *splitting, double tilt, ppsched_error *error);
+
 /* Moves blocks from stage to stage, those first whose time matters, until nothing gets better or enough was visited. */
 ppsched_status ppi_split_improve(struct ppi_splitting *splitting, ppsched_error *error);
+
+/* The same from the best split alone, without walks. */
+ppsched_status ppi_split_improve_near(struct ppi_splitting *splitting, ppsched_error *error);
 
 /* Tries all splits, but those that cannot be better, as long as that visits no more nodes; `proved` where it came to its
  * end. */

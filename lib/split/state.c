@@ -56,7 +56,8 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
                                     const ppsched_layers *layers, const ppsched_schedule *schedule,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error)
 {
-    *out = (struct ppi_split_state){.config = config, .layers = layers, .schedule = schedule, .room = room};
+    *out = (struct ppi_split_state){
+        .config = config, .layers = layers, .schedule = schedule, .room = room, .most_lack = PPI_INFINITE};
     out->stages = schedule->shape.stages;
     out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     ppsched_status status = take_room(out, same != NULL, error);
@@ -230,12 +231,16 @@ static ppsched_status change_stage(struct ppi_split_state *state, uint32_t stage
 
 static struct ppi_split_price price_of(struct ppi_split_state *state)
 {
-    struct ppi_split_price price = {.time = ppi_walk_price(&state->walk)};
+    struct ppi_split_price price = {.time = PPI_INFINITE};
     for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
         price.lack += state->lacks[d];
         price.unevenness += state->load[d] * state->load[d];
     }
-    state->visited += state->walk.count + 8 * (uint64_t)state->stages + 8 * (state->kitchen.work - state->worked);
+    if (price.lack <= state->most_lack * (1 + 1e-9)) {
+        price.time = ppi_walk_price(&state->walk);
+        state->visited += state->walk.count;
+    }
+    state->visited += 8 * (uint64_t)state->stages + 8 * (state->kitchen.work - state->worked);
     state->worked = state->kitchen.work;
     return price;
 }
@@ -294,6 +299,16 @@ void ppi_split_state_choose_alike(struct ppi_split_state *state)
     for (uint32_t s = 0; s < state->stages; s++)
         state->backward_weight[s] = 1;
     make_stale(state);
+}
+
+void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_same_kind *same)
+{
+    state->kitchen.same = same;
+    for (uint32_t s = 0; s <= state->stages; s++)
+        state->border[s] = PPSCHED_NONE;
+    for (uint32_t s = 0; s < state->stages; s++)
+        state->pin[s] = PPSCHED_NONE;
+    ppi_split_state_choose_alike(state);
 }
 
 void ppi_split_state_choose_by_way(struct ppi_split_state *state)

@@ -38,6 +38,7 @@ struct ppi_split_state {
     double *load;                  /* of each device, in a microbatch */
     bool *is_stale;                /* devices of which a stage changed */
     double lack, *lacks;           /* sum, and of each device */
+    double most_lack;              /* beyond which a split is not timed */
     uint64_t worked;               /* of the kitchen's work, what is among the visits */
     uint64_t visited;              /* nodes of all walks */
 };
@@ -46,6 +47,9 @@ struct ppi_split_state {
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room *room, const ppsched_config *config,
                                     const ppsched_layers *layers, const ppsched_schedule *schedule,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error);
+
+/* Recomputes in another way from now on; what was at hand is forgotten. */
+void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_same_kind *same);
 
 /* Goes over to other borders, and prices them. */
 ppsched_status ppi_split_state_set(struct ppi_split_state *state, const uint32_t *border, struct ppi_split_price *price,

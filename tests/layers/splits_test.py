@@ -33,5 +33,48 @@ class SplitsTest(unittest.TestCase):
                 self.assertLessEqual(float(result.step), float(local) * SHARE)
 
 
+KINDS = [{"name": "selective", "backward_time": 2.2, "mem_forward": 0.6}, {"name": "full", "backward_time": 3, "mem_forward": 0.05}]
+EIGHTY = [{"name": "embedding", "place": "first", "forward_time": 0.2, "backward_time": 0.4, "mem_static": 4},
+          {"name": "decoder", "count": 80, "forward_time": 1, "backward_time": 2, "mem_forward": 1, "mem_static": 2,
+           "recompute": KINDS},
+          {"name": "head", "place": "last", "forward_time": 2.4, "backward_time": 4.8, "mem_static": 4}]
+NINETY_SIX = [{"name": "embedding", "place": "first", "forward_time": 0.1, "mem_static": 3},
+              {"name": "decoder", "count": 96, "forward_time": 1, "backward_input_time": 1.1, "backward_weight_time": 0.9,
+               "mem_forward": 1, "mem_static": 2,
+               "recompute": [{**KINDS[0], "backward_time": 2.3}, KINDS[1]]},
+              {"name": "head", "place": "last", "forward_time": 2.5, "mem_static": 4}]
+
+
+class LimitsTest(unittest.TestCase):
+    """Problems whose limit leaves little to choose: splits that random climbs of seconds found are no better."""
+
+    def expect(self, layers, limit, longest, **options):
+        config = ppsched.Config(16, 64, mem_limit=limit)
+        best = ppsched.plan(config, layers=ppsched.Layers(layers), **options).best
+        self.assertLessEqual(best.step_time, longest + 1e-9)
+        self.assertTrue(best.fits)
+
+    def test_megatron(self):
+        self.expect(EIGHTY, 50, 1451.2, runtime="megatron")
+        self.expect(EIGHTY, 50, 1586.8, runtime="megatron", strategies="1f1b")
+        self.expect(EIGHTY, 50, 1451.2, runtime="megatron", chunks=3, group_sizes=16)
+        self.expect(NINETY_SIX, 60, 1728.8, runtime="megatron")
+        self.expect(NINETY_SIX, 60, 1767.6, runtime="megatron", strategies="1f1b")
+
+    def test_deepspeed(self):
+        self.expect(EIGHTY, 50, 1787, runtime="deepspeed")
+
+    def test_searches_plan_with_less_memory(self):
+        self.expect(NINETY_SIX, 60, 1520.1, strategies="zb_auto")
+        self.expect(NINETY_SIX, 60, 1564.6, strategies="v_half")
+
+    def test_mtp_layers_stay_together(self):
+        layers = ppsched.Layers([{"name": "decoder", "count": 78}, {"name": "mtp", "count": 4, "forward_time": 1.5},
+                                 {"name": "head", "place": "last", "forward_time": 3}])
+        plan = ppsched.plan(ppsched.Config(4, 16), layers=layers, strategies="interleaved_1f1b", chunks=4, runtime="megatron")
+        rows = layers.rows(plan.split(plan.best))
+        self.assertEqual(sum("mtp" in row["layers"] for row in rows), 1)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -214,7 +214,7 @@ static void test_batches(void **state)
 {
     static const char *const wanted[] = {
         [MEGATRON] = "--pipeline-model-parallel-size 4 --micro-batch-size 2 --global-batch-size 48",
-        [TORCHTITAN] = TITAN_4 "1F1B --parallelism.num_pp_microbatches 8 --training.local_batch_size 16 "
+        [TORCHTITAN] = TITAN_4 "1F1B --parallelism.num_pp_microbatches 8 "
                                "--training.disable_cuda_graphs",
         [PYTORCH] = "class=Schedule1F1B pp_size=4 num_stages=4 n_microbatches=8 style=loop",
         [DEEPSPEED] = "num_stages=4 gradient_accumulation_steps=8 train_micro_batch_size_per_gpu=2",

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The split that suits an order, with what a runtime can be told. */
+#include "base/checked.h"
+#include "base/error.h"
+#include "plan/plan.h"
+#include "split/splitting.h"
+
+ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, const char *title,
+                                 ppsched_error *error)
+{
+    uint32_t decoders = layers->count - layers->first - layers->last, begin = 0;
+    if (decoders % stages != 0 || decoders == 0)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders evenly, and %u do not go into %u stages", title,
+                        decoders, stages);
+    for (uint32_t s = 0; s < stages; begin += counts[s++]) {
+        if (s > 0 && !layers->is_cut[begin])
+            return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                            "%s divides decoders evenly, and stage %u would begin with layer %u, which must be with the one "
+                            "before it",
+                            title, s, begin);
+        counts[s] = decoders / stages + (s == 0 ? layers->first : 0) + (s + 1 == stages ? layers->last : 0);
+    }
+    return PPSCHED_OK;
+}
+
+/* A search for the split that suits an order, with what a runtime can be told; the best is put at hand. */
+struct suiting {
+    const ppsched_plan *plan;
+    struct ppi_candidate *candidate; /* its split is that at hand */
+    struct ppi_split_question question;
+    struct ppi_splitting splitting;
+    double lack, time; /* of the best so far */
+    bool proved;
+    bool is_limited; /* the last search: a balanced split does not fit */
+};
+
+/* The share of the visits that going down from another's split may take; how many layers more of each stage than there it
+ * tries to recompute. */
+enum { NEAR = 32, MORE = 3 };
+
+/* One way to recompute, of as many layers; keeps its split where it is the best, and tells whether it fits. */
+static ppsched_status suit_one(struct suiting *suiting, const struct ppi_same_kind *same, bool *fits, ppsched_error *error)
+{
+    struct ppi_candidate *candidate = suiting->candidate;
+    struct ppi_splitting *splitting = &suiting->splitting;
+    suiting->question.same = same;
+    ppsched_status status = ppi_splitting_search(splitting, &suiting->question, error);
+    const struct ppi_split_price *best = &splitting->best;
+    *fits = status == PPSCHED_OK && best->lack <= 0;
+    suiting->is_limited = splitting->first_lack > 0;
+    if (status == PPSCHED_OK && (best->lack < suiting->lack || (best->lack <= suiting->lack && best->time < suiting->time))) {
+        suiting->lack = best->lack;
+        suiting->time = best->time;
+        suiting->proved = splitting->proved;
+        candidate->same = same != NULL ? *same : (struct ppi_same_kind){NULL, 0};
+        status = ppi_splitting_tell(splitting, candidate->layers, candidate->recomputes, error);
+    }
+    return status;
+}
+
+/* The fewest layers of each stage with which a balanced split fits, by halving. */
+static ppsched_status find_fewest(struct suiting *suiting, struct ppi_same_kind *same, ppsched_error *error)
+{
+    uint64_t whole = suiting->question.most_visited;
+    uint32_t low = 0, high = same->count;
+    bool fits;
+    ppsched_status status = PPSCHED_OK;
+    suiting->question.most_visited = 0;
+    while (low + 1 < high && status == PPSCHED_OK) {
+        same->count = low + (high - low) / 2;
+        status = suit_one(suiting, same, &fits, error);
+        low = fits ? low : same->count;
+        high = fits ? same->count : high;
+    }
+    suiting->question.most_visited = whole;
+    same->count = high;
+    return status;
+}
+
+/* So few, and more as long as that helps: with more a better split may fit. */
+static ppsched_status suit_first(struct suiting *suiting, const char *kind, bool fits_without, ppsched_error *error)
+{
+    uint32_t most = 2 * (suiting->plan->layers->count / suiting->question.schedule->shape.stages) +
+                    2; /* than any good split has */
+    struct ppi_same_kind same = {kind, fits_without ? 1 : most};
+    bool fits;
+    ppsched_status status = fits_without ? PPSCHED_OK : find_fewest(suiting, &same, error);
+    for (int idle = 0; idle < 2 && same.count <= most && status == PPSCHED_OK; same.count++) {
+        double lack = suiting->lack, time = suiting->time;
+        status = suit_one(suiting, &same, &fits, error);
+        suiting->question.start = suiting->lack <= 0 ? suiting->candidate->layers : NULL;
+        idle = suiting->lack < lack || suiting->time < time ? 0 : idle + 1;
+    }
+    suiting->question.start = NULL;
+    return status;
+}
+
+/* As many as those that it is like; more where that does not fit. */
+static ppsched_status suit_alike(struct suiting *suiting, ppsched_error *error)
+{
+    struct ppi_same_kind same = suiting->candidate->like->same;
+    bool fits;
+    ppsched_status status = suit_one(suiting, &same, &fits, error);
+    for (int i = 0; i < MORE && !fits && same.kind != NULL && status == PPSCHED_OK; i++) {
+        same.count++;
+        status = suit_one(suiting, &same, &fits, error);
+    }
+    return status;
+}
+
+/* Nothing recomputed, and where the limit is felt all ways that the runtime has. */
+static ppsched_status suit_runtime(struct suiting *suiting, const struct ppi_split_rules *rules, ppsched_error *error)
+{
+    const struct ppi_same_kind none = {NULL, 0}, all = {rules->all, PPSCHED_MAX_LAYERS};
+    bool fits_without, fits;
+    if (suiting->candidate->like != NULL)
+        return suit_alike(suiting, error);
+    suiting->question.most_visited /= 4;
+    suiting->question.must_fit = rules->first != NULL || rules->all != NULL;
+    ppsched_status status = suit_one(suiting, &none, &fits_without, error);
+    if (status != PPSCHED_OK || !suiting->is_limited || suiting->question.most_visited == 0)
+        return status;
+    if (rules->first != NULL)
+        status = suit_first(suiting, rules->first, fits_without, error);
+    if (status == PPSCHED_OK && rules->all != NULL)
+        status = suit_one(suiting, &all, &fits, error);
+    suiting->question.must_fit = false;
+    if (status == PPSCHED_OK && suiting->lack > 0) {
+        const struct ppi_same_kind nearest = suiting->candidate->same;
+        status = suit_one(suiting, &nearest, &fits, error);
+    }
+    suiting->proved = false; /* of one way to recompute alone */
+    return status;
+}
+
+static ppsched_status suit_with(struct suiting *suiting, ppsched_error *error)
+{
+    const struct ppi_runtime *runtime = suiting->plan->runtime;
+    bool fits;
+    return runtime == NULL || runtime->rules.may_recompute_any ? suit_one(suiting, NULL, &fits, error)
+                                                               : suit_runtime(suiting, &runtime->rules, error);
+}
+
+static uint64_t visits_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    if (!candidate->only_near)
+        return plan->most_visited;
+    return candidate->like != NULL ? plan->most_visited / NEAR : 0;
+}
+
+ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
+                                  const ppsched_schedule *schedule, ppsched_error *error)
+{
+    struct ppi_room room = {.host = &config->host};
+    struct suiting suiting = {.plan = plan, .candidate = candidate, .lack = PPI_INFINITE, .time = PPI_INFINITE};
+    suiting.question = (struct ppi_split_question){.config = config,
+                                                   .layers = plan->layers,
+                                                   .schedule = schedule,
+                                                   .by_span = plan->objective == PPSCHED_OBJECTIVE_SPAN,
+                                                   .may_be_empty = plan->may_be_empty,
+                                                   .start = candidate->like != NULL ? candidate->like->layers : NULL,
+                                                   .only_near = candidate->only_near,
+                                                   .most_visited = visits_of(plan, candidate)};
+    const ppsched_layers *resized = NULL;
+    uint32_t now = config->shape.microbatches, then = plan->config->shape.microbatches;
+    ppsched_status status = now == then ? PPSCHED_OK : ppi_layers_resize(&resized, plan->layers, (double)then / now, error);
+    if (resized != NULL)
+        suiting.question.layers = resized;
+    uint32_t *fixed = NULL;
+    if (status == PPSCHED_OK && plan->runtime != NULL && !plan->runtime->rules.may_be_uneven) {
+        fixed = ppi_allocate(&plan->host, schedule->shape.stages, sizeof *fixed);
+        status = fixed != NULL ? ppi_divide_evenly(fixed, plan->layers, schedule->shape.stages, plan->runtime->title, error)
+                               : ppi_fail_memory(error, "the split");
+        suiting.question.fixed = fixed;
+    }
+    if (status == PPSCHED_OK)
+        status = ppi_splitting_open(&suiting.splitting, &room, &suiting.question, error);
+    if (status == PPSCHED_OK)
+        status = suit_with(&suiting, error);
+    candidate->proved = status == PPSCHED_OK && suiting.proved && candidate->strategy->plan == NULL;
+    ppi_room_clear(&room);
+    ppi_release(&plan->host, fixed);
+    ppi_layers_release(resized);
+    return status;
+}
