@@ -8,7 +8,7 @@ from .config import QUANTITIES, Config
 from .layers import Layers
 from .layer_options import OF_LAYERS, UNREAD, split_words
 from .model_end import ModelEnd, model_end
-from .same_units import is_plain, places
+from .same_units import places, worded
 from .strategy import find_strategy
 from .units import Units
 
@@ -61,8 +61,8 @@ def _end_words(name: str, end: Optional[ModelEnd], units: Units) -> List[str]:
 def _layers_word(layers: Layers, units: Units) -> str:
     """The layers as JSON."""
     values = json.loads(json.dumps({"layers": layers.given}, default=float))
-    for place in places(values, {}) if any(units) else ():
-        place.put(units.word(place.name, place.value) if is_plain(place.value) else place.value)
+    for place in places(values, {}):
+        place.put(worded(place.name, place.value, units))
     return json.dumps(values["layers"])
 
 

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for measured times."""
 import argparse
-import functools
 from typing import Any, Dict, List, Mapping, Optional
 
 from ._library import Error
 from .comparison import compare_run
 from .comparison_report import json_row, text
 from .profile import Profile
-from .same_units import has_units, mapped
+from .same_units import has_units, worded
 from .timeline import Timeline
 from .unit_texts import with_member
-from .units import TIMES, dimension_of
+from .units import TIMES
 
 
 def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,8 +59,7 @@ class Measurement:
         lists, units = self.profile.lists(self._values["statistic"]), self.profile.units
         if self.profile.repetitions and not has_units(above):
             return {**lists}
-        return {name: mapped(values, functools.partial(units.word, name)) if units.of(dimension_of(name)) else values
-                for name, values in lists.items()}
+        return {name: worded(name, values, units) for name, values in lists.items()}
 
     def below(self, values: Dict[str, Any]) -> Dict[str, Any]:
         """Merged values, with what is measured where they have nothing. Stages alone stand for devices too."""

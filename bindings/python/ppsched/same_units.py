@@ -65,6 +65,12 @@ def is_plain(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0 and abs(value) < float("inf")
 
 
+def worded(name: str, value: Any, units: Units) -> Any:
+    """Plain numbers of a name as texts with their unit, where that is known."""
+    known = units.of(dimension_of(name)) is not None
+    return mapped(value, lambda number: units.word(name, number) if known and is_plain(number) else number)
+
+
 # --- where they stand ---
 
 def _putting(holder: Any, key: Any, words: str = "") -> Callable[[Any], None]:

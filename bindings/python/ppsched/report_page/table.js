@@ -30,9 +30,8 @@ const COLUMNS = [
   { key: "excess", heading: "lacks", measure: "memory", meaning: "the most that a device is over its limit",
     value: (c) => c.excess || null, spare: true },
   { key: "makespan", heading: "makespan", measure: "time", meaning: "from 0 to the last end", value: (c) => c.makespan },
-  { key: "span", heading: "span", measure: "time", meaning: "the longest time from the first start to the last end of one
-    device",
-    value: (c) => c.span },
+  { key: "span", heading: "span", measure: "time",
+    meaning: "the longest time from the first start to the last end of one device", value: (c) => c.span },
   { key: "placement", heading: "placement", meaning: "which device has which stages", value: (c) => c.placement, words: true,
     spare: true },
   { key: "stages", heading: "S", meaning: "stages of the whole model", value: (c) => c.stages, spare: true },
