@@ -228,7 +228,7 @@ class FileTest(CommandTest):
             self.write("a.json", {**self.GIVEN, **change})
             self.refuse(line, "schedule", "-c", "a.json")
         self.write("a.json", self.GIVEN)
-        self.refuse("--mem-limit 72 beside a.json: mem_forward: \"800MB\": numbers with and without units; write --mem-limit 72MB", "schedule",
+        self.refuse('mem_forward: "800MB": numbers with and without units; write --mem-limit 72MB', "schedule",
                     "-c", "a.json", "--mem-limit", 72)
 
     def test_layers(self):
@@ -249,8 +249,8 @@ class FileTest(CommandTest):
         words = ("schedule", "--profile", "p.json", "-b", 8)
         self.assertIn(" ms, span", self.succeed(*words))
         self.assertIn("peak 4000 MB", self.succeed(*words, "--mem-forward", "1000MB"))
-        self.refuse("--p2p-time 1 beside p.json: forward_times: [\"1.1ms\", \"1.1ms\", \"1ms\", \"1ms\"]: numbers with and without units; "
-                    "write --p2p-time 1ms", *words, "--p2p-time", 1)
+        self.refuse('--p2p-time 1 beside p.json: forward_times: ["1.1ms", "1.1ms", "1ms", "1ms"]: numbers with and '
+                    'without units; write --p2p-time 1ms', *words, "--p2p-time", 1)
         self.write("q.json", {"stages": 4, "forward_times": "1ms", "backward_times": 2})
         self.refuse('write the profile: backward_times: "2ms"', "schedule", "--profile", "q.json", "-b", 8)
 
