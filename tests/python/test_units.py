@@ -260,6 +260,9 @@ class FileTest(CommandTest):
         self.assertNotIn(" ms", plain.splitlines()[0])
         with_units = self.succeed(*words, "--p2p-time", "2000us")
         self.assertEqual(with_units.splitlines()[0].replace(" ms", ""), plain.splitlines()[0])
+        memory = self.succeed(*words, "--p2p-time", 2, "--mem-forward", "1GB")
+        self.assertEqual(memory.splitlines()[0], plain.splitlines()[0])
+        self.assertIn(" GB\n", memory)
         text = self.succeed("schedule", "--strategy", "zbv", "--measured", *TRACES, "--p2p-time", "0.002s")
         self.assertRegex(text, r"makespan [\d.]+ s, span [\s\S]*\nmeasured, mean of 2 iterations: makespan [\d.]+ s, ")
 

@@ -23,7 +23,7 @@ def _all_activations(values: Dict[str, Any]) -> float:
     """What a device holds at most where each is 1: those of all microbatches, of all its stages or layers."""
     devices = values.get("num_devices") or values.get("num_stages") or 1
     stages = values.get("num_layers") or values.get("num_stages") or devices
-    return float((values.get("num_batches") or 1) * stages / devices)
+    return max(1.0, (values.get("num_batches") or 1) * stages / devices)
 
 
 def magnitude_warning(values: Dict[str, Any]) -> Optional[str]:

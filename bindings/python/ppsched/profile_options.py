@@ -53,11 +53,11 @@ class Measurement:
 
     def _lists(self, above: Mapping[str, Any]) -> Dict[str, Any]:
         """What is measured, for values that go over it: with units where those of a file have some, and where times of traces,
-        which are known, are beside others with units."""
+        which are known, are beside other times with units."""
         if self.profile is None:
             return {}
         lists, units = self.profile.lists(self._values["statistic"]), self.profile.units
-        if self.profile.repetitions and not has_units(above):
+        if self.profile.repetitions and not has_units(above, "time"):
             return {**lists}
         return {name: worded(name, values, units) for name, values in lists.items()}
 

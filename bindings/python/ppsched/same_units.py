@@ -235,6 +235,6 @@ def in_same_units(values: Mapping[str, Any], files: Files, *, has_defaults: bool
     return copied, units
 
 
-def has_units(values: Mapping[str, Any]) -> bool:
-    """Whether any number has one."""
-    return bool(given_amounts(places(dict(values), {})))
+def has_units(values: Mapping[str, Any], group: str) -> bool:
+    """Whether any number of one of GROUPS has one."""
+    return bool(given_amounts(place for place in places(dict(values), {}) if place.dimension in GROUPS[group]))
