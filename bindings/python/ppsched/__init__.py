@@ -25,6 +25,7 @@ with Start():
     from .schedule import Builder, Finding, Schedule, generate, read
     from .strategy import Option, Strategy, find_strategy, strategies
     from .timeline import Bubble, DeviceMetrics, Idle, MemoryPoint, Metrics, Span, Timeline
+    from .units import Units
     from .views import View
 
 __version__: str = decoded(lib.ppsched_version_text())
@@ -35,6 +36,6 @@ __all__ = [
     "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics", "ModelEnd", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parting", "Placement", "Plan", "Profile", "Proof", "Quantities", "Reason",
     "Recompute", "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "Span", "Split", "Spread", "StageSum", "Status", "Strategy", "Timeline",
-    "View", "Wait",
+    "Units", "View", "Wait",
     "compare_run", "config_from_layers", "find_strategy", "generate", "lower_bound", "plan", "read", "strategies",
 ]

@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import re
 import shutil
 import sys
 import unicodedata
@@ -16,23 +15,24 @@ from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, launch_fault, print_launch
-from .layer_options import OF_LAYERS, add_split_arguments, has_layers, layers_of, split_config, split_of
+from .layer_options import OF_LAYERS, add_split_arguments, has_layers, layers_of, read_layers, split_config, split_of
+from .magnitudes import magnitude_warning
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
+from .number_options import add_number_argument
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
+from .same_units import in_same_units
 from .schedule import generate
 from .size_options import add_size_arguments, resized
 from .strategy import Strategy, find_strategy, strategies
 from .timeline import Timeline
+from .units import PLAIN
 from .usage import UsageError as UsageError
 from .writing import FORMATS as FORMATS, PICTURES as PICTURES, draw_file, ending_of as ending_of
 
 # Options of lists of numbers that have a short form.
 SHORT = {"forward_times": "-f", "backward_times": "-bw"}
-
-
-_NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-(inf|nan)$")
 
 
 Commands = Any  # of argparse, which has no public name for it
@@ -64,7 +64,8 @@ def _add_strategies(commands: Commands) -> None:
 def _add_schedule(commands: Commands) -> None:
     parser = commands.add_parser(
         "schedule", help="build and evaluate one schedule", allow_abbrev=False,
-        description="Builds a strategy's schedule and evaluates it. Times and memory: one number for all stages, or one a stage.")
+        description="Builds a strategy's schedule and evaluates it. Times and memory: one number for all stages, or one a "
+                    "stage, as 1 2 3 or 1,2,3; all plain, or all with units, as 6.1ms, 72GB, 400Gbps.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
@@ -111,11 +112,9 @@ def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
     """Times and memory, by list or by file."""
     parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
     add_profile_arguments(parser)
-    parser._negative_number_matcher = _NEGATIVE_NUMBER  # argparse's own does not know exponents
     for name in QUANTITIES:
         strings = [SHORT[name]] if name in SHORT else []
-        parser.add_argument(*strings, "--" + name.replace("_", "-"), nargs="+", type=float, metavar="T", dest=name,
-                            help=_help_of(name))
+        add_number_argument(parser, *strings, "--" + name.replace("_", "-"), metavar="T", dest=name, help=_help_of(name))
 
 
 def _settings(pairs: Sequence[str]) -> Dict[str, str]:
@@ -154,8 +153,23 @@ def merged(arguments: argparse.Namespace) -> Values:
     fault = profile_fault(values)
     if fault:
         raise UsageError(fault)
+    if values.get("layers") is not None and values.get("num_layers") is None:
+        values["layers"] = read_layers(values["layers"])
     measurement = Measurement(values)
-    return {**measurement.below(values), "measurement": measurement, "config": arguments.config}
+    files = {name: arguments.config for name in values if name not in given}
+    values = plain_numbers(arguments.command, values, files, measurement)
+    return {**values, "measurement": measurement, "config": arguments.config}
+
+
+def plain_numbers(command: str, above: Values, files: Mapping[str, str], measurement: Measurement) -> Values:
+    """Values with what is measured where they have nothing, and all numbers in the same units, which are added. Warns of memory
+    without units in other magnitudes than activations. files: where values stand that are not on the command line."""
+    values = measurement.below(above)
+    values, units = in_same_units(values, {**{name: measurement.name for name in values if name not in above}, **files})
+    warning = None if units.memory else magnitude_warning(values)
+    if warning is not None:
+        _tell(command, warning)
+    return {**values, "units": units}
 
 
 def make_config(values: Mapping[str, Any]) -> Config:
@@ -167,7 +181,8 @@ def make_config(values: Mapping[str, Any]) -> Config:
         raise UsageError("give --num-batches, or a config file with num_batches")
     return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                   placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
-                  options=values["options"], **quantities_in({name: value for name, value in values.items() if value is not None}))
+                  options=values["options"], units=values.get("units", PLAIN),
+                  **quantities_in({name: value for name, value in values.items() if value is not None}))
 
 
 def check_limit(timeline: Timeline) -> None:
@@ -177,8 +192,9 @@ def check_limit(timeline: Timeline) -> None:
         return
     figures = timeline.device_metrics[device]
     op = timeline.schedule.queues[device][figures.peak_position] if figures.peak_position is not None else "the start"
-    raise Error(f"{printable(timeline.schedule.name)}: device {device} needs {figures.peak_memory:g} memory (at {op}), over its limit "
-                f"{figures.memory_limit:g}")
+    unit = timeline.config.units.after_memory
+    raise Error(f"{printable(timeline.schedule.name)}: device {device} needs {figures.peak_memory:g}{unit} memory (at {op}), "
+                f"over its limit {figures.memory_limit:g}{unit}")
 
 
 def terminal_columns(to_terminal: bool) -> int:
@@ -302,11 +318,14 @@ def run_strategies(arguments: argparse.Namespace) -> None:
     print_text(text + "\n", arguments.output)
 
 
+def _tell(command: str, message: str) -> None:
+    """One line on standard error."""
+    if sys.stderr is not None:
+        print(f"ppsched {command}: {message}".encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
+
+
 def _fail(command: str, error: Union[BaseException, str]) -> int:
-    if sys.stderr is None:
-        return 2 if isinstance(error, UsageError) else 1
-    message = " ".join(str(error).split()) or type(error).__name__
-    print(f"ppsched {command}: {message}".encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
+    _tell(command, " ".join(str(error).split()) or type(error).__name__)
     return 2 if isinstance(error, UsageError) else 1
 
 

@@ -5,19 +5,17 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from ._abi import Lowering, Placement
 from .config import QUANTITIES, Config
+from .layers import Layers
 from .layer_options import OF_LAYERS, UNREAD, split_words
 from .model_end import ModelEnd, model_end
+from .same_units import places, worded
 from .strategy import find_strategy
+from .units import Units
 
 if TYPE_CHECKING:
     from .plan import Candidate, Plan
 
 OF_CANDIDATES = "mem_limit"  # the list of numbers that may be a candidate's own
-
-
-def number_word(value: float) -> str:
-    """One that reads back as the same double."""
-    return repr(float(value)).removesuffix(".0")
 
 
 def option_word(name: str) -> str:
@@ -27,7 +25,7 @@ def option_word(name: str) -> str:
 def list_words(config: Config, name: str) -> List[str]:
     """A list of numbers, if it was given."""
     values: List[float] = getattr(config, name)
-    return [option_word(name), *map(number_word, values)] if values else []
+    return [option_word(name), *(config.units.word(name, value) for value in values)] if values else []
 
 
 def cost_words(config: Config, has_layers: bool = False) -> List[str]:
@@ -55,9 +53,17 @@ def _size_words(config: Config) -> List[str]:
     return words
 
 
-def _end_words(name: str, end: Optional[ModelEnd]) -> List[str]:
+def _end_words(name: str, end: Optional[ModelEnd], units: Units) -> List[str]:
     record = model_end(name, end)
-    return [option_word(name), *(f"{key}={number_word(getattr(record, key))}" for key in end)] if end else []
+    return [option_word(name), *(f"{key}={units.word(key, getattr(record, key))}" for key in end)] if end else []
+
+
+def _layers_word(layers: Layers, units: Units) -> str:
+    """The layers as JSON."""
+    values = json.loads(json.dumps({"layers": layers.given}, default=float))
+    for place in places(values, {}):
+        place.put(worded(place.name, place.value, units))
+    return json.dumps(values["layers"])
 
 
 def _resizing_words(plan: "Plan", candidate: "Candidate", costs: Sequence[str]) -> List[str]:
@@ -69,7 +75,7 @@ def _resizing_words(plan: "Plan", candidate: "Candidate", costs: Sequence[str]) 
     if divided or (from_file and plan.layers is None and candidate.chunks and not plan.config._map):
         words += ["--chunks", str(candidate.chunks)]
     if divided:
-        words += _end_words("embedding", plan.embedding) + _end_words("head", plan.head)
+        words += _end_words("embedding", plan.embedding, plan.config.units) + _end_words("head", plan.head, plan.config.units)
     if candidate.microbatches != plan.config.microbatches:
         words += ["--microbatch-count", str(candidate.microbatches)]
     return words
@@ -93,5 +99,5 @@ def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequenc
     if model is not None:
         words += split_words(model)
         if costs is None:
-            words += ["--layers", json.dumps(model.layers.given, default=float)]
+            words += ["--layers", _layers_word(model.layers, plan.config.units)]
     return words + _resizing_words(plan, candidate, costs or ()) + _lowering_words(plan)

@@ -108,6 +108,7 @@ def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float]
     receives are left out, as traces tell when they were posted, not when they went.
     """
     _check_sizes(timeline.schedule, profile)
+    _check_units(timeline.config.units.time, profile)
     queues = _aligned(timeline, profile)
     rows = [row for queue in queues for row in queue]
     if tolerance is None:
@@ -119,12 +120,18 @@ def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float]
     ends = max(row.planned.end for row in rows), max(row.measured.end for row in rows)
     notes = [*_source_notes(profile), *_order_notes(queues, ends[1]), *_clock_notes(rows, inputs, ends[1])]
     devices = [_device_sum(device, queue, *ends) for device, queue in enumerate(queues)]
-    return Comparison(profile.unit, profile.iterations, tolerance, *ends, rows, partings, _origin(partings, rows), devices,
-                      _stage_sums(rows, profile), notes)
+    return Comparison(profile.units.time or "", profile.iterations, tolerance, *ends, rows, partings,
+                      _origin(partings, rows), devices, _stage_sums(rows, profile), notes)
 
 
 def _length(span: Span) -> float:
     return span.end - span.start
+
+
+def _check_units(planned: Optional[str], profile: Profile) -> None:
+    if planned is not None and planned != profile.units.time:
+        raise Error(f"the plan's times are in {planned}, those of {profile.name} in {profile.units.time}; read them with "
+                    f"time_unit={planned!r}")
 
 
 def _check_sizes(schedule: Schedule, profile: Profile) -> None:

@@ -10,6 +10,7 @@ from . import _abi
 from ._abi import Placement, Quantity
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .enums import member
+from .units import PLAIN, Units
 from .words import counted, names_checked
 
 Numbers = Union[SupportsFloat, Iterable[SupportsFloat], Iterable[Iterable[SupportsFloat]]]
@@ -115,7 +116,8 @@ class Values:
 
 
 class Config:
-    """A problem. Times and memory are in units of your choice.
+    """A problem. Times and memory are in units of your choice, which `units` may name for what is printed of them:
+    units=ppsched.Units("ms", "GB").
 
     devices, microbatches: D and M; stages: S, virtual stages of the whole model (default: as many as devices);
     iterations: training iterations in one schedule; placement: a ppsched.Placement, its name, or a list with the device of
@@ -129,6 +131,7 @@ class Config:
     were given, empty where the default holds.
     """
 
+    units: Units
     _weight_versions: int  # what the library keeps to itself, as it was given
     _map: List[int]        # the device of each stage, empty where the placement has a name
     _options: Dict[str, str]
@@ -141,8 +144,10 @@ class Config:
                  backward_input_share: Numbers = (), overlapped_times: Numbers = (), p2p_time: Numbers = (),
                  p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (), gradient_bytes: Numbers = (),
                  mem_forward: Numbers = (), mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (),
-                 mem_static: Numbers = (), mem_weights: Numbers = (), mem_limit: Numbers = ()) -> None:
+                 mem_static: Numbers = (), mem_weights: Numbers = (), mem_limit: Numbers = (), units: Units = PLAIN) -> None:
         given = quantities_in(locals())
+        self.units = units
+        units.check()
         stages = devices if stages is None else stages
         self._own(new_handle(lib.ppsched_config_create, integer("devices", devices), integer("stages", stages),
                              integer("microbatches", microbatches), None))
@@ -165,6 +170,7 @@ class Config:
         """That of a handle that the library made of this one, which it owns from now on."""
         config = Config.__new__(Config)
         config._own(handle)
+        config.units = self.units
         config._weight_versions, config._map, config._options = self._weight_versions, self._map, self._options
         return config
 
@@ -215,8 +221,8 @@ class Config:
     def placement(self) -> Placement:
         return Placement(lib.ppsched_config_placement(self._handle))
 
-    forward_times = Values("Time of a forward, a stage.")
-    backward_times = Values("Time of a full backward, a stage.")
+    forward_times = Values("Time of a forward, a stage (default: 1).")
+    backward_times = Values("Time of a full backward, a stage (default: 2).")
     backward_input_times = Values("Time of a backward for the input gradient alone, a stage.")
     backward_weight_times = Values("Time of a backward for the weight gradient alone, a stage.")
     backward_input_share = Values("The input gradient's share of a full backward: one number.")
@@ -225,7 +231,7 @@ class Config:
     p2p_bandwidth = Values("Bytes per unit of time from device to device, a pair of them.")
     activation_bytes = Values("Size of what a forward hands on, a stage.")
     gradient_bytes = Values("Size of what a backward hands back, a stage; the activation's where it is not given.")
-    mem_forward = Values("Memory that a stage pass takes at its forward, a stage.")
+    mem_forward = Values("Memory that a stage pass takes at its forward, its activations, a stage (default: 1).")
     mem_backward_input = Values("Memory added (negative) when the input gradient is done, a stage.")
     mem_backward_weight = Values("Memory added (negative) when the weight gradient is done, a stage.")
     mem_static = Values("Memory that a stage always takes.")

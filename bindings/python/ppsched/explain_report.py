@@ -46,7 +46,7 @@ def _path(timeline: Timeline) -> List[str]:
 
 
 def _stages(timeline: Timeline, objective: Union[Objective, str]) -> List[str]:
-    rows = [("stage", "device", "slack", "costs one more", "saves one less")]
+    rows = [("stage", "device", timeline.config.units.heading("slack", "time"), "costs one more", "saves one less")]
     for stage, (slack, found) in enumerate(zip(timeline.slack_by_stage, timeline.sensitivities(objective))):
         rows.append((str(stage), str(timeline.schedule.device_of(stage)), f"{slack:g}", f"{found.more:g}", f"{found.less:g}"))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -56,7 +56,10 @@ def _stages(timeline: Timeline, objective: Union[Objective, str]) -> List[str]:
 def explain_text(timeline: Timeline, objective: Union[Objective, str] = "makespan") -> str:
     """Lines for people: the path, each stage, and which to relieve first."""
     relief = timeline.relief(objective)
-    advice = (f"relieve stage {relief.stage} first: a unit less in each of its ops saves {relief.less:g}" if relief.less > 0 else
+    after = timeline.config.units.after_time
+    advice = (f"relieve stage {relief.stage} first: {f'1{after}' if after else 'a unit'} less in each of its ops saves "
+              f"{relief.less:g}{after}" if relief.less > 0 else
               "no stage alone makes it shorter: several ways through it are as long")
-    return "\n".join([*_path(timeline), f"what a unit of time in each op of a stage does to the {objective}:",
+    question = f"what {f'1{after}' if after else 'a unit of time'} in each op of a stage does to the {objective}:"
+    return "\n".join([*_path(timeline), question,
                       *_stages(timeline, objective), advice]) + "\n"

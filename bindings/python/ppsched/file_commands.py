@@ -5,9 +5,9 @@ import json
 import sys
 from typing import Any, Dict, List, Optional
 
-from .cli import (FORMATS, Commands, UsageError, add_cost_arguments, check_limit, ending_of, print_text, printable,
-                  terminal_columns)
-from .config import Quantities, quantities_in
+from .cli import (FORMATS, Commands, UsageError, add_cost_arguments, check_limit, ending_of, plain_numbers, print_text,
+                  printable, terminal_columns)
+from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
 from .launch_options import LAYERS_ALONE, add_launch_argument, add_layer_count_argument, launch_fault, print_launch
@@ -124,16 +124,19 @@ def run_check(arguments: argparse.Namespace) -> None:
         raise Error(f"{arguments.file}: {fault}")
 
 
-def _quantities(arguments: argparse.Namespace, schedule: Schedule) -> Quantities:
-    """Times and memory: those of the profile, with those of the config file over them, and of the command line over both."""
-    measurement = Measurement(vars(arguments))
-    measurement.check(schedule.stages)
+def _config(arguments: argparse.Namespace, schedule: Schedule) -> Config:
+    """The problem. Times and memory: those of the profile, with those of the config file over them, and of the command line
+    over both."""
     values = read_config_file(arguments.config) if arguments.config is not None else {}
     for key, what in SIZES.items():
         if key in values and values[key] != getattr(schedule, what):
             raise Error(f"{arguments.config}: {key} is {values[key]}, but {arguments.file} has {getattr(schedule, what)}")
     given = {name: value for name, value in vars(arguments).items() if value is not None}
-    return quantities_in({**measurement.lists(), **quantities_in(values), **quantities_in(given)})
+    files = {name: arguments.config for name in values if name not in given}
+    sizes = {key: getattr(schedule, what) for key, what in SIZES.items()}
+    values = {**sizes, **{name: value for name, value in {**values, **given}.items() if name in QUANTITIES}}
+    values = plain_numbers(arguments.command, values, files, Measurement(vars(arguments)))
+    return config_for(schedule, quantities_in(values), values["units"])
 
 
 def _format(arguments: argparse.Namespace) -> str:
@@ -157,7 +160,7 @@ def _format(arguments: argparse.Namespace) -> str:
 def run_convert(arguments: argparse.Namespace) -> None:
     output, format = arguments.output, _format(arguments)
     schedule = _read(arguments)
-    schedule.config = config_for(schedule, _quantities(arguments, schedule))
+    schedule.config = _config(arguments, schedule)
     schedule = lower(schedule, vars(arguments))
     if arguments.launch:
         print_launch(schedule, arguments)

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from ._library import Error
 from .cli import add_export_arguments, merged, print_text, terminal_columns
-from .command_words import OF_CANDIDATES, number_word, option_word
+from .command_words import OF_CANDIDATES, option_word
 from .config import QUANTITIES
 from .exporting import FORMAT_NAMES
 from .launching import RUNTIME_NAMES, launch_row
@@ -20,6 +20,7 @@ from .progress import ProgressBar
 from .runs_on import BestByRuntime, Runnable, RunsOn, best_by_runtime, runs_on
 from .schedule import Schedule
 from .timeline import Timeline
+from .units import Units, number_word
 from .usage import UsageError
 from .words import counted
 from .writing import PICTURES, ending_of, export_text, write_file
@@ -108,7 +109,7 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
     for name in QUANTITIES:
         given = getattr(arguments, name)
         if given is not None and name != OF_CANDIDATES:
-            words += [option_word(name), *map(number_word, given)]
+            words += [option_word(name), *(word if isinstance(word, str) else number_word(word) for word in given)]
     return words
 
 
@@ -156,7 +157,8 @@ class Answer:
         """What launchers want to know of a candidate that they will run. csv: the file that has its order."""
         timeline, runs = self.timeline(candidate), self.runs_on(candidate)
         devices = timeline.device_metrics
-        return {**candidate_row(candidate), **self._split_row(candidate), "devices": timeline.schedule.devices,
+        return {**candidate_row(candidate, self.plan.config.units), **self._split_row(candidate),
+                "devices": timeline.schedule.devices,
                 "memory_limits": [figures.memory_limit if math.isfinite(figures.memory_limit) else None for figures in devices],
                 "peak_memory_by_device": [figures.peak_memory for figures in devices],
                 "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
@@ -172,16 +174,17 @@ class Answer:
         lines: List[str] = []
         if not chosen and not runs[self.best[0].rank].order:
             with ProgressBar() as bar:
-                lines = _runtime_lines(best_by_runtime(self.plan, bar), self.plan.layers is not None)
-        shown = table(self.best, everything=True, colour=colour, runs={rank: str(found) for rank, found in runs.items()})
+                lines = _runtime_lines(best_by_runtime(self.plan, bar), self.plan)
+        shown = table(self.best, everything=True, colour=colour, runs={rank: str(found) for rank, found in runs.items()},
+                      units=self.plan.config.units)
         return shown + "".join(line + "\n" for line in [*lines, self.command(self.best[0])])
 
 
 # --- which runtimes run what ---
 
-def _figures(candidate: Candidate) -> str:
-    return (f"{candidate_name(candidate)}, V = {candidate.chunks}, step time {candidate.step_time:.6g}, peak memory "
-            f"{candidate.peak_memory:.6g}")
+def _figures(candidate: Candidate, units: Units) -> str:
+    return (f"{candidate_name(candidate)}, V = {candidate.chunks}, step time {candidate.step_time:.6g}{units.after_time}, "
+            f"peak memory {candidate.peak_memory:.6g}{units.after_memory}")
 
 
 def _tried(found: BestByRuntime) -> str:
@@ -190,17 +193,18 @@ def _tried(found: BestByRuntime) -> str:
     return "the only candidate that fits" if found.tried == 1 else f"the {counted(found.tried, 'candidate')} that fit"
 
 
-def _runtime_lines(found: BestByRuntime, has_layers: bool) -> List[str]:
+def _runtime_lines(found: BestByRuntime, plan: Plan) -> List[str]:
     """The best of each runtime, a line a candidate, and those that run none of what was tried."""
     missing = [name for name in RUNTIME_NAMES if name not in found.best]
-    others = "; --runtime NAME plans for one of them" if has_layers else ""
+    others = "; --runtime NAME plans for one of them" if plan.layers is not None else ""
     if len(missing) == len(RUNTIME_NAMES):
         return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}{others}"]
     numbers = {candidate.number: candidate for candidate in found.best.values()}
     lines = []
     for number, candidate in numbers.items():
         names = [f"({name})" if name in found.alike else name for name, best in found.best.items() if best.number == number]
-        lines.append(f"best that {', '.join(names)} run{'s' if len(names) == 1 else ''}: {_figures(candidate)}")
+        figures = _figures(candidate, plan.config.units)
+        lines.append(f"best that {', '.join(names)} run{'s' if len(names) == 1 else ''}: {figures}")
     return lines + ([f"{', '.join(missing)}: none of {_tried(found)}{others}"] if missing else [])
 
 

@@ -145,20 +145,20 @@ def _draw_memory(pyplot: Any, axes: Any, timeline: Timeline) -> None:
     """A curve a device, told apart by colour, and the memory limit."""
     devices = timeline.schedule.devices
     colours = pyplot.get_cmap("viridis")
-    figures = timeline.device_metrics
+    figures, units = timeline.device_metrics, timeline.config.units
     for device in range(devices):
         points = timeline.memory(device)
         times = [point.time for point in points] + [timeline.metrics.makespan]
         levels = [point.memory for point in points] + [points[-1].memory]
         axes.step(times, levels, where="post", color=colours(device / max(1, devices - 1) * 0.9), linewidth=1.2,
-                  label=f"device {device}: peak {figures[device].peak_memory:g}")
+                  label=f"device {device}: peak {figures[device].peak_memory:g}{units.after_memory}")
     limits = sorted({figure.memory_limit for figure in figures if figure.memory_limit != float("inf")})
     for limit in limits:
         axes.axhline(limit, color="#C0392B", linestyle="--", linewidth=1)
-        axes.text(0, limit, f" limit {limit:g}", color="#C0392B", va="bottom", fontsize=7)
+        axes.text(0, limit, f" limit {limit:g}{units.after_memory}", color="#C0392B", va="bottom", fontsize=7)
     axes.set_ylim(bottom=0)
-    axes.set_ylabel("memory")
-    axes.set_xlabel("time")
+    axes.set_ylabel(units.heading("memory", "memory"))
+    axes.set_xlabel(units.heading("time", "time"))
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -172,9 +172,9 @@ def _title(timeline: Timeline) -> str:
     sizes = f"{schedule.devices} devices, {schedule.stages} stages, {schedule.microbatches} microbatches"
     if schedule.iterations > 1:
         sizes += f", {schedule.iterations} iterations"
-    bubble = metrics.bubble
-    return (f"{schedule.name}: {sizes}\nmakespan {metrics.makespan:g}, span {metrics.span:g};  bubble {bubble.of_total:.2%} of "
-            f"total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span")
+    bubble, unit = metrics.bubble, timeline.config.units.after_time
+    return (f"{schedule.name}: {sizes}\nmakespan {metrics.makespan:g}{unit}, span {metrics.span:g}{unit};  "
+            f"bubble {bubble.of_total:.2%} of total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span")
 
 
 def draw(timeline: Timeline, path: str, file_format: str) -> None:

@@ -20,6 +20,7 @@ from .lowering import channel_model
 from .model_end import ModelEnd, model_end
 from .schedule import Schedule, generate
 from .timeline import Bubble, Timeline
+from .units import Units
 from .views import Shared, none_if_unset, sized
 from .words import counted, names_checked
 
@@ -80,15 +81,16 @@ def _figures(record: _abi.Candidate) -> Dict[str, Any]:
             "bytes": record.bytes, "transfers": record.transfers, "proved": bool(record.proved)}
 
 
-def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int) -> Candidate:
+def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int, units: Units) -> Candidate:
     options: Dict[str, Union[int, str]] = {"group_size": record.group_size} if record.group_size else {}
-    strategy, reason = decoded(record.strategy), decoded(record.reason) or None
+    strategy, reason = decoded(record.strategy), units.told(decoded(record.reason)) or None
     placement = Placement(record.placement).name.lower()
     if strategy == "auto":
         options = {"placement": placement, "objective": objective.name.lower(), **({"effort": effort} if effort else {})}
     refused = record.status != Status.OK
     if not refused and not record.fits:
-        reason = f"device {record.limit_device} is over its limit; the most that a device lacks is {record.excess:g}"
+        lack = f"{record.excess:g}{units.after_memory}"
+        reason = f"device {record.limit_device} is over its limit; the most that a device lacks is {lack}"
     limit = None if math.isinf(record.memory_limit) else record.memory_limit
     status = "refused" if refused else "fits" if record.fits else "over limit"
     return Candidate(number, record.rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit,
@@ -152,7 +154,8 @@ class Plan(Shared, Sequence[Candidate]):
     def _read(self, number: int) -> Candidate:
         record = sized(_abi.Candidate)
         call(lib.ppsched_plan_get_candidate, ctypes.byref(record), self._handle, number)
-        return _candidate(number, record, self.objective, self._effort)._replace(runs_on=self._runs_on(record))
+        candidate = _candidate(number, record, self.objective, self._effort, self.config.units)
+        return candidate._replace(runs_on=self._runs_on(record))
 
     def _runs_on(self, record: _abi.Candidate) -> Optional[List[str]]:
         if not self._has_asked or record.status != Status.OK:
@@ -238,7 +241,7 @@ class Plan(Shared, Sequence[Candidate]):
         """All candidates as CSV, a row each by rank: the columns are what `ppsched compare --json` prints, with "bubble.of_total"
         and "options.effort" for what is nested; empty cells where there is none."""
         from .plan_table import candidates_csv
-        return candidates_csv(self)
+        return candidates_csv(self, self.config.units)
 
     def least_limit(self) -> LeastLimit:
         """Under which memory limit a candidate fits, where none does."""
@@ -342,7 +345,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "group_sizes", "group_size_count", _counts("group_sizes", group_sizes), ctypes.c_uint32),
              _list(options, "microbatches", "microbatch_count", _counts("microbatches", microbatches), ctypes.c_uint32),
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
-    with Listener(config, progress) as told:
+    with config.units.telling(), Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
                     Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked))

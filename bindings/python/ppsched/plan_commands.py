@@ -11,6 +11,7 @@ from .launch_options import add_batch_arguments, batch_fault
 from .launching import RUNTIME_NAMES
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, channel_of
+from .number_options import add_number_argument
 from .plan import Candidate, Plan, plan
 from .plan_table import candidate_row, candidates_csv, table
 from .progress import ProgressBar
@@ -56,7 +57,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--objective", choices=("makespan", "span"),
                         help="the time of a step: makespan where the optimizer synchronises the devices (default), else span")
     for name, (_, kind, text) in VARIED.items():
-        parser.add_argument("--" + name.replace("_", "-"), nargs="+", type=kind, metavar=name[0].upper(), help=text)
+        if kind is float:
+            add_number_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
+        else:
+            parser.add_argument("--" + name.replace("_", "-"), nargs="+", type=kind, metavar=name[0].upper(), help=text)
     parser.add_argument("--effort", type=int, metavar="N", help="1 to 12: try v_search and auto too, with that effort")
     add_end_arguments(parser)
     add_layer_arguments(parser)
@@ -92,13 +96,13 @@ def why_none(made: Plan) -> str:
     closest = next((candidate for candidate in made if candidate.excess), None)
     if closest is None and made.runtime is not None:
         return Runnable(made, made.runtime.name.lower()).why_none()
-    words = NOTHING
+    words, unit = NOTHING, made.config.units.after_memory
     if closest is not None:
         words += (f"; closest is {closest.strategy} with {closest.chunks} chunk{'s' if closest.chunks > 1 else ''} a device: the most that a "
-                  f"device lacks is {closest.excess:g} (device {_worst(made, closest)})")
+                  f"device lacks is {closest.excess:g}{unit} (device {_worst(made, closest)})")
     try:
         least = made.least_limit()
-        words += f"; the least limit that would do is {least.limit:g} ({least.candidate.strategy})"
+        words += f"; the least limit that would do is {least.limit:g}{unit} ({least.candidate.strategy})"
     except Error:
         refused = next((candidate.reason for candidate in made if candidate.reason), "there is none to try")
         words += f": {refused}"
@@ -139,15 +143,15 @@ def page_text(made: Plan, candidates: Sequence[Candidate], csv: Optional[str] = 
 
 
 def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.Namespace) -> str:
-    output: Optional[str] = arguments.output
+    output, units = arguments.output, made.config.units
     if arguments.json or (output and ending_of(output, (".json",))):
-        return rows_text(map(candidate_row, candidates))
+        return rows_text(candidate_row(candidate, units) for candidate in candidates)
     if output and ending_of(output, PAGES):
         return page_text(made, candidates)
     if output and ending_of(output, (".csv",)):
-        return candidates_csv(candidates)
+        return candidates_csv(candidates, units)
     runs = {candidate.rank: " ".join(candidate.runs_on) or "none" for candidate in candidates if candidate.runs_on is not None}
-    return table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty(), runs=runs)
+    return table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty(), runs=runs, units=units)
 
 
 def of_runtime(made: Plan, runtime: str) -> List[Candidate]:

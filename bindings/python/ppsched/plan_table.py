@@ -8,10 +8,12 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple
 from .plan import Candidate
 from .strategy import strategies
 from .timeline import Bubble
+from .units import Units
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
 HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "of span", "peak memory", "device", "above bound", "runs on")
 TO_THE_LEFT = ("strategy", "runs on")
+MEASURES = {"limit": "memory", "step time": "time", "peak memory": "memory"}  # what columns with units hold
 VARIED = ("limit", "M")  # columns that are left out where they say the same in every row
 
 
@@ -41,10 +43,11 @@ def _useful(column: Sequence[str]) -> bool:
     return len(set(cells)) > 1 if heading in VARIED else any(cells)
 
 
-def _aligned(rows: List[List[str]]) -> List[str]:
+def _aligned(rows: List[List[str]], units: Units) -> List[str]:
     columns = [column for column in zip(HEADINGS, *rows) if _useful(column)]
+    lefts = [heading in TO_THE_LEFT for heading, *_ in columns]
+    columns = [(units.heading(heading, MEASURES.get(heading)), *cells) for heading, *cells in columns]
     widths = [max(map(len, column)) for column in columns]
-    lefts = [column[0] in TO_THE_LEFT for column in columns]
     return ["  ".join(cell.ljust(width) if left else cell.rjust(width) for cell, width, left in zip(line, widths, lefts)).rstrip()
             for line in zip(*columns)]
 
@@ -69,7 +72,8 @@ def _refusals(candidates: Sequence[Candidate]) -> Iterator[str]:
         yield f"  {candidate_name(refused[0])}{chunks}: {reason.removeprefix(refused[0].strategy + ': ')}{more}"
 
 
-def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, runs: Mapping[int, str] = {}) -> str:
+def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, runs: Mapping[int, str] = {},
+          units: Units = Units()) -> str:
     """Ranked ones in aligned columns; those over their limit below, and then the refused with their reasons. runs: what runs
     those of some ranks."""
     def paint(style: str, line: str) -> str:
@@ -80,7 +84,7 @@ def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, ru
                               for status in ("fits", "over limit", "refused"))
     lines: List[str] = []
     if fitting or over:
-        heading, *rows = _aligned([_cells(candidate, runs) for candidate in [*fitting, *over]])
+        heading, *rows = _aligned([_cells(candidate, runs) for candidate in [*fitting, *over]], units)
         lines = [heading, *(paint(BEST, row) if i == 0 else row for i, row in enumerate(rows[:len(fitting)]))]
         if over:
             lines += ["over their memory limit:", *(paint(FAINT, row) for row in rows[len(fitting):])]
@@ -89,9 +93,9 @@ def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, ru
     return "\n".join(lines) + "\n"
 
 
-def candidate_row(candidate: Candidate) -> Dict[str, Any]:
+def candidate_row(candidate: Candidate, units: Units) -> Dict[str, Any]:
     """A candidate as JSON has it."""
-    row: Dict[str, Any] = {**candidate._asdict(), "fits": candidate.fits}
+    row: Dict[str, Any] = {**candidate._asdict(), "fits": candidate.fits, "units": units.row}
     del row["number"]
     row["bubble"] = None if candidate.bubble is None else candidate.bubble._asdict()
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
@@ -105,15 +109,17 @@ def _cell(value: object) -> object:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else value
 
 
-def candidates_csv(candidates: Iterable[Candidate]) -> str:
+def candidates_csv(candidates: Iterable[Candidate], units: Units) -> str:
     """A row a candidate, with the keys of JSON as columns; what is nested is named with a dot. There is a column for each option
-    that any strategy has, so that the columns are always the same."""
+    that any strategy has, so that the columns are always the same, but for those of units, which are there where numbers
+    have some."""
     options = dict.fromkeys(option.name for strategy in strategies() for option in strategy.options)
-    nested: Dict[str, Iterable[str]] = {"options": options, "bubble": Bubble._fields}
-    keys = [(name, part) for name in (*Candidate._fields[1:], "fits") for part in nested.get(name, ("",))]
+    nested: Dict[str, Iterable[str]] = {"options": options, "bubble": Bubble._fields,
+                                         "units": Units._fields if any(units) else ()}
+    keys = [(name, part) for name in (*Candidate._fields[1:], "fits", "units") for part in nested.get(name, ("",))]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([f"{name}.{part}" if part else name for name, part in keys])
-    for row in map(candidate_row, candidates):
+    for row in (candidate_row(candidate, units) for candidate in candidates):
         writer.writerow([_cell((row[name] or {}).get(part) if part else row[name]) for name, part in keys])
     return text.getvalue()

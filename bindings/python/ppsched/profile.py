@@ -9,13 +9,14 @@ from ._abi import Kind
 from ._library import Error
 from .config import QUANTITIES, Config, Quantities, integer
 from .config_file import is_yaml, read_mapping
+from .same_units import in_same_units
 from .trace import Ops
+from .units import PLAIN, TIMES as UNITS_OF_TIME, Units
 from .words import counted
 
 Statistic = Union[str, float]
 Path = Union[str, "os.PathLike[str]"]
 
-TIME_UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}  # in microseconds
 TIMES = {"forward_times": Kind.F, "backward_times": Kind.B, "backward_input_times": Kind.I, "backward_weight_times": Kind.W}
 SIZES = ("stages", "devices", "microbatches")
 KEYS = SIZES + tuple(QUANTITIES)
@@ -78,8 +79,8 @@ class Profile:
     """Measured times of a model's stages, from a profile file or from traces.
 
     stages: as measured; devices, microbatches: as measured, or None where a profile file does not say; samples: for each kind
-    of op that was measured a list a stage; pairs: likewise for overlapped pairs, by forward and backward stage; unit: of times
-    from traces, "" for a file's; sources: what times from traces are taken from.
+    of op that was measured a list a stage; pairs: likewise for overlapped pairs, by forward and backward stage; units: of
+    traces, and of a file's numbers that have some; sources: what times from traces are taken from.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Profile:
     microbatches: Optional[int]
     samples: Dict[Kind, List[List[float]]]
     pairs: Dict[Tuple[int, int], List[float]]
-    unit: str
+    units: Units
     sources: Dict[str, Set[Kind]]
 
     def __init__(self, name: str, stages: int, samples: Dict[Kind, List[List[float]]], *, devices: Optional[int] = None,
@@ -96,7 +97,7 @@ class Profile:
                  others: Optional[Mapping[str, Any]] = None) -> None:
         self.name, self.stages, self.devices, self.microbatches = name, stages, devices, microbatches
         self.samples, self.pairs = samples, pairs or {}
-        self.unit, self.sources = "", {}
+        self.units, self.sources = PLAIN, {}
         self._others = others or {}
         self._repetitions: Dict[Ops, List[Measured]] = {}
 
@@ -119,7 +120,8 @@ class Profile:
     def from_traces(cls, *paths: Path, time_unit: str = "ms", warmup: int = 0) -> "Profile":
         """Reads the traces of all ranks of a pipeline, as torch.profiler exports them.
 
-        time_unit: "s", "ms" or "us", of all times here; warmup: how many of the first repetitions of each op are left out.
+        time_unit: "ns", "us", "ms", "s" or "min", of all times here; warmup: how many of the first repetitions of each op
+        are left out.
         """
         values = [(path, trace.parse(path, trace.read_text(path))) for path in [os.fspath(path) for path in paths]]
         return cls._of_traces(values, time_unit, warmup)
@@ -138,8 +140,8 @@ class Profile:
 
     @classmethod
     def _of_traces(cls, values: List[Tuple[str, Any]], time_unit: str, warmup: int) -> "Profile":
-        if time_unit not in TIME_UNITS:
-            raise Error(f"there is no time unit {time_unit!r}; there are {', '.join(TIME_UNITS)}")
+        if time_unit not in UNITS_OF_TIME:
+            raise Error(f"there is no time unit {time_unit!r}; there are {', '.join(UNITS_OF_TIME)}")
         if integer("warmup", warmup) < 0:
             raise Error(f"warmup is {warmup}; it must not be negative")
         if not values:
@@ -216,7 +218,8 @@ class Profile:
     def config(self, devices: Optional[int] = None, microbatches: Optional[int] = None, statistic: Statistic = "mean") -> Config:
         """A problem of the measured sizes and times; devices and microbatches may be others."""
         devices = devices or self.devices or self.stages
-        return Config(devices, microbatches or self.microbatches or 1, self.stages, **self.lists(statistic))
+        units = PLAIN if self.repetitions else self.units
+        return Config(devices, microbatches or self.microbatches or 1, self.stages, units=units, **self.lists(statistic))
 
     def __repr__(self) -> str:
         sizes = [(self.stages, "stage", "s"), (self.devices, "device", "s"), (self.microbatches, "microbatch", "es")]
@@ -261,13 +264,16 @@ def _from_values(path: str, values: Dict[str, Any]) -> Profile:
     if stages is None:
         raise Error("stages is missing")
     Config(devices or 1, microbatches or 1, stages)  # within the library's bounds
+    values, units = in_same_units(values, dict.fromkeys(values, "the profile"), has_defaults=False)
     if "forward_times" not in values:
         raise Error("forward_times is missing")
     if not any(name in values for name in TIMES if name != "forward_times"):
         raise Error("backward_times is missing, or backward_input_times with backward_weight_times")
     samples = {kind: _samples(name, values[name], stages) for name, kind in TIMES.items() if name in values}
     others = {key: value for key, value in values.items() if key not in SIZES and key not in TIMES}
-    return Profile(path, stages, samples, devices=devices, microbatches=microbatches, others=others)
+    profile = Profile(path, stages, samples, devices=devices, microbatches=microbatches, others=others)
+    profile.units = units
+    return profile
 
 
 def _offsets(ranks: List[trace.RankTrace]) -> List[float]:
@@ -299,7 +305,7 @@ def _repetitions(ranks: List[trace.RankTrace], scale: float, warmup: int) -> Dic
 
 def _from_ranks(ranks: List[trace.RankTrace], time_unit: str, warmup: int) -> Profile:
     name = ", ".join(dict.fromkeys(rank.path for rank in ranks))
-    repetitions = _repetitions(ranks, TIME_UNITS[time_unit], warmup)
+    repetitions = _repetitions(ranks, Units(time_unit).microseconds, warmup)
     stages = 1 + max(op.stage for ops in repetitions for op in ops)
     forwards = {op.stage for ops in repetitions for op in ops if op.kind == Kind.F}
     if len(forwards) < stages:
@@ -313,7 +319,7 @@ def _from_ranks(ranks: List[trace.RankTrace], time_unit: str, warmup: int) -> Pr
         target.extend(measured.duration for measured in times)
     microbatches = 1 + max(op.microbatch or 0 for ops in repetitions for op in ops)
     profile = Profile(name, stages, samples, devices=len(ranks), microbatches=microbatches, pairs=pairs)
-    profile.unit, profile._repetitions = time_unit, repetitions
+    profile.units, profile._repetitions = Units(time_unit), repetitions
     for rank in ranks:
         for work in rank.work:
             profile.sources.setdefault(work.source, set()).update(op.kind for op in work.ops)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for measured times."""
 import argparse
-import json
 from typing import Any, Dict, List, Mapping, Optional
 
 from ._library import Error
 from .comparison import compare_run
 from .comparison_report import json_row, text
-from .config import Quantities
-from .profile import TIME_UNITS, Profile
+from .profile import Profile
+from .same_units import has_units, worded
 from .timeline import Timeline
+from .unit_texts import with_member
+from .units import TIMES
 
 
 def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +18,7 @@ def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
                         help="measured times: a profile file, or the PyTorch traces of all ranks; all else goes over them")
     parser.add_argument("--statistic", metavar="X", default="mean",
                         help="what the samples of a stage count as: mean (default), median, or a quantile from 0 to 1")
-    parser.add_argument("--time-unit", choices=tuple(TIME_UNITS), default="ms", help="unit of times from traces (default: ms)")
+    parser.add_argument("--time-unit", choices=tuple(TIMES), default="ms", help="unit of times from traces (default: ms)")
     parser.add_argument("--warmup", type=int, metavar="N", default=0, help="iterations at the front of traces to leave out")
 
 
@@ -46,8 +47,19 @@ class Measurement:
         self.traces = _read(measured, values) if measured else None
         self.profile = self.traces if profile is None or profile == measured else _read(profile, values)
 
-    def lists(self) -> Quantities:
-        return self.profile.lists(self._values["statistic"]) if self.profile else {}
+    @property
+    def name(self) -> str:
+        return self.profile.name if self.profile else ""
+
+    def _lists(self, above: Mapping[str, Any]) -> Dict[str, Any]:
+        """What is measured, for values that go over it: with units where those of a file have some, and where times of traces,
+        which are known, are beside other times with units."""
+        if self.profile is None:
+            return {}
+        lists, units = self.profile.lists(self._values["statistic"]), self.profile.units
+        if self.profile.repetitions and not has_units(above, "time"):
+            return {**lists}
+        return {name: worded(name, values, units) for name, values in lists.items()}
 
     def below(self, values: Dict[str, Any]) -> Dict[str, Any]:
         """Merged values, with what is measured where they have nothing. Stages alone stand for devices too."""
@@ -57,7 +69,7 @@ class Measurement:
         sizes = {"num_stages": self.profile.stages, "num_batches": self.profile.microbatches}
         if "num_stages" not in values:
             sizes["num_devices"] = self.profile.devices
-        return {**{name: size for name, size in sizes.items() if size is not None}, **self.lists(), **values}
+        return {**{name: size for name, size in sizes.items() if size is not None}, **self._lists(values), **values}
 
     def check(self, stages: int) -> None:
         if self.profile is not None and self.profile.stages != stages:
@@ -67,7 +79,10 @@ class Measurement:
         """A timeline's export, with the comparison behind it if there is one."""
         if self.traces is None:
             return export
-        comparison = compare_run(timeline, self.traces)
+        unit, traces = timeline.config.units.time, self.traces
+        if unit not in (None, traces.units.time):
+            traces = _read(self._values["measured"], {**self._values, "time_unit": unit})
+        comparison = compare_run(timeline, traces)
         if format == "json":
-            return f'{export.rstrip()[:-1]}, "measured": {json.dumps(json_row(comparison))}}}\n'
+            return with_member(export, "measured", json_row(comparison))
         return f"{export}\n{text(comparison)}"

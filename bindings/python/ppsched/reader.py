@@ -8,6 +8,7 @@ from . import _abi
 from ._abi import Format, Placement
 from ._library import Error, lib, new_handle
 from .config import Config, Quantities
+from .units import PLAIN, Units
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -51,10 +52,10 @@ def import_file(path: "Union[str, os.PathLike[str]]", format: Union[Format, str,
         raise
 
 
-def config_for(schedule: "Schedule", quantities: Quantities) -> Config:
-    """A problem of the schedule's sizes and placement, with these lists of numbers."""
+def config_for(schedule: "Schedule", quantities: Quantities, units: Units = PLAIN) -> Config:
+    """A problem of the schedule's sizes and placement, with these lists of numbers, which are in some units."""
     placement: Union[Placement, Sequence[int]] = schedule.placement
     if placement == Placement.MAP:
         placement = [schedule.device_of(stage) or 0 for stage in range(schedule.stages)]
     return Config(schedule.devices, schedule.microbatches, schedule.stages, iterations=schedule.iterations, placement=placement,
-                  weight_versions=schedule.weight_versions, **quantities)
+                  weight_versions=schedule.weight_versions, units=units, **quantities)

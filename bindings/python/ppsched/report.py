@@ -62,8 +62,9 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
     its launch lines name."""
     config, shown = plan.config, plan[:] if candidates is None else candidates
     problem = {name: getattr(config, name) for name in ("devices", "stages", "microbatches", "iterations")}
+    units = config.units
     return {"title": title or f"Pipeline schedules for {config.devices} devices", "objective": plan.objective.name.lower(),
-            "problem": problem, "candidates": [candidate_row(candidate) for candidate in shown],
+            "problem": problem, "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in shown],
             "timelines": list(_timelines(plan, shown, count, csv))}
 
 

@@ -124,5 +124,5 @@ class Runnable:
         closest = next(self.over_limit(), None)
         if closest is not None:
             words += (f"; closest that does is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device "
-                      f"lacks is {closest.excess:g}")
+                      f"lacks is {closest.excess:g}{self._plan.config.units.after_memory}")
         return words

@@ -301,7 +301,7 @@ def generate(strategy: Union[str, Callable[[Config, Builder], object]], config: 
 
 
 def _search(name: bytes, config: Config, progress: Optional[Progress]) -> Schedule:
-    with Listener(config, progress) as told:
+    with config.units.telling(), Listener(config, progress) as told:
         return Schedule(new_handle(lib.ppsched_schedule_generate, told._handle, name), config)
 
 

@@ -11,6 +11,7 @@ from .config import Config
 from .explain import CriticalOp, Relief, Sensitivity
 from .exporting import export, export_format
 from .filling import records_of
+from .unit_texts import with_units
 from .views import Item, Shared, View, none_if_unset, sized
 from .words import counted
 
@@ -194,10 +195,14 @@ class Timeline(Shared):
         """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron", "deepspeed" or
         "sail".
 
-        text_columns: most columns of a line of text; time_scale: microseconds per unit of time in a trace.
+        text_columns: most columns of a line of text; time_scale: microseconds per unit of time in a trace (default: those
+        of the config's unit, if it has one, else 1).
         """
-        return export(self.schedule._handle, self._handle, export_format(format), text_columns=text_columns,
-                      time_scale=time_scale)
+        chosen, units = export_format(format), self.config.units
+        columns = max(1, text_columns - len(units.after_memory)) if text_columns > 0 else text_columns
+        text = export(self.schedule._handle, self._handle, chosen, text_columns=columns,
+                      time_scale=time_scale or units.microseconds)
+        return with_units(text, chosen, units)
 
     def __repr__(self) -> str:
         metrics = self.metrics

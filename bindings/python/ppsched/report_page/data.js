@@ -3,7 +3,26 @@
 
 const data = JSON.parse(byId("data").textContent);
 const candidates = Array.isArray(data.candidates) ? data.candidates : [];
+const units = data.units ?? {};
 const objective = data.objective === "span" ? "span" : "makespan";
+
+/** A number with the unit of what it measures, "time", "memory" or "bytes", where the data names one. */
+function figureIn(measure, value, digits = 6) {
+  return figure(value, digits) + (isNumber(value) && units[measure] ? `\u00a0${units[measure]}` : "");
+}
+
+function timeFigure(value, digits) {
+  return figureIn("time", value, digits);
+}
+
+function memoryFigure(value, digits) {
+  return figureIn("memory", value, digits);
+}
+
+/** A heading with the unit of the numbers below. */
+function headingIn(measure, text) {
+  return units[measure] ? `${text} (${units[measure]})` : text;
+}
 
 // Kinds that have a place of their own in a row; colours as in the package's pictures. Others are grey.
 const KINDS = {

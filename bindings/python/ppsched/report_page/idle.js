@@ -30,8 +30,8 @@ function idleText(timeline) {
   if (totals.length === 0)
     return "no idle time";
   const share = percent(all / (timeline.lanes.length * timeline.end), 1);
-  const words = totals.map(([name, total]) => `${name} ${figure(total)}`).join(", ");
-  return `idle ${figure(all)}, ${share} of all device time: ${words}`;
+  const words = totals.map(([name, total]) => `${name} ${timeFigure(total)}`).join(", ");
+  return `idle ${timeFigure(all)}, ${share} of all device time: ${words}`;
 }
 
 function makeIdleBars(timeline) {
@@ -47,18 +47,19 @@ function makeIdleBars(timeline) {
   };
   const pointAt = (device) => {
     const times = causes.map((cause) => [causeName(cause), timeline.idle[cause][device]]).filter(([, time]) => time > 0);
-    return [`device ${device}: idle ${figure(idleOf(timeline, device))}`, times.map(([name, time]) => [name, figure(time)])];
+    return [`device ${device}: idle ${timeFigure(idleOf(timeline, device))}`,
+            times.map(([name, time]) => [name, timeFigure(time)])];
   };
-  return makeBars(timeline.lanes.length, figure(top, 3), draw, pointAt);
+  return makeBars(timeline.lanes.length, timeFigure(top, 3), draw, pointAt);
 }
 
 function makeFigures(rank, timeline) {
   const causes = causesOf(timeline);
-  const columns = [["busy", timeline.busy], ["idle", timeline.idleTotal],
-                   ...causes.map((cause) => [causeName(cause), timeline.idle[cause]]),
-                   ["peak memory", timeline.peaks], ["memory limit", timeline.limits]];
+  const columns = [["busy", timeline.busy, "time"], ["idle", timeline.idleTotal, "time"],
+                   ...causes.map((cause) => [causeName(cause), timeline.idle[cause], "time"]),
+                   ["peak memory", timeline.peaks, "memory"], ["memory limit", timeline.limits, "memory"]];
   const head = make("tr", {}, make("th", { scope: "col", class: "pinned" }, "device"),
-    ...columns.map(([name]) => make("th", { scope: "col", class: "number" }, name)));
+    ...columns.map(([name, , measure]) => make("th", { scope: "col", class: "number" }, headingIn(measure, name))));
   const body = timeline.lanes.map((_, device) => make("tr", {}, make("th", { scope: "row" }, String(device)),
     ...columns.map(([, values]) => make("td", { class: "number" }, figure(values[device])))));
   const label = `Figures of the devices of ${nameOf(candidateOf(rank))}`;

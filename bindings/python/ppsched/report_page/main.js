@@ -29,17 +29,17 @@ function makeCard(name, value, more, classes = "card") {
 function winnerCards() {
   const bubble = winner.bubble ?? {};
   const next = ranked.find((candidate) => candidate.fits && candidate.strategy !== winner.strategy);
-  const limit = isNumber(winner.memory_limit) ? `of ${figure(winner.memory_limit)}, ` : "";
+  const limit = isNumber(winner.memory_limit) ? `of ${memoryFigure(winner.memory_limit)}, ` : "";
   const gain = next ? 1 - winner.step_time / next.step_time : NaN;
   const less = gain < 0.0005 ? "equal to" : `${percent(gain, 1)} less than`;
   const ahead = isNumber(gain) ? `${less} ${next.strategy}` : "";
   return [
     makeCard("\u2605 best that fits", nameOf(winner), sizesText({ ...winner, memory_limit: null }), "card first"),
-    makeCard("step time", figure(winner.step_time), ahead),
-    makeCard("above the bound", percent(gapOf(winner), 1), `bound ${figure(winner.bound)}`),
+    makeCard("step time", timeFigure(winner.step_time), ahead),
+    makeCard("above the bound", percent(gapOf(winner), 1), `bound ${timeFigure(winner.bound)}`),
     makeCard("bubble of total", percent(bubble.of_total),
       `${percent(bubble.of_ideal)} of ideal, ${percent(bubble.of_span)} of span`),
-    makeCard("peak memory", figure(winner.peak_memory), `${limit}device ${winner.peak_device ?? DASH}`),
+    makeCard("peak memory", memoryFigure(winner.peak_memory), `${limit}device ${winner.peak_device ?? DASH}`),
   ];
 }
 
@@ -49,8 +49,8 @@ function closestCards() {
     return [makeCard("none ran", "No candidate fits", "all were refused; the reasons are below", "card warning")];
   return [makeCard("over the memory limit", "No candidate fits", "what comes closest is first in the table", "card warning"),
           makeCard("closest", nameOf(closest), sizesText(closest)),
-          makeCard("lacks", figure(closest.excess),
-            `its peak is ${figure(closest.peak_memory)} on device ${closest.peak_device ?? DASH}`)];
+          makeCard("lacks", memoryFigure(closest.excess),
+            `its peak is ${memoryFigure(closest.peak_memory)} on device ${closest.peak_device ?? DASH}`)];
 }
 
 function startHeader() {

@@ -131,7 +131,7 @@ function paintLimit(context, limit, width, top) {
     context.stroke();
     context.setLineDash([]);
   }
-  const text = `limit ${figure(limit)}${isInside ? "" : ", above this chart"}`;
+  const text = `limit ${memoryFigure(limit)}${isInside ? "" : ", above this chart"}`;
   paintLabel(context, text, width, isInside ? yOf(limit, top) + 10 : 8, colours.bad);
 }
 
@@ -143,7 +143,7 @@ function paintPeak(context, peak, width, top) {
   context.beginPath();
   context.arc(x, y, 3.5, 0, 2 * Math.PI);
   context.fill();
-  paintLabel(context, `peak ${figure(peak.level)} at ${figure(peak.time)}`, x + 8, y + 11, colours.ink);
+  paintLabel(context, `peak ${memoryFigure(peak.level)} at ${timeFigure(peak.time)}`, x + 8, y + 11, colours.ink);
 }
 
 function paintMemory(timeline, context, width) {
@@ -173,8 +173,8 @@ function pointAtMemory(timeline, box, x, y) {
   pointed = null;
   cursorTime = time;
   paintOvers();
-  showTip(left + x, top + y, `device ${device}`, [["time", figure(time, 4)], ["memory", figure(curve[index][1])],
-                                                    ["limit", figure(timeline.limits[device])]]);
+  showTip(left + x, top + y, `device ${device}`, [["time", timeFigure(time, 4)], ["memory", memoryFigure(curve[index][1])],
+                                                    ["limit", memoryFigure(timeline.limits[device])]]);
 }
 
 // --- bars, one a device ---
@@ -222,8 +222,8 @@ function makePeakBars(timeline) {
     return [bar, makeSvg("line", { class: "limit", x1: x, x2: end, y1: percentOf(limit), y2: percentOf(limit) })];
   };
   const pointAt = (device) =>
-    [`device ${device}`, [["peak", figure(peaks[device]?.level)], ["limit", figure(timeline.limits[device])]]];
-  return makeBars(timeline.memory.length, figure(top, 3), draw, pointAt, setMemoryDevice);
+    [`device ${device}`, [["peak", memoryFigure(peaks[device]?.level)], ["limit", memoryFigure(timeline.limits[device])]]];
+  return makeBars(timeline.memory.length, memoryFigure(top, 3), draw, pointAt, setMemoryDevice);
 }
 
 // --- panels ---
@@ -247,8 +247,8 @@ function showDevices() {
 
 function memoryText(timeline) {
   const device = deviceOf(timeline), peak = peaksOf(timeline)[device], limit = timeline.limits[device];
-  return `device ${device}: peak ${figure(peak?.level)} at ${figure(peak?.time)}, ` +
-    (isNumber(limit) ? `limit ${figure(limit)}${peak?.level > limit ? ", which is exceeded" : ""}` : "no limit");
+  return `device ${device}: peak ${memoryFigure(peak?.level)} at ${timeFigure(peak?.time)}, ` +
+    (isNumber(limit) ? `limit ${memoryFigure(limit)}${peak?.level > limit ? ", which is exceeded" : ""}` : "no limit");
 }
 
 function makeMemoryPanel(rank) {

@@ -62,6 +62,6 @@ function makeCaption(rank, text, ...controls) {
 
 /** "V 2, M 16, v placement, limit 12" */
 function sizesText(candidate) {
-  const limit = isNumber(candidate.memory_limit) ? `, limit ${figure(candidate.memory_limit)}` : "";
+  const limit = isNumber(candidate.memory_limit) ? `, limit ${memoryFigure(candidate.memory_limit)}` : "";
   return `V ${candidate.chunks ?? DASH}, M ${candidate.microbatches ?? DASH}, ${candidate.placement ?? "no"} placement${limit}`;
 }

@@ -64,14 +64,15 @@ function describe(entry, device, timeline) {
   return {
     title: ops.map((op) => `${op.token} ${wordsOf(op.kind)}`).join(" and ") + (entry.second ? ", overlapped" : ""),
     rows: [["stage", both(stageText)], ["microbatch", both(microbatchText)], ["device", String(device)],
-           ["start", figure(entry.start)], ["end", figure(entry.end)], ["duration", figure(entry.end - entry.start)]],
+           ["start", timeFigure(entry.start)], ["end", timeFigure(entry.end)],
+           ["duration", timeFigure(entry.end - entry.start)]],
   };
 }
 
 function describeIdle(timeline, device, time) {
   const [start, end] = gapAround(timeline, device, time);
-  return { title: "idle", rows: [["device", String(device)], ["start", figure(start)], ["end", figure(end)],
-                                 ["duration", figure(end - start)]] };
+  return { title: "idle", rows: [["device", String(device)], ["start", timeFigure(start)], ["end", timeFigure(end)],
+                                 ["duration", timeFigure(end - start)]] };
 }
 
 function spoken({ title, rows }) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of candidates that ran, and below it those that were refused, by reason.
 
-// Columns: heading, meaning, value for sorting, text. `words`: sorted and aligned as text; `spare`: left out where it says the
-// same in every row.
+// Columns: heading, what its numbers measure, meaning, value for sorting, text. `words`: sorted and aligned as text; `spare`:
+// left out where it says the same in every row.
 const stepWords = objective === "span" ? "the span, as the devices need not wait for each other" : "the makespan";
 const COLUMNS = [
   { key: "rank", heading: "#", value: (c) => c.rank, text: numberOf,
@@ -10,10 +10,12 @@ const COLUMNS = [
   { key: "strategy", heading: "strategy", meaning: "with its options", value: nameOf, words: true },
   { key: "chunks", heading: "V", meaning: "stages a device", value: (c) => c.chunks },
   { key: "microbatches", heading: "M", meaning: "microbatches of an iteration", value: (c) => c.microbatches, spare: true },
-  { key: "limit", heading: "memory limit", meaning: "what a device may hold", value: (c) => c.memory_limit, spare: true },
+  { key: "limit", heading: "memory limit", measure: "memory", meaning: "what a device may hold",
+    value: (c) => c.memory_limit, spare: true },
   { key: "status", heading: "status", meaning: "whether all devices stay within their limit", value: (c) => c.status,
     words: true },
-  { key: "step", heading: "step time", meaning: `time of an iteration: ${stepWords}`, value: (c) => c.step_time },
+  { key: "step", heading: "step time", measure: "time", meaning: `time of an iteration: ${stepWords}`,
+    value: (c) => c.step_time },
   { key: "gap", heading: "above bound", meaning: "step time above what no schedule of this placement can do better",
     value: gapOf, text: (c) => percent(gapOf(c), 1) },
   { key: "total", heading: "bubble of total", meaning: "idle time of all devices / (devices * makespan)",
@@ -22,17 +24,19 @@ const COLUMNS = [
     text: (c) => percent(c.bubble?.of_ideal) },
   { key: "of_span", heading: "bubble of span", meaning: "1 - mean busy time / span", value: (c) => c.bubble?.of_span,
     text: (c) => percent(c.bubble?.of_span) },
-  { key: "peak", heading: "peak memory", meaning: "of the device that needs most", value: (c) => c.peak_memory },
+  { key: "peak", heading: "peak memory", measure: "memory", meaning: "of the device that needs most",
+    value: (c) => c.peak_memory },
   { key: "device", heading: "on device", meaning: "which device that is", value: (c) => c.peak_device },
-  { key: "excess", heading: "lacks", meaning: "the most that a device is over its limit", value: (c) => c.excess || null,
-    spare: true },
-  { key: "makespan", heading: "makespan", meaning: "from 0 to the last end", value: (c) => c.makespan },
-  { key: "span", heading: "span", meaning: "the longest time from the first start to the last end of one device",
-    value: (c) => c.span },
+  { key: "excess", heading: "lacks", measure: "memory", meaning: "the most that a device is over its limit",
+    value: (c) => c.excess || null, spare: true },
+  { key: "makespan", heading: "makespan", measure: "time", meaning: "from 0 to the last end", value: (c) => c.makespan },
+  { key: "span", heading: "span", measure: "time",
+    meaning: "the longest time from the first start to the last end of one device", value: (c) => c.span },
   { key: "placement", heading: "placement", meaning: "which device has which stages", value: (c) => c.placement, words: true,
     spare: true },
   { key: "stages", heading: "S", meaning: "stages of the whole model", value: (c) => c.stages, spare: true },
-  { key: "bytes", heading: "bytes sent", meaning: "from device to device in an iteration", value: (c) => c.bytes, spare: true },
+  { key: "bytes", heading: "bytes sent", measure: "bytes", meaning: "from device to device in an iteration",
+    value: (c) => c.bytes, spare: true },
   { key: "transfers", heading: "transfers", meaning: "from device to device in an iteration", value: (c) => c.transfers },
 ];
 
@@ -58,9 +62,9 @@ function usefulColumns() {
 
 function constantText(columns) {
   const parts = COLUMNS.filter((column) => column.spare && !columns.includes(column))
-    .map((column) => [column.heading, ranked[0] && column.value(ranked[0])])
+    .map((column) => [column, ranked[0] && column.value(ranked[0])])
     .filter(([, value]) => value !== null && value !== undefined && value !== 0)
-    .map(([heading, value]) => `${heading} ${isNumber(value) ? figure(value) : value}`);
+    .map(([{ heading, measure }, value]) => `${heading} ${isNumber(value) ? figureIn(measure, value) : value}`);
   return parts.length > 0 ? `The same for all: ${parts.join(", ")}.` : "";
 }
 
@@ -144,7 +148,7 @@ function sortBy(column, table) {
 }
 
 function makeHeading(column, table) {
-  const button = make("button", { type: "button", title: column.meaning }, column.heading);
+  const button = make("button", { type: "button", title: column.meaning }, headingIn(column.measure, column.heading));
   button.addEventListener("click", () => sortBy(column, table));
   const classes = (column.words ? "" : "number ") + (column.key === "strategy" ? "pinned" : "");
   return make("th", { scope: "col", class: classes.trim() || null, "data-key": column.key,

@@ -8,11 +8,11 @@ function timelineText(rank, timeline) {
   const first = chosenRanks()[0], base = timelineOf(first ?? rank).end;
   const sign = timeline.end < base ? "" : "+";
   const longer = rank === first || first === undefined ? "" : ` (${sign}${percent(timeline.end / base - 1, 1)})`;
-  const limit = isNumber(candidate.memory_limit) ? ` of ${figure(candidate.memory_limit)}` : "";
+  const limit = isNumber(candidate.memory_limit) ? ` of ${memoryFigure(candidate.memory_limit)}` : "";
   const over = candidate.status === "over limit" ? ", over its limit" : "";
-  return `${sizesText({ ...candidate, memory_limit: null })}; makespan ${figure(timeline.end)}${longer}, ` +
-    `span ${figure(candidate.span)}; bubble ${percent(bubble.of_total)} of total, ${percent(bubble.of_ideal)} of ideal, ` +
-    `${percent(bubble.of_span)} of span; peak memory ${figure(candidate.peak_memory)}${limit}${over}`;
+  return `${sizesText({ ...candidate, memory_limit: null })}; makespan ${timeFigure(timeline.end)}${longer}, ` +
+    `span ${timeFigure(candidate.span)}; bubble ${percent(bubble.of_total)} of total, ${percent(bubble.of_ideal)} of ideal, ` +
+    `${percent(bubble.of_span)} of span; peak memory ${memoryFigure(candidate.peak_memory)}${limit}${over}`;
 }
 
 function leaveOut(rank) {
@@ -61,7 +61,7 @@ function paintAxis(context, width, height) {
 }
 
 function showWindow() {
-  byId("window").textContent = `${figure(view.from, 4)} to ${figure(view.to, 4)} of ${figure(view.whole, 4)}`;
+  byId("window").textContent = `${figure(view.from, 4)} to ${figure(view.to, 4)} of ${timeFigure(view.whole, 4)}`;
 }
 
 function makeSwatch(colour) {

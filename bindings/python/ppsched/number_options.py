@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line that are lists of numbers: 1 2 3, or 1,2,3, with units or without."""
+import argparse
+import re
+from typing import Any, List, Optional, Union
+
+from ._library import Error
+from .units import parse
+
+_NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
+
+
+def _numbers(word: str) -> List[Union[float, str]]:
+    """Those of a word: plain ones as such, texts where they have units."""
+    found: List[Union[float, str]] = []
+    for text in word.split(","):
+        try:
+            found.append(text if parse(text) else float(text))
+        except Error as error:
+            raise argparse.ArgumentTypeError(f"{word}: {error}") from None
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{word!r} is no number; a number may have a unit, as 6.1ms, and a list is "
+                                             "written 1 2 3 or 1,2,3") from None
+    return found
+
+
+class _Flat(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: Optional[str] = None) -> None:
+        setattr(namespace, self.dest, [number for numbers in values for number in numbers])
+
+
+def add_number_argument(parser: argparse.ArgumentParser, *strings: str, **given: Any) -> None:
+    parser._negative_number_matcher = _NEGATIVE_NUMBER  # argparse's own does not know exponents
+    parser.add_argument(*strings, nargs="+", type=_numbers, action=_Flat, **given)

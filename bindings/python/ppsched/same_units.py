@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All numbers of a problem in the same units: a mixture is refused, with the line that would be right."""
+import copy
+import json
+from fractions import Fraction
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
+
+from ._library import Error
+from .config import QUANTITIES
+from .units import BYTES, KIND_OF, KINDS, PLAIN, TIMES, Amount, Units, dimension_of, number_word, parse
+
+Files = Mapping[str, str]  # in which file a value stands, by its name; those on the command line in none
+ENDS = ("embedding", "head")
+BACKWARDS = ("backward_times", "backward_input_times", "backward_weight_times")
+MOST_SHOWN = 8  # numbers of a list in a message
+GROUPS = {"time": ("time", "bandwidth"), "memory": ("memory",), "bytes": ("bytes", "bandwidth")}  # what goes together
+
+
+class Place(NamedTuple):
+    """Where numbers stand. name: of what they are; words: before them; put: stores them again."""
+
+    name: str
+    words: str
+    value: Any
+    put: Callable[[Any], None]
+
+    @property
+    def dimension(self) -> Optional[str]:
+        return dimension_of(self.name)
+
+    def line(self, unit: str = "") -> str:
+        """As it is written, but for the unit of plain numbers."""
+        shown = mapped(self.value, lambda number: f"{number_word(number)}{unit}" if unit and is_plain(number) else number)
+        if self.words.endswith(": "):
+            return self.words + json.dumps(shown)
+        texts = [number_word(item) if isinstance(item, float) else str(item) for item in leaves(shown)]
+        return self.words + " ".join(texts[:MOST_SHOWN] + ["..."] * (len(texts) > MOST_SHOWN))
+
+
+class Given(NamedTuple):
+    """A number with a unit, and where it stands."""
+
+    place: Place
+    amount: Amount
+
+
+# --- the numbers of a value ---
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Of lists, as deep as they are."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+    """The same lists of other numbers."""
+    return [mapped(item, function) for item in value] if isinstance(value, (list, tuple)) else function(value)
+
+
+def is_plain(value: object) -> bool:
+    """Zero and infinity are the same in all units."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0 and abs(value) < float("inf")
+
+
+def worded(name: str, value: Any, units: Units) -> Any:
+    """Plain numbers of a name as texts with their unit, where that is known."""
+    known = units.of(dimension_of(name)) is not None
+    return mapped(value, lambda number: units.word(name, number) if known and is_plain(number) else number)
+
+
+# --- where they stand ---
+
+def _putting(holder: Any, key: Any, words: str = "") -> Callable[[Any], None]:
+    """words: that stand before the number in a word."""
+    def put(value: Any) -> None:
+        holder[key] = f"{words}{value}" if words else value
+    return put
+
+
+def _in_end(name: str, given: Any, files: Files) -> Iterator[Place]:
+    """Of a mapping, or of KEY=VALUE words."""
+    if isinstance(given, dict):
+        for key, value in given.items():
+            yield Place(str(key), f"{files.get(name, '')}: {name}: {key}: ", value, _putting(given, key))
+    for index, word in enumerate(given if isinstance(given, list) else ()):
+        key, _, value = word.partition("=")
+        try:
+            number: Union[float, str] = float(value)
+        except ValueError:
+            number = value
+        yield Place(key, f"--{name} {key}=", number, _putting(given, index, f"{key}="))
+
+
+def _in_layers(rows: Any, path: str) -> Iterator[Place]:
+    """Of rows as they may be; what is wrong with them is told where they are read."""
+    for number, row in enumerate(rows if isinstance(rows, list) else ()):
+        kinds = row.get("recompute") if isinstance(row, dict) else None
+        for holder in (row, *(kinds if isinstance(kinds, list) else ())):
+            if isinstance(holder, dict):
+                name = holder.get("name", number)
+                for key in filter(dimension_of, map(str, holder)):
+                    yield Place(key, f"{path}: {name}: {key}: ", holder[key], _putting(holder, key))
+
+
+def places(values: Dict[str, Any], files: Files) -> List[Place]:
+    """All that hold times, memory, bytes and bandwidths."""
+    found = []
+    for name in (*QUANTITIES, "mem_limits"):
+        if values.get(name) is not None:
+            words = f"{files[name]}: {name}: " if name in files else f"--{name.replace('_', '-')} "
+            found.append(Place(name, words, values[name], _putting(values, name)))
+    for name in ENDS:
+        found += _in_end(name, values.get(name), files)
+    return [*found, *_in_layers(values.get("layers"), files.get("layers", "--layers"))]
+
+
+def _amount(place: Place, text: str) -> Optional[Amount]:
+    try:
+        amount = parse(text)
+    except Error as error:
+        raise Error(f"{place.line()}: {error}") from None
+    kind = KIND_OF.get(place.dimension or "")
+    if amount is not None and amount.kind != kind:
+        wanted = f"units of {kind} are {KINDS[kind]}" if kind else f"{place.name} is a plain number"
+        raise Error(f"{place.line()}: {amount.unit} is a unit of {amount.kind}; {wanted}")
+    return amount
+
+
+def given_amounts(found: Iterable[Place]) -> List[Given]:
+    texts = [(place, text) for place in found for text in leaves(place.value) if isinstance(text, str)]
+    amounts = [(place, _amount(place, text)) for place, text in texts]
+    return [Given(place, amount) for place, amount in amounts if amount is not None]
+
+
+# --- what is refused ---
+
+def _unit_for(plain: Place, given: Given, amounts: List[Given]) -> str:
+    """The unit that a plain number beside a given one had better have."""
+    if plain.dimension == given.place.dimension:
+        return given.amount.unit
+    if plain.dimension != "bandwidth":
+        return "ms" if plain.dimension == "time" else "B"
+    units = {other.amount.kind: other.amount.unit for other in amounts if other.place.dimension in ("time", "bytes")}
+    return f"{units.get('memory', 'B')}/{units.get('time', 's')}"
+
+
+def _refuse_mixtures(found: List[Place], amounts: List[Given]) -> None:
+    for dimensions in GROUPS.values():
+        given = [each for each in amounts if each.place.dimension in dimensions]
+        plain = [place for place in found if place.dimension in dimensions and any(map(is_plain, leaves(place.value)))]
+        if not given or not plain:
+            continue
+        beside = next((each for each in given if each.place.dimension == plain[0].dimension), given[0])
+        other = f" beside {beside.place.line()}" if beside.place != plain[0] else ""
+        raise Error(f"{plain[0].line()}{other}: numbers with and without units; write "
+                    f"{plain[0].line(_unit_for(plain[0], beside, amounts))}")
+
+
+def _refuse_defaults(values: Mapping[str, Any], amounts: List[Given]) -> None:
+    """Where numbers have units those that are not given must be: their defaults, 1 and 2, have none. A list of layers has no
+    defaults."""
+    first = {dimension: next((given for given in amounts if given.place.dimension in dimensions), None)
+             for dimension, dimensions in GROUPS.items()}
+    time, memory = first["time"], first["memory"]
+    has = {name for name in QUANTITIES if values.get(name) is not None}
+    if values.get("layers") is not None:
+        return
+    if time is not None and "forward_times" not in has:
+        raise Error(f"{time.place.line()}: with units the times of stages are needed too, as the defaults, forward 1 and "
+                    "backward 2, have none; give them, such as --forward-times 6.1ms --backward-times 12.2ms")
+    if time is not None and values.get("num_layers") is None and not has.intersection(BACKWARDS):
+        twice = Place("", "--backward-times ", mapped(values["forward_times"], _doubled), dict(values).update)
+        raise Error(f"{time.place.line()}: with units the backward times are needed too, as their default, 2, has none; twice "
+                    f"the forward is {twice.line()}")
+    if memory is not None and "mem_forward" not in has:
+        raise Error(f"{memory.place.line()}: with units the memory of activations is needed too, as its default, 1, has none; "
+                    "give what one microbatch keeps on a stage until its backward, such as "
+                    f"--mem-forward 1.5{memory.amount.unit}")
+
+
+def _doubled(value: Any) -> Any:
+    amount = parse(value) if isinstance(value, str) else None
+    return value if amount is None else f"{2 * float(amount.number):g}{amount.unit}"
+
+
+# --- the same units ---
+
+def _largest(amounts: List[Given], dimension: str) -> Optional[str]:
+    """The unit that all are converted to."""
+    units = [given.amount for given in amounts if given.place.dimension == dimension]
+    return max(units, key=lambda amount: amount.size).unit if units else None
+
+
+def _units(amounts: List[Given]) -> Units:
+    dimensions = {given.place.dimension for given in amounts}
+    time = _largest(amounts, "time") or ("s" if "bandwidth" in dimensions else None)
+    return Units(time, _largest(amounts, "memory"), "B" if dimensions & {"bytes", "bandwidth"} else None)
+
+
+def _size(units: Units, dimension: Optional[str]) -> Fraction:
+    """Of the unit that numbers are converted to."""
+    if dimension in ("memory", "bytes"):
+        return Fraction(BYTES[units.of(dimension) or "B"])
+    return Fraction(TIMES[units.time or "s"]) if dimension == "time" else Fraction(1, TIMES[units.time or "s"])
+
+
+def _converted(place: Place, units: Units) -> Any:
+    size = _size(units, place.dimension)
+
+    def plain(value: Any) -> Any:
+        amount = _amount(place, value) if isinstance(value, str) else None
+        return value if amount is None else amount.measured_in(size)
+
+    return mapped(place.value, plain)
+
+
+def in_same_units(values: Mapping[str, Any], files: Files, *, has_defaults: bool = True) -> Tuple[Dict[str, Any], Units]:
+    """Values with all numbers plain, and what they are in: the largest unit given of each dimension; bytes in B. has_defaults:
+    what is not given, and has no unit, would count."""
+    copied = {name: copy.deepcopy(value) if name in (*ENDS, "layers") else value for name, value in values.items()}
+    found = places(copied, files)
+    amounts = given_amounts(found)
+    if not amounts:
+        return dict(values), PLAIN
+    _refuse_mixtures(found, amounts)
+    if has_defaults:
+        _refuse_defaults(values, amounts)
+    units = _units(amounts)
+    for place in found:
+        if given_amounts([place]):
+            place.put(_converted(place, units))
+    return copied, units
+
+
+def has_units(values: Mapping[str, Any], group: str) -> bool:
+    """Whether any number of one of GROUPS has one."""
+    return bool(given_amounts(place for place in places(dict(values), {}) if place.dimension in GROUPS[group]))

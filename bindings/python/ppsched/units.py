@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers with units: 6.1ms, 72GB, 80GiB, 400Gbps."""
+import contextlib
+import re
+from fractions import Fraction
+from typing import Dict, Iterator, NamedTuple, Optional, Tuple
+
+from ._library import Error
+
+TIMES: Dict[str, int] = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}  # in nanoseconds
+BYTES: Dict[str, int] = {"B": 1, **{prefix + "B": 1000**power for power, prefix in enumerate("kMGT", 1)},
+                         **{prefix + "iB": 1024**power for power, prefix in enumerate("KMGT", 1)}}
+BITS: Dict[str, int] = {prefix + "bps": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))}  # a second
+
+# What a unit measures, and those that there are, in words. Bytes of transfers have units of memory.
+KINDS = {"time": ", ".join(TIMES), "memory": ", ".join(BYTES), "bandwidth": f"{', '.join(BITS)}, or B/s, GB/s, GiB/s and so on"}
+KIND_OF = {"time": "time", "memory": "memory", "bytes": "memory", "bandwidth": "bandwidth"}  # by dimension
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_AMOUNT = re.compile(rf"({_NUMBER})\s*([A-Za-z\u00b5\u03bc][A-Za-z/]*)")
+_TOLD = {"memory": re.compile(rf"((?:least limit that works is|must hold) {_NUMBER})"),
+         "time": re.compile(rf"(_times? \({_NUMBER})(?=\))")}  # numbers in the library's words
+
+
+class Amount(NamedTuple):
+    """A number with its unit. kind: one of KINDS; size: of the unit, in nanoseconds, bytes, or bytes a nanosecond."""
+
+    number: str
+    unit: str
+    kind: str
+    size: Fraction
+
+    def measured_in(self, size: Fraction) -> float:
+        """The nearest double."""
+        value = float(self.number)
+        if value == 0 or not abs(value) < float("inf"):
+            return value
+        try:
+            return float(Fraction(self.number) * self.size / size)
+        except OverflowError:
+            raise Error(f"{self.number}{self.unit} is too large") from None
+
+
+def _meaning(unit: str) -> Tuple[str, Fraction]:
+    amount, slash, time = unit.partition("/")
+    if unit in TIMES:
+        return "time", Fraction(TIMES[unit])
+    if unit in BYTES:
+        return "memory", Fraction(BYTES[unit])
+    if unit in BITS:
+        return "bandwidth", Fraction(BITS[unit], 8 * TIMES["s"])
+    if slash and amount in BYTES and time in TIMES:
+        return "bandwidth", Fraction(BYTES[amount], TIMES[time])
+    raise Error(f"there is no unit {unit!r}; there are {'; '.join(f'of {kind} {names}' for kind, names in KINDS.items())}")
+
+
+def parse(text: str) -> Optional[Amount]:
+    """What a text says; None where it is no number with a unit. Refuses units that there are not."""
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None or match[2].lower() in ("e", "inf", "nan", "infinity"):
+        return None
+    unit = match[2].replace("\u00b5", "u").replace("\u03bc", "u")
+    return Amount(match[1], unit, *_meaning(unit))
+
+
+def dimension_of(name: str) -> Optional[str]:
+    """What a list of numbers, or a number of a layer, measures by its name; None for a share."""
+    if name.startswith("mem_"):
+        return "memory"
+    endings = {"_time": "time", "_times": "time", "_bytes": "bytes", "_bandwidth": "bandwidth"}
+    return next((dimension for ending, dimension in endings.items() if name.endswith(ending)), None)
+
+
+def number_word(value: float) -> str:
+    """One that reads back as the same double."""
+    return repr(float(value)).removesuffix(".0")
+
+
+class Units(NamedTuple):
+    """What numbers are in; None for those that are plain. time: ns, us, ms, s or min; memory: B, kB, ..., TiB; bytes: B."""
+
+    time: Optional[str] = None
+    memory: Optional[str] = None
+    bytes: Optional[str] = None
+
+    def check(self) -> None:
+        for name, unit, known in (("time", self.time, TIMES), ("memory", self.memory, BYTES), ("bytes", self.bytes, {"B": 1})):
+            if unit is not None and unit not in known:
+                raise Error(f"units: there is no unit of {name} {unit!r}; there are {', '.join(known)}")
+
+    @property
+    def row(self) -> Optional[Dict[str, Optional[str]]]:
+        """For JSON."""
+        return self._asdict() if any(self) else None
+
+    @property
+    def microseconds(self) -> float:
+        """In a unit of time; 0 where that is not known."""
+        return TIMES[self.time] / TIMES["us"] if self.time else 0.0
+
+    @property
+    def after_time(self) -> str:
+        """What stands behind a time."""
+        return f" {self.time}" if self.time else ""
+
+    @property
+    def after_memory(self) -> str:
+        return f" {self.memory}" if self.memory else ""
+
+    def of(self, dimension: Optional[str]) -> Optional[str]:
+        if dimension == "bandwidth":
+            return f"{self.bytes}/{self.time}" if self.bytes and self.time else None
+        return None if dimension is None else getattr(self, dimension)
+
+    def heading(self, text: str, dimension: Optional[str]) -> str:
+        """Of a column, or an axis."""
+        unit = self.of(dimension)
+        return text if unit is None else f"{text} ({unit})"
+
+    def word(self, name: str, value: float) -> str:
+        """A number of that name, so that it reads back as the same double."""
+        is_plain = value == 0 or not abs(value) < float("inf")
+        return number_word(value) + ("" if is_plain else self.of(dimension_of(name)) or "")
+
+    def told(self, text: str) -> str:
+        """The library's words, with units behind its numbers."""
+        for dimension, pattern in _TOLD.items():
+            unit = self.of(dimension)
+            text = text if unit is None else pattern.sub(rf"\1 {unit}", text)
+        return text
+
+    @contextlib.contextmanager
+    def telling(self) -> Iterator[None]:
+        """The library's errors within are told so."""
+        try:
+            yield
+        except Error as error:
+            error.args = (self.told(str(error)),)
+            raise
+
+
+PLAIN = Units()
