@@ -10,7 +10,7 @@
 enum { USUAL_CHUNKS = 4, MOST_CHUNKS = 16 };
 
 /* With layers, where each group is a search, and more microbatches, groups divide them. */
-enum { MOST_PARTED = 512 };
+enum { MOST_PARTED = 64 };
 
 /* Nodes that the searches for splits may visit: all together, and one at most. */
 #define ALL_VISITS 70000000u

@@ -87,6 +87,21 @@ class DataTest(unittest.TestCase):
             self.assertEqual(timeline["memory_limits"], [20.0] * 4)
             self.assertTrue(all((row["line"] is None) != (row["reason"] is None) for row in timeline["launch"].values()))
 
+    def test_layers(self):
+        layers = ppsched.Layers([{"name": "decoder", "count": 10, "mem_forward": 1,
+                                  "recompute": [{"name": "full", "backward_time": 3, "mem_forward": 0.1}]},
+                                 {"name": "head", "place": "last", "forward_time": 2}])
+        plan = ppsched.plan(ppsched.Config(4, 8, mem_limit=6), layers=layers, strategies=["1f1b", "interleaved_1f1b"], chunks=[1, 2])
+        data = report.report_data(plan)
+        self.assertEqual(data["problem"]["layers"], 11)
+        for timeline in data["timelines"]:
+            rows = timeline["split"]
+            self.assertEqual(sum(row["layers"].get("decoder", 0) for row in rows), 10)
+            self.assertEqual([row["device"] for row in rows], [row["stage"] % 4 for row in rows])
+            self.assertTrue(timeline["command"].startswith("ppsched schedule --strategy "))
+        self.assertNotIn("split", small_data()["timelines"][0])
+        Page(report.report_html(data))
+
     def test_no_limit_and_limits_that_differ(self):
         for limits, expected in (({}, [None] * 2), ({"mem_limit": [9, 8]}, [9.0, 8.0])):
             data = report.report_data(ppsched.plan(ppsched.Config(2, 4, **limits), strategies=["1f1b"]))

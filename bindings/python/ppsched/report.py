@@ -7,6 +7,7 @@ import json
 import math
 import pathlib
 import re
+import shlex
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from ._abi import Lowering
@@ -17,12 +18,21 @@ from .timeline import Timeline
 
 _FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
 _SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "lanes.js", "pointing.js",
-            "timeline.js", "memory.js", "idle.js", "launch.js", "main.js")  # in this order they are one script
+            "timeline.js", "memory.js", "idle.js", "launch.js", "layers.js", "main.js")  # in this order they are one script
 _DIGITS = 12        # of a number in the page: enough for any eye, without the noise of the last bits
 _MOST_OPS = 400_000  # of all timelines after the first two, so that the page stays light
 
 
 # --- its data ---
+
+def _layers(plan: Plan, candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
+    """The stages' layers, on which device each is, and the command that builds the schedule again."""
+    if plan.layers is None:
+        return {}
+    rows = [{"stage": row["stage"], "device": timeline.schedule.device_of(row["stage"]), "layers": row["layers"],
+             "recompute": row["recompute"]} for row in plan.layers.rows(plan.split(candidate))]
+    return {"split": rows, "command": shlex.join(plan.command(candidate))}
+
 
 def _timeline(plan: Plan, candidate: Candidate, timeline: Timeline, csv: Optional[str]) -> Dict[str, Any]:
     schedule = timeline.schedule if plan.lowering == Lowering.NONE else plan.schedule(candidate)  # runtimes lower it themselves
@@ -30,7 +40,7 @@ def _timeline(plan: Plan, candidate: Candidate, timeline: Timeline, csv: Optiona
     return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
             "memory": [[list(point) for point in timeline.memory(device)] for device in range(timeline.schedule.devices)],
             "memory_limits": [limit if math.isfinite(limit) else None for limit in limits],
-            "launch": launch_row(schedule, csv, plan.model(candidate))}
+            "launch": launch_row(schedule, csv, plan.model(candidate)), **_layers(plan, candidate, timeline)}
 
 
 def _best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
@@ -62,6 +72,8 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
     its launch lines name."""
     config, shown = plan.config, plan[:] if candidates is None else candidates
     problem = {name: getattr(config, name) for name in ("devices", "stages", "microbatches", "iterations")}
+    if plan.layers is not None:
+        problem["layers"] = len(plan.layers)
     units = config.units
     return {"title": title or f"Pipeline schedules for {config.devices} devices", "objective": plan.objective.name.lower(),
             "problem": problem, "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in shown],

@@ -5,7 +5,8 @@ const FIRST_CHOSEN = 2;
 
 function problemText() {
   const { devices, stages, microbatches, iterations } = data.problem ?? {};
-  const words = [counted(devices, "device"), `costs of ${counted(stages, "stage")}`,
+  const costs = isNumber(data.problem?.layers) ? counted(data.problem.layers, "layer") : `costs of ${counted(stages, "stage")}`;
+  const words = [counted(devices, "device"), costs,
                  counted(microbatches, "microbatch", "microbatches")];
   if (iterations > 1)
     words.push(counted(iterations, "iteration"));
@@ -73,6 +74,7 @@ function start() {
   startTimelines();
   startMemory();
   startIdle();
+  startLayers();
   startLaunch();
   for (const rank of [...rawTimelines.keys()].sort((a, b) => a - b).slice(0, FIRST_CHOSEN))
     chosen.add(rank);

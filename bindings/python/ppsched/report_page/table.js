@@ -34,6 +34,8 @@ const COLUMNS = [
     meaning: "the longest time from the first start to the last end of one device", value: (c) => c.span },
   { key: "placement", heading: "placement", meaning: "which device has which stages", value: (c) => c.placement, words: true,
     spare: true },
+  { key: "runs_on", heading: "runs on", meaning: "runtimes that run its order", words: true,
+    value: (c) => (Array.isArray(c.runs_on) ? c.runs_on.join(" ") || "none" : null), spare: true },
   { key: "stages", heading: "S", meaning: "stages of the whole model", value: (c) => c.stages, spare: true },
   { key: "bytes", heading: "bytes sent", measure: "bytes", meaning: "from device to device in an iteration",
     value: (c) => c.bytes, spare: true },
