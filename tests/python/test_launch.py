@@ -181,7 +181,6 @@ class CommandTest(unittest.TestCase):
         self.fail_with(2, "megatron reads no CSV; -o goes with --launch torchtitan, pytorch, colossalai, jaxpp", *words, "megatron", "-o", "out.csv")
         self.fail_with(1, "over its limit", *words, "pytorch", "--mem-limit", 1)
         self.fail_with(2, "--num-layers 0: it must be 1 or more", *words, "sail", "--num-layers", 0)
-        self.fail_with(2, "--num-layers: give --split too", "schedule", "-s", 2, "-b", 2, "--num-layers", 4)
         self.fail_with(2, "--micro-batch-size -1: it must be 1 or more", *words, "megatron", "--micro-batch-size", -1)
         self.fail_with(2, "--data-parallel-size 0: it must be 1 or more", *words, "megatron", "--data-parallel-size", 0)
         self.fail_with(2, "they go with --launch", "schedule", "-s", 2, "-b", 2, "--micro-batch-size", 2)

@@ -454,10 +454,19 @@ class ScheduleTest(FolderTest):
         row = self.pick("-c", "model.json", "--strategies", "1f1b", "--micro-batch-size", 2, "--data-parallel-size", 2, "--runtime", "megatron")
         self.assertIn("--global-batch-size 32", row["launch"]["megatron"]["line"])
 
+    def test_split_that_is_found(self):
+        words = ("schedule", "-c", "model.json", "--format", "json")
+        for strategy, more in (("1f1b", ()), ("zbv", ()), ("interleaved_1f1b", ("--chunks", 3)), ("zb_auto", ())):
+            row = self.pick("-c", "model.json", "--strategies", strategy, "--group-sizes", 4, *more)
+            found = json.loads(self.succeed(*words, "--strategy", strategy, *more))
+            self.assertEqual(found["metrics"]["makespan"], row["step_time"])
+        line = self.succeed("schedule", "-c", "model.json", "--launch", "megatron")
+        self.assertEqual(line, self.pick("-c", "model.json", "--strategies", "1f1b", "--runtime", "megatron")["launch"]["megatron"]["line"] + "\n")
+        self.fail_with(1, "the least limit that would do is", "schedule", "-c", "model.json", "--mem-limit", 1)
+
     def test_what_is_wrong(self):
         words = ("schedule", "-c", "model.json")
-        for code, part, given in ((2, "give --split too, which ppsched pick finds", ()), (2, "give --split too", ("--launch", "megatron")),
-                                  (1, "its stages have 13 layers; there are 14", ("--split", 4, 4, 4, 1)), (1, "there are 14", ("--split", 4, 4, 4, 4)),
+        for code, part, given in ((1, "its stages have 13 layers; there are 14", ("--split", 4, 4, 4, 1)), (1, "there are 14", ("--split", 4, 4, 4, 4)),
                                   (1, "--split holds -2; it must be 0 or more", ("--split", 4, 4, 4, 4, -2)),
                                   (1, "stages", ("--split", 4, 4, 4, 1, 1)),
                                   (2, "the split says how many stages there are", ("--split", 4, 4, 4, 2, "--chunks", 2)),

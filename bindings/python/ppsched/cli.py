@@ -15,7 +15,8 @@ from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, launch_fault, print_launch
-from .layer_options import OF_LAYERS, add_split_arguments, has_layers, layers_of, read_layers, split_config, split_of
+from .layer_options import OF_LAYERS, add_split_arguments, read_layers, split_config, split_of
+from .layers import LayerSplit
 from .magnitudes import magnitude_warning
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .number_options import add_number_argument
@@ -223,19 +224,23 @@ def print_text(text: str, path: Optional[str] = None) -> None:
 
 def _problem(values: Values) -> Config:
     """The problem in its own stages: those of the split, or those that costs are given for, divided or added up."""
-    model = split_of(values)
+    model = values["model"]
     if model is None:
-        if values.get("launch") is None:
-            layers_of(values)
-        if has_layers(values) and (values.get("launch") is None or values.get("layers") is not None):
-            raise UsageError("--layers, --num-layers: give --split too, which ppsched pick finds and prints")
         return resized(make_config(values), {**values, "layers": None, "num_layers": None})
     config = split_config(make_config({**values, **dict.fromkeys(OF_LAYERS)}), model)
     return resized(config, {name: value for name, value in values.items() if name not in ("chunks", "embedding", "head")})
 
 
+def _model(values: Values) -> Optional[LayerSplit]:
+    """The layers and their split; of equal ones that launch lines count, none is needed."""
+    from .split_finding import found_split
+    counts = values.get("launch") is not None and values.get("layers") is None
+    return split_of(values) if counts else found_split(values)
+
+
 def _build(values: Values) -> Timeline:
-    """The timeline of the schedule that merged values ask for, within its limits."""
+    """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
+    values["model"] = _model(values)
     with ProgressBar() as bar:
         schedule = generate(values.get("strategy", "1f1b"), _problem(values), progress=bar)
     timeline = evaluate(lower(schedule, values), values)
@@ -248,7 +253,7 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     if fault:
         raise UsageError(fault)
     values["launch"] = arguments.launch
-    print_launch(_build(values).schedule, arguments, split_of(values))
+    print_launch(_build(values).schedule, arguments, values["model"])
 
 
 def run_schedule(arguments: argparse.Namespace) -> None:

@@ -8,10 +8,15 @@ function countedLayers(names) {
   return entries.map(([name, count]) => (count === 1 ? name : `${name} \u00d7 ${count}`)).join(", ");
 }
 
+/** "full \u00d7 1": not all of a stage's layers need have the kind. */
+function recomputedKinds(kinds) {
+  return Object.entries(kinds && typeof kinds === "object" ? kinds : {}).map(([kind, count]) => `${kind} \u00d7 ${count}`).join(", ");
+}
+
 /** "decoder: full \u00d7 2" */
 function recomputedText(recompute) {
   const entries = Object.entries(recompute && typeof recompute === "object" ? recompute : {});
-  return entries.map(([name, kinds]) => `${name}: ${countedLayers(kinds)}`).join("; ");
+  return entries.map(([name, kinds]) => `${name}: ${recomputedKinds(kinds)}`).join("; ");
 }
 
 function splitOf(rank) {

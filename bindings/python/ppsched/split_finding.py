@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The split of a model's layers for one strategy, where none is given."""
+from typing import Any, Dict, List, Mapping, Optional
+
+from ._library import Error
+from .layer_options import has_layers, split_of
+from .layers import LayerSplit
+from .plan_commands import make_plan, why_none
+
+
+def _chunks(values: Mapping[str, Any]) -> Optional[List[int]]:
+    """Stages a device, where sizes say them; else all are tried."""
+    stages, devices = values.get("num_stages"), values.get("num_devices")
+    if isinstance(values.get("chunks"), int):
+        return [values["chunks"]]
+    return [stages // devices] if stages and devices and stages > devices and stages % devices == 0 else None
+
+
+def found_split(values: Mapping[str, Any]) -> Optional[LayerSplit]:
+    """The layers of merged values with their split, or that which suits their strategy best; None where they have no layers."""
+    if values.get("split") is not None or values.get("recompute") is not None or not has_layers(values):
+        return split_of(values)
+    group = values["options"].get("group_size", values.get("num_devices") or values.get("num_stages"))
+    one: Dict[str, Any] = {"strategies": [values.get("strategy", "1f1b")], "chunks": _chunks(values), "group_sizes": group and [int(group)],
+                           "runtime": values.get("launch")}
+    made = make_plan({**values, **one})
+    if made.best is None:
+        raise Error(why_none(made))
+    return made.model(made.best)
