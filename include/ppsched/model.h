@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the layers of a transformer cost before it was ever run: parameters, times, memory and bytes, from
- * its shape, how it is trained, and the data sheet of the device. Seconds, bytes and single
- * operations (a multiplication and an addition are two) throughout.
+/* What the layers of a transformer cost before it was ever run: parameters, times, memory and
+ * bytes, from its shape, how it is trained, and the data sheet of the device. Seconds, bytes and
+ * single operations (a multiplication and an addition are two) throughout.
  *
  * Every figure is a sum over the ops of a layer. An op's time is
- *     matrix operations / (matrix rate * efficiency)  +  other operations / (vector rate * efficiency)
+ *     matrix operations / (matrix rate * efficiency) + other operations / (vector rate * efficiency)
  *   + bytes read and written / (memory bandwidth * efficiency)  +  time of its collective,
- * each efficiency being that of the op's own size (calculon, Isaev et al. 2023). Below, b is the
- * microbatch, s the sequence, h the hidden size, f that of the feed-forward, a the heads, k the
- * key-value heads, d their size, V the vocabulary, t, c, e tensor, context and expert parallelism,
- * T = b s / c the tokens of a device, R = T / t with sequence parallelism and T without. */
+ * each efficiency being that of the op's own size (calculon, Isaev et al. 2023).
+ *
+ * Operations of n tokens on one device, forward; each of the two gradients takes as many:
+ *     matrix of m x k            2 n m k
+ *     products of the scores     2 n s (key + value size) a / t, half of it with CAUSAL where scores
+ *                                are not kept; I twice that, or 5 products for 2 where they are not
+ *                                kept (FlashAttention-2, arXiv 2307.08691); W nothing
+ *     an element of: norm 9, 14, 7; softmax 5, 8; GELU or SiLU 8, 13; residual 1, 2; dropout 1, 1
+ * Bytes are what an op reads and writes: both factors and the product of a matrix.
+ *
+ * Collectives of a decoder: tensor parallelism sums T h elements behind attention and behind MLP,
+ * and again in both backwards; with sequence parallelism that is a reduce-scatter and, in front, an
+ * all-gather, which W does once more. Context parallelism gathers keys and values, and scatters
+ * their gradients. Experts get a copy of each of their rows by an all-to-all, and send it back.
+ *
+ * Here b is the microbatch, s the sequence, h the hidden size, f that of the feed-forward, a the
+ * heads, k the key-value heads, d their size, V the vocabulary, t, c, e tensor, context and expert
+ * parallelism, T = b s / c the tokens of a device, R = T / t with sequence parallelism and T
+ * without. */
 #ifndef PPSCHED_MODEL_H
 #define PPSCHED_MODEL_H
 
@@ -55,7 +70,7 @@ typedef struct ppsched_transformer {
     uint32_t head_size;       /* 0: hidden_size / heads */
     uint32_t vocabulary_size;
     uint32_t positions; /* rows of a table of learned positions */
-    /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434) where key_value_rank is above 0. */
+    /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): key_value_rank is above 0. */
     uint32_t query_rank; /* 0: queries have no low rank */
     uint32_t key_value_rank;
     uint32_t rope_head_size; /* beside head_size, of queries and keys */
@@ -66,8 +81,8 @@ typedef struct ppsched_transformer {
     uint32_t expert_ffn_size;
     uint32_t shared_ffn_size; /* of all shared experts together */
     uint32_t dense_layers;    /* so many first ones have no experts */
-    uint32_t
-        expert_interval; /* of those behind, layer i has experts if interval divides i + offset; 0: all */
+    uint32_t expert_interval; /* of those behind, layer i has experts if this divides i +
+                                 expert_offset; 0: all */
     uint32_t expert_offset;
     uint32_t mtp_layers; /* that predict further tokens (DeepSeek-V3, arXiv 2412.19437); each as the
                             last layer, with a projection of 2h to h and three norms more */
@@ -112,7 +127,7 @@ typedef struct ppsched_efficiency {
 
 /* Between two devices, of one device in one direction. A plain record.
  * A collective of n devices on `bytes` (what is there when all is gathered) takes
- *     latency + factor * bytes * (n-1)/n / (bandwidth * efficiency), twice that for an all-reduce. */
+ *     latency + factor * bytes * (n-1)/n / (bandwidth * efficiency), an all-reduce twice the last. */
 typedef struct ppsched_link {
     double bandwidth;  /* bytes a second */
     double efficiency; /* of large messages; 0 means 1 */
@@ -169,8 +184,8 @@ PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
  *              h q + q + q a (d + rope) + h (r + rope) + r + r a (d + v) + a v h
  *   MLP        2 h f, gated 3 h f, biases; router h E, bias E
  *   norms      2 a layer (4 with POST_NORMS), one last; of h, with bias 2h
- * `active` is what one token multiplies with, embedding and output included; `total` and `active` are
- * without the MTP layers. */
+ * `active` is what one token multiplies with, embedding and output included; `total` and `active`
+ * are without the MTP layers. */
 typedef struct ppsched_parameters {
     uint32_t size;
     uint32_t reserved;
@@ -236,7 +251,8 @@ PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
 
 /* What one layer of a kind holds on one device, in bytes. Sized.
  *   activations  Korthikanti et al., equations 1 to 5: with GELU, dropout and kept scores
- *                T h (10 + 24/t + 5 a s / (h t)), with sequence parallelism T h (34 + 5 a s / h) / t;
+ *                T h (10 + 24/t + 5 a s / (h t)), with sequence parallelism
+ *                T h (34 + 5 a s / h) / t;
  *                gated MLPs keep 6 T f / t, not 4; scores that are not kept leave 4 bytes a row;
  *                experts keep what their share of the routed tokens needs, all experts alike */
 typedef struct ppsched_layer_memory {
@@ -248,9 +264,10 @@ typedef struct ppsched_layer_memory {
     double optimizer;
     double activations;              /* of one microbatch, from forward to backward */
     double activations_until_weight; /* of them, what W still needs */
-    double selective;    /* of the activations, what remains with selective recomputation */
-    double full;         /* with full recomputation: the layer's input */
-    double output_bytes; /* handed on to the next stage */
+    double selective;         /* of the activations, what remains with selective recomputation */
+    double full;              /* with full recomputation: the layer's input */
+    double output_bytes;      /* handed on to the next stage */
+    double expert_parameters; /* of `parameters`, those of experts */
 } ppsched_layer_memory;
 
 /* Errors: ARGUMENT, STRUCT_SIZE; RANGE for an unknown layer. */
@@ -276,20 +293,20 @@ PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *ou
                                                          double expert_parameters,
                                                          ppsched_error *error);
 
-/* Measured times by predicted ones, of each kind of layer and pass: at 3 * layer + pass, for an enum
- * ppsched_model_layer and forward, input, weight. Sized; 0 means 1. */
+/* Measured times by predicted ones, of each kind of layer and pass: at 3 * layer + pass, for an
+ * enum ppsched_model_layer and forward, input, weight. Sized; 0 means 1. */
 typedef struct ppsched_calibration {
     uint32_t size;
     uint32_t reserved;
     double factors[15];
 } ppsched_calibration;
 
-/* The model's layers in order, for plans: "embedding" first, "decoder" and "moe_decoder", "mtp", "head"
- * last, with what they cost: times in seconds, memory in bytes. mem_static is weights, gradients and
- * optimizer; a tied embedding says so. Recompute kinds are "selective", where that frees anything,
+/* The model's layers in order, for plans: "embedding" first, "decoder" and "moe_decoder", "mtp",
+ * "head" last, with what they cost: times in seconds, memory in bytes. mem_static is weights,
+ * gradients and optimizer; a tied embedding says so. Recompute kinds are "selective", where that frees anything,
  * and "full". `calibration` may be NULL.
- * Errors: ARGUMENT; STRUCT_SIZE; RANGE without an accelerator, or a factor that is negative or not finite;
- *   NO_MEMORY. */
+ * Errors: ARGUMENT; STRUCT_SIZE; RANGE without an accelerator, or a factor that is negative or not
+ *   finite; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
                                                      const ppsched_model *model,
                                                      const ppsched_calibration *calibration,
@@ -298,15 +315,14 @@ PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
 /* --- Megatron-LM's estimate --- */
 
 /* What megatron/training/theoretical_memory_usage.py (at d98e8a6) says of the same: the most loaded
- * device's weights and optimizer, and the activations of the first stage. It assumes bf16, knows full
- * recomputation as none, and leaves experts and gates out of the activations. Sized. */
+ * device's weights and optimizer, and the activations of the first stage. It assumes bf16, knows
+ * full recomputation as none, and leaves experts and gates out of the activations. Sized. */
 typedef struct ppsched_megatron_memory {
     uint32_t size;
     uint32_t reserved;
     double weight_and_optimizer_bytes;
-    double activation_bytes;
-    double
-        activation_bytes_with_sequence_parallel; /* its two formulas; the one above is one of them */
+    double activation_bytes; /* one of the two formulas below */
+    double activation_bytes_with_sequence_parallel;
     double activation_bytes_without;
 } ppsched_megatron_memory;
 

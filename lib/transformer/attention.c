@@ -42,7 +42,7 @@ static void put_plain(struct ppi_ops *ops, const ppsched_model *model, const str
     ppi_put_linear(ops, model, tokens, hidden, widths->queries, has_bias, kept_input(model));
     ppi_put_linear(ops, model, tokens, hidden, widths->keys, has_bias, 0);
     ppi_put_linear(ops, model, tokens, hidden, widths->values, has_bias, 0);
-    struct ppi_op_cost *op = ppi_put_op(ops); /* the three gradients of their input */
+    struct ppi_op_cost *op = ppi_next_op(ops); /* the three gradients of their input */
     op->pass[INPUT] = (struct ppi_pass){.vector = 3 * tokens * hidden, .bytes = 4 * tokens * hidden * size};
     if (ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_QK_NORM)) {
         ppi_put_norm(ops, model, tokens * widths->heads, widths->key);
@@ -78,7 +78,7 @@ static void put_latent(struct ppi_ops *ops, const ppsched_model *model, const st
 /* A product that makes the scores, or that they go into. */
 static void put_product(struct ppi_ops *ops, double scores, double width, double other, double kept, double size)
 {
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = kept;
     op->is_core = true;
     op->pass[FORWARD] = (struct ppi_pass){.matrix = 2 * scores * width, .bytes = (scores + other) * size};
@@ -91,13 +91,13 @@ static void put_kept_scores(struct ppi_ops *ops, const ppsched_model *model, con
     double scores = tokens * model->training.sequence_length * widths->heads;
     bool has_dropout = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_DROPOUT);
     put_product(ops, scores, widths->key, 2 * tokens * widths->queries, 0, size);
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     op->is_core = true;
     op->kept = scores * size;
     op->pass[FORWARD] = (struct ppi_pass){.vector = 5 * scores, .bytes = 2 * scores * size};
     op->pass[INPUT] = (struct ppi_pass){.vector = 8 * scores, .bytes = 2 * scores * size};
     if (has_dropout) {
-        op = ppi_put_op(ops);
+        op = ppi_next_op(ops);
         op->is_core = true;
         op->kept = scores;
         op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_pass){.vector = scores, .bytes = scores * (2 * size + 1)};
@@ -113,7 +113,7 @@ static void put_flash(struct ppi_ops *ops, const ppsched_model *model, const str
     double scores = tokens * model->training.sequence_length * widths->heads * share;
     double out = widths->heads * widths->value;
     double once = tokens * (widths->queries + widths->keys + widths->values + out) * size;
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = 4 * tokens * widths->heads;
     op->pass[FORWARD] = (struct ppi_pass){
         .matrix = 2 * scores * (widths->key + widths->value), .vector = 5 * scores, .bytes = once};
@@ -127,7 +127,7 @@ static void put_ring(struct ppi_ops *ops, const ppsched_model *model, const stru
     double c = model->training.context_parallel;
     if (c == 1)
         return;
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     double bytes = c * ppi_tokens(model) * (widths->keys + widths->values) * model->training.activation_bytes;
     op->group = PPI_GROUP_CONTEXT;
     op->pass[FORWARD] = (struct ppi_pass){.sent = bytes, .collective = PPI_GATHER};
@@ -138,7 +138,7 @@ static void put_ring(struct ppi_ops *ops, const ppsched_model *model, const stru
 static void keep_heads(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
 {
     double all = widths->queries + widths->keys + widths->values;
-    ppi_put_op(ops)->kept = ppi_tokens(model) * all * model->training.activation_bytes;
+    ppi_next_op(ops)->kept = ppi_tokens(model) * all * model->training.activation_bytes;
 }
 
 void ppi_put_attention(struct ppi_ops *ops, const ppsched_model *model)

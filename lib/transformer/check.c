@@ -52,7 +52,7 @@ static ppsched_status check_attention(const ppsched_transformer *shape, ppsched_
                                      {"key_value_rank", shape->key_value_rank, 1, MOST_COUNT}};
     if (is_latent)
         return check_bounds(latent, sizeof latent / sizeof latent[0], error);
-    if (shape->query_rank + shape->rope_head_size + shape->value_head_size > 0)
+    if ((shape->query_rank | shape->rope_head_size | shape->value_head_size) != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
                         "query_rank, rope_head_size and value_head_size are of latent attention, which needs key_value_rank "
                         "too");
@@ -69,7 +69,7 @@ static ppsched_status check_experts(const ppsched_transformer *shape, ppsched_er
                                     {"dense_layers", shape->dense_layers, 0, shape->layers}};
     if (shape->experts > 0)
         return check_bounds(sizes, sizeof sizes / sizeof sizes[0], error);
-    if (shape->experts_per_token + shape->expert_ffn_size + shape->shared_ffn_size > 0)
+    if ((shape->experts_per_token | shape->expert_ffn_size | shape->shared_ffn_size) != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
                         "experts is 0; experts_per_token, expert_ffn_size and shared_ffn_size must be 0 then too");
     return PPSCHED_OK;

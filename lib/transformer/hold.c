@@ -22,6 +22,7 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, int32
     for (uint32_t i = 0; i < ops.count; i++) {
         const struct ppi_op_cost *op = &ops.list[i];
         add_states(out, training, op->parameters, op->is_expert ? experts : common);
+        out->expert_parameters += op->is_expert ? op->parameters : 0;
         out->activations += op->kept;
         out->activations_until_weight += op->weight_needs;
         out->selective += op->is_core ? 0 : op->kept;

@@ -61,8 +61,8 @@ static double states_of(const ppsched_model *model, double p)
     if (!ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_TIED) && p <= 1)
         tensor += embedding / t;
     uint64_t divided = (uint64_t)training->expert_tensor_parallel * training->expert_parallel;
-    return (tensor + copied) * bytes_each(model, training->data_parallel) +
-           expert * bytes_each(model, (double)(world / divided));
+    double common = (tensor + copied) * bytes_each(model, training->data_parallel);
+    return shape->experts > 0 ? common + expert * bytes_each(model, (double)(world / divided)) : common;
 }
 
 /* Of the first stage, `layer` bytes a layer; what is in flight makes up for the layers of the others. */

@@ -38,12 +38,24 @@ static void put_router(struct ppi_ops *ops, const ppsched_model *model, double r
     op->pass[FORWARD].vector = op->pass[INPUT].vector = 5 * rows * experts;
 }
 
-/* Copies of the rows to their experts' devices, or back: over the links, and once through memory on both sides. */
-static void put_exchange(struct ppi_ops *ops, const ppsched_model *model, double rows, double arrived)
+/* Between the devices that each expert is divided among: gathered in front of it, summed and scattered behind. */
+static void put_gathering(struct ppi_ops *ops, const ppsched_model *model, double arrived)
+{
+    if (model->training.expert_tensor_parallel == 1)
+        return;
+    struct ppi_op_cost *op = ppi_next_op(ops);
+    op->group = PPI_GROUP_EXPERT_TENSOR;
+    op->pass[FORWARD].sent = arrived * model->shape.hidden_size * model->training.activation_bytes;
+    op->pass[FORWARD].collective = PPI_GATHER;
+    op->pass[INPUT] = op->pass[FORWARD];
+}
+
+/* Copies of a device's rows to their experts' devices, or back: over the links, and once through memory on both sides. */
+static void put_exchange(struct ppi_ops *ops, const ppsched_model *model, double arrived)
 {
     double width = model->shape.hidden_size * model->training.activation_bytes, e = model->training.expert_parallel;
-    double copies = rows * model->shape.experts_per_token;
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    double copies = arrived / model->training.expert_tensor_parallel;
+    struct ppi_op_cost *op = ppi_next_op(ops);
     op->group = PPI_GROUP_EXPERT;
     op->pass[FORWARD].bytes = 2 * (copies + arrived) * width;
     op->pass[FORWARD].vector = copies * model->shape.hidden_size;
@@ -80,9 +92,11 @@ void ppi_put_experts(struct ppi_ops *ops, const ppsched_model *model)
     double arrived = tokens * model->shape.experts_per_token * training->expert_tensor_parallel / training->tensor_parallel;
     ppi_put_norm(ops, model, rows, hidden);
     put_router(ops, model, rows);
-    put_exchange(ops, model, rows, arrived);
+    put_exchange(ops, model, arrived);
+    put_gathering(ops, model, arrived);
     put_own_experts(ops, model, arrived);
-    put_exchange(ops, model, rows, arrived);
+    put_gathering(ops, model, arrived);
+    put_exchange(ops, model, arrived);
     if (model->shape.shared_ffn_size > 0) {
         ppi_put_opening(ops, model);
         put_matrices(ops, model, tokens, (double)model->shape.shared_ffn_size / training->tensor_parallel, 0);

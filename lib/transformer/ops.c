@@ -12,13 +12,14 @@ static double width_of_vocabulary(const ppsched_model *model)
 static void put_embedding(struct ppi_ops *ops, const ppsched_model *model)
 {
     double hidden = model->shape.hidden_size, size = model->training.activation_bytes, tokens = ppi_tokens(model);
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     op->parameters = width_of_vocabulary(model) * hidden + (double)model->shape.positions * hidden;
     op->kept = 8 * tokens + (ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_DROPOUT) ? ppi_rows(model) * hidden : 0);
     op->weight_needs = ppi_rows(model) * hidden * size;
     op->pass[FORWARD].bytes = 2 * tokens * hidden * size;
     op->pass[WEIGHT].bytes = 3 * tokens * hidden * size;
-    if (model->training.tensor_parallel > 1) {
+    if (model->training.tensor_parallel > 1) { /* each device looks up the rows that it has */
+        op = ppi_next_op(ops);
         bool scatters = (model->training.flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0;
         op->pass[FORWARD].sent = tokens * hidden * size;
         op->pass[FORWARD].collective = scatters ? PPI_GATHER : PPI_ALL_REDUCE;
@@ -35,7 +36,7 @@ static void put_output(struct ppi_ops *ops, const ppsched_model *model, bool has
                                             ppi_rows(model) * hidden * size);
     if (!has_parameters)
         op->parameters = 0;
-    op = ppi_put_op(ops);
+    op = ppi_next_op(ops);
     op->kept = 4 * logits;
     op->pass[FORWARD] = (struct ppi_pass){.vector = 5 * logits, .bytes = 2 * logits * (size + 4)};
     op->pass[INPUT] = (struct ppi_pass){.vector = 2 * logits, .bytes = logits * (size + 4)};

@@ -9,7 +9,7 @@
 enum { PPI_PASSES = 3, PPI_MOST_OPS = 64 };
 
 enum ppi_collective { PPI_NO_COLLECTIVE, PPI_ALL_REDUCE, PPI_GATHER, PPI_ALL_TO_ALL };
-enum ppi_group { PPI_GROUP_TENSOR, PPI_GROUP_CONTEXT, PPI_GROUP_EXPERT };
+enum ppi_group { PPI_GROUP_TENSOR, PPI_GROUP_CONTEXT, PPI_GROUP_EXPERT, PPI_GROUP_EXPERT_TENSOR };
 
 struct ppi_pass {
     double matrix, vector; /* operations */
@@ -38,7 +38,7 @@ struct ppi_ops {
 void ppi_ops_of(struct ppi_ops *out, const ppsched_model *model, int32_t layer);
 
 /* Parts that they are made of. */
-struct ppi_op_cost *ppi_put_op(struct ppi_ops *ops);
+struct ppi_op_cost *ppi_next_op(struct ppi_ops *ops);
 void ppi_put_attention(struct ppi_ops *ops, const ppsched_model *model);
 void ppi_put_mlp(struct ppi_ops *ops, const ppsched_model *model);
 void ppi_put_experts(struct ppi_ops *ops, const ppsched_model *model);

@@ -24,7 +24,7 @@ double ppi_rows(const ppsched_model *model)
     return ppi_tokens(model) / (is_sequence_parallel(model) ? model->training.tensor_parallel : 1);
 }
 
-struct ppi_op_cost *ppi_put_op(struct ppi_ops *ops)
+struct ppi_op_cost *ppi_next_op(struct ppi_ops *ops)
 {
     struct ppi_op_cost *op = &ops->list[ops->count++];
     *op = (struct ppi_op_cost){0};
@@ -35,7 +35,7 @@ struct ppi_op_cost *ppi_put_op(struct ppi_ops *ops)
 void ppi_put_norm(struct ppi_ops *ops, const ppsched_model *model, double tokens, double width)
 {
     static const double operations[PPI_PASSES] = {9, 14, 7};
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     double elements = tokens * width, size = model->training.activation_bytes;
     op->parameters = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_NORM_BIAS) ? 2 * width : width;
     op->kept = elements * size;
@@ -47,7 +47,7 @@ void ppi_put_norm(struct ppi_ops *ops, const ppsched_model *model, double tokens
 struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const ppsched_model *model, double tokens, double in, double out,
                                    bool has_bias, double input)
 {
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     double size = model->training.activation_bytes;
     op->parameters = in * out + (has_bias ? out : 0);
     op->kept = input;
@@ -60,7 +60,7 @@ struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const ppsched_model *mod
 
 void ppi_put_activation(struct ppi_ops *ops, const ppsched_model *model, double elements)
 {
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     double size = model->training.activation_bytes;
     bool is_gated = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_GATED);
     double inputs = is_gated ? 2 * elements : elements;
@@ -86,7 +86,7 @@ static struct ppi_pass collective(const ppsched_model *model, enum ppi_collectiv
  * summed and scattered. */
 void ppi_put_opening(struct ppi_ops *ops, const ppsched_model *model)
 {
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     if (!is_sequence_parallel(model)) {
         op->pass[INPUT] = collective(model, PPI_ALL_REDUCE, true);
         return;
@@ -98,7 +98,7 @@ void ppi_put_opening(struct ppi_ops *ops, const ppsched_model *model)
 
 static void put_dropout(struct ppi_ops *ops, double elements, double size)
 {
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = elements; /* the mask */
     op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_pass){.vector = elements, .bytes = elements * (2 * size + 1)};
 }
@@ -107,7 +107,7 @@ static void put_dropout(struct ppi_ops *ops, double elements, double size)
 void ppi_put_closing(struct ppi_ops *ops, const ppsched_model *model)
 {
     double elements = ppi_rows(model) * model->shape.hidden_size, size = model->training.activation_bytes;
-    struct ppi_op_cost *op = ppi_put_op(ops);
+    struct ppi_op_cost *op = ppi_next_op(ops);
     if (is_sequence_parallel(model)) {
         op->pass[FORWARD] = collective(model, PPI_GATHER, true);
         op->pass[INPUT] = collective(model, PPI_GATHER, false);
@@ -118,9 +118,9 @@ void ppi_put_closing(struct ppi_ops *ops, const ppsched_model *model)
         ppi_put_norm(ops, model, ppi_rows(model), model->shape.hidden_size);
     if (ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_DROPOUT))
         put_dropout(ops, elements, size);
-    op = ppi_put_op(ops);
+    op = ppi_next_op(ops);
     op->pass[FORWARD] = (struct ppi_pass){.vector = elements, .bytes = 3 * elements * size};
     op->pass[INPUT] = (struct ppi_pass){.vector = 2 * elements, .bytes = 3 * elements * size};
-    op = ppi_put_op(ops); /* the two gradients that meet where the residual branched off */
+    op = ppi_next_op(ops); /* the two gradients that meet where the residual branched off */
     op->pass[INPUT] = (struct ppi_pass){.vector = 2 * elements, .bytes = 3 * elements * size};
 }

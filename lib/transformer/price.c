@@ -37,6 +37,8 @@ static struct group group_of(const ppsched_model *model, enum ppi_group group)
         return (struct group){t, t};
     if (group == PPI_GROUP_CONTEXT)
         return (struct group){c, t * c};
+    if (group == PPI_GROUP_EXPERT_TENSOR)
+        return (struct group){training->expert_tensor_parallel, training->expert_tensor_parallel};
     return (struct group){training->expert_parallel, (double)training->expert_parallel * training->expert_tensor_parallel};
 }
 

@@ -688,6 +688,7 @@ class LayerMemory(Structure):
     selective: float
     full: float
     output_bytes: float
+    expert_parameters: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -700,6 +701,7 @@ class LayerMemory(Structure):
         ("selective", c_double),
         ("full", c_double),
         ("output_bytes", c_double),
+        ("expert_parameters", c_double),
     ]
 
 
