@@ -4,15 +4,16 @@
  * single operations (a multiplication and an addition are two) throughout.
  *
  * Every figure is a sum over the ops of a layer. An op's time is
- *     matrix operations / (matrix rate * efficiency) + other operations / (vector rate * efficiency)
- *   + bytes read and written / (memory bandwidth * efficiency)  +  time of its collective,
+ *     matrix operations / (matrix rate * efficiency)
+ *   + other operations / (vector rate * efficiency)
+ *   + bytes read and written / (memory bandwidth * efficiency) + time of its collective,
  * each efficiency being that of the op's own size (calculon, Isaev et al. 2023).
  *
  * Operations of n tokens on one device, forward; each of the two gradients takes as many:
  *     matrix of m x k            2 n m k
- *     products of the scores     2 n s (key + value size) a / t, half of it with CAUSAL where scores
- *                                are not kept; I twice that, or 5 products for 2 where they are not
- *                                kept (FlashAttention-2, arXiv 2307.08691); W nothing
+ *     products of the scores     2 n s (key + value size) a / t, half of that with CAUSAL where
+ *                                scores are not kept; I twice that, or 5 products for 2 where they
+ *                                are not kept (FlashAttention-2, arXiv 2307.08691); W nothing
  *     an element of: norm 9, 14, 7; softmax 5, 8; GELU or SiLU 8, 13; residual 1, 2; dropout 1, 1
  * Bytes are what an op reads and writes: both factors and the product of a matrix.
  *
@@ -127,7 +128,8 @@ typedef struct ppsched_efficiency {
 
 /* Between two devices, of one device in one direction. A plain record.
  * A collective of n devices on `bytes` (what is there when all is gathered) takes
- *     latency + factor * bytes * (n-1)/n / (bandwidth * efficiency), an all-reduce twice the last. */
+ *     latency + factor * bytes * (n-1)/n / (bandwidth * efficiency),
+ * of an all-reduce twice the latter. */
 typedef struct ppsched_link {
     double bandwidth;  /* bytes a second */
     double efficiency; /* of large messages; 0 means 1 */
@@ -303,8 +305,8 @@ typedef struct ppsched_calibration {
 
 /* The model's layers in order, for plans: "embedding" first, "decoder" and "moe_decoder", "mtp",
  * "head" last, with what they cost: times in seconds, memory in bytes. mem_static is weights,
- * gradients and optimizer; a tied embedding says so. Recompute kinds are "selective", where that frees anything,
- * and "full". `calibration` may be NULL.
+ * gradients and optimizer; a tied embedding says so. Recompute kinds are "selective", where that
+ * frees anything, and "full". `calibration` may be NULL.
  * Errors: ARGUMENT; STRUCT_SIZE; RANGE without an accelerator, or a factor that is negative or not
  *   finite; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,

@@ -5,11 +5,11 @@
 
 #include <stddef.h>
 
-/* Shares that an A100 reaches, as calculon has them (caa4b11, systems/a100_80e.json), and with which its runs of Korthikanti et
- * al. come out. For the other devices they are assumed. */
-static const ppsched_efficiency matrix[] = {{128e9, 0.99}, {16e9, 0.9}, {1e9, 0.6}, {0, 0.1}};
+/* Shares that an A100 reaches, as calculon has them (caa4b11, systems/a100_80g.json), with which the runs of Korthikanti et al.
+ * come out. For the other devices they are assumed. */
+static const ppsched_efficiency matrix[] = {{128e9, 0.95}, {16e9, 0.9}, {1e9, 0.6}, {0, 0.1}};
 static const ppsched_efficiency vector[] = {{16e9, 0.95}, {1e9, 0.5}, {0, 0.1}};
-static const ppsched_efficiency memory[] = {{100e6, 0.95}, {10e6, 0.9}, {1e6, 0.7}, {0, 0.3}};
+static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.6}, {0, 0.3}};
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 #define EFFICIENCIES                                                                                                           \

@@ -8,8 +8,8 @@
  *   sizes are 0, and calls that can fail throw; it may be assigned to.
  * Errors: Error, or std::bad_alloc where memory is short. A call that throws leaves its objects as they were.
  * Callbacks: what they throw comes out of the call under which they run, as it is; it never passes through the library.
- * Thread-safety: that of the C API. A Schedule, Timeline, Layout, Layers or Model may be read by any number of threads, and so may
- *   a Config or Plan while nobody changes it; one thread at a time uses a Builder. */
+ * Thread-safety: that of the C API. A Schedule, Timeline, Layout, Layers or Model may be read by any number of threads, and so
+ *   may a Config or Plan while nobody changes it; one thread at a time uses a Builder. */
 #ifndef PPSCHED_PPSCHED_HPP
 #define PPSCHED_PPSCHED_HPP
 
