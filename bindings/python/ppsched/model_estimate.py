@@ -64,7 +64,7 @@ def stage_names(names: Sequence[str], counts: Sequence[int], tied: bool) -> List
     return stages
 
 
-def _kept(memory: LayerMemory, recompute: str) -> float:
+def kept_of(memory: LayerMemory, recompute: str) -> float:
     return {"none": memory.activations, "selective": memory.selective, "full": memory.full}[recompute]
 
 
@@ -88,7 +88,7 @@ def even_memory(job: Job) -> List[DeviceMemory]:
         for chunk in range(job.vpp):
             own = stages[chunk * job.pp + device]
             active = own[:-1] if last_is_tied and own is stages[-1] else own
-            kept += sum(_kept(held[name], job.recompute if "decoder" in name else "none") for name in active) * _in_flight(job, device, chunk)
+            kept += sum(kept_of(held[name], job.recompute if "decoder" in name else "none") for name in active) * _in_flight(job, device, chunk)
             all_names += own
         weights, gradients, optimizer, parameters, experts = states_of(all_names, held)
         memory.append(DeviceMemory(weights, gradients, optimizer, kept, 0.0, parameters, experts))

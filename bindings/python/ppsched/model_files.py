@@ -16,7 +16,7 @@ class ModelFile(NamedTuple):
     """transformer; options: of the command, that the file holds; sequence: the longest that the model says, or 0."""
 
     transformer: Transformer
-    options: Dict[str, Any]
+    options: Dict[str, object]
     sequence: int = 0
 
 

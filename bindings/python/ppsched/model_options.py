@@ -2,7 +2,7 @@
 """Options of the command line for a model, how it is trained, and on what; Megatron-LM's argument names are taken too."""
 import argparse
 import os
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._library import Error
 from .accelerators import EFFICIENCIES, Accelerator, Link, find_accelerator
@@ -27,7 +27,7 @@ NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
 }
 ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # which pick has already
 RECOMPUTE = ("none", "selective", "full")
-BYTES = ("weight_bytes", "gradient_bytes", "optimizer_bytes", "activation_bytes")
+BYTES = ("weight", "gradient", "optimizer", "activation")
 
 
 class Job(NamedTuple):
@@ -64,9 +64,9 @@ def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -
     group.add_argument("--sequence-parallel", action=argparse.BooleanOptionalAction, default=None,
                        help="norms and residuals divided too (default: where --tp is above 1)")
     group.add_argument("--keep-scores", action="store_true", default=None, help="the attention writes its scores (default: it does not)")
-    for name in BYTES:
-        group.add_argument("--" + name.replace("_", "-"), type=float, metavar="B", dest=f"model_{name}",
-                           help=f"default: {Training._field_defaults[name]:g}")
+    group.add_argument("--bytes", nargs="+", metavar="KIND=B", dest="sizes",
+                       help="of a weight, gradient, optimizer state, and of an element of activations "
+                       "(default: weight=2 gradient=4 optimizer=12 activation=2)")
     group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=SECONDS",
                        help="measured, of one layer: KIND embedding, dense, expert, mtp or head; PASS forward, input or weight")
     group.add_argument("--step-time", type=float, metavar="SECONDS", help="measured, with 1F1B and an even split: scales all layers")
@@ -122,13 +122,13 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
     found = read_model(path) if path is not None else model_of(arguments.config, config)
     if path is not None and config:
         check_names(arguments.config, {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1, **plain(config)})
-    options = dict(found.options)
+    options: Dict[str, Any] = dict(found.options)
     if path is not None:
         options.update(training_options(arguments.config or "", plain(config)))
     elif not is_megatron(config):
         options.update(training_options(arguments.config, plain({key: value for key, value in config.items() if not isinstance(value, dict)})))
-    given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores",
-                                                            "recompute_kind", *(f"model_{name}" for name in BYTES))}
+    given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
+                                                            "sequence_parallel", "keep_scores", "recompute_kind", "sizes")}
     options.update({name: value for name, value in given.items() if value is not None})
     return found, options
 
@@ -142,10 +142,23 @@ def sharding_of(options: Mapping[str, Any], found: ModelFile, replicas: int) -> 
     return 1 if "distributed_optimizer" not in options and not found.options and replicas > 1 else 0
 
 
+def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
+    sizes = {}
+    for word in words or ():
+        name, _, value = word.partition("=")
+        try:
+            sizes[f"{name}_bytes"] = float(value)
+        except ValueError:
+            name = ""
+        if name not in BYTES or not 0 < sizes[f"{name}_bytes"] <= 1024:
+            raise Error(f"--bytes {word}: it must be KIND=B, such as gradient=2; KIND {', '.join(BYTES)}, B above 0")
+    return sizes
+
+
 def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
     tensor, data, context = _one(options, "tp"), _one(options, "dp"), _one(options, "cp")
     sequence = _one(options, "seq", min(found.sequence, 8192) or 4096)
-    sizes: Dict[str, Any] = {name: options[f"model_{name}"] for name in BYTES if options.get(f"model_{name}") is not None}
+    sizes: Dict[str, Any] = _bytes(options.get("sizes"))
     rows = options.get("sequence_parallel", tensor > 1 and not found.options)
     return Training(sequence_length=sequence, micro_batch_size=_one(options, "micro_batch"), tensor_parallel=tensor,
                     context_parallel=context, expert_parallel=_one(options, "ep"), expert_tensor_parallel=_one(options, "etp", 0),

@@ -240,6 +240,10 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
 
 
 def run_pick(arguments: argparse.Namespace) -> None:
+    if arguments.model is not None:
+        from .model_pick import run_model_pick  # which needs this module
+        run_model_pick(arguments)
+        return
     files = _files(arguments)
     _check_count(arguments, files)
     check_words(arguments)
