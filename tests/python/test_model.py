@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -293,6 +294,62 @@ class CommandTest(unittest.TestCase):
                    "--micro-batch", 2, "--global-batch", 7)
         self.wrong("--ep is 2, and the model has no experts", "--model", self.path, "--ep", 2)
         self.wrong("cannot read", "--model", self.folder / "none.json")
+
+    # --- pick ---
+
+    def pick(self, *words):
+        return answer("--model", self.path, *words, command="pick")
+
+    def test_pick(self):
+        row, = self.pick("--device", "h100", "--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--global-batch", 32)
+        self.assertEqual(row["layout"]["microbatches"], 16)
+        step = row["step"]
+        self.assertAlmostEqual(step["step_time"], step["pipeline_time"] + step["optimizer_time"] + step["data_parallel_time"])
+        self.assertAlmostEqual(step["pipeline_time"], row["step_time"])
+        self.assertAlmostEqual(step["tokens_per_second"], 32 * 2048 / step["step_time"])
+        self.assertTrue(0 < step["mfu"] < 1)
+        for memory, peak in zip(row["memory"], row["peak_memory_by_device"]):
+            causes = [memory[name] for name in ("weights", "gradients", "optimizer", "activations", "buffers")]
+            self.assertAlmostEqual(sum(causes), memory["total"])
+            self.assertAlmostEqual((memory["total"] - memory["buffers"]) / peak, 1)
+        again = subprocess.run([sys.executable, "-m", *shlex.split(row["command"]), "--format", "json"], capture_output=True, text=True,
+                               check=True)
+        self.assertEqual(json.loads(again.stdout)["metrics"]["makespan"], row["makespan"])
+
+    def test_pick_for_a_runtime(self):
+        row, = self.pick("--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--micro-batch", 2, "--global-batch", 64, "--runtime", "megatron")
+        line = row["launch"]["megatron"]["line"]
+        for word in ("--tensor-model-parallel-size 2", "--sequence-parallel", "--use-distributed-optimizer", "--micro-batch-size 2",
+                     "--global-batch-size 64"):
+            self.assertIn(word, line)
+        done = run("--model", self.path, "--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--runtime", "megatron", command="pick")
+        for word in ("tokens/s, MFU ", "buffers GiB", "\nmegatron: --pipeline-model-parallel-size 4", "estimates: times are within"):
+            self.assertIn(word, done.stdout)
+
+    def test_memory_decides(self):
+        """A limit below all activations makes layers be computed again; below the states nothing fits."""
+        words = ("--tp", 2, "--pp", 4, "--seq", 8192, "--micro-batch", 4)
+        free, = self.pick(*words)
+        limit = 0.5 * max(memory["total"] for memory in free["memory"])
+        tight, = self.pick(*words, "--mem-limit", limit)
+        self.assertLessEqual(max(memory["total"] for memory in tight["memory"]), limit)
+        self.assertTrue(any(stage["recompute"] for stage in tight["split"]))
+        self.assertGreater(tight["step_time"], free["step_time"])
+        self.wrong("would do", "--model", self.path, *words, "--mem-limit", 1e8, command="pick")
+
+    def test_layouts(self):
+        rows = self.pick("--gpus", 8, "--tp", 1, 2, 3, "--pp", 2, 4, "--seq", 2048, "--global-batch", 32)
+        fitting = [row for row in rows if row.get("step")]
+        self.assertEqual((len(rows), len(fitting)), (6, 4))
+        self.assertEqual(sorted(rows[:4], key=lambda row: row["step"]["step_time"]), rows[:4])
+        self.assertEqual({row["layout"]["gpus"] for row in fitting}, {8})
+        self.assertIn("do not divide --gpus 8", rows[4]["reason"])
+
+    def test_wrong_words_of_pick(self):
+        self.wrong("--num-stages: with --model it follows from --pp", "--model", self.path, "-s", 4, command="pick")
+        self.wrong("--gpus, --dp: give one of them", "--model", self.path, "--gpus", 8, "--dp", 2, command="pick")
+        self.wrong("--tp: it goes with --model", "-s", 4, "-b", 4, "--tp", 2, command="pick")
+        self.wrong("--bytes parameter=2: it must be KIND=B", "--model", self.path, "--bytes", "parameter=2", command="pick")
 
 
 if __name__ == "__main__":

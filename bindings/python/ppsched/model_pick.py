@@ -71,11 +71,25 @@ def _shown(job: Job) -> Dict[str, int]:
             "global_batch": job.global_batch, "gpus": job.devices, "zero": training.sharding, "seq": training.sequence_length}
 
 
+def _why_none(made: JobPlan) -> str:
+    """In GiB; what no strategy can run is told as for other plans."""
+    closest = next((candidate for candidate in made.plan if candidate.excess), None)
+    if closest is None or closest.excess is None:
+        return why_none(made.plan)
+    words = (f"no schedule fits in {made.limit / GIB:.1f} GiB; {candidate_name(closest)} with V = {closest.chunks} lacks "
+             f"{closest.excess / GIB:.2f} GiB")
+    try:
+        least = made.plan.least_limit()
+    except Error:
+        return f"{words}; give more --pp, --tp or --cp"
+    return f"{words}; {least.limit / GIB:.1f} GiB would do ({least.candidate.strategy}), or more --pp, --tp or --cp"
+
+
 def _find(job: Job, values: Mapping[str, Any], arguments: argparse.Namespace) -> Found:
     made = plan_job(job, values, make_plan)
     best = made.plan.best
     if best is None:
-        raise Error(why_none(made.plan))
+        raise Error(_why_none(made))
     training = job.model.training
     answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel))
     memory = candidate_memory(made, best, answer.timeline(best))
@@ -181,6 +195,20 @@ def _comparison(found: List[Found]) -> str:
 
 # --- the command ---
 
+def _cost(found: Found) -> float:
+    """Devices' seconds a token; of layouts of the same devices and batch, the time of a step."""
+    return float("inf") if found.step is None else found.layout["gpus"] / found.step.tokens_per_second
+
+
+def check_goes_alone(arguments: argparse.Namespace) -> None:
+    """Refuses what goes with --model where there is none."""
+    of_model = (*NUMBERS, "gpus", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "sizes", "layer_times",
+                "step_time", "tokens_per_second")
+    name = next((name for name in of_model if getattr(arguments, name) is not None), None)
+    if name is not None:
+        raise UsageError(f"--{'bytes' if name == 'sizes' else name.replace('_', '-')}: it goes with --model")
+
+
 def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
     for name, word in FOLLOWS.items():
         if values.get(name) is not None:
@@ -211,7 +239,7 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     device = read_device(arguments.device or DEFAULT_DEVICE)
     layouts = list(_layouts(options))
     found = [_try(file, options, layout, values, arguments, device) for layout in layouts]
-    found.sort(key=lambda one: one.step.step_time if one.step is not None else float("inf"))
+    found.sort(key=_cost)
     best = found[0]
     if best.step is None and len(found) == 1:
         raise Error(best.reason)
