@@ -289,6 +289,7 @@ class CommandTest(unittest.TestCase):
         self.wrong("give --model FILE")
         self.wrong("--tp 3 does not divide 16 heads; 2 and 4 do", "--model", self.path, "--tp", 3)
         self.wrong("--pp 9 is more than the 8 layers", "--model", self.path, "--pp", 9)
+        self.wrong("--pp 4 times --vpp 3 is more than the 8 layers of the model; give --vpp 2 or less", "--model", self.path, "--pp", 4, "--vpp", 3)
         self.wrong("--tp: give one number; ppsched pick compares several", "--model", self.path, "--tp", 2, 4)
         self.wrong("--global-batch 7 is no multiple of --micro-batch 2 times --dp 2; 4 and 8 are", "--model", self.path, "--dp", 2,
                    "--micro-batch", 2, "--global-batch", 7)

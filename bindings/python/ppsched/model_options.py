@@ -192,6 +192,10 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
         raise Error(f"recompute is {recompute!r}; it must be {', '.join(RECOMPUTE)}")
     if pp > found.transformer.layers:
         raise Error(f"--pp {pp} is more than the {found.transformer.layers} layers of the model; give {found.transformer.layers} or less")
+    vpp = _one(options, "vpp")
+    if pp * vpp > found.transformer.layers:
+        raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.transformer.layers} layers of the model; give --vpp "
+                    f"{found.transformer.layers // pp} or less")
     try:
         model = Model(found.transformer, training, device)
     except Error as error:
@@ -200,4 +204,4 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
             message = message.replace(name, word)
         error.args = (message,)
         raise
-    return Job(model, pp, microbatches_of(options, training, pp), _one(options, "vpp"), recompute)
+    return Job(model, pp, microbatches_of(options, training, pp), vpp, recompute)
