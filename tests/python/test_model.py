@@ -346,6 +346,22 @@ class CommandTest(unittest.TestCase):
         self.assertEqual({row["layout"]["gpus"] for row in fitting}, {8})
         self.assertIn("do not divide --gpus 8", rows[4]["reason"])
 
+    def test_measured_stages(self):
+        """Stages that take what was predicted, but decoders twice: decoders are found to, ends are not."""
+        plain = answer("--model", self.path, "--seq", 2048)["layers"]
+        embedding, decoder, head = (layer["forward_time"] for layer in plain)
+        times = [repr(4 * decoder + embedding), *[repr(4 * decoder)] * 2, repr(4 * decoder + head)]
+        row, = self.pick("--pp", 2, "--seq", 2048, "-f", *times)
+        note, = row["calibrated"]
+        self.assertEqual(note, "forward of 4 measured stages: embedding x 1, dense x 2, head x 1")
+        path = self.folder / "profile.json"
+        path.write_text(json.dumps({"stages": 4, "forward_times": [1000 * float(time) for time in times],
+                                    "backward_times": [1000 * float(time) for time in times]}), encoding="utf-8")
+        row, = self.pick("--pp", 2, "--seq", 2048, "--profile", path)
+        self.assertEqual(row["calibrated"][0], note)
+        self.assertIn("input and weight of 4 measured stages: ", row["calibrated"][1])
+        self.wrong("1 measured stages: with --model there must be at least 2", "--model", self.path, "-f", 1, command="pick")
+
     def test_wrong_words_of_pick(self):
         self.wrong("--num-stages: with --model it follows from --pp", "--model", self.path, "-s", 4, command="pick")
         self.wrong("--gpus, --dp: give one of them", "--model", self.path, "--gpus", 8, "--dp", 2, command="pick")

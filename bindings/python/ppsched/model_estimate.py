@@ -177,9 +177,10 @@ def _factors(model: Model, words: Optional[Sequence[str]]) -> Tuple[Dict[Tuple[s
     return factors, notes
 
 
-def calibrated(job: Job, options: Mapping[str, Any]) -> Calibrated:
-    """The job's layers, scaled by what was measured."""
-    factors, notes = _factors(job.model, options.get("layer_times"))
+def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str, str], float] = {}, told: Sequence[str] = ()) -> Calibrated:
+    """The job's layers, scaled by what was measured; factors: what was found before, and what there is to tell of that."""
+    own, notes = _factors(job.model, options.get("layer_times"))
+    factors, notes = {**factors, **own}, [*told, *notes]
     layers, step = job.model.layers(factors), options.get("step_time")
     rate = options.get("tokens_per_second")
     if step is not None and rate is not None:

@@ -210,8 +210,9 @@ def check_goes_alone(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
+    of_profile = ("num_devices", "num_stages", "num_batches") if arguments.profile else ()
     for name, word in FOLLOWS.items():
-        if values.get(name) is not None:
+        if getattr(arguments, name, None) is not None or (values.get(name) is not None and name not in of_profile):
             raise UsageError(f"--{name.replace('_', '-')}: with --model it follows from {word}; leave it out")
     for name, value in (("--top", arguments.top != 1), ("--format", arguments.format is not None)):
         if value:

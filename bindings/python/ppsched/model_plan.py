@@ -7,6 +7,7 @@ from .model import Training
 from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, kept_of, links_of, memory_by_kind, speed, stage_names, states_of,
                              update_time)
 from .model_options import Job
+from .model_profile import MEASURED, stage_factors
 from .plan import Candidate, Plan
 from .timeline import Timeline
 
@@ -137,7 +138,8 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
         raise Error(f"--mem-limit holds {len(given)} numbers; with --model it is one, of every device")
     limit = float(given[0] if isinstance(given, list) else given) if given is not None else device.memory
     check_states(job, limit)
-    measured = calibrated(job, values)
+    measured = calibrated(job, values, *stage_factors(job, values))
+    values = {**values, **dict.fromkeys(MEASURED)}
     ends = _buffer_bytes(job, [[]])[0]
     made = JobPlan(job, planner(_problem(job, measured, values, limit - ends)), measured, limit)
     if made.plan.best is None:
