@@ -355,9 +355,10 @@ class CommandTest(unittest.TestCase):
         note, = row["calibrated"]
         self.assertEqual(note, "forward of 4 measured stages: embedding x 1, dense x 2, head x 1")
         path = self.folder / "profile.json"
-        path.write_text(json.dumps({"stages": 4, "forward_times": [1000 * float(time) for time in times],
-                                    "backward_times": [1000 * float(time) for time in times]}), encoding="utf-8")
+        path.write_text(json.dumps({"stages": 4, "forward_times": [1000 * float(time) for time in times], "p2p_time": 7,
+                                    "backward_times": [1000 * float(time) for time in times], "mem_forward": 3}), encoding="utf-8")
         row, = self.pick("--pp", 2, "--seq", 2048, "--profile", path)
+        self.assertLess(row["step_time"], 1)
         self.assertEqual(row["calibrated"][0], note)
         self.assertIn("input and weight of 4 measured stages: ", row["calibrated"][1])
         self.wrong("1 measured stages: with --model there must be at least 2", "--model", self.path, "-f", 1, command="pick")

@@ -7,11 +7,13 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tup
 
 from ._library import Error
 from .cli import merged, print_text
+from .config import QUANTITIES
 from .model_command import columns, device_row
 from .model_estimate import ESTIMATE_ERROR, ESTIMATE_OF, GIB, DeviceMemory
 from .model_files import ModelFile
 from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of, read_device
 from .model_plan import JobPlan, Step, candidate_memory, candidate_step, plan_job
+from .model_profile import MEASURED
 from .pick_command import Answer
 from .plan import Plan
 from .plan_commands import check_words, make_plan, why_none
@@ -232,9 +234,18 @@ def _options(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
     return file, options
 
 
+def _values(arguments: argparse.Namespace) -> Dict[str, Any]:
+    """Merged; of a profile its times alone, as its other lists are in units of its own."""
+    values = merged(arguments)
+    if arguments.profile:
+        unread = [name for name in QUANTITIES if name not in MEASURED and getattr(arguments, name) is None]
+        values.update(dict.fromkeys(unread))
+    return values
+
+
 def run_model_pick(arguments: argparse.Namespace) -> None:
     check_words(arguments)
-    values = merged(arguments)
+    values = _values(arguments)
     _check(arguments, values)
     file, options = _options(arguments)
     device = read_device(arguments.device or DEFAULT_DEVICE)
