@@ -51,7 +51,8 @@ def gpt(fields):
         return number(fields, name)
     shape = Transformer(of("num_blocks"), of("hidden"), of("attn_heads"), 51200, of("feedforward"), head_size=of("attn_size"),
                         positions=of("seq_size"), tied=True, norm_bias=True, dropout=True, causal=False)
-    training = Training(of("seq_size"), of("microbatch_size"), of("tensor_par"), data_parallel=of("data_par"), keeps_scores=True,
+    training = Training(of("seq_size"), of("microbatch_size"), of("tensor_par"), data_parallel=of("data_par"),
+                        keeps_scores=True,
                         sequence_parallel=fields["tensor_par_comm_type"] != "ar")
     model = Model(shape, training, ppsched.find_accelerator("a100"))
     return Job(model, of("pipeline_par"), of("batch_size") // of("microbatch_size"), of("pipeline_interleaving"),
@@ -85,7 +86,8 @@ def published_memory():
             memory = even_memory(gpt(fields))[0]
             states, kept = (memory.total - memory.activations) / GIB, memory.activations / GIB
             theirs = float(fields["published_parameters_and_optimizer_gib"]), float(fields["published_activations_gib"])
-            rows.append([name.removeprefix("fig1-"), f"{theirs[0]:.1f}", f"{states:.1f}", share(states, theirs[0]), f"{theirs[1]:.1f}",
+            rows.append([name.removeprefix("fig1-"), f"{theirs[0]:.1f}", f"{states:.1f}", share(states, theirs[0]),
+                         f"{theirs[1]:.1f}",
                          f"{kept:.1f}", share(kept, theirs[1])])
     return table(["run", "states, published GiB", "ours", "error", "activations, published GiB", "ours", "error"], rows)
 
@@ -108,7 +110,8 @@ def megatron():
     rows = []
     for name, fields, _ in cases("megatron_memory.txt"):
         given = {key: int(value) if value.isdigit() else value for key, value in fields.items()
-                 if key and not key.startswith(("printed", "formula", "weight_and_optimizer", "activation_bytes", "total_mib", "done"))}
+                 if key and not key.startswith(("printed", "formula", "weight_and_optimizer", "activation_bytes", "total_mib",
+                                                "done"))}
         found = model_of(name, given)
         kept = {"sequence_parallel": False, **found.options}
         job = job_of(found, kept, ppsched.find_accelerator("h100"))
@@ -116,13 +119,15 @@ def megatron():
         states, theirs = memory.total - memory.activations, float(fields["weight_and_optimizer_bytes"])
         rows.append([name, f"{theirs / GIB:.1f}", share(states, theirs), f"{float(fields['activation_bytes']) / GIB:.1f}",
                      f"{memory.activations / GIB:.1f}", share(memory.activations, float(fields["activation_bytes"]))])
-    return table(["case", "weights and optimizer, Megatron-LM GiB", "ours, device 0", "activations, Megatron-LM GiB", "ours", "difference"], rows)
+    return table(["case", "weights and optimizer, Megatron-LM GiB", "ours, device 0", "activations, Megatron-LM GiB", "ours",
+                  "difference"], rows)
 
 
 def llm_analysis():
     rows = []
     for name, fields, _ in cases("llm_analysis.txt"):
-        of = {key: number(fields, key) for key in ("num_layers", "hidden_dim", "n_head", "vocab_size", "num_key_value_heads", "ffn_embed_dim",
+        of = {key: number(fields, key) for key in ("num_layers", "hidden_dim", "n_head", "vocab_size", "num_key_value_heads",
+                                                   "ffn_embed_dim",
                                                    "moe_num_experts", "moe_top_k", "max_seq_len", "micro_batch_size", "tp", "dp", "ep", "sp")}
         is_flash, is_gated, has_experts = fields["flash_attn"] == "yes", fields.get("mlp_gated_linear_units") == "yes", of["moe_num_experts"] > 1
         width = of["ffn_embed_dim"] or 4 * of["hidden_dim"]
@@ -130,20 +135,24 @@ def llm_analysis():
                             of["num_key_value_heads"], gated=is_gated, causal=False, dropout=not is_flash, norm_bias=not is_gated,
                             experts=of["moe_num_experts"] if has_experts else 0, experts_per_token=of["moe_top_k"] if has_experts else 0,
                             expert_ffn_size=width if has_experts else 0)
-        training = Training(of["max_seq_len"], of["micro_batch_size"], of["tp"], expert_parallel=of["ep"], data_parallel=of["dp"],
+        training = Training(of["max_seq_len"], of["micro_batch_size"], of["tp"], expert_parallel=of["ep"],
+                            data_parallel=of["dp"],
                             expert_tensor_parallel=1 if has_experts else 0, sequence_parallel=of["sp"] > 1, keeps_scores=not is_flash)
         model = Model(shape, training, ppsched.find_accelerator(fields["gpu"].partition("-")[0]))
         kind = "expert" if has_experts else "dense"
         memory, time = model.memory(kind), model.pass_cost(kind, "forward").time
         ours = memory.full if fields["activation_recomputation"] == "FULL" else memory.activations
         kept, theirs = float(fields["layer_activation_total"]), float(fields["layer_forward_time"])
-        rows.append([name, f"{1000 * theirs:.2f}", f"{1000 * time:.2f}", share(time, theirs), f"{kept / MIB:.0f}", f"{ours / MIB:.0f}",
+        rows.append([name, f"{1000 * theirs:.2f}", f"{1000 * time:.2f}", share(time, theirs), f"{kept / MIB:.0f}",
+                     f"{ours / MIB:.0f}",
                      share(ours, kept)])
-    return table(["case", "forward of a layer, llm-analysis ms", "ours", "difference", "activations of a layer, llm-analysis MiB", "ours",
+    return table(["case", "forward of a layer, llm-analysis ms", "ours", "difference",
+                  "activations of a layer, llm-analysis MiB", "ours",
                   "difference"], rows)
 
 
-PRIMUS_MODELS = {"llama2-7b": "llama-2-7b", "llama3-70b": "llama-3.1-70b", "qwen3-235b": "qwen3-235b-a22b", "deepseek-v3": "deepseek-v3"}
+PRIMUS_MODELS = {"llama2-7b": "llama-2-7b", "llama3-70b": "llama-3.1-70b", "qwen3-235b": "qwen3-235b-a22b",
+                 "deepseek-v3": "deepseek-v3"}
 
 
 def primus():

@@ -28,7 +28,8 @@ def cases(name):
 
 
 def run(*words, command="model"):
-    return subprocess.run([sys.executable, "-m", "ppsched", command, *map(str, words)], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-m", "ppsched", command, *map(str, words)], capture_output=True, text=True,
+                          check=False)
 
 
 def answer(*words, command="model"):
@@ -43,7 +44,8 @@ def systems():
     """Of the file's head, names without quotes."""
     found = {}
     for name, text in re.findall(r"^# system (\w+): (.*)$", (DATA / "calculon.txt").read_text(encoding="utf-8"), flags=re.M):
-        quoted = re.sub(r"([A-Za-z_]\w*)(?=[:,}])", lambda match: match[0] if match[0] in ("true", "false", "null") else f'"{match[0]}"', text)
+        quoted = re.sub(r"([A-Za-z_]\w*)(?=[:,}])", lambda match: match[0] if match[0] in ("true", "false", "null")
+                        else f'"{match[0]}"', text)
         found[name] = json.loads(quoted)
     return found
 
@@ -53,7 +55,8 @@ def link(network, devices):
     def factor(operation):
         scalar, offset = network["ops"][operation]
         return scalar * (1 + (offset or 0) / devices) / (1 - 1 / devices)
-    return Link(network["bandwidth"] * 1e9, network["efficiency"], network["latency"], factor("all_reduce") / 2, factor("all_gather"))
+    return Link(network["bandwidth"] * 1e9, network["efficiency"], network["latency"], factor("all_reduce") / 2,
+                factor("all_gather"))
 
 
 def device(system, tensor):
@@ -104,7 +107,8 @@ class CalculonTest(unittest.TestCase):
         for name, fields, _ in cases("calculon.txt"):
             if "formula_time" not in fields:
                 continue
-            devices, chunks, batches = (int(fields[key]) for key in ("pipeline_par", "pipeline_interleaving", "num_microbatches"))
+            devices, chunks, batches = (int(fields[key]) for key in ("pipeline_par", "pipeline_interleaving",
+                                                                     "num_microbatches"))
             forward, backward = float(fields["chunk_fw_time"]), float(fields["chunk_bw_time"])
             config = Config(devices, batches, devices * chunks, forward_times=forward, backward_times=backward)
             timeline = ppsched.generate("1f1b" if chunks == 1 else "interleaved_1f1b", config).evaluate()
@@ -120,7 +124,8 @@ class CalculonTest(unittest.TestCase):
             if "published_iteration_time" not in fields:
                 continue
             model = calculon_model(fields, ppsched.find_accelerator("a100"))
-            devices, chunks, batches = (int(fields[key]) for key in ("pipeline_par", "pipeline_interleaving", "num_microbatches"))
+            devices, chunks, batches = (int(fields[key]) for key in ("pipeline_par", "pipeline_interleaving",
+                                                                     "num_microbatches"))
             layers, kind = model.layers(), RECOMPUTE[fields["activation_recompute"]]
             kinds = [names.index(kind) + 1 if kind in names else 0 for names in layers.kinds]
             job = Job(model, devices, batches)
@@ -180,7 +185,8 @@ class MegatronTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "case.json")
             for name, fields, _ in cases("megatron_memory.txt"):
-                given = {key: int(value) if value.isdigit() else value for key, value in fields.items() if not key.startswith(results[:-1]) and key}
+                given = {key: int(value) if value.isdigit() else value for key, value in fields.items()
+                         if not key.startswith(results[:-1]) and key}
                 path.write_text(json.dumps(given), encoding="utf-8")
                 row = answer("-c", path, "--megatron-formula")["megatron"]
                 for key, ours in (("weight_and_optimizer_bytes",) * 2, ("activation_bytes",) * 2,
@@ -193,7 +199,8 @@ class MegatronTest(unittest.TestCase):
 
 # --- files and messages ---
 
-LLAMA = {"model_type": "llama", "num_hidden_layers": 8, "hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16,
+LLAMA = {"model_type": "llama", "num_hidden_layers": 8, "hidden_size": 1024, "intermediate_size": 4096,
+         "num_attention_heads": 16,
          "num_key_value_heads": 4, "vocab_size": 32000}
 
 
@@ -216,10 +223,12 @@ class FileTest(unittest.TestCase):
         self.refused("unknown argument 'hiden_size'; did you mean hidden_size?",
                      {"num_layers": 2, "hiden_size": 8, "num_attention_heads": 2, "padded_vocab_size": 16})
         self.refused("hidden_size is missing; add it", {"num_layers": 2, "num_attention_heads": 2, "padded_vocab_size": 16})
-        self.refused("swiglu must be yes or no", {"num_layers": 2, "hidden_size": 8, "num_attention_heads": 2, "padded_vocab_size": 16, "swiglu": 3})
+        self.refused("swiglu must be yes or no", {"num_layers": 2, "hidden_size": 8, "num_attention_heads": 2,
+                                                  "padded_vocab_size": 16, "swiglu": 3})
 
     def test_megatron_names(self):
-        found = model_of("m", {"num-layers": 4, "hidden-size": 64, "num-attention-heads": 4, "vocab-size": 1000, "tp": 2, "swiglu": "yes",
+        found = model_of("m", {"num-layers": 4, "hidden-size": 64, "num-attention-heads": 4, "vocab-size": 1000, "tp": 2,
+                               "swiglu": "yes",
                                "num-experts": 8, "moe-layer-freq": [0, 1, 1, 1], "seq-length": 128})
         self.assertEqual(found.transformer.vocabulary_size, 1024)
         self.assertEqual((found.transformer.dense_layers, found.transformer.gated, found.transformer.ffn_size), (1, True, 256))
@@ -241,11 +250,13 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((done.stdout, done.stderr.strip().count("\n") if done.returncode == 1 else 0), ("", 0))
 
     def test_rows(self):
-        row = answer("--model", self.path, "--tensor-model-parallel-size", 2, "--pp", 4, "--seq", 2048, "--global-batch-size", 16)
+        row = answer("--model", self.path, "--tensor-model-parallel-size", 2, "--pp", 4, "--seq", 2048, "--global-batch-size",
+                     16)
         self.assertEqual([layer["name"] for layer in row["layers"]], ["embedding", "decoder", "head"])
         self.assertEqual(len(row["devices"]), 4)
         for device_row in row["devices"]:
-            self.assertEqual(device_row["total"], sum(device_row[name] for name in ("weights", "gradients", "optimizer", "activations")))
+            self.assertEqual(device_row["total"], sum(device_row[name] for name in ("weights", "gradients", "optimizer",
+                                                                                    "activations")))
         first, last = row["devices"][0]["activations"], row["devices"][3]["activations"]
         decoder = next(layer for layer in row["layers"] if layer["name"] == "decoder")
         self.assertAlmostEqual(first, 4 * (2 * decoder["mem_forward"] + row["layers"][0]["mem_forward"]))
@@ -289,9 +300,11 @@ class CommandTest(unittest.TestCase):
         self.wrong("give --model FILE")
         self.wrong("--tp 3 does not divide 16 heads; 2 and 4 do", "--model", self.path, "--tp", 3)
         self.wrong("--pp 9 is more than the 8 layers", "--model", self.path, "--pp", 9)
-        self.wrong("--pp 4 times --vpp 3 is more than the 8 layers of the model; give --vpp 2 or less", "--model", self.path, "--pp", 4, "--vpp", 3)
+        self.wrong("--pp 4 times --vpp 3 is more than the 8 layers of the model; give --vpp 2 or less", "--model", self.path,
+                   "--pp", 4, "--vpp", 3)
         self.wrong("--tp: give one number; ppsched pick compares several", "--model", self.path, "--tp", 2, 4)
-        self.wrong("--global-batch 7 is no multiple of --micro-batch 2 times --dp 2; 4 and 8 are", "--model", self.path, "--dp", 2,
+        self.wrong("--global-batch 7 is no multiple of --micro-batch 2 times --dp 2; 4 and 8 are", "--model", self.path, "--dp",
+                   2,
                    "--micro-batch", 2, "--global-batch", 7)
         self.wrong("--ep is 2, and the model has no experts", "--model", self.path, "--ep", 2)
         self.wrong("cannot read", "--model", self.folder / "none.json")
@@ -313,18 +326,23 @@ class CommandTest(unittest.TestCase):
             causes = [memory[name] for name in ("weights", "gradients", "optimizer", "activations", "buffers")]
             self.assertAlmostEqual(sum(causes), memory["total"])
             self.assertAlmostEqual((memory["total"] - memory["buffers"]) / peak, 1)
-        again = subprocess.run([sys.executable, "-m", *shlex.split(row["command"]), "--format", "json"], capture_output=True, text=True,
+        again = subprocess.run([sys.executable, "-m", *shlex.split(row["command"]), "--format", "json"], capture_output=True,
+                               text=True,
                                check=True)
         self.assertEqual(json.loads(again.stdout)["metrics"]["makespan"], row["makespan"])
 
     def test_pick_for_a_runtime(self):
-        row, = self.pick("--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--micro-batch", 2, "--global-batch", 64, "--runtime", "megatron")
+        row, = self.pick("--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--micro-batch", 2, "--global-batch", 64, "--runtime",
+                         "megatron")
         line = row["launch"]["megatron"]["line"]
-        for word in ("--tensor-model-parallel-size 2", "--sequence-parallel", "--use-distributed-optimizer", "--micro-batch-size 2",
+        for word in ("--tensor-model-parallel-size 2", "--sequence-parallel", "--use-distributed-optimizer",
+                     "--micro-batch-size 2",
                      "--global-batch-size 64"):
             self.assertIn(word, line)
-        done = run("--model", self.path, "--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--runtime", "megatron", command="pick")
-        for word in ("tokens/s, MFU ", "buffers GiB", "\nmegatron: --pipeline-model-parallel-size 4", "estimates: times are within"):
+        done = run("--model", self.path, "--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--runtime", "megatron",
+                   command="pick")
+        for word in ("tokens/s, MFU ", "buffers GiB", "\nmegatron: --pipeline-model-parallel-size 4",
+                     "estimates: times are within"):
             self.assertIn(word, done.stdout)
 
     def test_memory_decides(self):
@@ -356,7 +374,8 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(note, "forward of 4 measured stages: embedding x 1, dense x 2, head x 1")
         path = self.folder / "profile.json"
         path.write_text(json.dumps({"stages": 4, "forward_times": [1000 * float(time) for time in times], "p2p_time": 7,
-                                    "backward_times": [1000 * float(time) for time in times], "mem_forward": 3}), encoding="utf-8")
+                                    "backward_times": [1000 * float(time)
+                                                       for time in times], "mem_forward": 3}), encoding="utf-8")
         row, = self.pick("--pp", 2, "--seq", 2048, "--profile", path)
         self.assertLess(row["step_time"], 1)
         self.assertEqual(row["calibrated"][0], note)

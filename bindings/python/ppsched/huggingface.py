@@ -65,7 +65,8 @@ def _mistral(reader: Reader) -> Dict[str, Any]:
 
 
 def _mixtral(reader: Reader) -> Dict[str, Any]:
-    return {**_common(reader), "experts": reader.count("num_local_experts"), "experts_per_token": reader.count("num_experts_per_tok"),
+    return {**_common(reader), "experts": reader.count("num_local_experts"),
+            "experts_per_token": reader.count("num_experts_per_tok"),
             "expert_ffn_size": reader.count("intermediate_size")}
 
 
@@ -84,7 +85,8 @@ def _qwen3_moe(reader: Reader) -> Dict[str, Any]:
     dense = sorted(reader.fields.get("mlp_only_layers") or [])
     if dense != list(range(len(dense))) or (dense and step > 1):
         raise Error(f"{reader.where}: mlp_only_layers is {dense}; only the first layers can be told so, with decoder_sparse_step 1")
-    row = {**_common(reader), "qk_norm": True, "qkv_bias": bias, "projection_bias": bias, "experts": reader.count("num_experts"),
+    row = {**_common(reader), "qk_norm": True, "qkv_bias": bias, "projection_bias": bias,
+           "experts": reader.count("num_experts"),
            "experts_per_token": reader.count("num_experts_per_tok"), "expert_ffn_size": reader.count("moe_intermediate_size"),
            "dense_layers": len(dense), "expert_interval": step, "expert_offset": 1 if step > 1 else 0}
     if dense or step > 1 or step > layers:
@@ -130,7 +132,8 @@ def _gpt2(reader: Reader) -> Dict[str, Any]:
 
 def _gpt_neox(reader: Reader) -> Dict[str, Any]:
     bias = reader.switch("attention_bias", True)
-    return {**_common(reader), "gated": False, "ffn_size": reader.count("intermediate_size"), "norm_bias": True, "qkv_bias": bias,
+    return {**_common(reader), "gated": False, "ffn_size": reader.count("intermediate_size"), "norm_bias": True,
+            "qkv_bias": bias,
             "projection_bias": bias, "mlp_bias": True}
 
 
@@ -142,7 +145,8 @@ TYPES: Dict[str, Callable[[Reader], Dict[str, Any]]] = {
 
 def longest_sequence(fields: Fields) -> int:
     """What the model was made for; 0 where it does not say."""
-    return next((fields[name] for name in ("max_position_embeddings", "n_positions", "n_ctx") if isinstance(fields.get(name), int)), 0)
+    return next((fields[name] for name in ("max_position_embeddings", "n_positions", "n_ctx")
+                 if isinstance(fields.get(name), int)), 0)
 
 
 def read_huggingface(where: str, fields: Fields) -> Tuple[Transformer, str]:

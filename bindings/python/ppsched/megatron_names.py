@@ -37,12 +37,14 @@ class Named(NamedTuple):
 
 
 def is_megatron(fields: Mapping[str, Any]) -> bool:
-    return "model_type" not in fields and any(name.replace("-", "_") in ("num_layers", "num_attention_heads") for name in fields)
+    return "model_type" not in fields and any(name.replace("-", "_") in ("num_layers", "num_attention_heads")
+                                              for name in fields)
 
 
 def plain(fields: Mapping[str, Any]) -> Dict[str, Any]:
     """Underscores for dashes; yes, no and none as they are meant."""
-    return {name.replace("-", "_"): WORDS.get(value.lower(), value) if isinstance(value, str) else value for name, value in fields.items()}
+    return {name.replace("-", "_"): WORDS.get(value.lower(), value) if isinstance(value, str) else value
+            for name, value in fields.items()}
 
 
 def _integer(where: str, name: str, value: object) -> int:
@@ -99,7 +101,7 @@ def _transformer(where: str, fields: Mapping[str, Any]) -> Transformer:
     row: Dict[str, Any] = {}
     latent = fields.get("kv_lora_rank") is not None
     for name, field in SIZES.items():
-        unread = (name == "kv_channels" and latent) or (name in ("qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim", "q_lora_rank") and not latent)
+        unread = name == "kv_channels" if latent else name in ("qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim", "q_lora_rank")
         if fields.get(name) is not None and not unread:
             row[field] = _integer(where, name, fields[name])
     row["vocabulary_size"] = _vocabulary(where, fields)
@@ -112,11 +114,15 @@ def _transformer(where: str, fields: Mapping[str, Any]) -> Transformer:
     else:
         for field in ("experts_per_token", "expert_ffn_size", "shared_ffn_size"):
             row.pop(field, None)
-    bias = _switch(where, fields, "add_bias_linear", False) and not _switch(where, fields, "disable_bias_linear")
-    untied = _switch(where, fields, "untied_embeddings") or _switch(where, fields, "untie_embeddings_and_output_weights")
-    return Transformer(**row, gated=_switch(where, fields, "swiglu"), norm_bias=fields.get("normalization", "LayerNorm") != "RMSNorm",
-                       tied=not untied, qkv_bias=bias or _switch(where, fields, "add_qkv_bias"), projection_bias=bias, mlp_bias=bias,
-                       qk_norm=_switch(where, fields, "qk_layernorm"), router_bias=_switch(where, fields, "moe_router_enable_expert_bias"))
+
+    def switch(name: str) -> bool:
+        return _switch(where, fields, name)
+
+    bias = switch("add_bias_linear") and not switch("disable_bias_linear")
+    untied = switch("untied_embeddings") or switch("untie_embeddings_and_output_weights")
+    return Transformer(**row, gated=switch("swiglu"), norm_bias=fields.get("normalization", "LayerNorm") != "RMSNorm", tied=not untied,
+                       qkv_bias=bias or switch("add_qkv_bias"), projection_bias=bias, mlp_bias=bias, qk_norm=switch("qk_layernorm"),
+                       router_bias=switch("moe_router_enable_expert_bias"))
 
 
 def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:

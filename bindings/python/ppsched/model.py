@@ -164,11 +164,12 @@ class Model(Shared):
     Seconds, bytes and single operations. Without an accelerator there are no times.
     """
 
-    def __init__(self, transformer: Transformer, training: Training = Training(), accelerator: Optional[Accelerator] = None) -> None:
+    def __init__(self, transformer: Transformer, training: Training = Training(),
+                 accelerator: Optional[Accelerator] = None) -> None:
         self.transformer, self.training, self.accelerator = transformer, training, accelerator
         device = None if accelerator is None else accelerator_record(accelerator)
-        self._handle = new_handle(lib.ppsched_model_create, ctypes.byref(_record(_abi.Transformer, transformer, TransformerFlag)),
-                                  ctypes.byref(_record(_abi.Training, training, TrainingFlag)),
+        shape, trained = _record(_abi.Transformer, transformer, TransformerFlag), _record(_abi.Training, training, TrainingFlag)
+        self._handle = new_handle(lib.ppsched_model_create, ctypes.byref(shape), ctypes.byref(trained),
                                   None if device is None else ctypes.byref(device), None)
         weakref.finalize(self, lib.ppsched_model_destroy, self._handle)
 
@@ -217,7 +218,8 @@ class Model(Shared):
 
 # --- the list of layers as rows ---
 
-_TIMES = ("forward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_backward_input", "mem_backward_weight",
+_TIMES = ("forward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_backward_input",
+          "mem_backward_weight",
           "mem_static", "mem_weights", "output_bytes")
 
 

@@ -20,10 +20,12 @@ def add_commands(commands: Commands) -> None:
         "model", help="what the layers of a model cost, from its description", allow_abbrev=False,
         description="Reads a model's description and tells the parameters, times and memory of its layers on a device, before any run.")
     add_model_arguments(parser, beside_batches=False)
-    parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML with Megatron-LM's argument names, of training and model")
+    parser.add_argument("-c", "--config", metavar="FILE",
+                        help="JSON or YAML with Megatron-LM's argument names, of training and model")
     parser.add_argument("--recompute", "--recompute-granularity", choices=RECOMPUTE, dest="recompute_kind",
                         help="what all decoders compute again (default: none)")
-    parser.add_argument("--megatron-formula", action="store_true", help="also what Megatron-LM's theoretical_memory_usage.py says")
+    parser.add_argument("--megatron-formula", action="store_true",
+                        help="also what Megatron-LM's theoretical_memory_usage.py says")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the layers, for --layers of pick and compare")
     parser.set_defaults(run=run_model)
@@ -39,7 +41,8 @@ def _per_layer(model: Model) -> List[Dict[str, Any]]:
     whole = {"embedding": counts.embedding + counts.positions, "decoder": counts.attention_with_norms + counts.dense_mlp,
              "moe_decoder": counts.attention_with_norms + counts.expert_mlp, "mtp": counts.mtp, "head": counts.output + counts.final_norm}
     active = {**whole, "moe_decoder": counts.attention_with_norms + counts.expert_mlp_active, "mtp": counts.mtp - routed}
-    return [{"name": name, "count": names.count(name), "parameters": whole[name], "active": active[name]} for name in KINDS if name in names]
+    return [{"name": name, "count": names.count(name), "parameters": whole[name], "active": active[name]} for name in KINDS
+            if name in names]
 
 
 def _parameters_row(model: Model) -> Dict[str, Any]:
@@ -76,7 +79,8 @@ def _bytes_word(value: float) -> str:
 def columns(rows: List[List[str]]) -> str:
     """The first column to the left, all others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join(cell.ljust(width) if number == 0 else cell.rjust(width) for number, (cell, width) in enumerate(zip(row, widths)))
+    lines = ["  ".join(cell.ljust(width) if number == 0 else cell.rjust(width)
+                       for number, (cell, width) in enumerate(zip(row, widths)))
              for row in rows]
     return "".join(line.rstrip() + "\n" for line in lines)
 
@@ -84,7 +88,8 @@ def columns(rows: List[List[str]]) -> str:
 def _layer_table(model: Model, rows: List[Any]) -> str:
     """Times are those of the layers, measured ones included."""
     per_layer = {row["name"]: row for row in _per_layer(model)}
-    lines = [["layer", "count", "parameters", "active", "forward ms", "input ms", "weight ms", "activations MiB", "selective MiB", "full MiB"]]
+    lines = [["layer", "count", "parameters", "active", "forward ms", "input ms", "weight ms", "activations MiB",
+              "selective MiB", "full MiB"]]
     seen = set()
     for row in rows:
         name = row["name"]
@@ -92,7 +97,8 @@ def _layer_table(model: Model, rows: List[Any]) -> str:
             continue
         seen.add(name)
         kinds = {kind["name"]: f"{kind['mem_forward'] / 2**20:.1f}" for kind in row.get("recompute", [])}
-        lines.append([name, str(per_layer[name]["count"]), f"{per_layer[name]['parameters']:,}", f"{per_layer[name]['active']:,}",
+        lines.append([name, str(per_layer[name]["count"]), f"{per_layer[name]['parameters']:,}",
+                      f"{per_layer[name]['active']:,}",
                       *(f"{1000 * row[time]:.3f}" for time in ("forward_time", "backward_input_time", "backward_weight_time")),
                       f"{row['mem_forward'] / 2**20:.1f}", kinds.get("selective", "-"), kinds.get("full", "-")])
     return columns(lines)
@@ -123,7 +129,8 @@ def run_model(arguments: argparse.Namespace) -> None:
     found, options = described(arguments)
     job = job_of(found, options, read_device(arguments.device or DEFAULT_DEVICE))
     memory, measured = even_memory(job), calibrated(job, vars(arguments))
-    row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given, "devices": list(map(device_row, memory)),
+    row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given,
+                           "devices": list(map(device_row, memory)),
                            "passes": _pass_rows(job.model), "calibrated": measured.notes, "estimate_error": ESTIMATE_ERROR,
                            "estimate_error_of": ESTIMATE_OF}
     if arguments.megatron_formula:

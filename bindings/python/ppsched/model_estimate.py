@@ -88,7 +88,8 @@ def even_memory(job: Job) -> List[DeviceMemory]:
         for chunk in range(job.vpp):
             own = stages[chunk * job.pp + device]
             active = own[:-1] if last_is_tied and own is stages[-1] else own
-            kept += sum(kept_of(held[name], job.recompute if "decoder" in name else "none") for name in active) * _in_flight(job, device, chunk)
+            kept += sum(kept_of(held[name], job.recompute if "decoder" in name else "none")
+                        for name in active) * _in_flight(job, device, chunk)
             all_names += own
         weights, gradients, optimizer, parameters, experts = states_of(all_names, held)
         memory.append(DeviceMemory(weights, gradients, optimizer, kept, 0.0, parameters, experts))
@@ -145,7 +146,8 @@ class Speed(NamedTuple):
 def speed(job: Job, step: float) -> Speed:
     device = job.model.accelerator
     assert device is not None
-    return Speed(job.global_batch * job.model.training.sequence_length / step, operations(job) / (step * device.matrix_rate * job.devices))
+    return Speed(job.global_batch * job.model.training.sequence_length / step,
+                 operations(job) / (step * device.matrix_rate * job.devices))
 
 
 # --- measured times ---
@@ -177,7 +179,8 @@ def _factors(model: Model, words: Optional[Sequence[str]]) -> Tuple[Dict[Tuple[s
     return factors, notes
 
 
-def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str, str], float] = {}, told: Sequence[str] = ()) -> Calibrated:
+def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str, str], float] = {},
+               told: Sequence[str] = ()) -> Calibrated:
     """The job's layers, scaled by what was measured; factors: what was found before, and what there is to tell of that."""
     own, notes = _factors(job.model, options.get("layer_times"))
     factors, notes = {**factors, **own}, [*told, *notes]

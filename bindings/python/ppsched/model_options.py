@@ -22,7 +22,8 @@ NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "etp": (("--expert-tensor-parallel-size",), "devices that share each expert (default: as --tp)"),
     "seq": (("--seq-length",), "tokens of a sequence (default: what the model says, at most 8192)"),
     "micro_batch": ((), "sequences of a microbatch"),
-    "global_batch": (("--global-batch-size",), "sequences of a step (default: a microbatch a replica for each device of the pipeline)"),
+    "global_batch": (("--global-batch-size",),
+                     "sequences of a step (default: a microbatch a replica for each device of the pipeline)"),
     "zero": ((), "0 to 3: what data parallelism shards: nothing, optimizer states, gradients too, weights too"),
 }
 ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # which pick has already
@@ -53,23 +54,28 @@ class Job(NamedTuple):
 def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -> None:
     """beside_batches: the command has --micro-batch-size and --data-parallel-size already."""
     group = parser.add_argument_group("a model by its description")
-    group.add_argument("--model", metavar="FILE", help="Hugging Face's config.json, or Megatron-LM's argument names in JSON or YAML")
-    group.add_argument("--device", metavar="NAME", help=f"a100, h100, h200, b200, mi300x, mi355x, or a JSON file (default: {DEFAULT_DEVICE})")
+    group.add_argument("--model", metavar="FILE",
+                       help="Hugging Face's config.json, or Megatron-LM's argument names in JSON or YAML")
+    group.add_argument("--device", metavar="NAME",
+                       help=f"a100, h100, h200, b200, mi300x, mi355x, or a JSON file (default: {DEFAULT_DEVICE})")
     for name, (others, text) in NUMBERS.items():
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []
-        group.add_argument("--" + name.replace("_", "-"), *others, *also, nargs="+", type=int, metavar="N", dest=name, help=text)
+        group.add_argument("--" + name.replace("_", "-"), *others, *also, nargs="+", type=int, metavar="N", dest=name,
+                           help=text)
     group.add_argument("--vpp", "--virtual-pipeline-model-parallel-size", type=int, metavar="V", dest="vpp",
                        help="stages a device, for Megatron-LM's formula")
     group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="as --zero 1")
     group.add_argument("--sequence-parallel", action=argparse.BooleanOptionalAction, default=None,
                        help="norms and residuals divided too (default: where --tp is above 1)")
-    group.add_argument("--keep-scores", action="store_true", default=None, help="the attention writes its scores (default: it does not)")
+    group.add_argument("--keep-scores", action="store_true", default=None,
+                       help="the attention writes its scores (default: it does not)")
     group.add_argument("--bytes", nargs="+", metavar="KIND=B", dest="sizes",
                        help="of a weight, gradient, optimizer state, and of an element of activations "
                        "(default: weight=2 gradient=4 optimizer=12 activation=2)")
     group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=SECONDS",
                        help="measured, of one layer: KIND embedding, dense, expert, mtp or head; PASS forward, input or weight")
-    group.add_argument("--step-time", type=float, metavar="SECONDS", help="measured, with 1F1B and an even split: scales all layers")
+    group.add_argument("--step-time", type=float, metavar="SECONDS",
+                       help="measured, with 1F1B and an even split: scales all layers")
     group.add_argument("--tokens-per-second", type=float, metavar="N", help="measured, of all devices together: likewise")
 
 
@@ -121,12 +127,14 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
         raise UsageError("give --model FILE: Hugging Face's config.json, or Megatron-LM's argument names")
     found = read_model(path) if path is not None else model_of(arguments.config, config)
     if path is not None and config:
-        check_names(arguments.config, {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1, **plain(config)})
+        check_names(arguments.config, {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1,
+                                       **plain(config)})
     options: Dict[str, Any] = dict(found.options)
     if path is not None:
         options.update(training_options(arguments.config or "", plain(config)))
     elif not is_megatron(config):
-        options.update(training_options(arguments.config, plain({key: value for key, value in config.items() if not isinstance(value, dict)})))
+        options.update(training_options(arguments.config, plain({key: value for key, value in config.items()
+                                                                 if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
                                                             "sequence_parallel", "keep_scores", "recompute_kind", "sizes")}
     options.update({name: value for name, value in given.items() if value is not None})
@@ -161,7 +169,8 @@ def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
     sizes: Dict[str, Any] = _bytes(options.get("sizes"))
     rows = options.get("sequence_parallel", tensor > 1 and not found.options)
     return Training(sequence_length=sequence, micro_batch_size=_one(options, "micro_batch"), tensor_parallel=tensor,
-                    context_parallel=context, expert_parallel=_one(options, "ep"), expert_tensor_parallel=_one(options, "etp", 0),
+                    context_parallel=context, expert_parallel=_one(options, "ep"), expert_tensor_parallel=_one(options, "etp",
+                                                                                                               0),
                     data_parallel=data, sharding=sharding_of(options, found, data * context), sequence_parallel=bool(rows),
                     keeps_scores=bool(options.get("keep_scores")), **sizes)
 

@@ -23,7 +23,8 @@ from .writing import ending_of
 
 CAUSES = ("weights", "gradients", "optimizer", "activations", "buffers", "total")
 # What the options of the problem say that follows from the job.
-FOLLOWS = {"num_devices": "--pp", "num_stages": "--pp", "num_batches": "--global-batch", "layers": "--model", "num_layers": "--model",
+FOLLOWS = {"num_devices": "--pp", "num_stages": "--pp", "num_batches": "--global-batch", "layers": "--model",
+           "num_layers": "--model",
            "embedding": "--model", "head": "--model"}
 
 
@@ -111,7 +112,8 @@ def _try(file: ModelFile, options: Mapping[str, Any], layout: Dict[str, Any], va
 
 # --- what is told ---
 
-PARALLEL = {"megatron": ("--tensor-model-parallel-size", "--context-parallel-size", "--expert-model-parallel-size", "--seq-length"),
+PARALLEL = {"megatron": ("--tensor-model-parallel-size", "--context-parallel-size", "--expert-model-parallel-size",
+                         "--seq-length"),
             "torchtitan": ("--parallelism.tensor_parallel_degree", "--parallelism.context_parallel_degree",
                            "--parallelism.expert_parallel_degree", "--training.seq_len")}
 PARALLEL["mindspeed"] = PARALLEL["megatron"]
@@ -153,7 +155,8 @@ def time_word(seconds: float) -> str:
 
 def _memory_table(found: Found) -> str:
     lines = [["device", *(f"{name} GiB" for name in CAUSES)]]
-    lines += [[str(number), *(f"{getattr(device, name) / GIB:.2f}" for name in CAUSES)] for number, device in enumerate(found.memory)]
+    lines += [[str(number), *(f"{getattr(device, name) / GIB:.2f}" for name in CAUSES)]
+              for number, device in enumerate(found.memory)]
     return columns(lines)
 
 
@@ -175,7 +178,8 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
              f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
     notes.append(f"estimates: times are within {ESTIMATE_ERROR:.0%} of the {ESTIMATE_OF}")
-    return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found) + "\n"
+    return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found)
+            + "\n"
             + _launch_line(found.answer, found.made.job, arguments.runtime) + "\n" + "\n".join(notes) + "\n")
 
 
@@ -185,11 +189,13 @@ def _comparison(found: List[Found]) -> str:
     reasons = []
     for number, one in enumerate(found):
         if one.step is None or one.answer is None:
-            words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in one.layout.items() if name in ("tp", "pp", "dp", "cp", "ep", "micro_batch"))
+            words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in one.layout.items()
+                              if name in ("tp", "pp", "dp", "cp", "ep", "micro_batch"))
             reasons.append(f"{words}: {one.reason}\n")
             continue
         best, layout = one.answer.best[0], one.layout
-        lines.append([str(number + 1), *(str(layout[name]) for name in ("tp", "pp", "dp", "cp", "ep", "micro_batch")), candidate_name(best),
+        lines.append([str(number + 1), *(str(layout[name]) for name in ("tp", "pp", "dp", "cp", "ep", "micro_batch")),
+                      candidate_name(best),
                       str(best.chunks), time_word(one.step.step_time), f"{one.step.tokens_per_second:,.0f}", f"{one.step.mfu:.1%}",
                       f"{max(device.total for device in one.memory) / GIB:.1f}"])
     return (columns(lines) if len(lines) > 1 else "") + "".join(reasons)
@@ -204,7 +210,8 @@ def _cost(found: Found) -> float:
 
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses what goes with --model where there is none."""
-    of_model = (*NUMBERS, "gpus", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "sizes", "layer_times",
+    of_model = (*NUMBERS, "gpus", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "sizes",
+                "layer_times",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
     if name is not None:

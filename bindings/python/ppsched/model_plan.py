@@ -4,7 +4,8 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 
 from ._library import Error
 from .model import Training
-from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, kept_of, links_of, memory_by_kind, speed, stage_names, states_of,
+from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, kept_of, links_of, memory_by_kind, speed,
+                             stage_names, states_of,
                              update_time)
 from .model_options import Job
 from .model_profile import MEASURED, stage_factors
@@ -89,7 +90,8 @@ def _buffer_bytes(job: Job, recomputed: List[List[Tuple[str, str]]]) -> List[flo
 
 
 def _stages_on(timeline: Timeline) -> List[List[int]]:
-    return [sorted({op.stage for op in queue if op.stage is not None and op.stage < timeline.schedule.stages}) for queue in timeline.schedule.queues]
+    return [sorted({op.stage for op in queue if op.stage is not None and op.stage < timeline.schedule.stages})
+            for queue in timeline.schedule.queues]
 
 
 def candidate_memory(made: JobPlan, candidate: Candidate, timeline: Timeline) -> List[DeviceMemory]:

@@ -30,7 +30,8 @@ def _factors_of(job: Job, stages: Sequence[Sequence[str]], measured: Sequence[fl
     """Decoders by the stages that have nothing else, or by all; then the ends by what the first and the last stage take besides."""
     predicted = {name: sum(job.model.pass_cost(kind, one).time for one in passes) for name, kind in KINDS.items()}
     whole = [sum(predicted[name] for name in stage) for stage in stages]
-    inner = [number for number, stage in enumerate(stages) if all("decoder" in name for name in stage)] or list(range(len(stages)))
+    inner = [number for number, stage in enumerate(stages) if all("decoder" in name
+                                                                  for name in stage)] or list(range(len(stages)))
     common = sum(measured[number] for number in inner) / sum(whole[number] for number in inner)
     factors = dict.fromkeys(KINDS, common)
     for number, ends in ((0, ("embedding",)), (len(stages) - 1, ("mtp", "head"))):
