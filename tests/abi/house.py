@@ -14,6 +14,7 @@ LAYERS = {
     "base": [],
     "layout": ["base"],
     "model": ["base"],
+    "transformer": ["model", "base"],
     "order": ["model", "base"],
     "check": ["model", "base"],
     "eval": ["model", "base"],
@@ -24,7 +25,7 @@ LAYERS = {
     "launch": ["format", "lower", "strategy", "order", "layout", "model", "base"],
     "split": ["eval", "model", "base"],
     "plan": ["split", "launch", "format", "lower", "strategy", "search", "eval", "model", "base"],
-    "api": ["plan", "split", "launch", "format", "lower", "strategy", "search", "eval", "check", "layout", "model", "base"],
+    "api": ["plan", "split", "launch", "format", "lower", "strategy", "search", "eval", "check", "layout", "transformer", "model", "base"],
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
 # What C++ calls as it is (static texts and numbers), or has no use for.

@@ -96,7 +96,7 @@ class DocumentationTest(unittest.TestCase):
 
     def test_python_blocks(self):
         for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/plan.md", "docs/profiles.md", "docs/report.md", "docs/layouts.md",
-                     "docs/layers.md"):
+                     "docs/layers.md", "docs/model.md"):
             names, output = {}, io.StringIO()
             self.assertTrue(blocks(page, "python"))
             with contextlib.redirect_stdout(output):

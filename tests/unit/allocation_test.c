@@ -248,6 +248,46 @@ static ppsched_status layout_create_from_torchtitan(struct attempt *attempt)
     return take_layout(attempt, status, made);
 }
 
+/* --- models --- */
+
+static const ppsched_transformer shape = {.size = sizeof shape,
+                                          .layers = 4,
+                                          .hidden_size = 64,
+                                          .ffn_size = 256,
+                                          .heads = 4,
+                                          .vocabulary_size = 512,
+                                          .experts = 4,
+                                          .experts_per_token = 2,
+                                          .expert_ffn_size = 64,
+                                          .dense_layers = 1};
+
+static ppsched_status model_create(struct attempt *attempt)
+{
+    ppsched_model *made = UNTOUCHED;
+    ppsched_status status = ppsched_model_create(&made, &shape, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
+                                                 &attempt->error);
+    if (status != PPSCHED_OK) {
+        assert_ptr_equal(made, UNTOUCHED);
+        return status;
+    }
+    fprintf(attempt->result, "a model\n");
+    ppsched_model_destroy(made);
+    return status;
+}
+
+/* The model is made in each attempt, and counted; the list is what fails alone. */
+static ppsched_status layers_from_model(struct attempt *attempt)
+{
+    const ppsched_layers *made = UNTOUCHED;
+    ppsched_model *model = NULL;
+    ppsched_status status = ppsched_model_create(&model, &shape, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
+                                                 &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_layers_from_model(&made, model, NULL, &attempt->error);
+    ppsched_model_destroy(model);
+    return take_layers(attempt, status, made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +312,8 @@ int main(void)
         SHORTAGE(layout_create_from_text, .variants = 1),
         SHORTAGE(layout_create_from_megatron, .variants = 1),
         SHORTAGE(layout_create_from_torchtitan, .variants = 1),
+        SHORTAGE(model_create, .variants = 1),
+        SHORTAGE(layers_from_model, .variants = 1),
     };
     return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);
 }

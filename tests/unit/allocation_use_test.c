@@ -305,6 +305,31 @@ static void test_layouts(void **state)
     destroy_handles(own);
 }
 
+static void test_models(void **state)
+{
+    static const ppsched_transformer shape = {
+        .size = sizeof shape, .layers = 4, .hidden_size = 64, .ffn_size = 256, .heads = 4, .vocabulary_size = 512};
+    struct handles handles, *own = &handles;
+    ppsched_parameters parameters = {.size = sizeof parameters};
+    ppsched_pass_cost cost = {.size = sizeof cost};
+    ppsched_layer_memory memory = {.size = sizeof memory};
+    ppsched_update_cost update = {.size = sizeof update};
+    ppsched_megatron_memory megatron = {.size = sizeof megatron};
+    const ppsched_megatron_pipeline pipeline = {.size = sizeof pipeline, .devices = 2};
+    ppsched_model *model = NULL;
+    (void)state;
+    make_handles(own, 0);
+    expect_ok(ppsched_model_create(&model, &shape, NULL, ppsched_accelerator_at(0), &own->environment, NULL), NULL);
+    int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_model_get_parameters(&parameters, model, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_pass_cost(&cost, model, PPSCHED_MODEL_LAYER_DENSE, PPSCHED_MODEL_PASS_FULL, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, PPSCHED_MODEL_LAYER_DENSE, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_update_cost(&update, model, 1e9, 0, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_megatron_memory(&megatron, model, &pipeline, NULL));
+    NO_MEMORY_FOR((ppsched_model_destroy(model), 0));
+    destroy_handles(own);
+}
+
 static void test_layers(void **state)
 {
     struct handles handles, *own = &handles;
@@ -364,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_configs_and_builders),
         cmocka_unit_test(test_schedules_and_timelines),
         cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_models),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_plans_and_frees),
     };

@@ -271,8 +271,135 @@ static ppsched_status layout_of_torchtitan(struct handles *own, void *given)
     ppsched_status status = ppsched_layout_create_from_torchtitan(&made, 4, 2, 2, 1, 1, given, NULL);
     return take_layout(status, made);
 }
+/* --- models --- */
+
+/* A small transformer in a copy of what was given, all of whose sizes have these fields. */
+static const ppsched_transformer *shape_of(const void *given)
+{
+    const ppsched_transformer shape = {.layers = 2, .hidden_size = 8, .ffn_size = 8, .heads = 2, .vocabulary_size = 16};
+    unsigned char *copy = with_pointer(given, offsetof(ppsched_transformer, query_rank), NULL);
+    memcpy(copy + sizeof shape.size, (const unsigned char *)&shape + sizeof shape.size,
+           offsetof(ppsched_transformer, query_rank) - sizeof shape.size);
+    return (const ppsched_transformer *)copy;
+}
+
+static const ppsched_transformer *whole_shape(void)
+{
+    static unsigned char none[2 * LARGEST];
+    const uint32_t size = sizeof(ppsched_transformer);
+    memcpy(none, &size, sizeof size);
+    return shape_of(none);
+}
+
+static ppsched_status take_model(ppsched_status status, ppsched_model *made)
+{
+    if (status == PPSCHED_OK)
+        ppsched_model_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status model_of_shape(struct handles *own, void *given)
+{
+    ppsched_model *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_model_create(&made, shape_of(given), NULL, NULL, NULL, NULL);
+    return take_model(status, made);
+}
+
+static ppsched_status model_of_training(struct handles *own, void *given)
+{
+    ppsched_model *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_model_create(&made, whole_shape(), given, NULL, NULL, NULL);
+    return take_model(status, made);
+}
+
+/* One that is too small is told by its size, before its rates are looked at. */
+static ppsched_status model_of_accelerator(struct handles *own, void *given)
+{
+    union {
+        max_align_t alignment;
+        unsigned char bytes[2 * LARGEST];
+    } copy;
+    const ppsched_accelerator *known = ppsched_accelerator_at(0);
+    ppsched_model *made = UNTOUCHED;
+    (void)own;
+    memcpy(copy.bytes, given, sizeof copy.bytes);
+    memcpy(copy.bytes + sizeof known->size, (const unsigned char *)known + sizeof known->size,
+           sizeof *known - sizeof known->size);
+    ppsched_status status = ppsched_model_create(&made, whole_shape(), NULL, (const ppsched_accelerator *)&copy, NULL, NULL);
+    return take_model(status, made);
+}
+
+static ppsched_status model_of_environment(struct handles *own, void *given)
+{
+    ppsched_model *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_model_create(&made, whole_shape(), NULL, NULL, given, NULL);
+    return take_model(status, made);
+}
+
+static ppsched_model *small_model(void)
+{
+    ppsched_model *model = NULL;
+    assert_int_equal(ppsched_model_create(&model, whole_shape(), NULL, ppsched_accelerator_at(0), NULL, NULL), PPSCHED_OK);
+    return model;
+}
+
+static ppsched_status layers_by_calibration(struct handles *own, void *given)
+{
+    const ppsched_layers *made = UNTOUCHED;
+    ppsched_model *model = small_model();
+    (void)own;
+    ppsched_status status = ppsched_layers_from_model(&made, model, given, NULL);
+    ppsched_model_destroy(model);
+    return take_layers(status, made);
+}
+
+static ppsched_status estimate(ppsched_megatron_memory *out, ppsched_model *model, const ppsched_megatron_pipeline *pipeline)
+{
+    ppsched_status status = ppsched_model_get_megatron_memory(out, model, pipeline, NULL);
+    ppsched_model_destroy(model);
+    return status;
+}
+
+static ppsched_status megatron_pipeline(struct handles *own, void *given)
+{
+    static const uint32_t devices = 2;
+    ppsched_megatron_memory out = {.size = sizeof out};
+    ppsched_model *model = small_model(); /* before the copy, which has the same place */
+    unsigned char *copy = with_pointer(given, offsetof(ppsched_megatron_pipeline, chunks), NULL);
+    (void)own;
+    memcpy(copy + offsetof(ppsched_megatron_pipeline, devices), &devices, sizeof devices);
+    return estimate(&out, model, (const ppsched_megatron_pipeline *)copy);
+}
 
 /* --- calls that fill one --- */
+
+static ppsched_status megatron_memory(struct handles *own, void *given)
+{
+    const ppsched_megatron_pipeline pipeline = {.size = sizeof pipeline, .devices = 2};
+    (void)own;
+    return estimate(given, small_model(), &pipeline);
+}
+
+/* Asks a model that is gone afterwards. */
+#define OF_MODEL(name, ...)                                                                                                    \
+    static ppsched_status name(struct handles *own, void *given)                                                               \
+    {                                                                                                                          \
+        ppsched_model *model = small_model();                                                                                  \
+        (void)own;                                                                                                             \
+        ppsched_status status = __VA_ARGS__;                                                                                   \
+        ppsched_model_destroy(model);                                                                                          \
+        return status;                                                                                                         \
+    }
+
+OF_MODEL(parameters, ppsched_model_get_parameters(given, model, NULL))
+OF_MODEL(pass_cost, ppsched_model_get_pass_cost(given, model, PPSCHED_MODEL_LAYER_DENSE, PPSCHED_MODEL_PASS_INPUT, NULL))
+OF_MODEL(layer_memory, ppsched_model_get_memory(given, model, PPSCHED_MODEL_LAYER_DENSE, NULL))
+OF_MODEL(update_cost, ppsched_model_get_update_cost(given, model, 100, 0, NULL))
 
 static ppsched_status lower_bound(struct handles *own, void *given)
 {
@@ -355,6 +482,12 @@ static const struct row read[] = {
     ROW(ppsched_layout_create_from_megatron, ppsched_environment, log, layout_of_megatron),
     ROW(ppsched_layout_create_from_megatron, ppsched_megatron_split, last_decoders, layout_by_flags),
     ROW(ppsched_layout_create_from_torchtitan, ppsched_environment, log, layout_of_torchtitan),
+    ROW(ppsched_model_create, ppsched_environment, log, model_of_environment),
+    ROW(ppsched_model_create, ppsched_transformer, reserved, model_of_shape),
+    ROW(ppsched_model_create, ppsched_training, activation_bytes, model_of_training),
+    ROW(ppsched_model_create, ppsched_accelerator, between, model_of_accelerator),
+    ROW(ppsched_layers_from_model, ppsched_calibration, factors, layers_by_calibration),
+    ROW(ppsched_model_get_megatron_memory, ppsched_megatron_pipeline, reserved, megatron_pipeline),
 };
 
 static const struct row filled[] = {
@@ -364,6 +497,11 @@ static const struct row filled[] = {
     ROW(ppsched_timeline_get_idle, ppsched_idle, head_of_line, idle),
     ROW(ppsched_plan_get_candidate, ppsched_candidate, transfers, candidate),
     ROW(ppsched_layers_get_entry, ppsched_layer, reserved, layer_entry),
+    ROW(ppsched_model_get_parameters, ppsched_parameters, expert_layers, parameters),
+    ROW(ppsched_model_get_pass_cost, ppsched_pass_cost, communication_bytes, pass_cost),
+    ROW(ppsched_model_get_memory, ppsched_layer_memory, expert_parameters, layer_memory),
+    ROW(ppsched_model_get_update_cost, ppsched_update_cost, reduce_time, update_cost),
+    ROW(ppsched_model_get_megatron_memory, ppsched_megatron_memory, activation_bytes_without, megatron_memory),
     ROW(ppsched_strategy_get_info, ppsched_strategy_info, aliases, describe),
     ROW(ppsched_strategy_get_option, ppsched_option_info, choices, option),
 };

@@ -11,6 +11,7 @@ from ._start import Start
 with Start():
     from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Runtime, Status
     from ._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
+    from .accelerators import Accelerator, Link, accelerators, find_accelerator
     from .bound import Bound, lower_bound
     from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
     from .config import Config, Numbers, Quantities
@@ -18,7 +19,9 @@ with Start():
     from .layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
     from .layout import Layout, LayoutStage
     from .lowering import Buffer, Edge, Proof, Wait
+    from .model import LayerMemory, MegatronMemory, Model, Parameters, PassCost, Training, Transformer, UpdateCost
     from .model_end import ModelEnd
+    from .model_files import ModelFile, read_model
     from .op import Op
     from .plan import Candidate, LeastLimit, Plan, plan
     from .profile import Measured, Profile, Spread
@@ -31,11 +34,13 @@ with Start():
 __version__: str = decoded(lib.ppsched_version_text())
 
 __all__ = [
-    "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config",
+    "Accelerator", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config",
     "CriticalOp", "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle",
-    "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LeastLimit", "Lowering", "Measured", "MemoryPoint", "Metrics", "ModelEnd", "Numbers",
-    "Objective", "Op", "OpTimes", "Option", "Parting", "Placement", "Plan", "Profile", "Proof", "Quantities", "Reason",
-    "Recompute", "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "Span", "Split", "Spread", "StageSum", "Status", "Strategy", "Timeline",
-    "Units", "View", "Wait",
-    "compare_run", "config_from_layers", "find_strategy", "generate", "lower_bound", "plan", "read", "strategies",
+    "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Link",
+    "Lowering", "Measured", "MegatronMemory", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "Numbers",
+    "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
+    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "Span", "Split", "Spread",
+    "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
+    "accelerators", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
+    "read", "read_model", "strategies",
 ]

@@ -128,6 +128,42 @@ class Lowering(enum.IntEnum):
     JUST_IN_TIME = 3
 
 
+class TransformerFlag(enum.IntEnum):
+    TIED = 1
+    GATED = 2
+    NORM_BIAS = 4
+    QKV_BIAS = 8
+    PROJECTION_BIAS = 16
+    MLP_BIAS = 32
+    QK_NORM = 64
+    POST_NORMS = 128
+    ROUTER_BIAS = 256
+    CAUSAL = 512
+    DROPOUT = 1024
+    NO_FINAL_NORM = 2048
+
+
+class TrainingFlag(enum.IntEnum):
+    SEQUENCE_PARALLEL = 1
+    KEEPS_SCORES = 2
+
+
+class ModelLayer(enum.IntEnum):
+    EMBEDDING = 0
+    DENSE = 1
+    EXPERT = 2
+    MTP = 3
+    HEAD = 4
+
+
+class ModelPass(enum.IntEnum):
+    FORWARD = 0
+    INPUT = 1
+    WEIGHT = 2
+    SELECTIVE = 3
+    FULL = 4
+
+
 class Kind(enum.IntEnum):
     F = 1
     B = 2
@@ -470,6 +506,263 @@ class LowerOptions(Structure):
     ]
 
 
+class Transformer(Structure):
+    size: int
+    flags: int
+    layers: int
+    hidden_size: int
+    ffn_size: int
+    heads: int
+    key_value_heads: int
+    head_size: int
+    vocabulary_size: int
+    positions: int
+    query_rank: int
+    key_value_rank: int
+    rope_head_size: int
+    value_head_size: int
+    experts: int
+    experts_per_token: int
+    expert_ffn_size: int
+    shared_ffn_size: int
+    dense_layers: int
+    expert_interval: int
+    expert_offset: int
+    mtp_layers: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("flags", c_uint32),
+        ("layers", c_uint32),
+        ("hidden_size", c_uint32),
+        ("ffn_size", c_uint32),
+        ("heads", c_uint32),
+        ("key_value_heads", c_uint32),
+        ("head_size", c_uint32),
+        ("vocabulary_size", c_uint32),
+        ("positions", c_uint32),
+        ("query_rank", c_uint32),
+        ("key_value_rank", c_uint32),
+        ("rope_head_size", c_uint32),
+        ("value_head_size", c_uint32),
+        ("experts", c_uint32),
+        ("experts_per_token", c_uint32),
+        ("expert_ffn_size", c_uint32),
+        ("shared_ffn_size", c_uint32),
+        ("dense_layers", c_uint32),
+        ("expert_interval", c_uint32),
+        ("expert_offset", c_uint32),
+        ("mtp_layers", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class Training(Structure):
+    size: int
+    flags: int
+    sequence_length: int
+    micro_batch_size: int
+    tensor_parallel: int
+    context_parallel: int
+    expert_parallel: int
+    expert_tensor_parallel: int
+    data_parallel: int
+    sharding: int
+    weight_bytes: float
+    gradient_bytes: float
+    optimizer_bytes: float
+    activation_bytes: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("flags", c_uint32),
+        ("sequence_length", c_uint32),
+        ("micro_batch_size", c_uint32),
+        ("tensor_parallel", c_uint32),
+        ("context_parallel", c_uint32),
+        ("expert_parallel", c_uint32),
+        ("expert_tensor_parallel", c_uint32),
+        ("data_parallel", c_uint32),
+        ("sharding", c_uint32),
+        ("weight_bytes", c_double),
+        ("gradient_bytes", c_double),
+        ("optimizer_bytes", c_double),
+        ("activation_bytes", c_double),
+    ]
+
+
+class Efficiency(Structure):
+    least: float
+    share: float
+    _fields_ = [
+        ("least", c_double),
+        ("share", c_double),
+    ]
+
+
+class Link(Structure):
+    bandwidth: float
+    efficiency: float
+    latency: float
+    all_reduce: float
+    all_gather: float
+    _fields_ = [
+        ("bandwidth", c_double),
+        ("efficiency", c_double),
+        ("latency", c_double),
+        ("all_reduce", c_double),
+        ("all_gather", c_double),
+    ]
+
+
+class Parameters(Structure):
+    size: int
+    reserved: int
+    total: int
+    active: int
+    embedding: int
+    positions: int
+    output: int
+    final_norm: int
+    attention_with_norms: int
+    dense_mlp: int
+    expert_mlp: int
+    expert_mlp_active: int
+    mtp: int
+    dense_layers: int
+    expert_layers: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("total", c_uint64),
+        ("active", c_uint64),
+        ("embedding", c_uint64),
+        ("positions", c_uint64),
+        ("output", c_uint64),
+        ("final_norm", c_uint64),
+        ("attention_with_norms", c_uint64),
+        ("dense_mlp", c_uint64),
+        ("expert_mlp", c_uint64),
+        ("expert_mlp_active", c_uint64),
+        ("mtp", c_uint64),
+        ("dense_layers", c_uint64),
+        ("expert_layers", c_uint64),
+    ]
+
+
+class PassCost(Structure):
+    size: int
+    reserved: int
+    time: float
+    matrix_time: float
+    vector_time: float
+    memory_time: float
+    communication_time: float
+    matrix_operations: float
+    vector_operations: float
+    memory_bytes: float
+    communication_bytes: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("time", c_double),
+        ("matrix_time", c_double),
+        ("vector_time", c_double),
+        ("memory_time", c_double),
+        ("communication_time", c_double),
+        ("matrix_operations", c_double),
+        ("vector_operations", c_double),
+        ("memory_bytes", c_double),
+        ("communication_bytes", c_double),
+    ]
+
+
+class LayerMemory(Structure):
+    size: int
+    reserved: int
+    parameters: float
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+    activations_until_weight: float
+    selective: float
+    full: float
+    output_bytes: float
+    expert_parameters: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("parameters", c_double),
+        ("weights", c_double),
+        ("gradients", c_double),
+        ("optimizer", c_double),
+        ("activations", c_double),
+        ("activations_until_weight", c_double),
+        ("selective", c_double),
+        ("full", c_double),
+        ("output_bytes", c_double),
+        ("expert_parameters", c_double),
+    ]
+
+
+class UpdateCost(Structure):
+    size: int
+    reserved: int
+    optimizer_time: float
+    reduce_time: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("optimizer_time", c_double),
+        ("reduce_time", c_double),
+    ]
+
+
+class Calibration(Structure):
+    size: int
+    reserved: int
+    factors: Array[c_double]
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("factors", c_double * 15),
+    ]
+
+
+class MegatronMemory(Structure):
+    size: int
+    reserved: int
+    weight_and_optimizer_bytes: float
+    activation_bytes: float
+    activation_bytes_with_sequence_parallel: float
+    activation_bytes_without: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("weight_and_optimizer_bytes", c_double),
+        ("activation_bytes", c_double),
+        ("activation_bytes_with_sequence_parallel", c_double),
+        ("activation_bytes_without", c_double),
+    ]
+
+
+class MegatronPipeline(Structure):
+    size: int
+    devices: int
+    chunks: int
+    microbatches: int
+    selective: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("devices", c_uint32),
+        ("chunks", c_uint32),
+        ("microbatches", c_uint32),
+        ("selective", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
 class Op(Structure):
     microbatch: int
     stage: int
@@ -769,6 +1062,43 @@ class Layer(Structure):
     ]
 
 
+class Accelerator(Structure):
+    size: int
+    node_devices: int
+    name: Optional[bytes]
+    matrix_rate: float
+    vector_rate: float
+    memory_bandwidth: float
+    memory: float
+    matrix_efficiency: _Pointer[Efficiency]
+    vector_efficiency: _Pointer[Efficiency]
+    memory_efficiency: _Pointer[Efficiency]
+    matrix_efficiency_count: int
+    vector_efficiency_count: int
+    memory_efficiency_count: int
+    reserved: int
+    inside: Link
+    between: Link
+    _fields_ = [
+        ("size", c_uint32),
+        ("node_devices", c_uint32),
+        ("name", c_char_p),
+        ("matrix_rate", c_double),
+        ("vector_rate", c_double),
+        ("memory_bandwidth", c_double),
+        ("memory", c_double),
+        ("matrix_efficiency", POINTER(Efficiency)),
+        ("vector_efficiency", POINTER(Efficiency)),
+        ("memory_efficiency", POINTER(Efficiency)),
+        ("matrix_efficiency_count", c_uint32),
+        ("vector_efficiency_count", c_uint32),
+        ("memory_efficiency_count", c_uint32),
+        ("reserved", c_uint32),
+        ("inside", Link),
+        ("between", Link),
+    ]
+
+
 class PlanOptions(Structure):
     size: int
     objective: int
@@ -889,6 +1219,16 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_layout_write_modules": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_uint32, POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_schedule_renumber": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
+    "ppsched_accelerator_count": (c_uint32, []),
+    "ppsched_accelerator_at": (POINTER(Accelerator), [c_uint32]),
+    "ppsched_model_create": (c_int32, [POINTER(c_void_p), POINTER(Transformer), POINTER(Training), POINTER(Accelerator), POINTER(Environment), POINTER(Error)]),
+    "ppsched_model_destroy": (None, [c_void_p]),
+    "ppsched_model_get_parameters": (c_int32, [POINTER(Parameters), c_void_p, POINTER(Error)]),
+    "ppsched_model_get_pass_cost": (c_int32, [POINTER(PassCost), c_void_p, c_int32, c_int32, POINTER(Error)]),
+    "ppsched_model_get_memory": (c_int32, [POINTER(LayerMemory), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_model_get_update_cost": (c_int32, [POINTER(UpdateCost), c_void_p, c_double, c_double, POINTER(Error)]),
+    "ppsched_layers_from_model": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Calibration), POINTER(Error)]),
+    "ppsched_model_get_megatron_memory": (c_int32, [POINTER(MegatronMemory), c_void_p, POINTER(MegatronPipeline), POINTER(Error)]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
     "ppsched_op_write_token": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Op), POINTER(Error)]),
@@ -1010,6 +1350,16 @@ class Library(CDLL):
     ppsched_layout_write_modules: Callable[..., int]
     ppsched_schedule_lower: Callable[..., int]
     ppsched_schedule_renumber: Callable[..., int]
+    ppsched_accelerator_count: Callable[..., int]
+    ppsched_accelerator_at: Callable[..., _Pointer[Accelerator]]
+    ppsched_model_create: Callable[..., int]
+    ppsched_model_destroy: Callable[..., None]
+    ppsched_model_get_parameters: Callable[..., int]
+    ppsched_model_get_pass_cost: Callable[..., int]
+    ppsched_model_get_memory: Callable[..., int]
+    ppsched_model_get_update_cost: Callable[..., int]
+    ppsched_layers_from_model: Callable[..., int]
+    ppsched_model_get_megatron_memory: Callable[..., int]
     ppsched_kind_token: Callable[..., Optional[bytes]]
     ppsched_kind_text: Callable[..., Optional[bytes]]
     ppsched_op_write_token: Callable[..., int]

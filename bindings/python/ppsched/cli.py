@@ -41,7 +41,7 @@ Values = Dict[str, Any]  # what the command line and the config file say, by nam
 
 
 def _parser() -> argparse.ArgumentParser:
-    from . import file_commands, layout_commands, plan_commands  # which need this module
+    from . import file_commands, layout_commands, model_command, plan_commands  # which need this module
     parser = argparse.ArgumentParser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.",
                                      allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ppsched {decoded(lib.ppsched_version_text())}")
@@ -51,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     plan_commands.add_commands(commands)
     file_commands.add_commands(commands)
     layout_commands.add_commands(commands)
+    model_command.add_commands(commands)
     return parser
 
 

@@ -244,6 +244,11 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
 
 
 def run_pick(arguments: argparse.Namespace) -> None:
+    from .model_pick import check_goes_alone, run_model_pick  # which need this module
+    if arguments.model is not None:
+        run_model_pick(arguments)
+        return
+    check_goes_alone(arguments)
     files = _files(arguments)
     _check_count(arguments, files)
     check_words(arguments)

@@ -35,7 +35,7 @@ NOTHING = "no candidate fits"
 
 
 def add_commands(commands: Commands) -> None:
-    from . import pick_command  # which needs this module
+    from . import model_pick, pick_command  # which need this module
     compare = commands.add_parser(
         "compare", help="rank all candidate schedules for a problem", allow_abbrev=False,
         description="Evaluates all strategies with all that they can vary, and ranks them by the time of a step. Costs are those of the "
@@ -50,6 +50,7 @@ def add_commands(commands: Commands) -> None:
     _add_arguments(pick)
     pick.add_argument("--top", type=int, metavar="N", default=1, help="the best N (default: 1)")
     pick_command.add_arguments(pick)
+    model_pick.add_arguments(pick)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:

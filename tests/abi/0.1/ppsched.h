@@ -767,6 +767,221 @@ PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
 }
 #endif
 #endif
+#ifndef PPSCHED_MODEL_H
+#define PPSCHED_MODEL_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_transformer_flag {
+    PPSCHED_TRANSFORMER_FLAG_TIED = 1,
+    PPSCHED_TRANSFORMER_FLAG_GATED = 2,
+    PPSCHED_TRANSFORMER_FLAG_NORM_BIAS = 4,
+    PPSCHED_TRANSFORMER_FLAG_QKV_BIAS = 8,
+    PPSCHED_TRANSFORMER_FLAG_PROJECTION_BIAS = 16,
+    PPSCHED_TRANSFORMER_FLAG_MLP_BIAS = 32,
+    PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,
+    PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128,
+    PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
+    PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,
+    PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024,
+    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048
+};
+typedef struct ppsched_transformer {
+    uint32_t size;
+    uint32_t flags;
+    uint32_t layers;
+    uint32_t hidden_size;
+    uint32_t ffn_size;
+    uint32_t heads;
+    uint32_t key_value_heads;
+    uint32_t head_size;
+    uint32_t vocabulary_size;
+    uint32_t positions;
+    uint32_t query_rank;
+    uint32_t key_value_rank;
+    uint32_t rope_head_size;
+    uint32_t value_head_size;
+    uint32_t experts;
+    uint32_t experts_per_token;
+    uint32_t expert_ffn_size;
+    uint32_t shared_ffn_size;
+    uint32_t dense_layers;
+    uint32_t expert_interval;
+    uint32_t expert_offset;
+    uint32_t mtp_layers;
+    uint32_t reserved;
+} ppsched_transformer;
+enum ppsched_training_flag {
+    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1,
+    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2
+};
+typedef struct ppsched_training {
+    uint32_t size;
+    uint32_t flags;
+    uint32_t sequence_length;
+    uint32_t micro_batch_size;
+    uint32_t tensor_parallel;
+    uint32_t context_parallel;
+    uint32_t expert_parallel;
+    uint32_t expert_tensor_parallel;
+    uint32_t data_parallel;
+    uint32_t sharding;
+    double weight_bytes;
+    double gradient_bytes;
+    double optimizer_bytes;
+    double activation_bytes;
+} ppsched_training;
+typedef struct ppsched_efficiency {
+    double least;
+    double share;
+} ppsched_efficiency;
+typedef struct ppsched_link {
+    double bandwidth;
+    double efficiency;
+    double latency;
+    double all_reduce;
+    double all_gather;
+} ppsched_link;
+typedef struct ppsched_accelerator {
+    uint32_t size;
+    uint32_t node_devices;
+    const char *name;
+    double matrix_rate;
+    double vector_rate;
+    double memory_bandwidth;
+    double memory;
+    const ppsched_efficiency *matrix_efficiency;
+    const ppsched_efficiency *vector_efficiency;
+    const ppsched_efficiency *memory_efficiency;
+    uint32_t matrix_efficiency_count;
+    uint32_t vector_efficiency_count;
+    uint32_t memory_efficiency_count;
+    uint32_t reserved;
+    ppsched_link inside;
+    ppsched_link between;
+} ppsched_accelerator;
+PPSCHED_API uint32_t ppsched_accelerator_count(void);
+PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
+typedef struct ppsched_model ppsched_model;
+PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
+                                                const ppsched_transformer *transformer,
+                                                const ppsched_training *training,
+                                                const ppsched_accelerator *accelerator,
+                                                const ppsched_environment *environment,
+                                                ppsched_error *error);
+PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
+typedef struct ppsched_parameters {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t total;
+    uint64_t active;
+    uint64_t embedding;
+    uint64_t positions;
+    uint64_t output;
+    uint64_t final_norm;
+    uint64_t attention_with_norms;
+    uint64_t dense_mlp;
+    uint64_t expert_mlp;
+    uint64_t expert_mlp_active;
+    uint64_t mtp;
+    uint64_t dense_layers;
+    uint64_t expert_layers;
+} ppsched_parameters;
+PPSCHED_API ppsched_status ppsched_model_get_parameters(ppsched_parameters *out,
+                                                        const ppsched_model *model,
+                                                        ppsched_error *error);
+enum ppsched_model_layer {
+    PPSCHED_MODEL_LAYER_EMBEDDING = 0,
+    PPSCHED_MODEL_LAYER_DENSE = 1,
+    PPSCHED_MODEL_LAYER_EXPERT = 2,
+    PPSCHED_MODEL_LAYER_MTP = 3,
+    PPSCHED_MODEL_LAYER_HEAD = 4
+};
+enum ppsched_model_pass {
+    PPSCHED_MODEL_PASS_FORWARD = 0,
+    PPSCHED_MODEL_PASS_INPUT = 1,
+    PPSCHED_MODEL_PASS_WEIGHT = 2,
+    PPSCHED_MODEL_PASS_SELECTIVE = 3,
+    PPSCHED_MODEL_PASS_FULL = 4
+};
+typedef struct ppsched_pass_cost {
+    uint32_t size;
+    uint32_t reserved;
+    double time;
+    double matrix_time;
+    double vector_time;
+    double memory_time;
+    double communication_time;
+    double matrix_operations;
+    double vector_operations;
+    double memory_bytes;
+    double communication_bytes;
+} ppsched_pass_cost;
+PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
+                                                       const ppsched_model *model, int32_t layer,
+                                                       int32_t pass, ppsched_error *error);
+typedef struct ppsched_layer_memory {
+    uint32_t size;
+    uint32_t reserved;
+    double parameters;
+    double weights;
+    double gradients;
+    double optimizer;
+    double activations;
+    double activations_until_weight;
+    double selective;
+    double full;
+    double output_bytes;
+    double expert_parameters;
+} ppsched_layer_memory;
+PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
+                                                    const ppsched_model *model, int32_t layer,
+                                                    ppsched_error *error);
+typedef struct ppsched_update_cost {
+    uint32_t size;
+    uint32_t reserved;
+    double optimizer_time;
+    double reduce_time;
+} ppsched_update_cost;
+PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out,
+                                                         const ppsched_model *model,
+                                                         double parameters,
+                                                         double expert_parameters,
+                                                         ppsched_error *error);
+typedef struct ppsched_calibration {
+    uint32_t size;
+    uint32_t reserved;
+    double factors[15];
+} ppsched_calibration;
+PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
+                                                     const ppsched_model *model,
+                                                     const ppsched_calibration *calibration,
+                                                     ppsched_error *error);
+typedef struct ppsched_megatron_memory {
+    uint32_t size;
+    uint32_t reserved;
+    double weight_and_optimizer_bytes;
+    double activation_bytes;
+    double activation_bytes_with_sequence_parallel;
+    double activation_bytes_without;
+} ppsched_megatron_memory;
+typedef struct ppsched_megatron_pipeline {
+    uint32_t size;
+    uint32_t devices;
+    uint32_t chunks;
+    uint32_t microbatches;
+    uint32_t selective;
+    uint32_t reserved;
+} ppsched_megatron_pipeline;
+PPSCHED_API ppsched_status
+ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
+                                  const ppsched_megatron_pipeline *pipeline, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_PLAN_H
 #define PPSCHED_PLAN_H
 #include <stddef.h>

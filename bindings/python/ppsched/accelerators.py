@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices that models are priced on: those that the library knows, and the caller's own."""
+import ctypes
+from typing import Any, List, NamedTuple, Sequence, Tuple
+
+from . import _abi
+from ._library import Error, decoded, encoded, lib
+from .views import sized
+from .words import nearest
+
+Efficiencies = Sequence[Tuple[float, float]]  # (operations or bytes of an op, at least; share of the rate), going down
+
+
+class Link(NamedTuple):
+    """Between two devices, of one device in one direction: bytes a second, share of large messages, seconds.
+
+    all_reduce, all_gather: factors of a collective's time; 1 is a ring's.
+    """
+
+    bandwidth: float
+    efficiency: float = 1.0
+    latency: float = 0.0
+    all_reduce: float = 1.0
+    all_gather: float = 1.0
+
+    @property
+    def rate(self) -> float:
+        """What large messages reach."""
+        return self.bandwidth * self.efficiency
+
+
+class Accelerator(NamedTuple):
+    """A device and its links: operations and bytes a second, bytes of memory; `inside` links the node_devices of a node."""
+
+    name: str
+    matrix_rate: float
+    vector_rate: float
+    memory_bandwidth: float
+    memory: float
+    inside: Link
+    between: Link
+    node_devices: int = 8
+    matrix_efficiency: Efficiencies = ()
+    vector_efficiency: Efficiencies = ()
+    memory_efficiency: Efficiencies = ()
+
+
+EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
+RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
+
+
+def accelerator_record(device: Accelerator) -> _abi.Accelerator:
+    """The library's record; it keeps alive what it points to."""
+    record = sized(_abi.Accelerator)
+    record.name, record.node_devices = encoded("name", device.name), device.node_devices
+    for name in RATES:
+        setattr(record, name, float(getattr(device, name)))
+    for name in EFFICIENCIES:
+        pairs = [_abi.Efficiency(least, share) for least, share in getattr(device, name)]
+        kept = (_abi.Efficiency * len(pairs))(*pairs)
+        setattr(record, name, ctypes.cast(kept, ctypes.POINTER(_abi.Efficiency)))
+        setattr(record, f"{name}_count", len(pairs))
+        setattr(record, f"_{name}", kept)
+    record.inside, record.between = _abi.Link(*device.inside), _abi.Link(*device.between)
+    return record
+
+
+def _link(record: Any) -> Link:
+    return Link(record.bandwidth, record.efficiency or 1.0, record.latency, record.all_reduce or 1.0, record.all_gather or 1.0)
+
+
+def _known(record: Any) -> Accelerator:
+    lists = [tuple((pair.least, pair.share) for pair in getattr(record, name)[:getattr(record, f"{name}_count")])
+             for name in EFFICIENCIES]
+    return Accelerator(decoded(record.name), record.matrix_rate, record.vector_rate, record.memory_bandwidth, record.memory,
+                       _link(record.inside), _link(record.between), record.node_devices, *lists)
+
+
+def accelerators() -> List[Accelerator]:
+    """The devices that the library knows, by their data sheets."""
+    return [_known(lib.ppsched_accelerator_at(index)[0]) for index in range(lib.ppsched_accelerator_count())]
+
+
+def find_accelerator(name: str) -> Accelerator:
+    """The one of a name, in any case."""
+    known = {device.name: device for device in accelerators()}
+    if str(name).lower() not in known:
+        raise Error(f"there is no device {name!r}; {nearest(str(name).lower(), known) or 'there are ' + ', '.join(known)}")
+    return known[name.lower()]

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that describe a model: Hugging Face's config.json, Megatron-LM's argument names, sizes as calculon has them."""
+import pathlib
+from typing import Any, Dict, Mapping, NamedTuple
+
+from ._library import Error
+from .config_file import _read_json, _read_yaml, is_yaml
+from .huggingface import Reader, longest_sequence, read_huggingface
+from .megatron_names import is_megatron, read_megatron
+from .model import Transformer
+
+VOCABULARY_OF_GPT3 = 51200
+
+
+class ModelFile(NamedTuple):
+    """transformer; options: of the command, that the file holds; sequence: the longest that the model says, or 0."""
+
+    transformer: Transformer
+    options: Dict[str, object]
+    sequence: int = 0
+
+
+def read_mapping_of(path: str) -> Mapping[str, Any]:
+    """The keys and values of a JSON or YAML file."""
+    try:
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
+    values = _read_yaml(path, text) if is_yaml(path) else _read_json(path, text)
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise Error(f"{path}: the file must hold a mapping of keys to values")
+    return values
+
+
+def _gpt3_style(where: str, fields: Mapping[str, Any]) -> ModelFile:
+    """Sizes alone: an MLP of two matrices, biases, LayerNorm, learned positions, the output tied, no last norm."""
+    reader = Reader(where, fields)
+    sequence = reader.count("seq_size")
+    shape = Transformer(layers=reader.count("num_blocks"), hidden_size=reader.count("hidden"), heads=reader.count("attn_heads"),
+                        vocabulary_size=reader.optional("vocab_size") or VOCABULARY_OF_GPT3, ffn_size=reader.count("feedforward"),
+                        head_size=reader.optional("attn_size") or 0, positions=sequence, tied=True, norm_bias=True, qkv_bias=True,
+                        projection_bias=True, mlp_bias=True, dropout=True, no_final_norm=True)
+    reader.check("model by its sizes")
+    return ModelFile(shape, {}, sequence)
+
+
+def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
+    """Of a file's keys and values; a file may have the model's own under "config"."""
+    if isinstance(fields.get("config"), dict):
+        fields = fields["config"]
+    if "num_blocks" in fields and "hidden" in fields:
+        return _gpt3_style(where, fields)
+    if is_megatron(fields):
+        named = read_megatron(where, fields)
+        return ModelFile(named.transformer, named.options)
+    if "model_type" not in fields:
+        raise Error(f"{where}: it has no model_type, nor num_layers; give Hugging Face's config.json, or Megatron-LM's argument names")
+    return ModelFile(read_huggingface(where, fields)[0], {}, longest_sequence(fields))
+
+
+def read_model(path: str) -> ModelFile:
+    """The model of a file."""
+    return model_of(path, read_mapping_of(path))

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pick for a model by its description: one layout of a job, or several that are compared."""
+import argparse
+import itertools
+import json
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+
+from ._library import Error
+from .cli import merged, print_text
+from .config import QUANTITIES
+from .model_command import columns, device_row
+from .model_estimate import ESTIMATE_ERROR, ESTIMATE_OF, GIB, DeviceMemory
+from .model_files import ModelFile
+from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of, read_device
+from .model_plan import JobPlan, Step, candidate_memory, candidate_step, plan_job
+from .model_profile import MEASURED
+from .pick_command import Answer
+from .plan import Plan
+from .plan_commands import check_words, make_plan, why_none
+from .plan_table import candidate_name
+from .usage import UsageError
+from .writing import ending_of
+
+CAUSES = ("weights", "gradients", "optimizer", "activations", "buffers", "total")
+# What the options of the problem say that follows from the job.
+FOLLOWS = {"num_devices": "--pp", "num_stages": "--pp", "num_batches": "--global-batch", "layers": "--model",
+           "num_layers": "--model",
+           "embedding": "--model", "head": "--model"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from .model_options import add_model_arguments
+    add_model_arguments(parser, beside_batches=True)
+    parser.add_argument("--gpus", type=int, metavar="N", help="with --model: all devices; --dp follows from them")
+
+
+class Found(NamedTuple):
+    """A layout that fits, with its best schedule; or the reason why it does not."""
+
+    layout: Dict[str, int]
+    answer: Optional[Answer] = None
+    made: Optional[JobPlan] = None
+    memory: List[DeviceMemory] = []
+    step: Optional[Step] = None
+    reason: str = ""
+
+
+# --- the layouts ---
+
+def _replicas(options: Mapping[str, Any], gpus: Optional[int], layout: Dict[str, Any]) -> Dict[str, Any]:
+    """The layout with the replicas that all devices make."""
+    if gpus is None:
+        return layout
+    if options.get("dp") is not None:
+        raise UsageError("--gpus, --dp: give one of them")
+    used = layout.get("tp", 1) * layout.get("pp", 1) * layout.get("cp", 1)
+    if gpus % used:
+        raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}")
+    return {**layout, "dp": gpus // used}
+
+
+def _layouts(options: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
+    """Every choice of the numbers that are several."""
+    names = [name for name in NUMBERS if options.get(name) is not None]
+    lists = [options[name] if isinstance(options[name], list) else [options[name]] for name in names]
+    for numbers in itertools.product(*lists):
+        yield dict(zip(names, numbers))
+
+
+def _shown(job: Job) -> Dict[str, int]:
+    training = job.model.training
+    return {"tp": training.tensor_parallel, "pp": job.pp, "dp": training.data_parallel, "cp": training.context_parallel,
+            "ep": training.expert_parallel, "micro_batch": training.micro_batch_size, "microbatches": job.microbatches,
+            "global_batch": job.global_batch, "gpus": job.devices, "zero": training.sharding, "seq": training.sequence_length}
+
+
+def _why_none(made: JobPlan) -> str:
+    """In GiB; what no strategy can run is told as for other plans."""
+    closest = next((candidate for candidate in made.plan if candidate.excess), None)
+    if closest is None or closest.excess is None:
+        return why_none(made.plan)
+    words = (f"no schedule fits in {made.limit / GIB:.1f} GiB; {candidate_name(closest)} with V = {closest.chunks} lacks "
+             f"{closest.excess / GIB:.2f} GiB")
+    try:
+        least = made.plan.least_limit()
+    except Error:
+        return f"{words}; give more --pp, --tp or --cp"
+    return f"{words}; {least.limit / GIB:.1f} GiB would do ({least.candidate.strategy}), or more --pp, --tp or --cp"
+
+
+def _find(job: Job, values: Mapping[str, Any], arguments: argparse.Namespace) -> Found:
+    made = plan_job(job, values, make_plan)
+    best = made.plan.best
+    if best is None:
+        raise Error(_why_none(made))
+    training = job.model.training
+    answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel))
+    memory = candidate_memory(made, best, answer.timeline(best))
+    return Found(_shown(job), answer, made, memory, candidate_step(made, best, memory))
+
+
+def _try(file: ModelFile, options: Mapping[str, Any], layout: Dict[str, Any], values: Mapping[str, Any],
+         arguments: argparse.Namespace, device: Any) -> Found:
+    try:
+        whole = _replicas(options, arguments.gpus, layout)
+        return _find(job_of(file, {**options, **whole}, device), values, arguments)
+    except UsageError:
+        raise
+    except Error as error:
+        return Found(layout, reason=str(error))
+
+
+# --- what is told ---
+
+PARALLEL = {"megatron": ("--tensor-model-parallel-size", "--context-parallel-size", "--expert-model-parallel-size",
+                         "--seq-length"),
+            "torchtitan": ("--parallelism.tensor_parallel_degree", "--parallelism.context_parallel_degree",
+                           "--parallelism.expert_parallel_degree", "--training.seq_len")}
+PARALLEL["mindspeed"] = PARALLEL["megatron"]
+
+
+def launch_words(runtime: str, job: Job) -> str:
+    """Flags of the job beside those of its schedule, as far as the runtime takes them."""
+    if runtime not in PARALLEL:
+        return ""
+    training = job.model.training
+    numbers = (training.tensor_parallel, training.context_parallel, training.expert_parallel, training.sequence_length)
+    words = [f"{flag} {number}" for flag, number in zip(PARALLEL[runtime], numbers) if number > 1]
+    if runtime == "torchtitan":
+        kind = "shard" if training.sharding else "replicate"
+        return " ".join([*words, f"--parallelism.data_parallel_{kind}_degree {training.data_parallel}"])
+    if training.sequence_parallel:
+        words.append("--sequence-parallel")
+    if training.expert_tensor_parallel not in (0, training.tensor_parallel):
+        words.append(f"--expert-tensor-parallel-size {training.expert_tensor_parallel}")
+    return " ".join(words + (["--use-distributed-optimizer"] if training.sharding else []))
+
+
+def _row(found: Found) -> Dict[str, Any]:
+    """A layout as JSON has it."""
+    if found.answer is None or found.made is None or found.step is None:
+        return {"layout": found.layout, "fits": False, "reason": found.reason}
+    row = found.answer.row(found.answer.best[0], None)
+    for runtime, launch in row["launch"].items():
+        if launch["line"] is not None:
+            launch["line"] = f"{launch['line']} {launch_words(runtime, found.made.job)}".rstrip()
+    memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
+    return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "step": found.step._asdict(),
+            "estimate_error": ESTIMATE_ERROR, "estimate_error_of": ESTIMATE_OF, "calibrated": found.made.measured.notes}
+
+
+def time_word(seconds: float) -> str:
+    return f"{seconds:.3f} s" if seconds >= 1 else f"{1000 * seconds:.1f} ms"
+
+
+def _memory_table(found: Found) -> str:
+    lines = [["device", *(f"{name} GiB" for name in CAUSES)]]
+    lines += [[str(number), *(f"{getattr(device, name) / GIB:.2f}" for name in CAUSES)]
+              for number, device in enumerate(found.memory)]
+    return columns(lines)
+
+
+def _launch_line(answer: Answer, job: Job, runtime: Optional[str]) -> str:
+    """For the runtime that was asked for, or the first that runs it."""
+    row = answer.row(answer.best[0], None)["launch"]
+    name = runtime or next((name for name in ("megatron", *row) if row.get(name, {}).get("line")), None)
+    if name is None or not row[name]["line"]:
+        return "no runtime has flags for this schedule; --runtime NAME plans for one"
+    return f"{name}: {row[name]['line']} {launch_words(name, job)}".rstrip()
+
+
+def _details(found: Found, arguments: argparse.Namespace) -> str:
+    assert found.answer is not None and found.made is not None and found.step is not None
+    step, layout = found.step, found.layout
+    parts = f"{time_word(step.pipeline_time)} pipeline, {time_word(step.optimizer_time)} optimizer, {time_word(step.data_parallel_time)} data parallel"
+    lines = [f"step {time_word(step.step_time)} ({parts}), {step.tokens_per_second:,.0f} tokens/s, MFU {step.mfu:.1%}",
+             f"{layout['gpus']} devices: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
+             f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
+    notes = [f"calibrated: {note}" for note in found.made.measured.notes]
+    notes.append(f"estimates: times are within {ESTIMATE_ERROR:.0%} of the {ESTIMATE_OF}")
+    return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found)
+            + "\n"
+            + _launch_line(found.answer, found.made.job, arguments.runtime) + "\n" + "\n".join(notes) + "\n")
+
+
+def _comparison(found: List[Found]) -> str:
+    """A row a layout, best first; those that do not fit below, with the reason."""
+    lines = [["", "tp", "pp", "dp", "cp", "ep", "micro batch", "schedule", "V", "step", "tokens/s", "MFU", "fullest GiB"]]
+    reasons = []
+    for number, one in enumerate(found):
+        if one.step is None or one.answer is None:
+            words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in one.layout.items()
+                              if name in ("tp", "pp", "dp", "cp", "ep", "micro_batch"))
+            reasons.append(f"{words}: {one.reason}\n")
+            continue
+        best, layout = one.answer.best[0], one.layout
+        lines.append([str(number + 1), *(str(layout[name]) for name in ("tp", "pp", "dp", "cp", "ep", "micro_batch")),
+                      candidate_name(best),
+                      str(best.chunks), time_word(one.step.step_time), f"{one.step.tokens_per_second:,.0f}", f"{one.step.mfu:.1%}",
+                      f"{max(device.total for device in one.memory) / GIB:.1f}"])
+    return (columns(lines) if len(lines) > 1 else "") + "".join(reasons)
+
+
+# --- the command ---
+
+def _cost(found: Found) -> float:
+    """Devices' seconds a token; of layouts of the same devices and batch, the time of a step."""
+    return float("inf") if found.step is None else found.layout["gpus"] / found.step.tokens_per_second
+
+
+def check_goes_alone(arguments: argparse.Namespace) -> None:
+    """Refuses what goes with --model where there is none."""
+    of_model = (*NUMBERS, "gpus", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "sizes",
+                "layer_times",
+                "step_time", "tokens_per_second")
+    name = next((name for name in of_model if getattr(arguments, name) is not None), None)
+    if name is not None:
+        raise UsageError(f"--{'bytes' if name == 'sizes' else name.replace('_', '-')}: it goes with --model")
+
+
+def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
+    of_profile = ("num_devices", "num_stages", "num_batches") if arguments.profile else ()
+    for name, word in FOLLOWS.items():
+        if getattr(arguments, name, None) is not None or (values.get(name) is not None and name not in of_profile):
+            raise UsageError(f"--{name.replace('_', '-')}: with --model it follows from {word}; leave it out")
+    for name, value in (("--top", arguments.top != 1), ("--format", arguments.format is not None)):
+        if value:
+            raise UsageError(f"{name}: it goes without --model")
+    for path in arguments.output:
+        if ending_of(path, (".json", ".txt")) is None:
+            raise UsageError(f"-o {path}: with --model the answer is .json or .txt; the last line of the answer builds the schedule")
+
+
+def _options(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
+    """With pick's own words for the batch."""
+    file, options = described(arguments)
+    if arguments.micro_batch_size:
+        options.setdefault("micro_batch", arguments.micro_batch_size)
+    if arguments.data_parallel_size != 1:
+        options.setdefault("dp", arguments.data_parallel_size)
+    return file, options
+
+
+def _values(arguments: argparse.Namespace) -> Dict[str, Any]:
+    """Merged; of a profile its times alone, as its other lists are in units of its own."""
+    values = merged(arguments)
+    if arguments.profile:
+        unread = [name for name in QUANTITIES if name not in MEASURED and getattr(arguments, name) is None]
+        values.update(dict.fromkeys(unread))
+    return values
+
+
+def run_model_pick(arguments: argparse.Namespace) -> None:
+    check_words(arguments)
+    values = _values(arguments)
+    _check(arguments, values)
+    file, options = _options(arguments)
+    device = read_device(arguments.device or DEFAULT_DEVICE)
+    layouts = list(_layouts(options))
+    found = [_try(file, options, layout, values, arguments, device) for layout in layouts]
+    found.sort(key=_cost)
+    best = found[0]
+    if best.step is None and len(found) == 1:
+        raise Error(best.reason)
+    for path in arguments.output or [None]:
+        if arguments.json or (path is not None and ending_of(path, (".json",))):
+            text = json.dumps([_row(one) for one in found], indent=1) + "\n"
+        else:
+            text = _comparison(found) + "\n" if len(found) > 1 else ""
+            text += _details(best, arguments) if best.step is not None else ""
+        print_text(text, path)
+    if best.step is None:
+        raise Error("no layout fits")

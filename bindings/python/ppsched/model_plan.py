@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a job: its layers in the plan of schedules, memory of each device by cause, and the time of a step."""
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+from ._library import Error
+from .model import Training
+from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, kept_of, links_of, memory_by_kind, speed,
+                             stage_names, states_of,
+                             update_time)
+from .model_options import Job
+from .model_profile import MEASURED, stage_factors
+from .plan import Candidate, Plan
+from .timeline import Timeline
+
+Planner = Callable[[Mapping[str, Any]], Plan]
+
+
+class Step(NamedTuple):
+    """Seconds of a step, and what they are of: the pipeline, the optimizer, gradients and weights between replicas; and what it
+    is in tokens a second and in the share of all devices' matrix rate."""
+
+    step_time: float
+    pipeline_time: float
+    optimizer_time: float
+    data_parallel_time: float
+    tokens_per_second: float
+    mfu: float
+
+
+class JobPlan(NamedTuple):
+    """A job with its plan; limit: of each device, in bytes, buffers included."""
+
+    job: Job
+    plan: Plan
+    measured: Calibrated
+    limit: float
+
+
+# --- what fits ---
+
+def _states(job: Job) -> float:
+    """Of the device that holds most, whatever runs."""
+    return max(memory.total - memory.activations for memory in even_memory(job._replace(vpp=1)))
+
+
+def _with(job: Job, **changed: Any) -> Optional[Job]:
+    """The job with another --pp, or with other training; None where it cannot be."""
+    try:
+        if "pp" in changed:
+            return job._replace(pp=changed["pp"]) if changed["pp"] <= job.model.transformer.layers else None
+        training: Training = job.model.training._replace(**changed)
+        if "tensor_parallel" in changed and not job.model.training.sequence_parallel:
+            training = training._replace(sequence_parallel=True)
+        return job._replace(model=type(job.model)(job.model.transformer, training, job.model.accelerator))
+    except Error:
+        return None
+
+
+def _least(job: Job, name: str, values: List[int], limit: float) -> Optional[int]:
+    for value in values:
+        other = _with(job, **{name: value})
+        if other is not None and _states(other) < limit:
+            return value
+    return None
+
+
+def check_states(job: Job, limit: float) -> None:
+    """Refuses what no schedule can make fit, with the least that would do."""
+    needed, training = _states(job), job.model.training
+    if needed < limit:
+        return
+    tensor = [training.tensor_parallel * 2**power for power in range(1, 8)]
+    found = {"--pp": _least(job, "pp", list(range(job.pp + 1, job.model.transformer.layers + 1)), limit),
+             "--tp": _least(job, "tensor_parallel", tensor, limit),
+             "--zero": _least(job, "sharding", list(range(training.sharding + 1, 4)), limit)}
+    words = [f"{name} {value}" for name, value in found.items() if value is not None]
+    raise Error(f"weights, gradients and optimizer states take {needed / GIB:.1f} GiB of a device, of which there are {limit / GIB:.1f}; "
+                f"{' or '.join(words) if words else 'no --pp, --tp or --zero alone'} would do")
+
+
+# --- memory ---
+
+def _buffer_bytes(job: Job, recomputed: List[List[Tuple[str, str]]]) -> List[float]:
+    """Of each device: what is received and sent, a tensor each way forward and backward; with recomputation the largest layer that
+    comes back for its backward."""
+    held = memory_by_kind(job.model)
+    ends = 4 * held["head"].output_bytes if job.pp > 1 else 0.0
+    returned = [[held[name].activations - kept_of(held[name], kind) for name, kind in layers] for layers in recomputed]
+    return [ends + max(layers, default=0.0) for layers in returned]
+
+
+def _stages_on(timeline: Timeline) -> List[List[int]]:
+    return [sorted({op.stage for op in queue if op.stage is not None and op.stage < timeline.schedule.stages})
+            for queue in timeline.schedule.queues]
+
+
+def candidate_memory(made: JobPlan, candidate: Candidate, timeline: Timeline) -> List[DeviceMemory]:
+    """Of each device by cause, with the candidate's split and order."""
+    layers, split = made.measured.layers, made.plan.split(candidate)
+    held, kinds, names = memory_by_kind(made.job.model), layers.kinds, layers.names
+    stages = stage_names(names, split.layers, made.job.model.transformer.tied)
+    words: List[List[Tuple[str, str]]] = []
+    end = 0
+    for count in split.layers:
+        own = range(end, end + count)
+        words.append([(names[layer], kinds[layer][split.recomputes[layer] - 1]) for layer in own if split.recomputes[layer]])
+        end += count
+    memory = []
+    for device, own_stages in enumerate(_stages_on(timeline)):
+        states = states_of([name for stage in own_stages for name in stages[stage]], held)
+        buffers = _buffer_bytes(made.job, [[word for stage in own_stages for word in words[stage]]])[0]
+        activations = max(timeline.device_metrics[device].peak_memory - sum(states[:3]), 0.0)
+        memory.append(DeviceMemory(states[0], states[1], states[2], activations, buffers, states[3], states[4]))
+    return memory
+
+
+def candidate_step(made: JobPlan, candidate: Candidate, memory: List[DeviceMemory]) -> Step:
+    optimizer, between = update_time(made.job.model, memory)
+    pipeline = candidate.step_time or 0.0
+    whole = pipeline + optimizer + between
+    return Step(whole, pipeline, optimizer, between, *speed(made.job, whole))
+
+
+# --- the plan ---
+
+def _problem(job: Job, measured: Calibrated, values: Mapping[str, Any], limit: float) -> Dict[str, Any]:
+    """The values of the plan: the layers, and what goes with them; what was given stays."""
+    given = {name: value for name, value in values.items() if value is not None}
+    defaults: Dict[str, Any] = {**links_of(job), "group_sizes": [job.pp]}
+    return {**values, **defaults, **{name: given[name] for name in defaults if name in given}, "layers": measured.layers.given,
+            "num_layers": None, "num_devices": job.pp, "num_stages": None, "num_batches": job.microbatches, "mem_limit": [limit]}
+
+
+def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
+    """The plan whose best candidate fits with its buffers; planned once more where recomputation needs more of them."""
+    device = job.model.accelerator
+    assert device is not None
+    given = values.get("mem_limit")
+    if isinstance(given, list) and len(given) > 1:
+        raise Error(f"--mem-limit holds {len(given)} numbers; with --model it is one, of every device")
+    limit = float(given[0] if isinstance(given, list) else given) if given is not None else device.memory
+    check_states(job, limit)
+    measured = calibrated(job, values, *stage_factors(job, values))
+    values = {**values, **dict.fromkeys(MEASURED)}
+    ends = _buffer_bytes(job, [[]])[0]
+    made = JobPlan(job, planner(_problem(job, measured, values, limit - ends)), measured, limit)
+    if made.plan.best is None:
+        return made
+    over = max(memory.total for memory in candidate_memory(made, made.plan.best, made.plan.timeline(made.plan.best))) - limit
+    if over <= 0:
+        return made
+    return made._replace(plan=planner(_problem(job, measured, values, limit - ends - over)))

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/null.h"
+#include "base/error.h"
+#include "base/checked.h"
+#include "base/sized.h"
+#include "transformer/accelerators.h"
+#include "transformer/transformer.h"
+
+/* --- devices --- */
+
+uint32_t ppsched_accelerator_count(void)
+{
+    return ppi_accelerator_count();
+}
+
+const ppsched_accelerator *ppsched_accelerator_at(uint32_t index)
+{
+    return ppi_accelerator_at(index);
+}
+
+/* --- making one --- */
+
+ppsched_status ppsched_model_create(ppsched_model **out, const ppsched_transformer *transformer,
+                                    const ppsched_training *training, const ppsched_accelerator *accelerator,
+                                    const ppsched_environment *environment, ppsched_error *error)
+{
+    struct ppi_host host;
+    ppsched_transformer shape;
+    ppsched_training own;
+    ppsched_accelerator device = {0};
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(transformer);
+    ppsched_status status = ppi_take_sized(&shape, sizeof shape, PPI_SIZE_UP_TO(ppsched_transformer, reserved), transformer,
+                                           "ppsched_transformer", error);
+    if (status == PPSCHED_OK)
+        status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_training, activation_bytes), training,
+                                "ppsched_training", error);
+    if (status == PPSCHED_OK && accelerator != NULL)
+        status = ppi_take_sized(&device, sizeof device, PPI_SIZE_UP_TO(ppsched_accelerator, between), accelerator,
+                                "ppsched_accelerator", error);
+    if (status == PPSCHED_OK)
+        status = ppi_host_take(&host, environment, error);
+    if (status != PPSCHED_OK)
+        return status;
+    return ppi_model_create(out, &shape, &own, accelerator != NULL ? &device : NULL, &host, error);
+}
+
+void ppsched_model_destroy(ppsched_model *model)
+{
+    ppi_model_destroy(model);
+}
+
+/* --- asking --- */
+
+static ppsched_status check_layer(int32_t layer, ppsched_error *error)
+{
+    if (layer < 0 || layer >= PPI_MODEL_LAYERS)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "layer is %d; kinds of layers are 0 to %d", layer, PPI_MODEL_LAYERS - 1);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppsched_model_get_parameters(ppsched_parameters *out, const ppsched_model *model, ppsched_error *error)
+{
+    ppsched_parameters own;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    ppi_model_count(&own, model);
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_parameters, expert_layers), "ppsched_parameters",
+                          error);
+}
+
+ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out, const ppsched_model *model, int32_t layer, int32_t pass,
+                                           ppsched_error *error)
+{
+    ppsched_pass_cost own;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    ppsched_status status = check_layer(layer, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (pass < 0 || pass >= PPI_MODEL_PASSES)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "pass is %d; passes are 0 to %d", pass, PPI_MODEL_PASSES - 1);
+    ppi_model_price(&own, model, layer, pass);
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_pass_cost, communication_bytes), "ppsched_pass_cost",
+                          error);
+}
+
+ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out, const ppsched_model *model, int32_t layer,
+                                        ppsched_error *error)
+{
+    ppsched_layer_memory own;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    ppsched_status status = check_layer(layer, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_model_hold(&own, model, layer);
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_layer_memory, expert_parameters),
+                          "ppsched_layer_memory", error);
+}
+
+ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out, const ppsched_model *model, double parameters,
+                                             double expert_parameters, ppsched_error *error)
+{
+    ppsched_update_cost own;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    if (!(expert_parameters >= 0 && parameters >= expert_parameters) || !ppi_is_finite(parameters))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "parameters are %g, those of experts %g; both must be finite, at least 0, and these not above those",
+                        parameters, expert_parameters);
+    ppi_model_update(&own, model, parameters, expert_parameters);
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_update_cost, reduce_time), "ppsched_update_cost",
+                          error);
+}
+
+ppsched_status ppsched_layers_from_model(const ppsched_layers **out, const ppsched_model *model,
+                                         const ppsched_calibration *calibration, ppsched_error *error)
+{
+    ppsched_calibration own;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_calibration, factors), calibration,
+                                           "ppsched_calibration", error);
+    return status == PPSCHED_OK ? ppi_model_layers(out, model, &own, error) : status;
+}
+
+ppsched_status ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
+                                                 const ppsched_megatron_pipeline *pipeline, ppsched_error *error)
+{
+    ppsched_megatron_memory own;
+    ppsched_megatron_pipeline cut;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    ppsched_status status = ppi_take_sized(&cut, sizeof cut, PPI_SIZE_UP_TO(ppsched_megatron_pipeline, reserved), pipeline,
+                                           "ppsched_megatron_pipeline", error);
+    if (status == PPSCHED_OK && cut.devices == 0)
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "ppsched_megatron_pipeline: devices is 0; it must be at least 1");
+    if (status == PPSCHED_OK && (cut.selective > 1 || cut.reserved != 0))
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE,
+                          "ppsched_megatron_pipeline: selective is %u, reserved %u; they must be 0 or 1, and 0", cut.selective,
+                          cut.reserved);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_model_megatron(&own, model, &cut);
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_megatron_memory, activation_bytes_without),
+                          "ppsched_megatron_memory", error);
+}

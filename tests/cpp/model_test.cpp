@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Models: what they cost, and their layers. */
+#include <type_traits>
+#include <utility>
+
+#include "cases.hpp"
+
+using ppsched::Model;
+
+namespace {
+
+static_assert(std::is_nothrow_move_constructible_v<Model> && !std::is_copy_constructible_v<Model>);
+
+ppsched::Transformer llama()
+{
+    ppsched::Transformer shape;
+    shape.flags = PPSCHED_TRANSFORMER_FLAG_GATED;
+    shape.layers = 32;
+    shape.hidden_size = 4096;
+    shape.ffn_size = 11008;
+    shape.heads = 32;
+    shape.vocabulary_size = 32000;
+    return shape;
+}
+
+CASE(test_model_layers)
+{
+    ppsched::Training training;
+    training.sequence_length = 4096;
+    training.tensor_parallel = 8;
+    Model model(llama(), training, ppsched::accelerator_at(0));
+    CHECK(ppsched::accelerator_count() == 6 && ppsched::accelerator_at(6) == nullptr);
+    CHECK(model.parameters().total == 6738415616u);
+    const ppsched::PassCost cost = model.pass_cost(PPSCHED_MODEL_LAYER_DENSE, PPSCHED_MODEL_PASS_FORWARD);
+    const ppsched::LayerMemory memory = model.memory(PPSCHED_MODEL_LAYER_DENSE);
+    const ppsched::Layers layers = model.layers();
+    CHECK(layers.size() == 34 && layers.entry(1).forward_time == cost.time &&
+          layers.entry(1).mem_forward == memory.activations);
+    ppsched::Calibration twice;
+    twice.factors[3 * PPSCHED_MODEL_LAYER_DENSE] = 2;
+    const ppsched::Layers slower = model.layers(twice);
+    CHECK(slower.entry(1).forward_time == 2 * cost.time);
+    CHECK(model.update_cost(1e9).optimizer_time > 0 && model.update_cost(0).optimizer_time == 0);
+    ppsched::MegatronPipeline pipeline;
+    pipeline.devices = 1;
+    CHECK(model.megatron_memory(pipeline).activation_bytes > 0);
+    const Model moved(std::move(model));
+    CHECK(moved.parameters().output == 131072000u && model.get() == nullptr);
+}
+
+CASE(test_model_errors)
+{
+    ppsched::Transformer shape = llama();
+    shape.heads = 0;
+    CHECK(status_of([&] { Model{shape}; }) == PPSCHED_ERROR_RANGE);
+    CHECK(status_of([] { Model(llama()).layers(); }) == PPSCHED_ERROR_RANGE);
+    CHECK(status_of([] { Model(llama()).update_cost(-1); }) == PPSCHED_ERROR_RANGE);
+}
+
+} // namespace

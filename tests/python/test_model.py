@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models: parameters, memory and times as others count them (tests/layers), files that are read, messages, and the command."""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ppsched
+from ppsched import Accelerator, Config, Link, Model, Split, Training, Transformer
+from ppsched.model_estimate import even_memory, even_split, links_of, update_time
+from ppsched.model_files import model_of
+from ppsched.model_options import Job
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "layers"
+MODELS = sorted((DATA / "models").glob("*.json"))
+RECOMPUTE = {"full": "full", "attn_only": "selective", "none": "none"}
+
+
+def cases(name):
+    """The name, the fields and the lines of each case."""
+    for text in (DATA / name).read_text(encoding="utf-8").split("\ncase ")[1:]:
+        lines = text.splitlines()
+        yield lines[0], dict(line.partition(" ")[::2] for line in lines[1:]), lines
+
+
+def run(*words, command="model"):
+    return subprocess.run([sys.executable, "-m", "ppsched", command, *map(str, words)], capture_output=True, text=True,
+                          check=False)
+
+
+def answer(*words, command="model"):
+    done = run(*words, "--json", command=command)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# --- calculon: its systems and its runs ---
+
+def systems():
+    """Of the file's head, names without quotes."""
+    found = {}
+    for name, text in re.findall(r"^# system (\w+): (.*)$", (DATA / "calculon.txt").read_text(encoding="utf-8"), flags=re.M):
+        quoted = re.sub(r"([A-Za-z_]\w*)(?=[:,}])", lambda match: match[0] if match[0] in ("true", "false", "null")
+                        else f'"{match[0]}"', text)
+        found[name] = json.loads(quoted)
+    return found
+
+
+def link(network, devices):
+    """Its time is latency + size * scalar (1 + offset / n) / rate; ours is of a ring, (n - 1)/n, an all-reduce twice that."""
+    def factor(operation):
+        scalar, offset = network["ops"][operation]
+        return scalar * (1 + (offset or 0) / devices) / (1 - 1 / devices)
+    return Link(network["bandwidth"] * 1e9, network["efficiency"], network["latency"], factor("all_reduce") / 2,
+                factor("all_gather"))
+
+
+def device(system, tensor):
+    matrix, vector, memory = system["matrix"]["float16"], system["vector"]["float16"], system["mem1"]
+    by_size = [[(least * unit, share) for least, share in rows] for rows, unit in (
+        (matrix["gflops_efficiency"], 1e9), (vector["gflops_efficiency"], 1e9), (memory["MB_efficiency"], 1e6))]
+    return Accelerator("", matrix["tflops"] * 1e12, vector["tflops"] * 1e12, memory["GBps"] * 1e9, memory["GiB"] * 2.0**30,
+                       link(system["networks"][0], max(tensor, 2)), link(system["networks"][1], 8), 8, *by_size)
+
+
+def calculon_model(fields, accelerator=None):
+    """Its GPT: scores are kept, and not halved; no biases are counted in its matrices."""
+    number = {name: int(fields[name]) for name in ("num_blocks", "hidden", "feedforward", "seq_size", "attn_heads", "attn_size",
+                                                   "microbatch_size", "tensor_par", "data_par")}
+    shape = Transformer(number["num_blocks"], number["hidden"], number["attn_heads"], 51200, number["feedforward"],
+                        head_size=number["attn_size"], positions=number["seq_size"], tied=True, norm_bias=True, dropout=True, causal=False)
+    training = Training(number["seq_size"], number["microbatch_size"], number["tensor_par"], data_parallel=number["data_par"],
+                        sequence_parallel=fields["tensor_par_comm_type"] != "ar", keeps_scores=True)
+    return Model(shape, training, accelerator or device(systems()[fields["system"]], number["tensor_par"]))
+
+
+class CalculonTest(unittest.TestCase):
+    def near(self, ours, theirs, what, share=1e-4):
+        self.assertLessEqual(abs(ours - float(theirs)), share * float(theirs), f"{what}: {ours} is not {theirs}")
+
+    def test_times_of_a_layer(self):
+        """Without its tensor-parallel communication, which is another figure: forward, gradients, what is computed again."""
+        seen = 0
+        for name, fields, _ in cases("calculon.txt"):
+            if "block_fw_time" not in fields:
+                continue
+            model = calculon_model(fields)
+            cost = {kind: model.pass_cost("dense", kind) for kind in ("forward", "input", "weight", "full")}
+            own = {kind: row.time - row.communication_time for kind, row in cost.items()}
+            self.near(own["forward"], fields["block_fw_time"], name)
+            self.near(own["input"], fields["block_agrad_time"], name)
+            self.near(own["weight"], fields["block_wgrad_time"], name)
+            if fields["activation_recompute"] == "full":
+                self.near(own["full"], fields["block_re_time"], name)
+            if fields["tensor_par_comm_type"] == "ar" and float(fields["baseblock_agrad_tp_time"]):
+                self.near(cost["input"].communication_time, fields["baseblock_agrad_tp_time"], name, 1e-3)
+            seen += 1
+        self.assertGreaterEqual(seen, 18)
+
+    def test_pipelines_of_its_chunks(self):
+        """Its chunk times through our evaluator, with free transfers, are its formula: (m v + p - 1) (F + B)."""
+        seen = 0
+        for name, fields, _ in cases("calculon.txt"):
+            if "formula_time" not in fields:
+                continue
+            devices, chunks, batches = (int(fields[key]) for key in ("pipeline_par", "pipeline_interleaving",
+                                                                     "num_microbatches"))
+            forward, backward = float(fields["chunk_fw_time"]), float(fields["chunk_bw_time"])
+            config = Config(devices, batches, devices * chunks, forward_times=forward, backward_times=backward)
+            timeline = ppsched.generate("1f1b" if chunks == 1 else "interleaved_1f1b", config).evaluate()
+            self.near(timeline.metrics.makespan, (batches * chunks + devices - 1) * (forward + backward), name, 1e-12)
+            self.near(timeline.metrics.makespan, fields["formula_time"], name, 1e-12)
+            seen += 1
+        self.assertGreater(seen, 0)
+
+    def test_published_steps(self):
+        """Korthikanti et al., table 5, with the library's A100: pipeline and optimizer within 10 %."""
+        seen = 0
+        for name, fields, _ in cases("calculon.txt"):
+            if "published_iteration_time" not in fields:
+                continue
+            model = calculon_model(fields, ppsched.find_accelerator("a100"))
+            devices, chunks, batches = (int(fields[key]) for key in ("pipeline_par", "pipeline_interleaving",
+                                                                     "num_microbatches"))
+            layers, kind = model.layers(), RECOMPUTE[fields["activation_recompute"]]
+            kinds = [names.index(kind) + 1 if kind in names else 0 for names in layers.kinds]
+            job = Job(model, devices, batches)
+            split = Split(even_split(layers.names, devices * chunks), kinds)
+            config = ppsched.config_from_layers(Config(devices, batches, devices * chunks, **links_of(job)), layers, split)
+            timeline = ppsched.generate("1f1b" if chunks == 1 else "interleaved_1f1b", config).evaluate()
+            step = timeline.metrics.makespan + sum(update_time(model, even_memory(job)))
+            self.near(step, fields["published_iteration_time"], name, 0.1)
+            seen += 1
+        self.assertGreaterEqual(seen, 4)
+
+
+# --- counts ---
+
+NAMES = {"computed_total": "total", "computed_active_with_embeddings": "active", "computed_embedding": "embedding",
+         "computed_output": "output", "computed_final_norm": "final_norm", "computed_positions": "positions",
+         "computed_layer_attention_with_norms": "attention_with_norms", "computed_layer_dense_mlp": "dense_mlp",
+         "computed_layer_moe_mlp": "expert_mlp", "computed_layer_moe_mlp_active": "expert_mlp_active",
+         "computed_mtp_module_unique": "mtp", "computed_dense_layers": "dense_layers", "computed_moe_layers": "expert_layers"}
+
+
+class CountTest(unittest.TestCase):
+    def test_every_count_is_equal(self):
+        for path in MODELS:
+            wanted = json.loads(path.read_text(encoding="utf-8"))["parameters"]
+            counts = Model(ppsched.read_model(str(path)).transformer).parameters
+            for name, value in wanted.items():
+                if name in NAMES:
+                    self.assertEqual(getattr(counts, NAMES[name]), value, f"{path.name} {name}")
+                elif name == "computed_layer":
+                    self.assertEqual(counts.attention_with_norms + counts.dense_mlp, value, path.name)
+        self.assertGreaterEqual(len(MODELS), 15)
+
+    def test_the_command_counts_them_by_layer(self):
+        for name in ("deepseek-v3", "llama-3.1-8b", "gemma-2-2b"):
+            path = DATA / "models" / f"{name}.json"
+            wanted, row = json.loads(path.read_text(encoding="utf-8"))["parameters"], answer("--model", path)["parameters"]
+            whole = sum(layer["count"] * layer["parameters"] for layer in row["per_layer"] if layer["name"] != "mtp")
+            active = sum(layer["count"] * layer["active"] for layer in row["per_layer"] if layer["name"] != "mtp")
+            self.assertEqual((row["total"], whole), (wanted["computed_total"], wanted["computed_total"]))
+            self.assertEqual((row["active"], active), (wanted["computed_active_with_embeddings"],) * 2)
+            self.assertEqual((row["embedding"], row["output"]), (wanted["computed_embedding"], wanted["computed_output"]))
+
+    def test_gpt2_and_gpt_neox(self):
+        """The published 124,439,808 of GPT-2, and 20,554,567,680 of GPT-NeoX 20B."""
+        gpt2 = {"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "n_positions": 1024, "vocab_size": 50257}
+        neox = {"model_type": "gpt_neox", "num_hidden_layers": 44, "hidden_size": 6144, "num_attention_heads": 64,
+                "intermediate_size": 24576, "vocab_size": 50432}
+        for fields, total in ((gpt2, 124439808), (neox, 20554567680)):
+            self.assertEqual(Model(model_of("config.json", fields).transformer).parameters.total, total)
+
+
+class MegatronTest(unittest.TestCase):
+    def test_every_byte_is_equal(self):
+        results = ("printed", "formula", "weight_and_optimizer_bytes", "activation_bytes", "total_mib", "done", "")
+        seen = 0
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "case.json")
+            for name, fields, _ in cases("megatron_memory.txt"):
+                given = {key: int(value) if value.isdigit() else value for key, value in fields.items()
+                         if not key.startswith(results[:-1]) and key}
+                path.write_text(json.dumps(given), encoding="utf-8")
+                row = answer("-c", path, "--megatron-formula")["megatron"]
+                for key, ours in (("weight_and_optimizer_bytes",) * 2, ("activation_bytes",) * 2,
+                                  ("activation_bytes_with_sp", "activation_bytes_with_sequence_parallel"),
+                                  ("activation_bytes_without_sp", "activation_bytes_without")):
+                    self.assertEqual(row[ours], float(fields[key]), f"{name} {key}")
+                seen += 1
+        self.assertGreaterEqual(seen, 25)
+
+
+# --- files and messages ---
+
+LLAMA = {"model_type": "llama", "num_hidden_layers": 8, "hidden_size": 1024, "intermediate_size": 4096,
+         "num_attention_heads": 16,
+         "num_key_value_heads": 4, "vocab_size": 32000}
+
+
+class FileTest(unittest.TestCase):
+    def refused(self, part, fields):
+        with self.assertRaises(ppsched.Error) as caught:
+            model_of("config.json", fields)
+        self.assertIn(part, str(caught.exception))
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_messages(self):
+        self.refused("model_type 'lama' is not known; did you mean llama?", {**LLAMA, "model_type": "lama"})
+        self.refused("model_type 'whisper' is not known; known are llama", {**LLAMA, "model_type": "whisper"})
+        self.refused("a multimodal model (mllama)", {"model_type": "mllama", "text_config": LLAMA, "vision_config": {}})
+        self.refused("a llama needs hidden_size, num_attention_heads; add them",
+                     {key: value for key, value in LLAMA.items() if key not in ("hidden_size", "num_attention_heads")})
+        self.refused("it has no model_type, nor num_layers", {"hidden": 3})
+        self.refused("num_hidden_layers must be an integer", {**LLAMA, "num_hidden_layers": "8"})
+        self.refused("tie_word_embeddings must be true or false", {**LLAMA, "tie_word_embeddings": 1})
+        self.refused("unknown argument 'hiden_size'; did you mean hidden_size?",
+                     {"num_layers": 2, "hiden_size": 8, "num_attention_heads": 2, "padded_vocab_size": 16})
+        self.refused("hidden_size is missing; add it", {"num_layers": 2, "num_attention_heads": 2, "padded_vocab_size": 16})
+        self.refused("swiglu must be yes or no", {"num_layers": 2, "hidden_size": 8, "num_attention_heads": 2,
+                                                  "padded_vocab_size": 16, "swiglu": 3})
+
+    def test_megatron_names(self):
+        found = model_of("m", {"num-layers": 4, "hidden-size": 64, "num-attention-heads": 4, "vocab-size": 1000, "tp": 2,
+                               "swiglu": "yes",
+                               "num-experts": 8, "moe-layer-freq": [0, 1, 1, 1], "seq-length": 128})
+        self.assertEqual(found.transformer.vocabulary_size, 1024)
+        self.assertEqual((found.transformer.dense_layers, found.transformer.gated, found.transformer.ffn_size), (1, True, 256))
+        self.assertEqual(found.options, {"tp": 2, "seq": 128})
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.path = self.folder / "config.json"
+        self.path.write_text(json.dumps(LLAMA), encoding="utf-8")
+
+    def wrong(self, part, *words, command="model"):
+        done = run(*words, command=command)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(part, done.stderr)
+        self.assertEqual((done.stdout, done.stderr.strip().count("\n") if done.returncode == 1 else 0), ("", 0))
+
+    def test_rows(self):
+        row = answer("--model", self.path, "--tensor-model-parallel-size", 2, "--pp", 4, "--seq", 2048, "--global-batch-size",
+                     16)
+        self.assertEqual([layer["name"] for layer in row["layers"]], ["embedding", "decoder", "head"])
+        self.assertEqual(len(row["devices"]), 4)
+        for device_row in row["devices"]:
+            self.assertEqual(device_row["total"], sum(device_row[name] for name in ("weights", "gradients", "optimizer",
+                                                                                    "activations")))
+        first, last = row["devices"][0]["activations"], row["devices"][3]["activations"]
+        decoder = next(layer for layer in row["layers"] if layer["name"] == "decoder")
+        self.assertAlmostEqual(first, 4 * (2 * decoder["mem_forward"] + row["layers"][0]["mem_forward"]))
+        self.assertAlmostEqual(last, 2 * decoder["mem_forward"] + row["layers"][2]["mem_forward"])
+        self.assertGreater(row["estimate_error"], 0)
+
+    def test_recomputation_and_sharding(self):
+        words = ("--model", self.path, "--pp", 2, "--dp", 4, "--zero")
+        plain, sharded = answer(*words, 0)["devices"][0], answer(*words, 3, "--recompute", "full")["devices"][0]
+        self.assertEqual([plain[name] / sharded[name] for name in ("weights", "gradients", "optimizer")], [4, 4, 4])
+        self.assertLess(sharded["activations"], plain["activations"] / 5)
+
+    def test_layers_file(self):
+        target = self.folder / "layers.json"
+        self.assertEqual(run("--model", self.path, "-o", target).returncode, 0)
+        rows = json.loads(target.read_text(encoding="utf-8"))["layers"]
+        self.assertEqual(len(ppsched.Layers(rows)), 10)
+        self.wrong("give it the ending .json", "--model", self.path, "-o", self.folder / "layers.txt")
+
+    def test_calibration(self):
+        plain = answer("--model", self.path, "--seq", 2048)
+        measured = 2 * plain["layers"][1]["forward_time"]
+        row = answer("--model", self.path, "--seq", 2048, "--layer-times", f"dense.forward={measured!r}")
+        self.assertAlmostEqual(row["layers"][1]["forward_time"], measured)
+        self.assertIn("dense forward x 2 ", row["calibrated"][0])
+        stepped = answer("--model", self.path, "--seq", 2048, "--tokens-per-second", 10000)
+        self.assertIn("all layers x ", stepped["calibrated"][0])
+        self.wrong("it must be KIND.PASS=SECONDS", "--model", self.path, "--layer-times", "decoder=3")
+        self.wrong("give one of them", "--model", self.path, "--step-time", 3, "--tokens-per-second", 3)
+
+    def test_a_device_of_ones_own(self):
+        own = self.folder / "device.json"
+        own.write_text(json.dumps({"like": "a100", "matrix_rate": 624e12, "memory": 40e9}), encoding="utf-8")
+        slow, fast = (answer("--model", self.path, "--device", name)["passes"]["decoder"]["forward"] for name in ("A100", own))
+        self.assertAlmostEqual(fast["matrix_time"], slow["matrix_time"] / 2)
+        own.write_text(json.dumps({"like": "a100", "matrix": 3}), encoding="utf-8")
+        self.wrong("a device has no 'matrix'", "--model", self.path, "--device", own)
+        self.wrong("there is no device 'h101'; did you mean h100?", "--model", self.path, "--device", "h101")
+
+    def test_bad_input(self):
+        self.wrong("give --model FILE")
+        self.wrong("--tp 3 does not divide 16 heads; 2 and 4 do", "--model", self.path, "--tp", 3)
+        self.wrong("--pp 9 is more than the 8 layers", "--model", self.path, "--pp", 9)
+        self.wrong("--pp 4 times --vpp 3 is more than the 8 layers of the model; give --vpp 2 or less", "--model", self.path,
+                   "--pp", 4, "--vpp", 3)
+        self.wrong("--tp: give one number; ppsched pick compares several", "--model", self.path, "--tp", 2, 4)
+        self.wrong("--global-batch 7 is no multiple of --micro-batch 2 times --dp 2; 4 and 8 are", "--model", self.path, "--dp",
+                   2,
+                   "--micro-batch", 2, "--global-batch", 7)
+        self.wrong("--ep is 2, and the model has no experts", "--model", self.path, "--ep", 2)
+        self.wrong("cannot read", "--model", self.folder / "none.json")
+
+    # --- pick ---
+
+    def pick(self, *words):
+        return answer("--model", self.path, *words, command="pick")
+
+    def test_pick(self):
+        row, = self.pick("--device", "h100", "--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--global-batch", 32)
+        self.assertEqual(row["layout"]["microbatches"], 16)
+        step = row["step"]
+        self.assertAlmostEqual(step["step_time"], step["pipeline_time"] + step["optimizer_time"] + step["data_parallel_time"])
+        self.assertAlmostEqual(step["pipeline_time"], row["step_time"])
+        self.assertAlmostEqual(step["tokens_per_second"], 32 * 2048 / step["step_time"])
+        self.assertTrue(0 < step["mfu"] < 1)
+        for memory, peak in zip(row["memory"], row["peak_memory_by_device"]):
+            causes = [memory[name] for name in ("weights", "gradients", "optimizer", "activations", "buffers")]
+            self.assertAlmostEqual(sum(causes), memory["total"])
+            self.assertAlmostEqual((memory["total"] - memory["buffers"]) / peak, 1)
+        again = subprocess.run([sys.executable, "-m", *shlex.split(row["command"]), "--format", "json"], capture_output=True,
+                               text=True,
+                               check=True)
+        self.assertEqual(json.loads(again.stdout)["metrics"]["makespan"], row["makespan"])
+
+    def test_pick_for_a_runtime(self):
+        row, = self.pick("--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--micro-batch", 2, "--global-batch", 64, "--runtime",
+                         "megatron")
+        line = row["launch"]["megatron"]["line"]
+        for word in ("--tensor-model-parallel-size 2", "--sequence-parallel", "--use-distributed-optimizer",
+                     "--micro-batch-size 2",
+                     "--global-batch-size 64"):
+            self.assertIn(word, line)
+        done = run("--model", self.path, "--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--runtime", "megatron",
+                   command="pick")
+        for word in ("tokens/s, MFU ", "buffers GiB", "\nmegatron: --pipeline-model-parallel-size 4",
+                     "estimates: times are within"):
+            self.assertIn(word, done.stdout)
+
+    def test_memory_decides(self):
+        """A limit below all activations makes layers be computed again; below the states nothing fits."""
+        words = ("--tp", 2, "--pp", 4, "--seq", 8192, "--micro-batch", 4)
+        free, = self.pick(*words)
+        limit = 0.5 * max(memory["total"] for memory in free["memory"])
+        tight, = self.pick(*words, "--mem-limit", limit)
+        self.assertLessEqual(max(memory["total"] for memory in tight["memory"]), limit)
+        self.assertTrue(any(stage["recompute"] for stage in tight["split"]))
+        self.assertGreater(tight["step_time"], free["step_time"])
+        self.wrong("would do", "--model", self.path, *words, "--mem-limit", 1e8, command="pick")
+
+    def test_layouts(self):
+        rows = self.pick("--gpus", 8, "--tp", 1, 2, 3, "--pp", 2, 4, "--seq", 2048, "--global-batch", 32)
+        fitting = [row for row in rows if row.get("step")]
+        self.assertEqual((len(rows), len(fitting)), (6, 4))
+        self.assertEqual(sorted(rows[:4], key=lambda row: row["step"]["step_time"]), rows[:4])
+        self.assertEqual({row["layout"]["gpus"] for row in fitting}, {8})
+        self.assertIn("do not divide --gpus 8", rows[4]["reason"])
+
+    def test_measured_stages(self):
+        """Stages that take what was predicted, but decoders twice: decoders are found to, ends are not."""
+        plain = answer("--model", self.path, "--seq", 2048)["layers"]
+        embedding, decoder, head = (layer["forward_time"] for layer in plain)
+        times = [repr(4 * decoder + embedding), *[repr(4 * decoder)] * 2, repr(4 * decoder + head)]
+        row, = self.pick("--pp", 2, "--seq", 2048, "-f", *times)
+        note, = row["calibrated"]
+        self.assertEqual(note, "forward of 4 measured stages: embedding x 1, dense x 2, head x 1")
+        path = self.folder / "profile.json"
+        path.write_text(json.dumps({"stages": 4, "forward_times": [1000 * float(time) for time in times], "p2p_time": 7,
+                                    "backward_times": [1000 * float(time)
+                                                       for time in times], "mem_forward": 3}), encoding="utf-8")
+        row, = self.pick("--pp", 2, "--seq", 2048, "--profile", path)
+        self.assertLess(row["step_time"], 1)
+        self.assertEqual(row["calibrated"][0], note)
+        self.assertIn("input and weight of 4 measured stages: ", row["calibrated"][1])
+        self.wrong("1 measured stages: with --model there must be at least 2", "--model", self.path, "-f", 1, command="pick")
+
+    def test_wrong_words_of_pick(self):
+        self.wrong("--num-stages: with --model it follows from --pp", "--model", self.path, "-s", 4, command="pick")
+        self.wrong("--gpus, --dp: give one of them", "--model", self.path, "--gpus", 8, "--dp", 2, command="pick")
+        self.wrong("--tp: it goes with --model", "-s", 4, "-b", 4, "--tp", 2, command="pick")
+        self.wrong("--bytes parameter=2: it must be KIND=B", "--model", self.path, "--bytes", "parameter=2", command="pick")
+
+
+if __name__ == "__main__":
+    unittest.main()

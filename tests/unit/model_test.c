@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Models in C: messages, defaults, accelerators, lists of layers, and sums that must agree. What others compute of the same
+ * models is held in tests/layers. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+static const ppsched_transformer small = {.size = sizeof small,
+                                          .layers = 6,
+                                          .hidden_size = 64,
+                                          .ffn_size = 256,
+                                          .heads = 8,
+                                          .key_value_heads = 2,
+                                          .vocabulary_size = 1024};
+static const ppsched_training plain = {.size = sizeof plain, .sequence_length = 128, .micro_batch_size = 2};
+
+static ppsched_model *make(const ppsched_transformer *shape, const ppsched_training *training)
+{
+    ppsched_model *model = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_model_create(&model, shape, training, ppsched_accelerator_at(0), NULL, &error), &error);
+    return model;
+}
+
+static ppsched_transformer with_experts(void)
+{
+    ppsched_transformer shape = small;
+    shape.flags = PPSCHED_TRANSFORMER_FLAG_GATED;
+    shape.experts = 16;
+    shape.experts_per_token = 4;
+    shape.expert_ffn_size = 32;
+    shape.shared_ffn_size = 64;
+    shape.dense_layers = 2;
+    return shape;
+}
+
+/* --- what is refused --- */
+
+static void expect_refused(const ppsched_transformer *shape, const ppsched_training *training,
+                           const ppsched_accelerator *device, const char *part)
+{
+    ppsched_model *model = NULL;
+    ppsched_error error = {.message = ""};
+    assert_int_equal(ppsched_model_create(&model, shape, training, device, NULL, &error), PPSCHED_ERROR_RANGE);
+    assert_null(model);
+    if (strstr(error.message, part) == NULL)
+        fail_msg("\"%s\" is not in: %s", part, error.message);
+}
+
+/* The last of two shapes: `field` of a small one is `value`. */
+#define BAD_SHAPE(field, value, part)                                                                                          \
+    do {                                                                                                                       \
+        ppsched_transformer shape = small;                                                                                     \
+        shape.field = (value);                                                                                                 \
+        expect_refused(&shape, &plain, NULL, part);                                                                            \
+    } while (0)
+#define BAD_EXPERTS(field, value, part)                                                                                        \
+    do {                                                                                                                       \
+        ppsched_transformer shape = with_experts();                                                                            \
+        shape.field = (value);                                                                                                 \
+        expect_refused(&shape, &plain, NULL, part);                                                                            \
+    } while (0)
+#define BAD_TRAINING(field, value, part)                                                                                       \
+    do {                                                                                                                       \
+        const ppsched_transformer shape = with_experts();                                                                      \
+        ppsched_training training = plain;                                                                                     \
+        training.field = (value);                                                                                              \
+        expect_refused(&shape, &training, NULL, part);                                                                         \
+    } while (0)
+#define BAD_DEVICE(field, value, part)                                                                                         \
+    do {                                                                                                                       \
+        ppsched_accelerator device = *ppsched_accelerator_at(1);                                                               \
+        device.field = (value);                                                                                                \
+        expect_refused(&small, &plain, &device, part);                                                                         \
+    } while (0)
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    BAD_SHAPE(layers, 0, "layers is 0; it must be 1 to");
+    BAD_SHAPE(hidden_size, 0, "hidden_size is 0");
+    BAD_SHAPE(heads, 0, "heads is 0");
+    BAD_SHAPE(heads, 7, "heads 7 does not divide 64 of hidden_size");
+    BAD_SHAPE(key_value_heads, 3, "key_value_heads 3 does not divide 8 heads; 2 and 4 do");
+    BAD_SHAPE(key_value_heads, 9, "key_value_heads is 9; it must be 0 to 8");
+    BAD_SHAPE(ffn_size, 0, "ffn_size is 0, and there are 6 layers without experts");
+    BAD_SHAPE(vocabulary_size, 0, "vocabulary_size is 0");
+    BAD_SHAPE(query_rank, 8, "needs key_value_rank too");
+    BAD_SHAPE(key_value_rank, 8, "value_head_size is 0");
+    BAD_SHAPE(expert_ffn_size, 8, "experts is 0");
+    BAD_SHAPE(mtp_layers, 33, "mtp_layers is 33");
+    BAD_SHAPE(flags, 1u << 20, "flags of the transformer");
+    BAD_SHAPE(reserved, 1, "reserved is 1");
+    BAD_SHAPE(positions, (1u << 24) + 1, "positions is");
+    BAD_EXPERTS(experts_per_token, 17, "experts_per_token is 17; it must be 1 to 16");
+    BAD_EXPERTS(expert_ffn_size, 0, "expert_ffn_size is 0");
+    BAD_EXPERTS(dense_layers, 7, "dense_layers is 7; it must be 0 to 6");
+    ppsched_transformer huge = small;
+    huge.layers = 65000;
+    huge.hidden_size = huge.ffn_size = 1 << 20;
+    expect_refused(&huge, &plain, NULL, "less than 2^53");
+}
+
+static void test_trainings(void **state)
+{
+    (void)state;
+    BAD_TRAINING(tensor_parallel, 3, "tensor_parallel 3 does not divide 8 heads; 2 and 4 do");
+    BAD_TRAINING(tensor_parallel, 16, "tensor_parallel 16 does not divide 8 heads; 8 does");
+    BAD_TRAINING(context_parallel, 3, "context_parallel 3 does not divide 128 of sequence_length");
+    BAD_TRAINING(expert_parallel, 5, "expert_parallel 5 does not divide 16 experts; 4 and 8 do");
+    BAD_TRAINING(expert_parallel, 4, "must divide the 1 devices");
+    BAD_TRAINING(expert_tensor_parallel, 5, "expert_tensor_parallel 5 does not divide 32");
+    BAD_TRAINING(sharding, 4, "sharding is 4; it must be 0 to 3");
+    BAD_TRAINING(flags, 4, "flags of the training");
+    BAD_TRAINING(weight_bytes, -1, "weight_bytes is -1");
+    BAD_TRAINING(gradient_bytes, NAN, "gradient_bytes is");
+    BAD_TRAINING(optimizer_bytes, 2000, "optimizer_bytes is 2000");
+    BAD_TRAINING(activation_bytes, INFINITY, "activation_bytes is Infinity");
+    ppsched_training divided = plain;
+    divided.expert_parallel = 2;
+    expect_refused(&small, &divided, NULL, "the model has no experts; leave it out");
+    ppsched_transformer grouped = small;
+    grouped.heads = 12, grouped.head_size = 8, grouped.key_value_heads = 4;
+    divided = plain;
+    divided.tensor_parallel = 6;
+    expect_refused(&grouped, &divided, NULL, "neither divides 4 key_value_heads nor is a multiple");
+    grouped = small;
+    grouped.ffn_size = 250;
+    divided.tensor_parallel = 4;
+    expect_refused(&grouped, &divided, NULL, "tensor_parallel 4 does not divide 250 of ffn_size; 2 and 5 do");
+}
+
+static void test_devices(void **state)
+{
+    static const ppsched_efficiency above_1[] = {{0, 1.5}}, up[] = {{0, 0.5}, {10, 1}};
+    ppsched_model *model = NULL;
+    (void)state;
+    BAD_DEVICE(matrix_rate, 0, "matrix_rate is 0; it must be above 0");
+    BAD_DEVICE(memory_bandwidth, NAN, "memory_bandwidth is");
+    BAD_DEVICE(inside.bandwidth, -1, "inside.bandwidth is -1");
+    BAD_DEVICE(between.latency, -1, "link between the node");
+    BAD_DEVICE(inside.efficiency, 2, "link inside the node");
+    BAD_DEVICE(matrix_efficiency, above_1, "matrix_efficiency: share 0 is 1.5");
+    ppsched_accelerator device = *ppsched_accelerator_at(1);
+    device.vector_efficiency = up;
+    device.vector_efficiency_count = 2;
+    expect_refused(&small, &plain, &device, "`least` 1 is 10; they must go down");
+    device.vector_efficiency = NULL;
+    assert_int_equal(ppsched_model_create(&model, &small, &plain, &device, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
+}
+
+static void test_calls(void **state)
+{
+    ppsched_model *model = make(&small, &plain);
+    ppsched_pass_cost cost = {.size = sizeof cost};
+    ppsched_layer_memory memory = {.size = sizeof memory};
+    ppsched_update_cost update = {.size = sizeof update};
+    ppsched_calibration calibration = {.size = sizeof calibration, .factors = {[4] = -1}};
+    ppsched_megatron_memory megatron = {.size = sizeof megatron};
+    const ppsched_megatron_pipeline none = {.size = sizeof none}, odd = {.size = sizeof odd, .devices = 1, .selective = 2};
+    const ppsched_layers *layers = NULL;
+    ppsched_error error;
+    (void)state;
+    assert_int_equal(ppsched_model_create(NULL, &small, NULL, NULL, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_model_create(&model, NULL, NULL, NULL, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_model_get_pass_cost(&cost, model, 5, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_non_null(strstr(error.message, "layer is 5; kinds of layers are 0 to 4"));
+    assert_int_equal(ppsched_model_get_pass_cost(&cost, model, 1, -1, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_model_get_memory(&memory, model, -1, NULL), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_model_get_update_cost(&update, model, 1, 2, NULL), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_layers_from_model(&layers, model, &calibration, &error), PPSCHED_ERROR_RANGE);
+    assert_non_null(strstr(error.message, "decoder, pass 1, is -1"));
+    assert_int_equal(ppsched_model_get_megatron_memory(&megatron, model, &none, NULL), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_model_get_megatron_memory(&megatron, model, &odd, NULL), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_model_get_parameters(NULL, model, NULL), PPSCHED_ERROR_ARGUMENT);
+    ppsched_model_destroy(model);
+    ppsched_model_destroy(NULL);
+    expect_ok(ppsched_model_create(&model, &small, NULL, NULL, NULL, NULL), NULL);
+    assert_int_equal(ppsched_layers_from_model(&layers, model, NULL, &error), PPSCHED_ERROR_RANGE);
+    assert_non_null(strstr(error.message, "with an accelerator"));
+    ppsched_model_destroy(model);
+}
+
+/* --- what is right --- */
+
+static void test_accelerators(void **state)
+{
+    (void)state;
+    assert_int_equal(ppsched_accelerator_count(), 6);
+    assert_null(ppsched_accelerator_at(6));
+    for (uint32_t i = 0; i < ppsched_accelerator_count(); i++) {
+        const ppsched_accelerator *device = ppsched_accelerator_at(i);
+        ppsched_model *model = NULL;
+        assert_true(device->name != NULL && device->matrix_rate > device->vector_rate && device->memory >= 80e9);
+        assert_true(device->inside.bandwidth > device->between.bandwidth && device->node_devices == 8);
+        expect_ok(ppsched_model_create(&model, &small, &plain, device, NULL, NULL), NULL);
+        ppsched_model_destroy(model);
+    }
+}
+
+static ppsched_pass_cost cost_of(const ppsched_model *model, int32_t layer, int32_t pass)
+{
+    ppsched_pass_cost cost = {.size = sizeof cost};
+    expect_ok(ppsched_model_get_pass_cost(&cost, model, layer, pass, NULL), NULL);
+    return cost;
+}
+
+static ppsched_layer_memory memory_of(const ppsched_model *model, int32_t layer)
+{
+    ppsched_layer_memory memory = {.size = sizeof memory};
+    expect_ok(ppsched_model_get_memory(&memory, model, layer, NULL), NULL);
+    return memory;
+}
+
+/* Zero is the default, told or not. */
+static void test_defaults(void **state)
+{
+    ppsched_training told = plain;
+    ppsched_transformer same = small;
+    (void)state;
+    told.tensor_parallel = told.context_parallel = told.expert_parallel = told.expert_tensor_parallel = 1;
+    told.data_parallel = 1;
+    told.weight_bytes = told.activation_bytes = 2, told.gradient_bytes = 4, told.optimizer_bytes = 12;
+    same.head_size = 8, same.expert_interval = 1;
+    ppsched_model *model = make(&small, &plain), *other = make(&same, &told);
+    for (int32_t layer = 0; layer < 5; layer++) {
+        const ppsched_layer_memory memory = memory_of(model, layer), others = memory_of(other, layer);
+        assert_memory_equal(&memory, &others, sizeof memory);
+        assert_true(memory.weights == 2 * memory.parameters && memory.optimizer == 12 * memory.parameters);
+    }
+    ppsched_model_destroy(model);
+    ppsched_model_destroy(other);
+}
+
+/* Korthikanti et al., equation 1: T h (34 + 5 a s / h), here with 2 of 8 heads for keys and values alone. */
+static void test_activations(void **state)
+{
+    ppsched_transformer shape = small;
+    ppsched_training training = plain;
+    const double tokens = 256, hidden = 64;
+    (void)state;
+    shape.key_value_heads = 0;
+    shape.flags = PPSCHED_TRANSFORMER_FLAG_DROPOUT;
+    training.flags = PPSCHED_TRAINING_FLAG_KEEPS_SCORES;
+    ppsched_model *model = make(&shape, &training);
+    const ppsched_layer_memory memory = memory_of(model, PPSCHED_MODEL_LAYER_DENSE);
+    assert_true(memory.activations == tokens * hidden * (34 + 5.0 * 8 * 128 / hidden));
+    assert_true(memory.selective == tokens * hidden * 34 && memory.full == tokens * hidden * 2);
+    ppsched_model_destroy(model);
+    training.flags |= PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL;
+    training.tensor_parallel = 4;
+    model = make(&shape, &training);
+    assert_true(memory_of(model, PPSCHED_MODEL_LAYER_DENSE).activations == memory.activations / 4);
+    ppsched_model_destroy(model);
+}
+
+static void expect_sums(const ppsched_model *model)
+{
+    for (int32_t layer = 0; layer < 5; layer++) {
+        const ppsched_layer_memory memory = memory_of(model, layer);
+        assert_true(memory.full <= memory.activations && memory.activations_until_weight <= memory.activations);
+        for (int32_t pass = 0; pass < 5; pass++) {
+            const ppsched_pass_cost cost = cost_of(model, layer, pass);
+            assert_true(cost.time >= 0 && isfinite(cost.time));
+            assert_true(cost.time == cost.matrix_time + cost.vector_time + cost.memory_time + cost.communication_time);
+        }
+        assert_true(cost_of(model, layer, PPSCHED_MODEL_PASS_FULL).time ==
+                    cost_of(model, layer, PPSCHED_MODEL_PASS_FORWARD).time);
+    }
+}
+
+/* Devices that share experts and heads hold all of them together. */
+static void test_divided_models(void **state)
+{
+    ppsched_transformer shape = with_experts();
+    ppsched_training training = plain;
+    (void)state;
+    ppsched_model *whole = make(&shape, &training);
+    training.tensor_parallel = 2, training.data_parallel = 4, training.expert_parallel = 8;
+    training.expert_tensor_parallel = 1;
+    training.flags = PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL;
+    ppsched_model *part = make(&shape, &training);
+    const ppsched_layer_memory all = memory_of(whole, PPSCHED_MODEL_LAYER_EXPERT),
+                               own = memory_of(part, PPSCHED_MODEL_LAYER_EXPERT);
+    assert_true(own.expert_parameters == all.expert_parameters / 8);
+    assert_true(own.parameters > (all.parameters - all.expert_parameters) / 2 + own.expert_parameters);
+    assert_true(cost_of(part, PPSCHED_MODEL_LAYER_EXPERT, PPSCHED_MODEL_PASS_FORWARD).communication_time > 0);
+    assert_true(cost_of(whole, PPSCHED_MODEL_LAYER_EXPERT, PPSCHED_MODEL_PASS_FORWARD).communication_time == 0);
+    expect_sums(whole);
+    expect_sums(part);
+    ppsched_model_destroy(part);
+    training.sharding = 3;
+    part = make(&shape, &training);
+    const ppsched_layer_memory sharded = memory_of(part, PPSCHED_MODEL_LAYER_DENSE);
+    assert_true(sharded.weights == 2 * sharded.parameters / 4 && sharded.optimizer == 12 * sharded.parameters / 4);
+    ppsched_model_destroy(part);
+    ppsched_model_destroy(whole);
+}
+
+static void test_latent_attention(void **state)
+{
+    ppsched_transformer shape = with_experts();
+    ppsched_parameters count = {.size = sizeof count};
+    (void)state;
+    shape.query_rank = 16, shape.key_value_rank = 8, shape.head_size = 8, shape.rope_head_size = 4, shape.value_head_size = 6;
+    ppsched_model *model = make(&shape, &plain);
+    expect_ok(ppsched_model_get_parameters(&count, model, NULL), NULL);
+    /* q down, norm, up; kv down, norm, up; out; two norms of the layer */
+    assert_int_equal(count.attention_with_norms, 64 * 16 + 16 + 16 * 8 * 12 + 64 * 12 + 8 + 8 * 8 * 14 + 8 * 6 * 64 + 128);
+    assert_int_equal(count.total - count.active, 4 * 12 * 3 * 64 * 32);
+    expect_sums(model);
+    ppsched_model_destroy(model);
+}
+
+/* Half of the scores; parts that context parallelism divides. */
+static void test_causal_and_context(void **state)
+{
+    ppsched_transformer shape = small;
+    ppsched_training training = plain;
+    (void)state;
+    ppsched_model *whole = make(&shape, &training);
+    shape.flags = PPSCHED_TRANSFORMER_FLAG_CAUSAL;
+    ppsched_model *causal = make(&shape, &training);
+    training.context_parallel = 4;
+    ppsched_model *part = make(&shape, &training);
+    const double scores = 2.0 * 256 * 128 * 64 * 2; /* both products */
+    const ppsched_pass_cost a = cost_of(whole, 1, 0), b = cost_of(causal, 1, 0), c = cost_of(part, 1, 0);
+    assert_true(a.matrix_operations - b.matrix_operations == scores / 2 && c.matrix_operations == b.matrix_operations / 4);
+    assert_true(cost_of(whole, 1, 1).matrix_operations - cost_of(causal, 1, 1).matrix_operations == 2.5 * scores / 2);
+    assert_true(c.communication_bytes == 256.0 * 2 * 16 * 2); /* keys and values of all, of 2 heads of 8 */
+    ppsched_model_destroy(whole);
+    ppsched_model_destroy(causal);
+    ppsched_model_destroy(part);
+}
+
+/* --- layers --- */
+
+static void expect_entry(const ppsched_layers *layers, uint32_t number, const char *name, uint32_t count, int32_t place)
+{
+    ppsched_layer entry = {.size = sizeof entry};
+    expect_ok(ppsched_layers_get_entry(&entry, layers, number, NULL), NULL);
+    assert_string_equal(entry.name, name);
+    assert_int_equal(entry.count, count);
+    assert_int_equal(entry.place, place);
+    assert_true(entry.mem_forward + entry.mem_backward_input + entry.mem_backward_weight == 0);
+}
+
+static void test_layers(void **state)
+{
+    ppsched_transformer shape = with_experts();
+    const ppsched_layers *layers = NULL;
+    ppsched_layer entry = {.size = sizeof entry};
+    (void)state;
+    shape.mtp_layers = 1;
+    shape.flags |= PPSCHED_TRANSFORMER_FLAG_TIED;
+    ppsched_model *model = make(&shape, &plain);
+    expect_ok(ppsched_layers_from_model(&layers, model, NULL, NULL), NULL);
+    ppsched_model_destroy(model);
+    assert_int_equal(ppsched_layers_count(layers), 9);
+    assert_int_equal(ppsched_layers_entries(layers), 5);
+    expect_entry(layers, 0, "embedding", 1, PPSCHED_LAYER_PLACE_FIRST);
+    expect_entry(layers, 1, "decoder", 2, PPSCHED_LAYER_PLACE_ANY);
+    expect_entry(layers, 2, "moe_decoder", 4, PPSCHED_LAYER_PLACE_ANY);
+    expect_entry(layers, 3, "mtp", 1, PPSCHED_LAYER_PLACE_ANY);
+    expect_entry(layers, 4, "head", 1, PPSCHED_LAYER_PLACE_LAST);
+    expect_ok(ppsched_layers_get_entry(&entry, layers, 0, NULL), NULL);
+    assert_int_equal(entry.flags, PPSCHED_LAYER_FLAG_TIED);
+    ppsched_layers_release(layers);
+    shape.dense_layers = 0, shape.expert_interval = 2, shape.mtp_layers = 0;
+    model = make(&shape, &plain);
+    expect_ok(ppsched_layers_from_model(&layers, model, NULL, NULL), NULL);
+    assert_int_equal(ppsched_layers_entries(layers), 8); /* experts and none in turns */
+    expect_entry(layers, 1, "moe_decoder", 1, PPSCHED_LAYER_PLACE_ANY);
+    ppsched_layers_release(layers);
+    ppsched_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes),           cmocka_unit_test(test_trainings),
+        cmocka_unit_test(test_devices),          cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_accelerators),     cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_activations),      cmocka_unit_test(test_divided_models),
+        cmocka_unit_test(test_latent_attention), cmocka_unit_test(test_causal_and_context),
+        cmocka_unit_test(test_layers),
+    };
+    return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+}
