@@ -356,6 +356,14 @@ class CommandTest(unittest.TestCase):
         self.assertGreater(tight["step_time"], free["step_time"])
         self.wrong("would do", "--model", self.path, *words, "--mem-limit", 1e8, command="pick")
 
+    def test_units(self):
+        """A limit with a unit, or in bytes."""
+        words = ("--tp", 2, "--pp", 4, "--seq", 8192, "--micro-batch", 4)
+        plain, = self.pick(*words, "--mem-limit", 30 * 2**30)
+        told, = self.pick(*words, "--mem-limit", "30GiB", "--p2p-time", "10us")
+        self.assertEqual(plain["step_time"], told["step_time"])
+        self.assertEqual(told["units"], {"time": "s", "memory": "B", "bytes": "B"})
+
     def test_layouts(self):
         rows = self.pick("--gpus", 8, "--tp", 1, 2, 3, "--pp", 2, 4, "--seq", 2048, "--global-batch", 32)
         fitting = [row for row in rows if row.get("step")]

@@ -126,7 +126,7 @@ def candidate_step(made: JobPlan, candidate: Candidate, memory: List[DeviceMemor
 def _problem(job: Job, measured: Calibrated, values: Mapping[str, Any], limit: float) -> Dict[str, Any]:
     """The values of the plan: the layers, and what goes with them; what was given stays."""
     given = {name: value for name, value in values.items() if value is not None}
-    defaults: Dict[str, Any] = {**links_of(job), "group_sizes": [job.pp]}
+    defaults: Dict[str, Any] = links_of(job)
     return {**values, **defaults, **{name: given[name] for name in defaults if name in given}, "layers": measured.layers.given,
             "num_layers": None, "num_devices": job.pp, "num_stages": None, "num_batches": job.microbatches, "mem_limit": [limit]}
 

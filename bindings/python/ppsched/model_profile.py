@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 from ._library import Error
 from .model_estimate import KINDS, even_split, layer_names, stage_names
 from .model_options import Job
-from .profile import TIME_UNITS
+from .units import TIMES
 
 Factors = Dict[Tuple[str, str], float]
 # Lists of times, and the passes that they are of.
@@ -41,11 +41,11 @@ def _factors_of(job: Job, stages: Sequence[Sequence[str]], measured: Sequence[fl
 
 
 def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[str]]:
-    """Measured by predicted times, of the stages' lists in merged values; those of a profile are in its --time-unit, others in
-    seconds."""
+    """Measured by predicted times, of the stages' lists in merged values; plain ones of a profile are in its --time-unit,
+    others in seconds."""
     factors: Factors = {}
     notes: List[str] = []
-    unit = TIME_UNITS[values["time_unit"]] / TIME_UNITS["s"] if values.get("profile") else 1.0
+    unit = TIMES[values["time_unit"] if values.get("profile") else "s"] / TIMES["s"]
     given = {name: values[name] for name in MEASURED if values.get(name) is not None}
     if "backward_input_times" in given or "backward_weight_times" in given:
         given.pop("backward_times", None)

@@ -9,6 +9,7 @@ from ._library import Error
 from .config import QUANTITIES
 from .units import BYTES, KIND_OF, KINDS, PLAIN, TIMES, Amount, Units, dimension_of, number_word, parse
 
+SECONDS_AND_BYTES = Units("s", "B", "B")
 Files = Mapping[str, str]  # in which file a value stands, by its name; those on the command line in none
 ENDS = ("embedding", "head")
 BACKWARDS = ("backward_times", "backward_input_times", "backward_weight_times")
@@ -233,6 +234,15 @@ def in_same_units(values: Mapping[str, Any], files: Files, *, has_defaults: bool
         if given_amounts([place]):
             place.put(_converted(place, units))
     return copied, units
+
+
+def in_seconds_and_bytes(values: Mapping[str, Any], files: Files) -> Dict[str, Any]:
+    """Values with all numbers plain, in these units, which those are in that have none: beside a model, whose costs are."""
+    copied = {name: copy.deepcopy(value) if name in (*ENDS, "layers") else value for name, value in values.items()}
+    for place in places(copied, files):
+        if given_amounts([place]):
+            place.put(_converted(place, SECONDS_AND_BYTES))
+    return copied
 
 
 def has_units(values: Mapping[str, Any], group: str) -> bool:

@@ -10,7 +10,8 @@ function countedLayers(names) {
 
 /** "full \u00d7 1": not all of a stage's layers need have the kind. */
 function recomputedKinds(kinds) {
-  return Object.entries(kinds && typeof kinds === "object" ? kinds : {}).map(([kind, count]) => `${kind} \u00d7 ${count}`).join(", ");
+  const entries = Object.entries(kinds && typeof kinds === "object" ? kinds : {});
+  return entries.map(([kind, count]) => `${kind} \u00d7 ${count}`).join(", ");
 }
 
 /** "decoder: full \u00d7 2" */
