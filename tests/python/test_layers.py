@@ -260,6 +260,14 @@ class PlanTest(unittest.TestCase):
 
 # --- the command ---
 
+    def test_rows_instead_of_layers(self):
+        rows = [{"name": "decoder", "count": 8}]
+        self.assertEqual(ppsched.plan(ppsched.Config(4, 8), layers=rows, strategies="1f1b").best.step_time,
+                         ppsched.plan(ppsched.Config(4, 8), layers=ppsched.Layers(rows), strategies="1f1b").best.step_time)
+        with self.assertRaisesRegex(ppsched.Error, "count is 0; it must be 1 or more"):
+            ppsched.plan(ppsched.Config(4, 8), layers=[{"name": "decoder", "count": 0}])
+
+
 class PickTest(FolderTest):
     def test_rows(self):
         row = self.pick("-c", "model.json", *QUICK)
@@ -453,6 +461,11 @@ class ScheduleTest(FolderTest):
         self.assertNotIn("batch-size", self.succeed(*words, "megatron"))
         row = self.pick("-c", "model.json", "--strategies", "1f1b", "--micro-batch-size", 2, "--data-parallel-size", 2, "--runtime", "megatron")
         self.assertIn("--global-batch-size 32", row["launch"]["megatron"]["line"])
+
+    def test_a_layer_that_no_device_holds(self):
+        pathlib.Path("large.json").write_text(json.dumps({"num_devices": 4, "num_batches": 8, "mem_limit": 10, "layers": [
+            {"name": "decoder", "count": 8, "forward_time": 1, "mem_static": 11, "mem_forward": 1}]}))
+        self.fail_with(1, "a layer decoder alone takes 12, and no device has more than 10; the least limit", "pick", "-c", "large.json")
 
     def test_split_that_is_found(self):
         words = ("schedule", "-c", "model.json", "--format", "json")

@@ -3,7 +3,7 @@
 import ctypes
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, TypedDict, cast
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypedDict, cast
 
 from . import _abi
 from ._abi import LayerFlag, LayerPlace, Status
@@ -161,6 +161,15 @@ class Layers(Shared):
         pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*[ctypes.pointer(record) for record in records])
         self._handle = new_handle(lib.ppsched_layers_create, pointers, len(records), None)
         self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)
+
+    def largest(self) -> Tuple[str, float]:
+        """The layer that takes most memory by itself, with one microbatch and the kind of recomputation that leaves least."""
+        def alone(row: Layer) -> float:
+            kept = [kind.get("mem_forward", 0.0) for kind in row.get("recompute", ())]
+            return row.get("mem_static", 0.0) + row.get("mem_weights", 0.0) + min([row.get("mem_forward", 0.0), *kept])
+
+        row = max(self.given, key=alone)
+        return row["name"], alone(row)
 
     def __len__(self) -> int:
         """Layers, equal ones counted one by one."""

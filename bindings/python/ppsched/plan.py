@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Iterable
 from os import PathLike
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union, cast, overload
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
 from ._abi import ChannelOrder, Format, Lowering, Objective, Placement, Runtime, Status
@@ -14,7 +14,7 @@ from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, integer, numbers
 from .enums import member
 from .exporting import format_name
-from .layers import LayerSplit, Layers, Split
+from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
@@ -305,7 +305,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
          lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
          batched: bool = False, blocking: bool = False, embedding: Optional[ModelEnd] = None,
-         head: Optional[ModelEnd] = None, layers: Optional[Layers] = None, empty_stages: bool = False,
+         head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
+         empty_stages: bool = False,
          runtime: Union[Runtime, str, None] = None, runtimes: Optional[Iterable[Union[Runtime, str]]] = None,
          progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
@@ -315,7 +316,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     objective: the time of a step, "makespan" or "span". What varies: strategies (default: all whose iterations flush, but those
     that search at length: v_search, and auto, which come with an effort), chunks (stages a device, default 1 to 4), group_sizes
     (default: those that Megatron-LM takes), microbatches (at the same batch), memory_limits (each for all devices), placements.
-    layers: the model by its layers: each candidate gets the split into stages that suits it, with whole layers and, where they
+    layers: the model by its layers, or the rows of ppsched.Layers: each candidate gets the split into stages that suits it, with whole layers and, where they
     need it to fit, some that are computed again (Plan.split); chunks are then by default all that there are layers for, and what
     the config says of stages is not read. empty_stages: those in the middle may be without layers.
     runtimes: which are asked whether they run a candidate (Candidate.runs_on).
@@ -338,6 +339,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.runtimes = sum({1 << member(Runtime, "runtime", name) for name in asked})
     planned_for = None if runtime is None else member(Runtime, "runtime", runtime)
     options.runtime = planned_for or 0
+    if layers is not None and not isinstance(layers, Layers):
+        layers = Layers(layers)
     if layers is not None:
         options.layers, options.empty_stages = layers._handle.value, bool(empty_stages)
     alive = [_list(options, "strategies", "strategy_count", names, ctypes.c_char_p),

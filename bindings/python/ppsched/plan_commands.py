@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands that answer which schedule to run: compare and pick."""
 import argparse
+import math
 import json
 import sys
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
@@ -101,6 +102,7 @@ def why_none(made: Plan) -> str:
     if closest is not None:
         words += (f"; closest is {closest.strategy} with {closest.chunks} chunk{'s' if closest.chunks > 1 else ''} a device: the most that a "
                   f"device lacks is {closest.excess:g}{unit} (device {_worst(made, closest)})")
+    words += _too_large(made)
     try:
         least = made.least_limit()
         words += f"; the least limit that would do is {least.limit:g}{unit} ({least.candidate.strategy})"
@@ -108,6 +110,17 @@ def why_none(made: Plan) -> str:
         refused = next((candidate.reason for candidate in made if candidate.reason), "there is none to try")
         words += f": {refused}"
     return words
+
+
+def _too_large(made: Plan) -> str:
+    """A layer that no device can hold."""
+    if made.layers is None:
+        return ""
+    name, needed = made.layers.largest()
+    most = max((candidate.memory_limit for candidate in made if candidate.memory_limit is not None),
+               default=max(made.config.mem_limit, default=math.inf))
+    unit = made.config.units.after_memory
+    return f"; a layer {name} alone takes {needed:g}{unit}, and no device has more than {most:g}{unit}" if needed > most else ""
 
 
 def _worst(made: Plan, candidate: Candidate) -> int:
