@@ -65,6 +65,8 @@ void ppi_attempt_split_only(struct ppi_attempt *attempt)
 void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)
 {
     struct ppi_orders best = attempt->candidate;
+    if (attempt->pool != NULL && ppi_is_finite(objective))
+        ppi_pool_offer(attempt->pool, &best, objective);
     if (!(objective < attempt->objective))
         return;
     attempt->candidate = attempt->best;

@@ -4,7 +4,7 @@
 #ifndef PPSCHED_SEARCH_ATTEMPT_H
 #define PPSCHED_SEARCH_ATTEMPT_H
 
-#include "search/orders.h"
+#include "search/pool.h"
 #include "search/price.h"
 #include "search/problem.h"
 #include "search/watch.h"
@@ -23,6 +23,7 @@ struct ppi_attempt {
     double objective;            /* its time; infinite where there is none */
     double goal;                 /* a lower bound, and its rounding: nothing below is hoped for */
     struct ppi_orders candidate; /* room for another */
+    struct ppi_pool *pool;       /* of candidates, the shortest; NULL: they are not kept */
     struct ppi_pricer pricer;    /* of the candidate, or of what a search puts there */
 };
 
@@ -46,7 +47,7 @@ static inline bool ppi_attempt_goes_on(const struct ppi_attempt *attempt)
 }
 
 /* The candidate becomes the best where its time, which the search knows, is shorter. The two change places: a search writes its
- * candidates whole, counts included. */
+ * candidates whole, counts included. The pool is offered it too. */
 void ppi_attempt_keep(struct ppi_attempt *attempt, double objective);
 
 /* Prices the candidate by the evaluator. Errors: INVALID_SCHEDULE where it cannot be run; RANGE where its times overflow;

@@ -6,22 +6,23 @@
 enum {
     MOST_PERIODS = 12,
     MOST_WIDTH = 10000,
-    OPS_PRICED = 2000000 /* at the default effort, in patterns or by local search */
+    OPS_PRICED = 2000000,   /* at the default effort, in patterns */
+    VISITS_PER_OP = 100000, /* likewise, by tabu search, which small problems do not need for longer */
+    LEAST_VISITS = 1000000,
 };
+
+/* Visits of ops by tabu search. Up to effort 3 a search answers at once; from there on it takes its time. */
+static double visits_of(int64_t effort)
+{
+    static const double first[] = {0, 0.5e6, 2e6, 8e6};
+    return effort < PPI_DEFAULT_EFFORT ? first[effort] : 1.2e8 * (double)(1 << (effort - PPI_DEFAULT_EFFORT));
+}
 
 /* `scale`: of the work; 1 at the default effort. */
 static ppsched_status try_patterns(struct ppi_attempt *attempt, double scale, ppsched_error *error)
 {
     double affordable = scale * OPS_PRICED / (double)ppi_problem_ops(&attempt->problem) / 6;
     return ppi_follow_patterns(attempt, affordable < 2 ? 2 : affordable > MOST_PERIODS ? MOST_PERIODS : (int)affordable, error);
-}
-
-static ppsched_status improve(struct ppi_attempt *attempt, double scale, ppsched_error *error)
-{
-    double tries = scale * 1000, affordable = scale * OPS_PRICED / (double)ppi_problem_ops(&attempt->problem);
-    if (!ppi_is_finite(attempt->objective))
-        return PPSCHED_OK;
-    return ppi_improve(attempt, (uint32_t)ppi_smaller(tries, affordable), error);
 }
 
 /* A beam as wide as the effort allows; the narrowest would only be one more list schedule. */
@@ -35,25 +36,33 @@ static ppsched_status try_beam(struct ppi_attempt *attempt, struct ppi_beam beam
     return ppi_search_beam(attempt, &beam, error);
 }
 
+static ppsched_status relink(struct ppi_attempt *attempt, int64_t effort, double scale, ppsched_error *error)
+{
+    struct ppi_pool *pool = attempt->pool;
+    double enough = LEAST_VISITS + scale * VISITS_PER_OP * (double)ppi_problem_ops(&attempt->problem);
+    if (pool == NULL)
+        return PPSCHED_OK;
+    attempt->pool = NULL; /* what it finds stays its own */
+    return ppi_relink(attempt, pool, ppi_smaller(enough, visits_of(effort)), error);
+}
+
 /* The parts of the search, one after another, each with a share of what the watch has left. */
 ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_error *error)
 {
     static const struct ppi_beam diverse = {.mean_weight = 0.1, .crowd = 4}, deep = {.mean_weight = 1};
-    static const double ends[] = {0.2, 0.5, 0.7, 0.9, 1};
+    static const double ends[] = {0.1, 0.15, 0.2, 1};
     const double scale = (double)(1 << effort) / (1 << PPI_DEFAULT_EFFORT);
-    double first = attempt->watch.from, all = attempt->watch.to - first, before = PPI_INFINITE;
+    double first = attempt->watch.from, all = attempt->watch.to - first;
     ppsched_status status = PPSCHED_OK;
     attempt->watch.to = first;
-    for (int part = 0; part < 5 && effort > 0 && status == PPSCHED_OK; part++) {
+    for (int part = 0; part < 4 && effort > 0 && status == PPSCHED_OK; part++) {
         ppi_watch_go_on(&attempt->watch, first + ends[part] * all);
         if (part == 0)
             status = try_patterns(attempt, scale, error);
-        else if (part == 2 || part == 3)
-            status = try_beam(attempt, part == 2 ? diverse : deep, scale, error);
-        else if (part == 1 || attempt->objective < before)
-            status = improve(attempt, scale, error);
-        if (part == 1)
-            before = attempt->objective;
+        else if (part < 3)
+            status = try_beam(attempt, part == 1 ? diverse : deep, scale, error);
+        else
+            status = relink(attempt, effort, scale, error);
     }
     return status;
 }

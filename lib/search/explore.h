@@ -14,10 +14,9 @@ ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error
  * its ops to one that keeps within the memory limits. */
 ppsched_status ppi_follow_patterns(struct ppi_attempt *attempt, int periods, ppsched_error *error);
 
-/* Local search from the best so far, which there must be: neighbouring ops of a device change places where that shortens the
- * critical path, or does not lengthen it much for a while (late acceptance hill climbing: Burke and Bykov 2017). The evaluator
- * prices every order, `tries` at most. Orders with overlapped pairs are left alone. */
-ppsched_status ppi_improve(struct ppi_attempt *attempt, uint32_t tries, ppsched_error *error);
+/* Improves the orders of a pool, and what lies between them (relink.c). `visits`: of ops, at most. Orders with overlapped pairs are
+ * left out; the pool is used up. */
+ppsched_status ppi_relink(struct ppi_attempt *attempt, struct ppi_pool *pool, double visits, ppsched_error *error);
 
 /* The most bytes that a beam holds. Where more would be needed it is narrower, or passes over the last candidates of a step. */
 #define PPI_BEAM_MEMORY ((size_t)256 << 20)
@@ -35,8 +34,8 @@ ppsched_status ppi_search_beam(struct ppi_attempt *attempt, const struct ppi_bea
 
 enum { PPI_MOST_EFFORT = 12, PPI_DEFAULT_EFFORT = 4 };
 
-/* Patterns, local search and beams, one after another. One more of `effort` is about twice the work; 0 does nothing. The
- * problem must have a schedule that fits. */
+/* Patterns, beams, and a search from the best orders that all have found, the attempt's pool, which it may have. One more of
+ * `effort` is about twice the work, from 3 to 4 ten times; 0 does nothing. The problem must have a schedule that fits. */
 ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_error *error);
 
 #endif

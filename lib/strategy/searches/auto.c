@@ -57,13 +57,23 @@ static ppsched_status nothing_fits(const struct ppi_attempt *attempt, uint32_t d
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
     uint32_t unfit = ppi_problem_unfit_device(&attempt->problem);
+    struct ppi_pool pool;
+    ppsched_status status = PPSCHED_OK;
     if (unfit != PPSCHED_NONE)
         return nothing_fits(attempt, unfit, error);
-    ppsched_status status = try_strategies(attempt, error);
+    if (attempt->task->option[EFFORT] > 0) {
+        status = ppi_pool_make(&pool, &attempt->room, &attempt->problem, error);
+        attempt->pool = &pool;
+    }
+    if (status == PPSCHED_OK)
+        status = try_strategies(attempt, error);
     if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
         status = ppi_go_straight(attempt, error);
     ppi_watch_go_on(&attempt->watch, 1);
-    return status == PPSCHED_OK ? ppi_explore(attempt, attempt->task->option[EFFORT], error) : status;
+    if (status == PPSCHED_OK)
+        status = ppi_explore(attempt, attempt->task->option[EFFORT], error);
+    attempt->pool = NULL;
+    return status;
 }
 
 /* --- the descriptor --- */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An order as a graph, as the job shop has it (Roy and Sussmann 1964): an op's head is when it starts, its tail how long the
+ * objective goes on behind its end at least. From both it takes a few steps to tell what the move of an op would cost, and a move
+ * that is made changes only heads behind it, and tails before it.
+ *
+ * Microbatches are alike: a stage runs those of each kind in ascending order. */
+#ifndef PPSCHED_SEARCH_GRAPH_H
+#define PPSCHED_SEARCH_GRAPH_H
+
+#include "search/orders.h"
+#include "search/problem.h"
+
+/* An op, or an end of a device's queue: a cache line. */
+struct ppi_node {
+    double length, delay;    /* delay: behind the op before it in the chain (see periodic.h) */
+    double head, tail;       /* tail: -infinite where nothing follows */
+    double memory;           /* of activations that it adds */
+    uint32_t before, behind; /* nodes of its device */
+    uint32_t place;          /* in its device's queue; NONE: not an op of this order */
+    uint32_t turn;           /* in a topological order of all */
+    uint32_t row;
+    uint32_t mark; /* of those that were told apart last */
+};
+
+/* Nodes stand in rows of M: one that is empty, the 2S links of the chain, one that is empty, the Ws in the order of their Is.
+ * Behind the rows are the front of each device's queue and its back, whose tail is 0, or minus the device's first start. */
+struct ppi_graph {
+    const struct ppi_problem *problem;
+    uint32_t microbatches, links; /* M and 2S */
+    uint32_t fronts, backs;       /* those of device 0 */
+    uint32_t count;               /* ops */
+    uint32_t mark;
+    struct ppi_node *node;
+    uint32_t *by_turn;
+    uint32_t *queue;          /* ops by device and place */
+    double *level;            /* activations after them */
+    uint32_t *first, *queued; /* by device: where its queue begins, how long it is */
+    uint32_t *device;         /* by row */
+    uint32_t *list;           /* room to work in: an op each */
+    double *ends;             /* likewise */
+};
+
+/* In a room of the caller's, for a problem that outlives it. */
+ppsched_status ppi_graph_make(struct ppi_graph *out, struct ppi_room *room, const struct ppi_problem *problem,
+                              ppsched_error *error);
+
+/* The most problems' ops for which nodes can be numbered. */
+bool ppi_graph_can_hold(const struct ppi_problem *problem);
+
+/* Reads an order that can be run and has no overlapped pairs; microbatches are taken in ascending order. */
+void ppi_graph_read(struct ppi_graph *graph, const struct ppi_orders *orders);
+
+void ppi_graph_write(const struct ppi_graph *graph, struct ppi_orders *orders);
+
+/* The objective; in `*last` (may be NULL) the op that ends it, of several on one of the devices behind `from` in turn. */
+double ppi_graph_objective(const struct ppi_graph *graph, uint32_t from, uint32_t *last);
+
+/* Writes the place of each op in another order of the same ops, and returns by how many places ops differ in all; NONE where it
+ * has other ops. */
+uint32_t ppi_graph_compare(const struct ppi_graph *graph, const struct ppi_orders *orders, uint32_t *place);
+
+/* Finds heads anew from a turn on, and tails before another. */
+void ppi_graph_update(struct ppi_graph *graph, uint32_t from, uint32_t until);
+
+/* --- nodes --- */
+
+static inline bool ppi_is_chained(const struct ppi_graph *graph, const struct ppi_node *node)
+{
+    return node->row <= graph->links;
+}
+
+/* The W of an I. */
+static inline struct ppi_node *ppi_weight_of(const struct ppi_graph *graph, const struct ppi_node *input)
+{
+    return graph->node + (input - graph->node) + (size_t)(graph->problem->stages + 1) * graph->microbatches;
+}
+
+static inline struct ppi_node *ppi_input_of(const struct ppi_graph *graph, const struct ppi_node *weight)
+{
+    return graph->node + (weight - graph->node) - (size_t)(graph->problem->stages + 1) * graph->microbatches;
+}
+
+/* Whether it is an I whose W is an op of its own. */
+static inline bool ppi_is_split(const struct ppi_graph *graph, const struct ppi_node *node)
+{
+    return node->row > graph->problem->stages && ppi_is_chained(graph, node) &&
+           ppi_weight_of(graph, node)->place != PPSCHED_NONE;
+}
+
+static inline double ppi_end_of(const struct ppi_node *node)
+{
+    return node->head + node->length;
+}
+
+/* Whether an op starts right at the end of the one before it on its device, or of the one before it in the chain. */
+static inline bool ppi_waits_for_device(const struct ppi_graph *graph, const struct ppi_node *node)
+{
+    return node->place > 0 && ppi_end_of(&graph->node[node->before]) == node->head;
+}
+
+static inline bool ppi_waits_for_chain(const struct ppi_graph *graph, const struct ppi_node *node)
+{
+    return node->row > 1 && ppi_is_chained(graph, node) && ppi_end_of(node - graph->microbatches) + node->delay == node->head;
+}
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tabu search and path relinking (Peng, Lü and Cheng, "A tabu search/path relinking algorithm to solve the job shop scheduling
+ * problem", 2015): many orders are improved for a short while, the best for longer; then always two of them are taken, and what
+ * lies half way from one to the other is improved. */
+#include "base/checked.h"
+#include "search/explore.h"
+#include "search/tabu.h"
+
+enum {
+    FIRST_STALE = 200,    /* steps without gain before the next order has its turn; twice as many each time fewer are left */
+    STALE = 500,          /* the same for what two orders make */
+    KEPT = 10,            /* orders that are combined */
+    KICKS = 30,           /* shifts at random, where two are nearly alike */
+    KICK_REACH = 6,       /* places of one */
+    INTENSE_IN_TEN = 2,   /* of ten children so many come from the best alone */
+    LEAST_APART = 20,     /* places by which two that are not alike differ */
+    TRIES_PER_PLACE = 20, /* on the way from one order to another, some neighbours cannot change places yet */
+    LEAST_STEPS = 100     /* below which the search is not worth its room */
+};
+
+struct relinking {
+    struct ppi_tabu tabu;
+    struct ppi_pool *pool;
+    struct ppi_orders child;
+    uint32_t *place; /* of each op in the order that is the goal */
+};
+
+/* --- from one order to another --- */
+
+/* Makes so many shifts at random. */
+static void kick(struct ppi_tabu *tabu, uint32_t kicks)
+{
+    const struct ppi_graph *graph = &tabu->graph;
+    for (uint32_t tries = 0, made = 0; made < kicks && tries < 50 * kicks; tries++) {
+        uint32_t d = ppi_tabu_random(tabu, graph->problem->devices), count = graph->queued[d];
+        uint32_t from = ppi_tabu_random(tabu, count > 0 ? count : 1), reach = 1 + ppi_tabu_random(tabu, KICK_REACH);
+        bool is_left = ppi_tabu_random(tabu, 2) == 0;
+        struct ppi_shift shift = {d, from, is_left ? from - reach : from + reach};
+        tabu->visits += 1;
+        if (shift.to >= count || !ppi_shift_is_allowed(graph, &shift)) /* one that goes too far left wraps around */
+            continue;
+        ppi_tabu_shift(tabu, &shift);
+        made++;
+    }
+}
+
+/* Changes neighbours that stand the other way round in the goal, until half of the way is gone. Returns by how many places the
+ * orders differed; 0 where they have other ops. */
+static uint32_t approach(struct relinking *relinking, const struct ppi_orders *goal)
+{
+    struct ppi_tabu *tabu = &relinking->tabu;
+    const struct ppi_graph *graph = &tabu->graph;
+    uint32_t apart = ppi_graph_compare(graph, goal, relinking->place);
+    if (apart == PPSCHED_NONE)
+        return 0;
+    tabu->visits += graph->count;
+    for (uint64_t tries = 0, made = 0; made < apart / 4 && tries < (uint64_t)TRIES_PER_PLACE * apart; tries++) {
+        uint32_t d = ppi_tabu_random(tabu, graph->problem->devices), count = graph->queued[d];
+        uint32_t i = ppi_tabu_random(tabu, count > 0 ? count : 1);
+        const uint32_t *queue = graph->queue + graph->first[d];
+        const struct ppi_shift shift = {d, i + 1, i};
+        tabu->visits += 1;
+        if (i + 1 >= count || relinking->place[queue[i]] < relinking->place[queue[i + 1]] || !ppi_shift_is_allowed(graph, &shift))
+            continue;
+        ppi_shift_apply(&tabu->graph, &shift);
+        tabu->visits += graph->count;
+        made++;
+    }
+    return apart;
+}
+
+/* --- the search --- */
+
+static bool has_pairs(const struct ppi_orders *orders)
+{
+    for (uint32_t d = 0; d < orders->devices; d++)
+        for (size_t i = 0; i < orders->count[d]; i++)
+            if ((orders->ops[orders->first[d] + i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0)
+                return true;
+    return false;
+}
+
+static void drop_pairs(struct ppi_pool *pool)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < pool->count; i++) {
+        struct ppi_orders order = pool->order[i];
+        if (has_pairs(&order))
+            continue;
+        pool->order[i] = pool->order[kept];
+        pool->order[kept] = order;
+        pool->objective[kept++] = pool->objective[i];
+    }
+    pool->count = kept;
+}
+
+static ppsched_status improve_all(struct relinking *relinking, uint32_t stale, ppsched_error *error)
+{
+    struct ppi_pool *pool = relinking->pool;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < pool->count && ppi_tabu_goes_on(&relinking->tabu) && status == PPSCHED_OK; i++) {
+        ppi_graph_read(&relinking->tabu.graph, &pool->order[i]);
+        status = ppi_tabu_descend(&relinking->tabu, &pool->order[i], stale, &pool->objective[i], error);
+    }
+    ppi_pool_sort(pool);
+    return status;
+}
+
+/* Halves the pool again and again, and gives those that are left more time. */
+static ppsched_status select_best(struct relinking *relinking, ppsched_error *error)
+{
+    struct ppi_pool *pool = relinking->pool;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t stale = FIRST_STALE; ppi_tabu_goes_on(&relinking->tabu) && status == PPSCHED_OK; stale *= 2) {
+        status = improve_all(relinking, stale, error);
+        if (pool->count <= KEPT)
+            break;
+        pool->count = pool->count / 2 < KEPT ? KEPT : pool->count / 2;
+    }
+    return status;
+}
+
+/* What two orders of the pool make, or the best alone. */
+static void combine(struct relinking *relinking)
+{
+    struct ppi_tabu *tabu = &relinking->tabu;
+    struct ppi_pool *pool = relinking->pool;
+    bool is_alone = pool->count < 2 || ppi_tabu_random(tabu, 10) < INTENSE_IN_TEN;
+    uint32_t first = is_alone ? 0 : ppi_tabu_random(tabu, pool->count), apart = 0;
+    ppi_graph_read(&tabu->graph, &pool->order[first]);
+    tabu->visits += 3.0 * tabu->graph.count;
+    if (!is_alone)
+        apart = approach(relinking, &pool->order[(first + 1 + ppi_tabu_random(tabu, pool->count - 1)) % pool->count]);
+    if (apart < LEAST_APART)
+        kick(tabu, is_alone ? 1 + ppi_tabu_random(tabu, KICKS) : KICKS);
+}
+
+static ppsched_status search(struct relinking *relinking, ppsched_error *error)
+{
+    ppsched_status status = select_best(relinking, error);
+    struct ppi_pool *pool = relinking->pool;
+    pool->size = pool->count;
+    while (pool->count > 0 && ppi_tabu_goes_on(&relinking->tabu) && status == PPSCHED_OK) {
+        double objective;
+        combine(relinking);
+        status = ppi_tabu_descend(&relinking->tabu, &relinking->child, STALE, &objective, error);
+        ppi_pool_offer(pool, &relinking->child, objective);
+        ppi_pool_sort(pool);
+    }
+    return status;
+}
+
+ppsched_status ppi_relink(struct ppi_attempt *attempt, struct ppi_pool *pool, double visits, ppsched_error *error)
+{
+    struct ppi_room room = {.host = &attempt->config->host};
+    struct relinking relinking = {.pool = pool};
+    size_t ops = ppi_problem_ops(&attempt->problem);
+    drop_pairs(pool);
+    if (pool->count == 0 || visits < (double)LEAST_STEPS * (double)ops || !ppi_attempt_goes_on(attempt) ||
+        !ppi_graph_can_hold(&attempt->problem))
+        return PPSCHED_OK;
+    size_t nodes = ops + (2 * (size_t)attempt->problem.microbatches);
+    relinking.place = ppi_room_take(&room, nodes, sizeof *relinking.place);
+    ppsched_status status = ppi_orders_make(&relinking.child, &room, &attempt->problem, error);
+    if (status == PPSCHED_OK)
+        status = ppi_tabu_make(&relinking.tabu, &room, attempt, visits, error);
+    if (status == PPSCHED_OK)
+        status = search(&relinking, error);
+    ppi_room_clear(&room);
+    return status;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/shift.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+static uint32_t *queue_of(const struct ppi_graph *graph, const struct ppi_shift *shift)
+{
+    return graph->queue + graph->first[shift->device];
+}
+
+/* --- what is allowed --- */
+
+/* Whether the levels between two places stay within the limit when they change by so much. */
+static bool may_hold(const struct ppi_graph *graph, uint32_t device, uint32_t from, uint32_t until, double more)
+{
+    const double *level = graph->level + graph->first[device];
+    double most = graph->problem->device[device].limit - more;
+    for (uint32_t i = from; i < until && more > 0; i++)
+        if (level[i] > most)
+            return false;
+    return true;
+}
+
+/* What an op must not pass on its way to the front: the one before it in its row, its I, and what the op before it in the chain
+ * waits for: that would start no sooner than the passed op ends. */
+static bool may_go_forward(const struct ppi_graph *graph, const struct ppi_shift *shift)
+{
+    const uint32_t *queue = queue_of(graph, shift);
+    const struct ppi_node *node = &graph->node[queue[shift->from]], *passed = &graph->node[queue[shift->to]];
+    const struct ppi_node *chain = node - graph->microbatches;
+    if (queue[shift->from] > node->row * graph->microbatches && node[-1].place >= shift->to)
+        return false;
+    if (!ppi_is_chained(graph, node)) {
+        if (ppi_input_of(graph, node)->place >= shift->to)
+            return false;
+    } else if (node->row > 1 && (chain == passed || chain->head >= ppi_end_of(passed)))
+        return false;
+    return may_hold(graph, shift->device, shift->to, shift->from, node->memory) &&
+           may_hold(graph, shift->device, shift->to, shift->to + 1, node->memory - passed->memory);
+}
+
+/* And on its way to the back: the next one of its row, its W, and what waits for the op behind it in the chain. */
+static bool may_go_back(const struct ppi_graph *graph, const struct ppi_shift *shift)
+{
+    const uint32_t *queue = queue_of(graph, shift);
+    const struct ppi_node *node = &graph->node[queue[shift->from]], *passed = &graph->node[queue[shift->to]];
+    const struct ppi_node *chain = node + graph->microbatches;
+    if (queue[shift->from] + 1 < (node->row + 1) * graph->microbatches && node[1].place <= shift->to)
+        return false;
+    if (ppi_is_split(graph, node) && ppi_weight_of(graph, node)->place <= shift->to)
+        return false;
+    if (node->row < graph->links && (chain == passed || passed->head >= ppi_end_of(chain)))
+        return false;
+    return may_hold(graph, shift->device, shift->from + 1, shift->to + 1, -node->memory);
+}
+
+bool ppi_shift_is_allowed(const struct ppi_graph *graph, const struct ppi_shift *shift)
+{
+    return shift->to < shift->from ? may_go_forward(graph, shift) : may_go_back(graph, shift);
+}
+
+/* --- what it would cost --- */
+
+/* The i-th of the moved ops, from the front on, as they would stand. */
+static inline const struct ppi_node *shifted(const struct ppi_graph *graph, const struct ppi_shift *shift, uint32_t i)
+{
+    const uint32_t *queue = queue_of(graph, shift);
+    if (shift->to < shift->from)
+        return &graph->node[queue[i == 0 ? shift->from : shift->to + i - 1]];
+    return &graph->node[queue[i == shift->to - shift->from ? shift->from : shift->from + i + 1]];
+}
+
+double ppi_shift_estimate(const struct ppi_graph *graph, const struct ppi_shift *shift)
+{
+    uint32_t left = shift->to < shift->from ? shift->to : shift->from, width = shift->to + shift->from - 2 * left + 1;
+    const uint32_t *queue = queue_of(graph, shift) + left;
+    const struct ppi_node *behind = &graph->node[graph->node[queue[width - 1]].behind];
+    double end = ppi_end_of(&graph->node[graph->node[queue[0]].before]), rest = behind->length + behind->tail;
+    double longest = -PPI_INFINITE;
+    for (uint32_t i = 0; i < width; i++) {
+        const struct ppi_node *node = shifted(graph, shift, i);
+        if (ppi_is_chained(graph, node))
+            end = ppi_larger(end, ppi_end_of(node - graph->microbatches) + node->delay);
+        graph->ends[i] = end += node->length;
+    }
+    for (uint32_t i = width; i-- > 0;) {
+        const struct ppi_node *node = shifted(graph, shift, i), *next = node + graph->microbatches;
+        if (ppi_is_chained(graph, node))
+            rest = ppi_larger(rest, next->delay + next->length + next->tail);
+        longest = ppi_larger(longest, graph->ends[i] + rest);
+        rest += node->length;
+    }
+    return longest;
+}
+
+/* --- made --- */
+
+static void reorder(struct ppi_graph *graph, const struct ppi_shift *shift)
+{
+    uint32_t *queue = queue_of(graph, shift), op = queue[shift->from];
+    uint32_t left = shift->to < shift->from ? shift->to : shift->from, right = shift->to + shift->from - left;
+    uint32_t before = graph->node[queue[left]].before, behind = graph->node[queue[right]].behind;
+    double *level = graph->level + graph->first[shift->device], held = left > 0 ? level[left - 1] : 0;
+    if (shift->to < shift->from)
+        memmove(queue + left + 1, queue + left, (right - left) * sizeof *queue);
+    else
+        memmove(queue + left, queue + left + 1, (right - left) * sizeof *queue);
+    queue[shift->to] = op;
+    for (uint32_t i = left; i <= right; i++) {
+        struct ppi_node *node = &graph->node[queue[i]];
+        node->place = i;
+        node->before = before;
+        graph->node[before].behind = queue[i];
+        level[i] = held += node->memory;
+        before = queue[i];
+    }
+    graph->node[before].behind = behind;
+    graph->node[behind].before = before;
+}
+
+static void set_turn(struct ppi_graph *graph, uint32_t turn, uint32_t op)
+{
+    graph->by_turn[turn] = op;
+    graph->node[op].turn = turn;
+}
+
+/* The op takes a turn that comes earlier; what it needs of what stands between goes before it. */
+static void advance(struct ppi_graph *graph, uint32_t op, uint32_t to)
+{
+    uint32_t from = graph->node[op].turn, put = to, kept = 0;
+    graph->node[op].mark = ++graph->mark;
+    for (uint32_t t = from; t-- > to;) {
+        struct ppi_node *node = &graph->node[graph->by_turn[t]];
+        if (graph->node[node->behind].mark == graph->mark ||
+            (ppi_is_chained(graph, node) && (node + graph->microbatches)->mark == graph->mark))
+            node->mark = graph->mark;
+        else
+            graph->list[kept++] = graph->by_turn[t];
+    }
+    for (uint32_t t = to; t <= from; t++)
+        if (graph->node[graph->by_turn[t]].mark == graph->mark)
+            set_turn(graph, put++, graph->by_turn[t]);
+    while (kept > 0)
+        set_turn(graph, put++, graph->list[--kept]);
+}
+
+/* The op takes a turn that comes later; what needs it of what stands between goes behind it. */
+static void delay(struct ppi_graph *graph, uint32_t op, uint32_t to)
+{
+    uint32_t from = graph->node[op].turn, put = from, kept = 0;
+    graph->node[op].mark = ++graph->mark;
+    graph->list[kept++] = op;
+    for (uint32_t t = from + 1; t <= to; t++) {
+        uint32_t own = graph->by_turn[t];
+        struct ppi_node *node = &graph->node[own];
+        if (graph->node[node->before].mark == graph->mark ||
+            (ppi_is_chained(graph, node) && (node - graph->microbatches)->mark == graph->mark)) {
+            node->mark = graph->mark;
+            graph->list[kept++] = own;
+        } else
+            set_turn(graph, put++, own);
+    }
+    for (uint32_t i = 0; i < kept; i++)
+        set_turn(graph, put++, graph->list[i]);
+}
+
+void ppi_shift_apply(struct ppi_graph *graph, const struct ppi_shift *shift)
+{
+    const uint32_t *queue = queue_of(graph, shift);
+    uint32_t op = queue[shift->from], turn = graph->node[op].turn, passed = graph->node[queue[shift->to]].turn;
+    reorder(graph, shift);
+    if (shift->to < shift->from) {
+        advance(graph, op, passed);
+        ppi_graph_update(graph, passed, turn + 1);
+    } else {
+        delay(graph, op, passed);
+        ppi_graph_update(graph, turn, passed + 1);
+    }
+}

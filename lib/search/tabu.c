@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/tabu.h"
+
+#include "base/checked.h"
+
+enum {
+    TABLE_BITS = 16,
+    LEAST_TENURE = 15, /* steps for which a shift may not be undone; at most twice as many */
+    REACH = 48,        /* places that a shift goes at most */
+    REPORT_EVERY = 64
+};
+
+/* xorshift64* (Vigna 2016), the same on every platform. */
+uint32_t ppi_tabu_random(struct ppi_tabu *tabu, uint32_t limit)
+{
+    tabu->random ^= tabu->random >> 12;
+    tabu->random ^= tabu->random << 25;
+    tabu->random ^= tabu->random >> 27;
+    return (uint32_t)((tabu->random * 0x2545f4914f6cdd1du >> 32) * limit >> 32);
+}
+
+ppsched_status ppi_tabu_make(struct ppi_tabu *out, struct ppi_room *room, struct ppi_attempt *attempt, double most_visits,
+                             ppsched_error *error)
+{
+    struct ppi_tabu tabu = {.attempt = attempt, .most_visits = most_visits, .random = 88172645463325252u};
+    tabu.until = ppi_room_take_zeroed(room, (size_t)1 << TABLE_BITS, sizeof *tabu.until);
+    tabu.path = ppi_room_take(room, ppi_problem_ops(&attempt->problem), sizeof *tabu.path);
+    ppsched_status status = ppi_graph_make(&tabu.graph, room, &attempt->problem, error);
+    if (status == PPSCHED_OK)
+        *out = tabu;
+    return status;
+}
+
+/* --- what is forbidden --- */
+
+static uint32_t *until_of(const struct ppi_tabu *tabu, uint32_t first, uint32_t second)
+{
+    return &tabu->until[((uint64_t)first << 32 | second) * 0x9e3779b97f4a7c15u >> (64 - TABLE_BITS)];
+}
+
+/* Whether it puts an op before another that had to go behind it. */
+static bool is_forbidden(const struct ppi_tabu *tabu, const struct ppi_shift *shift)
+{
+    const uint32_t *queue = tabu->graph.queue + tabu->graph.first[shift->device];
+    uint32_t op = queue[shift->from];
+    for (uint32_t i = shift->to; i < shift->from; i++)
+        if (*until_of(tabu, op, queue[i]) > tabu->steps)
+            return true;
+    for (uint32_t i = shift->from + 1; i <= shift->to; i++)
+        if (*until_of(tabu, queue[i], op) > tabu->steps)
+            return true;
+    return false;
+}
+
+void ppi_tabu_shift(struct ppi_tabu *tabu, const struct ppi_shift *shift)
+{
+    const uint32_t *queue = tabu->graph.queue + tabu->graph.first[shift->device];
+    uint32_t op = queue[shift->from], until = tabu->steps + LEAST_TENURE + ppi_tabu_random(tabu, LEAST_TENURE);
+    for (uint32_t i = shift->to; i < shift->from; i++)
+        *until_of(tabu, queue[i], op) = until;
+    for (uint32_t i = shift->from + 1; i <= shift->to; i++)
+        *until_of(tabu, op, queue[i]) = until;
+    ppi_shift_apply(&tabu->graph, shift);
+    tabu->visits += tabu->graph.count;
+    tabu->steps++;
+}
+
+/* --- the critical path, and what could be shifted on it --- */
+
+/* A critical path; where several meet, any. */
+static void find_path(struct ppi_tabu *tabu)
+{
+    const struct ppi_graph *graph = &tabu->graph;
+    uint32_t op = 0;
+    ppi_graph_objective(graph, ppi_tabu_random(tabu, graph->problem->devices), &op);
+    for (tabu->path_count = 0;;) {
+        const struct ppi_node *node = &graph->node[op];
+        bool device = ppi_waits_for_device(graph, node), chain = ppi_waits_for_chain(graph, node);
+        tabu->path[tabu->path_count++] = op;
+        if (!device && !chain)
+            break;
+        op = device && (!chain || ppi_tabu_random(tabu, 2) == 0) ? node->before : op - graph->microbatches;
+    }
+    tabu->visits += tabu->path_count;
+}
+
+struct choice {
+    struct ppi_shift shift;
+    double cost;
+    uint32_t equals;
+};
+
+static void consider(struct ppi_tabu *tabu, struct choice *choice, uint32_t device, uint32_t from, uint32_t to)
+{
+    const struct ppi_shift shift = {device, from, to};
+    if (!ppi_shift_is_allowed(&tabu->graph, &shift))
+        return;
+    double cost = ppi_shift_estimate(&tabu->graph, &shift);
+    tabu->visits += 2.0 + (to > from ? to - from : from - to);
+    if (cost > choice->cost || (cost >= tabu->best && is_forbidden(tabu, &shift)))
+        return;
+    choice->equals = cost < choice->cost ? 1 : choice->equals + 1;
+    if (choice->equals > 1 && ppi_tabu_random(tabu, choice->equals) != 0)
+        return;
+    choice->cost = cost;
+    choice->shift = shift;
+}
+
+/* Ops of a device without idle time between them. Only what goes out at an end of a block can shorten the path; the path's own
+ * ends are none. */
+struct block {
+    uint32_t device, first, last;
+    bool starts_path, ends_path;
+};
+
+static void consider_block(struct ppi_tabu *tabu, struct choice *choice, const struct block *block)
+{
+    uint32_t width = block->last - block->first, reach = width < REACH ? width : REACH;
+    for (uint32_t i = 1; i <= reach && !block->starts_path; i++) {
+        consider(tabu, choice, block->device, block->first + i, block->first);
+        if (i > 1)
+            consider(tabu, choice, block->device, block->first, block->first + i);
+    }
+    for (uint32_t i = 1; i <= reach && !block->ends_path; i++) {
+        consider(tabu, choice, block->device, block->last - i, block->last);
+        if (i > 1)
+            consider(tabu, choice, block->device, block->last, block->last - i);
+    }
+}
+
+static struct choice choose(struct ppi_tabu *tabu)
+{
+    const struct ppi_graph *graph = &tabu->graph;
+    struct choice choice = {.cost = PPI_INFINITE};
+    find_path(tabu);
+    for (uint32_t i = 0, end; i < tabu->path_count; i = end) {
+        const struct ppi_node *last = &graph->node[tabu->path[i]], *first = last;
+        for (end = i + 1; end < tabu->path_count && first->place > 0 && first->before == tabu->path[end]; end++)
+            first = &graph->node[tabu->path[end]];
+        const struct block block = {graph->device[last->row], first->place, last->place, end == tabu->path_count, i == 0};
+        consider_block(tabu, &choice, &block);
+    }
+    return choice;
+}
+
+/* --- the descent --- */
+
+static void keep(struct ppi_tabu *tabu, const struct ppi_orders *order)
+{
+    if (!(tabu->best < tabu->attempt->objective))
+        return;
+    ppi_orders_copy(&tabu->attempt->candidate, order);
+    ppi_attempt_keep(tabu->attempt, tabu->best);
+}
+
+static ppsched_status report(struct ppi_tabu *tabu, ppsched_error *error)
+{
+    if (++tabu->tried % REPORT_EVERY != 0)
+        return PPSCHED_OK;
+    return ppi_watch_report(&tabu->attempt->watch, tabu->visits / tabu->most_visits, error);
+}
+
+ppsched_status ppi_tabu_descend(struct ppi_tabu *tabu, struct ppi_orders *order, uint32_t stale, double *objective,
+                                ppsched_error *error)
+{
+    struct ppi_graph *graph = &tabu->graph;
+    ppsched_status status = PPSCHED_OK;
+    tabu->best = ppi_graph_objective(graph, 0, NULL);
+    ppi_graph_write(graph, order);
+    keep(tabu, order);
+    for (uint32_t since = 0; since < stale && ppi_tabu_goes_on(tabu) && status == PPSCHED_OK; since++) {
+        const struct choice choice = choose(tabu);
+        if (choice.cost == PPI_INFINITE)
+            break;
+        ppi_tabu_shift(tabu, &choice.shift);
+        double present = ppi_graph_objective(graph, 0, NULL);
+        if (present < tabu->best) {
+            tabu->best = present;
+            tabu->visits += graph->count;
+            since = 0;
+            ppi_graph_write(graph, order);
+            keep(tabu, order);
+        }
+        status = report(tabu, error);
+    }
+    *objective = tabu->best;
+    return status;
+}
