@@ -127,6 +127,16 @@ double ppi_graph_objective(const struct ppi_graph *graph, uint32_t from, uint32_
     return most;
 }
 
+double ppi_graph_excess(const struct ppi_graph *graph)
+{
+    double excess = 0;
+    for (uint32_t d = 0; d < graph->problem->devices; d++)
+        for (uint32_t i = 0; i < graph->queued[d]; i++)
+            if (graph->node[graph->queue[graph->first[d] + i]].memory > 0)
+                excess += ppi_larger(0, graph->level[graph->first[d] + i] - graph->problem->device[d].limit);
+    return excess;
+}
+
 /* --- an order read and written --- */
 
 static void clear_rows(struct ppi_graph *graph)
@@ -151,6 +161,16 @@ static void put_behind(struct ppi_graph *graph, uint32_t before, uint32_t behind
     graph->node[behind].before = before;
 }
 
+/* The op's node. `next`: a microbatch by row. Only an I has a W: that of a B is none. */
+static uint32_t take(const struct ppi_graph *graph, uint32_t *next, const ppsched_op *op)
+{
+    uint32_t row = row_of(graph, op->stage, op->kind);
+    while (op->kind == PPSCHED_KIND_W && next[row] + 1 < graph->microbatches &&
+           graph->node[row * graph->microbatches + next[row]].place == PPSCHED_NONE)
+        next[row]++;
+    return row * graph->microbatches + next[row]++;
+}
+
 static void read_queues(struct ppi_graph *graph, const struct ppi_orders *orders)
 {
     uint32_t *next = graph->list; /* microbatch by row */
@@ -164,9 +184,11 @@ static void read_queues(struct ppi_graph *graph, const struct ppi_orders *orders
         graph->queued[d] = (uint32_t)orders->count[d];
         for (uint32_t i = 0; i < graph->queued[d]; i++) {
             const ppsched_op *op = &orders->ops[orders->first[d] + i];
-            uint32_t row = row_of(graph, op->stage, op->kind), id = row * graph->microbatches + next[row]++;
+            uint32_t id = take(graph, next, op);
             struct ppi_node *node = &graph->node[id];
             node->place = i;
+            if (op->kind == PPSCHED_KIND_I)
+                ppi_weight_of(graph, node)->place = i; /* which is to come */
             node->length = problem->stage[op->stage].duration[op->kind];
             node->memory = problem->stage[op->stage].memory[op->kind];
             graph->level[graph->count] = level += node->memory;
@@ -238,9 +260,9 @@ uint32_t ppi_graph_compare(const struct ppi_graph *graph, const struct ppi_order
             return PPSCHED_NONE;
         for (uint32_t i = 0; i < graph->queued[d]; i++) {
             const ppsched_op *op = &orders->ops[orders->first[d] + i];
-            uint32_t row = row_of(graph, op->stage, op->kind), id = row * graph->microbatches + next[row]++;
+            uint32_t id = take(graph, next, op);
             const struct ppi_node *node = &graph->node[id];
-            if (node->place == PPSCHED_NONE || kind_of(graph, node) != op->kind)
+            if (kind_of(graph, node) != op->kind)
                 return PPSCHED_NONE;
             place[id] = i;
             apart += i > node->place ? i - node->place : node->place - i;

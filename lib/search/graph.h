@@ -59,6 +59,9 @@ double ppi_graph_objective(const struct ppi_graph *graph, uint32_t from, uint32_
  * has other ops. */
 uint32_t ppi_graph_compare(const struct ppi_graph *graph, const struct ppi_orders *orders, uint32_t *place);
 
+/* What devices hold above their limits, summed over all ops that take memory. */
+double ppi_graph_excess(const struct ppi_graph *graph);
+
 /* Finds heads anew from a turn on, and tails before another. */
 void ppi_graph_update(struct ppi_graph *graph, uint32_t from, uint32_t until);
 

@@ -62,8 +62,7 @@ static uint32_t approach(struct relinking *relinking, const struct ppi_orders *g
         tabu->visits += 1;
         if (i + 1 >= count || relinking->place[queue[i]] < relinking->place[queue[i + 1]] || !ppi_shift_is_allowed(graph, &shift))
             continue;
-        ppi_shift_apply(&tabu->graph, &shift);
-        tabu->visits += graph->count;
+        ppi_tabu_apply(tabu, &shift);
         made++;
     }
     return apart;
@@ -144,7 +143,8 @@ static ppsched_status search(struct relinking *relinking, ppsched_error *error)
         double objective;
         combine(relinking);
         status = ppi_tabu_descend(&relinking->tabu, &relinking->child, STALE, &objective, error);
-        ppi_pool_offer(pool, &relinking->child, objective);
+        if (ppi_is_finite(objective))
+            ppi_pool_offer(pool, &relinking->child, objective);
         ppi_pool_sort(pool);
     }
     return status;

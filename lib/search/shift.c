@@ -12,17 +12,6 @@ static uint32_t *queue_of(const struct ppi_graph *graph, const struct ppi_shift 
 
 /* --- what is allowed --- */
 
-/* Whether the levels between two places stay within the limit when they change by so much. */
-static bool may_hold(const struct ppi_graph *graph, uint32_t device, uint32_t from, uint32_t until, double more)
-{
-    const double *level = graph->level + graph->first[device];
-    double most = graph->problem->device[device].limit - more;
-    for (uint32_t i = from; i < until && more > 0; i++)
-        if (level[i] > most)
-            return false;
-    return true;
-}
-
 /* What an op must not pass on its way to the front: the one before it in its row, its I, and what the op before it in the chain
  * waits for: that would start no sooner than the passed op ends. */
 static bool may_go_forward(const struct ppi_graph *graph, const struct ppi_shift *shift)
@@ -30,15 +19,14 @@ static bool may_go_forward(const struct ppi_graph *graph, const struct ppi_shift
     const uint32_t *queue = queue_of(graph, shift);
     const struct ppi_node *node = &graph->node[queue[shift->from]], *passed = &graph->node[queue[shift->to]];
     const struct ppi_node *chain = node - graph->microbatches;
-    if (queue[shift->from] > node->row * graph->microbatches && node[-1].place >= shift->to)
+    if (queue[shift->from] > node->row * graph->microbatches && node[-1].place >= shift->to && node[-1].place != PPSCHED_NONE)
         return false;
     if (!ppi_is_chained(graph, node)) {
         if (ppi_input_of(graph, node)->place >= shift->to)
             return false;
-    } else if (node->row > 1 && (chain == passed || chain->head >= ppi_end_of(passed)))
-        return false;
-    return may_hold(graph, shift->device, shift->to, shift->from, node->memory) &&
-           may_hold(graph, shift->device, shift->to, shift->to + 1, node->memory - passed->memory);
+        return true;
+    }
+    return node->row == 1 || (chain != passed && chain->head < ppi_end_of(passed));
 }
 
 /* And on its way to the back: the next one of its row, its W, and what waits for the op behind it in the chain. */
@@ -51,9 +39,7 @@ static bool may_go_back(const struct ppi_graph *graph, const struct ppi_shift *s
         return false;
     if (ppi_is_split(graph, node) && ppi_weight_of(graph, node)->place <= shift->to)
         return false;
-    if (node->row < graph->links && (chain == passed || passed->head >= ppi_end_of(chain)))
-        return false;
-    return may_hold(graph, shift->device, shift->from + 1, shift->to + 1, -node->memory);
+    return node->row >= graph->links || (chain != passed && passed->head < ppi_end_of(chain));
 }
 
 bool ppi_shift_is_allowed(const struct ppi_graph *graph, const struct ppi_shift *shift)
@@ -62,6 +48,29 @@ bool ppi_shift_is_allowed(const struct ppi_graph *graph, const struct ppi_shift 
 }
 
 /* --- what it would cost --- */
+
+static double over(double level, double limit)
+{
+    return level > limit ? level - limit : 0;
+}
+
+double ppi_shift_excess(const struct ppi_graph *graph, const struct ppi_shift *shift)
+{
+    const uint32_t *queue = queue_of(graph, shift);
+    const double *level = graph->level + graph->first[shift->device];
+    double limit = graph->problem->device[shift->device].limit, memory = graph->node[queue[shift->from]].memory, change = 0;
+    bool is_forward = shift->to < shift->from;
+    uint32_t first = is_forward ? shift->to : shift->from + 1, end = is_forward ? shift->from : shift->to + 1;
+    if (memory == 0 || limit == PPI_INFINITE)
+        return 0;
+    for (uint32_t i = first; i < end; i++)
+        if (graph->node[queue[i]].memory > 0)
+            change += over(level[i] + (is_forward ? memory : -memory), limit) - over(level[i], limit);
+    if (memory > 0)
+        change += over(is_forward ? level[shift->to] - graph->node[queue[shift->to]].memory + memory : level[shift->to], limit) -
+                  over(level[shift->from], limit);
+    return change;
+}
 
 /* The i-th of the moved ops, from the front on, as they would stand. */
 static inline const struct ppi_node *shifted(const struct ppi_graph *graph, const struct ppi_shift *shift, uint32_t i)

@@ -10,13 +10,15 @@ struct ppi_shift {
     uint32_t device, from, to; /* places, which differ */
 };
 
-/* Whether all rows stay in order, nothing comes before what it needs, and memory stays within the limit. Turns down some that
- * would do. */
+/* Whether all rows stay in order, and nothing comes before what it needs. Turns down some that would do. */
 bool ppi_shift_is_allowed(const struct ppi_graph *graph, const struct ppi_shift *shift);
 
 /* The longest path through the ops that an allowed shift moves, were it made: the objective would be no shorter, unless a
  * device's first start changed. Linear in the places between. */
 double ppi_shift_estimate(const struct ppi_graph *graph, const struct ppi_shift *shift);
+
+/* By how much ppi_graph_excess would change. */
+double ppi_shift_excess(const struct ppi_graph *graph, const struct ppi_shift *shift);
 
 /* Makes an allowed one. */
 void ppi_shift_apply(struct ppi_graph *graph, const struct ppi_shift *shift);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "search/tabu.h"
 
+#include <stdlib.h>
 #include "base/checked.h"
 
 enum {
@@ -19,13 +20,26 @@ uint32_t ppi_tabu_random(struct ppi_tabu *tabu, uint32_t limit)
     return (uint32_t)((tabu->random * 0x2545f4914f6cdd1du >> 32) * limit >> 32);
 }
 
+/* The mean time of an op for the mean memory of an F, of which a small share is rounding. */
+static double mean_time(const struct ppi_problem *problem, double *rounding)
+{
+    double time = 0, memory = 0;
+    for (uint32_t s = 0; s < problem->stages; s++) {
+        time += problem->stage[s].duration[PPSCHED_KIND_B] + problem->stage[s].duration[PPSCHED_KIND_F];
+        memory += problem->stage[s].memory[PPSCHED_KIND_F];
+    }
+    *rounding = 1e-7 * memory / problem->stages;
+    return memory > 0 ? time / 3 / memory : time;
+}
+
 ppsched_status ppi_tabu_make(struct ppi_tabu *out, struct ppi_room *room, struct ppi_attempt *attempt, double most_visits,
                              ppsched_error *error)
 {
-    struct ppi_tabu tabu = {.attempt = attempt, .most_visits = most_visits, .random = 88172645463325252u};
+    struct ppi_tabu tabu = {.attempt = attempt, .most_visits = most_visits, .random = 88172645463325252u + 7919u * (getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : 0)};
     tabu.until = ppi_room_take_zeroed(room, (size_t)1 << TABLE_BITS, sizeof *tabu.until);
     tabu.path = ppi_room_take(room, ppi_problem_ops(&attempt->problem), sizeof *tabu.path);
     ppsched_status status = ppi_graph_make(&tabu.graph, room, &attempt->problem, error);
+    tabu.least_weight = mean_time(&attempt->problem, &tabu.rounding) / 1000;
     if (status == PPSCHED_OK)
         *out = tabu;
     return status;
@@ -60,9 +74,16 @@ void ppi_tabu_shift(struct ppi_tabu *tabu, const struct ppi_shift *shift)
         *until_of(tabu, queue[i], op) = until;
     for (uint32_t i = shift->from + 1; i <= shift->to; i++)
         *until_of(tabu, op, queue[i]) = until;
+    ppi_tabu_apply(tabu, shift);
+    tabu->steps++;
+}
+
+/* Levels are sums of doubles: what rounding leaves is none. */
+void ppi_tabu_apply(struct ppi_tabu *tabu, const struct ppi_shift *shift)
+{
+    tabu->excess += ppi_shift_excess(&tabu->graph, shift);
     ppi_shift_apply(&tabu->graph, shift);
     tabu->visits += tabu->graph.count;
-    tabu->steps++;
 }
 
 /* --- the critical path, and what could be shifted on it --- */
@@ -95,9 +116,12 @@ static void consider(struct ppi_tabu *tabu, struct choice *choice, uint32_t devi
     const struct ppi_shift shift = {device, from, to};
     if (!ppi_shift_is_allowed(&tabu->graph, &shift))
         return;
-    double cost = ppi_shift_estimate(&tabu->graph, &shift);
+    double excess = tabu->excess + ppi_shift_excess(&tabu->graph, &shift);
+    double time = ppi_shift_estimate(&tabu->graph, &shift), cost = time;
     tabu->visits += 2.0 + (to > from ? to - from : from - to);
-    if (cost > choice->cost || (cost >= tabu->best && is_forbidden(tabu, &shift)))
+    if (excess > tabu->rounding)
+        cost += tabu->weight * excess;
+    if (cost > choice->cost || ((excess > tabu->rounding || time >= tabu->best) && is_forbidden(tabu, &shift)))
         return;
     choice->equals = cost < choice->cost ? 1 : choice->equals + 1;
     if (choice->equals > 1 && ppi_tabu_random(tabu, choice->equals) != 0)
@@ -128,10 +152,35 @@ static void consider_block(struct ppi_tabu *tabu, struct choice *choice, const s
     }
 }
 
+/* Where a device holds too much: what could go back, or let go before. */
+static void consider_excess(struct ppi_tabu *tabu, struct choice *choice)
+{
+    const struct ppi_graph *graph = &tabu->graph;
+    uint32_t devices = graph->problem->devices, first = ppi_tabu_random(tabu, devices);
+    for (uint32_t k = 0; k < devices; k++) {
+        uint32_t d = (first + k) % devices, i = 0;
+        const double *level = graph->level + graph->first[d];
+        const uint32_t *queue = graph->queue + graph->first[d];
+        while (i < graph->queued[d] && !(level[i] > graph->problem->device[d].limit && graph->node[queue[i]].memory > 0))
+            i++;
+        tabu->visits += i;
+        if (i == graph->queued[d])
+            continue;
+        for (uint32_t j = i + 1; j < graph->queued[d] && j - i <= REACH; j++) {
+            consider(tabu, choice, d, i, j);
+            if (graph->node[queue[j]].memory < 0)
+                consider(tabu, choice, d, j, i);
+        }
+        return;
+    }
+}
+
 static struct choice choose(struct ppi_tabu *tabu)
 {
     const struct ppi_graph *graph = &tabu->graph;
     struct choice choice = {.cost = PPI_INFINITE};
+    if (tabu->excess > tabu->rounding)
+        consider_excess(tabu, &choice);
     find_path(tabu);
     for (uint32_t i = 0, end; i < tabu->path_count; i = end) {
         const struct ppi_node *last = &graph->node[tabu->path[i]], *first = last;
@@ -160,27 +209,43 @@ static ppsched_status report(struct ppi_tabu *tabu, ppsched_error *error)
     return ppi_watch_report(&tabu->attempt->watch, tabu->visits / tabu->most_visits, error);
 }
 
+/* What lies above the limits weighs more the longer it is there, and less the longer it is not. */
+static void weigh(struct ppi_tabu *tabu)
+{
+    enum { PATIENCE = 10 };
+    bool fits = tabu->excess <= tabu->rounding;
+    tabu->run = fits ? (tabu->run > 0 ? tabu->run + 1 : 1) : (tabu->run < 0 ? tabu->run - 1 : -1);
+    if (tabu->run % PATIENCE != 0)
+        return;
+    tabu->weight = fits ? ppi_larger(tabu->weight / 2, tabu->least_weight) : tabu->weight * 2;
+}
+
 ppsched_status ppi_tabu_descend(struct ppi_tabu *tabu, struct ppi_orders *order, uint32_t stale, double *objective,
                                 ppsched_error *error)
 {
     struct ppi_graph *graph = &tabu->graph;
     ppsched_status status = PPSCHED_OK;
-    tabu->best = ppi_graph_objective(graph, 0, NULL);
-    ppi_graph_write(graph, order);
-    keep(tabu, order);
-    for (uint32_t since = 0; since < stale && ppi_tabu_goes_on(tabu) && status == PPSCHED_OK; since++) {
-        const struct choice choice = choose(tabu);
-        if (choice.cost == PPI_INFINITE)
-            break;
-        ppi_tabu_shift(tabu, &choice.shift);
-        double present = ppi_graph_objective(graph, 0, NULL);
-        if (present < tabu->best) {
+    double present = ppi_graph_objective(graph, 0, NULL);
+    tabu->best = PPI_INFINITE;
+    tabu->excess = ppi_graph_excess(graph);
+    tabu->weight = 1000 * tabu->least_weight;
+    tabu->run = 0;
+    for (uint32_t since = 0;; since++) {
+        if (tabu->excess <= tabu->rounding && present < tabu->best) {
             tabu->best = present;
             tabu->visits += graph->count;
             since = 0;
             ppi_graph_write(graph, order);
             keep(tabu, order);
         }
+        if (since >= stale || !ppi_tabu_goes_on(tabu) || status != PPSCHED_OK)
+            break;
+        const struct choice choice = choose(tabu);
+        if (choice.cost == PPI_INFINITE)
+            break;
+        ppi_tabu_shift(tabu, &choice.shift);
+        present = ppi_graph_objective(graph, 0, NULL);
+        weigh(tabu);
         status = report(tabu, error);
     }
     *objective = tabu->best;

@@ -16,7 +16,11 @@ struct ppi_tabu {
     uint32_t path_count;
     uint32_t steps, tried;
     double visits, most_visits; /* of ops: so far, and when to end */
-    double best;                /* objective of this descent */
+    double best;                /* objective of this descent, within all limits */
+    double excess;              /* of the present order: what devices hold above their limits, summed over places */
+    double weight;              /* time for which one of it counts */
+    double least_weight, rounding;
+    int32_t run;                /* steps since it was 0, or was not: then negative */
     uint64_t random;
 };
 
@@ -37,6 +41,9 @@ ppsched_status ppi_tabu_descend(struct ppi_tabu *tabu, struct ppi_orders *order,
 
 /* Makes an allowed shift of the present order, and forbids undoing it. */
 void ppi_tabu_shift(struct ppi_tabu *tabu, const struct ppi_shift *shift);
+
+/* Makes one, and may undo it. */
+void ppi_tabu_apply(struct ppi_tabu *tabu, const struct ppi_shift *shift);
 
 /* Below `limit`. */
 uint32_t ppi_tabu_random(struct ppi_tabu *tabu, uint32_t limit);
