@@ -148,6 +148,15 @@ PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *co
                                                               int64_t versions,
                                                               ppsched_error *error);
 
+/* Whether a backward may run as I and W, two ops (the default, 1), or is always one B, as in Megatron-LM
+ * and DeepSpeed (0). Then strategies that split refuse, plans leave them out, and auto, bounds and
+ * searches know F and B alone; times and memory of B are as they would be.
+ * Errors: ARGUMENT. */
+PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
+                                                             int32_t is_allowed,
+                                                             ppsched_error *error);
+PPSCHED_API int32_t ppsched_config_split_backward(const ppsched_config *config);
+
 /* --- numbers --- */
 
 /* Sets a list of numbers (enum ppsched_quantity); the values are copied. `count` 0 goes back to the

@@ -82,6 +82,18 @@ ppsched_status ppsched_config_set_weight_versions(ppsched_config *config, int64_
     return PPSCHED_OK;
 }
 
+ppsched_status ppsched_config_set_split_backward(ppsched_config *config, int32_t is_allowed, ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    config->has_whole_backwards = is_allowed == 0;
+    return PPSCHED_OK;
+}
+
+int32_t ppsched_config_split_backward(const ppsched_config *config)
+{
+    return config != NULL && !config->has_whole_backwards;
+}
+
 ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity, const double *values, size_t count,
                                          ppsched_error *error)
 {

@@ -71,6 +71,7 @@ static ppsched_status copy_contents(ppsched_config *copy, const ppsched_config *
 {
     ppsched_status status = PPSCHED_OK;
     copy->weight_versions = config->weight_versions;
+    copy->has_whole_backwards = config->has_whole_backwards;
     copy->progress = config->progress;
     copy->progress_user = config->progress_user;
     if (config->placement != PPSCHED_PLACEMENT_DEFAULT)
@@ -215,6 +216,7 @@ ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config 
     static const int32_t lists[] = {PPSCHED_QUANTITY_P2P_TIME, PPSCHED_QUANTITY_P2P_BANDWIDTH, PPSCHED_QUANTITY_MEM_LIMIT};
     ppsched_status status = PPSCHED_OK;
     config->weight_versions = from->weight_versions;
+    config->has_whole_backwards = from->has_whole_backwards;
     config->progress = from->progress;
     config->progress_user = from->progress_user;
     if (from->placement != PPSCHED_PLACEMENT_DEFAULT)

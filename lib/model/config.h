@@ -21,6 +21,7 @@ struct ppsched_config {
     int32_t placement;                  /* PPSCHED_PLACEMENT_DEFAULT where the strategy decides */
     uint32_t *map;                      /* for PPSCHED_PLACEMENT_MAP, else NULL */
     uint32_t weight_versions;           /* 0 where the strategy decides */
+    bool has_whole_backwards;           /* no I and W: B alone */
     ppsched_progress_function progress; /* NULL where nobody listens */
     void *progress_user;
     struct ppi_values values[PPI_LAST_QUANTITY + 1];

@@ -56,18 +56,23 @@ static ppsched_status add_limits(struct listing *listing, struct ppi_candidate *
     return status;
 }
 
-/* Those that Megatron-LM takes: D <= g <= M, M mod g 0 or at least D; and D always. `whole`: only where M mod g is 0. */
-static bool is_usual_group(uint32_t group, uint32_t devices, uint32_t microbatches, bool whole)
+/* Whether the strategy serves such groups: D always, where it says why not. */
+static bool may_have_group(const struct listing *listing, const struct ppi_candidate *candidate, uint32_t group)
 {
-    uint32_t rest = microbatches % group;
-    return group == devices || rest == 0 || (rest >= devices && !whole);
+    struct ppi_task task = {.strategy = candidate->strategy, .shape = listing->plan->config->shape};
+    task.shape.stages = candidate->stages;
+    task.shape.microbatches = candidate->microbatches;
+    ppi_set_defaults(&task);
+    task.option[ppi_option_for(candidate->strategy, PPI_ROLE_GROUP_SIZE) - candidate->strategy->options] = group;
+    return group == task.shape.devices || ppi_serves(&task);
 }
 
 static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
 {
     const ppsched_plan_options *options = listing->options;
-    uint32_t devices = listing->plan->config->shape.devices, m = candidate->microbatches;
-    bool whole = listing->plan->layers != NULL && m > MOST_PARTED;
+    struct ppi_shape shape = listing->plan->config->shape;
+    uint32_t m = candidate->microbatches;
+    bool are_parted = listing->plan->layers != NULL && m > MOST_PARTED;
     ppsched_status status = PPSCHED_OK;
     if (ppi_option_for(candidate->strategy, PPI_ROLE_GROUP_SIZE) == NULL)
         return add_limits(listing, candidate, error);
@@ -77,11 +82,14 @@ static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *
     }
     if (options->group_size_count > 0)
         return status;
-    for (uint32_t group = devices; group == devices || (group <= m && status == PPSCHED_OK); group++)
-        if (is_usual_group(group, devices, m, whole)) {
-            candidate->group_size = group;
+    shape.microbatches = m;
+    candidate->group_size = shape.devices;
+    status = add_limits(listing, candidate, error);
+    for (uint32_t g = ppi_next_group(&shape, 0); g != 0 && status == PPSCHED_OK; g = ppi_next_group(&shape, g)) {
+        candidate->group_size = g;
+        if (g != shape.devices && (m % g == 0 || !are_parted) && may_have_group(listing, candidate, g))
             status = add_limits(listing, candidate, error);
-        }
+    }
     return status;
 }
 
@@ -163,7 +171,7 @@ static ppsched_status add_all(struct listing *listing, ppsched_error *error)
         const struct ppi_strategy *strategy = ppi_strategy_at(i);
         bool wanted = has_map(listing) ? strategy->placement == PPSCHED_PLACEMENT_DEFAULT
                                        : listing->options->effort > 0 || !strategy->searches_long;
-        if (strategy->flushes && wanted)
+        if (strategy->flushes && wanted && ppi_may_split(strategy, listing->plan->config))
             status = add_strategy(listing, strategy, error);
     }
     return status;

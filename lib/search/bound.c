@@ -106,6 +106,8 @@ static void find_least(struct bounds *bounds)
         struct least *least = &bounds->least[i];
         double forward = duration[PPSCHED_KIND_F], input = ppi_smaller(duration[PPSCHED_KIND_I], duration[PPSCHED_KIND_B]);
         double backward = ppi_smaller(duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W], duration[PPSCHED_KIND_B]);
+        if (bounds->config->has_whole_backwards)
+            input = backward = duration[PPSCHED_KIND_B];
         *least = (struct least){.forward = forward,
                                 .input = input,
                                 .weight = backward - input,

@@ -91,7 +91,7 @@ bool ppi_partial_may_be_next(const struct ppi_partial *partial, struct ppi_step 
         ready = at->blocked ? PPI_INFINITE : at->ready.forward;
     else if (step->kind == PPSCHED_KIND_W)
         ready = is_weight_due ? 0 : PPI_INFINITE;
-    else if (step->kind == PPSCHED_KIND_B && (is_weight_due || !stage->fuses))
+    else if (step->kind == PPSCHED_KIND_B ? is_weight_due || !stage->fuses : !stage->splits)
         return false;
     if (ready == PPI_INFINITE)
         return false;
@@ -160,7 +160,8 @@ static void renew_device(struct ppi_partial *partial, uint32_t device)
             finish = ppi_smaller(finish, clock + duration[PPSCHED_KIND_W]);
         else if (problem->stage[s].fuses)
             finish = ppi_smaller(finish, backward + duration[PPSCHED_KIND_B]);
-        finish = ppi_smaller(finish, backward + duration[PPSCHED_KIND_I]);
+        if (problem->stage[s].splits)
+            finish = ppi_smaller(finish, backward + duration[PPSCHED_KIND_I]);
     }
     partial->device[device].finish = finish;
 }

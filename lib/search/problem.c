@@ -6,16 +6,16 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-static struct ppi_stage read_stage(const struct ppi_lane *lane)
+static struct ppi_stage read_stage(const struct ppi_lane *lane, bool splits)
 {
     struct ppi_stage stage = {
-        .device = lane->device, .forward_delay = lane->forward_delay, .backward_delay = lane->backward_delay};
+        .device = lane->device, .splits = splits, .forward_delay = lane->forward_delay, .backward_delay = lane->backward_delay};
     double input = lane->duration[PPSCHED_KIND_I], full = lane->duration[PPSCHED_KIND_B];
     double split = input + lane->duration[PPSCHED_KIND_W];
     memcpy(stage.duration, lane->duration, sizeof stage.duration);
     memcpy(stage.memory, lane->memory, sizeof stage.memory);
-    stage.fuses = full < split * (1 - 1e-9);
-    stage.input = stage.fuses && full < input ? full : input;
+    stage.fuses = !splits || full < split * (1 - 1e-9);
+    stage.input = !splits || (stage.fuses && full < input) ? full : input;
     stage.weight = (stage.fuses ? full : split) - stage.input;
     return stage;
 }
@@ -96,7 +96,7 @@ static void find_areas(struct ppi_problem *problem)
 static void fill(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_costs *costs)
 {
     for (uint32_t s = 0; s < problem->stages; s++)
-        problem->stage[s] = read_stage(&costs->lanes[s]);
+        problem->stage[s] = read_stage(&costs->lanes[s], !config->has_whole_backwards);
     list_stages(problem);
     sum_devices(problem, config);
     find_tails(problem);

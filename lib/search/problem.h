@@ -19,7 +19,8 @@ struct ppi_ways {
 
 struct ppi_stage {
     uint32_t device, place; /* place: its number among its device's stages */
-    bool fuses;             /* its B is shorter than I and W */
+    bool fuses;             /* its B is shorter than I and W, or alone allowed */
+    bool splits;            /* it may run I and W */
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* that an op of each kind adds */
     double forward_delay;             /* from the stage before */

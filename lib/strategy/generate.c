@@ -32,7 +32,7 @@ const struct ppi_option_row *ppi_option_for(const struct ppi_strategy *strategy,
     return NULL;
 }
 
-static void set_defaults(struct ppi_task *task)
+void ppi_set_defaults(struct ppi_task *task)
 {
     for (uint32_t i = 0; i < task->strategy->option_count; i++) {
         const struct ppi_option_row *row = &task->strategy->options[i];
@@ -91,7 +91,7 @@ static ppsched_status read_option(int64_t *out, const struct ppi_strategy *strat
 static ppsched_status read_options(struct ppi_task *task, const ppsched_config *config, ppsched_error *error)
 {
     const struct ppi_strategy *strategy = task->strategy;
-    set_defaults(task);
+    ppi_set_defaults(task);
     for (size_t o = 0; o < config->option_count; o++) {
         uint32_t i = 0;
         while (i < strategy->option_count && !ppi_same_name(strategy->options[i].name, config->options[o].name))
@@ -142,6 +142,8 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
         out->placement = strategy->place != NULL ? strategy->place(out, config) : strategy->placement;
         status = check_placement(out, config, error);
     }
+    if (status == PPSCHED_OK && !ppi_may_split(strategy, config))
+        return ppi_refuse(error, out, "splits backwards, and the problem wants them whole (split_backward is off)");
     if (status != PPSCHED_OK)
         return status;
     status = ppi_serve(out, &reason);
@@ -178,9 +180,7 @@ static ppsched_status put_planned(ppsched_builder *builder, const struct ppi_tas
     return status;
 }
 
-/* Plans one iteration; `config` has one. The attempt, which starts zeroed, is the caller's to clear. */
-static ppsched_status plan(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config,
-                           ppsched_error *error)
+ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config, ppsched_error *error)
 {
     const struct ppi_strategy *strategy = task->strategy;
     const struct ppi_option_row *objective = ppi_option_for(strategy, PPI_ROLE_OBJECTIVE);
@@ -199,7 +199,7 @@ static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_task *
     struct ppi_attempt attempt = {0};
     ppsched_config once = *config; /* with the caller's lists */
     once.shape.iterations = 1;
-    ppsched_status status = plan(&attempt, task, &once, error);
+    ppsched_status status = ppi_plan(&attempt, task, &once, error);
     if (status == PPSCHED_OK)
         status = ppi_watch_report(&attempt.watch, 1, error); /* whoever listens sees the end, and may still say no */
     if (status == PPSCHED_OK)
@@ -238,94 +238,5 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(out, builder, error);
     ppi_builder_destroy(builder);
-    return status;
-}
-
-/* --- other strategies as candidates --- */
-
-/* Replaces each full backward by an I and its W, from the back on, where there is room; pairs are parted. */
-static void split_backwards(ppsched_op *ops, size_t *count)
-{
-    size_t added = 0;
-    for (size_t i = 0; i < *count; i++)
-        added += ops[i].kind == PPSCHED_KIND_B;
-    for (size_t i = *count, to = *count + added; i-- > 0;) {
-        ppsched_op op = ops[i];
-        op.flags = 0;
-        if (op.kind == PPSCHED_KIND_B) {
-            op.kind = PPSCHED_KIND_W;
-            ops[--to] = op;
-            op.kind = PPSCHED_KIND_I;
-        }
-        ops[--to] = op;
-    }
-    *count += added;
-}
-
-/* A rule's ops of one run. */
-static void put_run(const struct ppi_task *task, struct ppi_orders *out)
-{
-    for (uint32_t d = 0; d < out->devices; d++) {
-        ppsched_op *ops = out->ops + out->first[d];
-        struct ppi_pen pen = {ops, out->ops + out->first[d + 1], 0};
-        task->strategy->order(task, d, &pen);
-        out->count[d] = (size_t)(pen.next - ops);
-    }
-}
-
-/* Passes on what another search tells as a part of the whole. */
-static int32_t pass_on(void *user, const ppsched_progress *progress)
-{
-    return ppi_watch_report(user, progress->share, NULL) != PPSCHED_OK;
-}
-
-/* The ops of a strategy that plans, from an attempt of its own. */
-static ppsched_status plan_run(struct ppi_attempt *attempt, const struct ppi_task *task, ppsched_error *error)
-{
-    struct ppi_attempt own = {0};
-    ppsched_config config = *attempt->config;
-    if (config.progress != NULL) {
-        config.progress = pass_on;
-        config.progress_user = &attempt->watch;
-    }
-    ppsched_status status = plan(&own, task, &config, error);
-    if (status == PPSCHED_OK)
-        ppi_orders_copy(&attempt->candidate, &own.best);
-    ppi_attempt_clear(&own);
-    return status;
-}
-
-ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *other, bool splits,
-                                  ppsched_error *error)
-{
-    struct ppi_task task = *attempt->task;
-    struct ppi_orders *orders = &attempt->candidate;
-    ppsched_error reason;
-    ppsched_status status = PPSCHED_OK;
-    task.strategy = other;
-    task.placement = other->placement;
-    set_defaults(&task);
-    if (!ppi_serves(&task))
-        return PPSCHED_OK;
-    if (other->order != NULL)
-        put_run(&task, orders);
-    else
-        status = plan_run(attempt, &task, &reason);
-    if (status == PPSCHED_ERROR_REFUSED)
-        return PPSCHED_OK;
-    if (status != PPSCHED_OK && error != NULL)
-        *error = reason;
-    if (!splits)
-        ppi_pricer_clear(&attempt->pricer); /* which pairs ops as the order did that it was made with */
-    for (uint32_t d = 0; d < orders->devices && splits && status == PPSCHED_OK; d++)
-        split_backwards(orders->ops + orders->first[d], &orders->count[d]);
-    return status == PPSCHED_OK ? ppi_attempt_offer(attempt, error) : status;
-}
-
-ppsched_status ppi_offer_split(struct ppi_attempt *attempt, const struct ppi_strategy *const *others, ppsched_error *error)
-{
-    ppsched_status status = PPSCHED_OK;
-    for (; *others != NULL && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); others++)
-        status = ppi_offer_strategy(attempt, *others, true, error);
     return status;
 }

@@ -42,6 +42,7 @@ struct ppi_strategy {
     uint32_t chunks;   /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions;
     bool splits_backward, flushes;
+    bool may_join;            /* though it splits backwards, it leaves them whole where the problem wants that */
     bool searches_long;   /* milliseconds to seconds: plans leave it out unless they are given an effort */
     uint64_t most_memory; /* bytes that its search holds at once, beside what is linear in the ops */
     const struct ppi_option_row *options;
@@ -68,6 +69,12 @@ uint32_t ppi_strategy_count(void);
 /* By name or alias. UNKNOWN_STRATEGY names the nearest. */
 ppsched_status ppi_strategy_find(const char *name, uint32_t *out, ppsched_error *error);
 
+/* Whether it leaves backwards whole where the problem wants that. */
+static inline bool ppi_may_split(const struct ppi_strategy *strategy, const ppsched_config *config)
+{
+    return !strategy->splits_backward || strategy->may_join || !config->has_whole_backwards;
+}
+
 /* The option with a role; NULL where the strategy has none. */
 const struct ppi_option_row *ppi_option_for(const struct ppi_strategy *strategy, enum ppi_role role);
 
@@ -86,6 +93,12 @@ void ppi_suggest(char *buffer, size_t capacity, const struct ppi_task *task);
 ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *strategy, const ppsched_config *config,
                              ppsched_error *error);
 
+/* The options' defaults for the task's shape. */
+void ppi_set_defaults(struct ppi_task *task);
+
+/* Plans one iteration; `config` has one. The attempt, which starts zeroed, is the caller's to clear. */
+ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config, ppsched_error *error);
+
 /* Builds the schedule. */
 ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
                             ppsched_error *error);
@@ -95,6 +108,14 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
  * or refuses. What it tells while it searches is a share of the attempt's present part. */
 ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *other, bool splits,
                                   ppsched_error *error);
+
+/* One that has groups, with all sizes of them that are worth it (ppi_next_group), `most` at most. */
+ppsched_status ppi_offer_groups(struct ppi_attempt *attempt, const struct ppi_strategy *other, uint32_t most, ppsched_error *error);
+
+/* Sizes of groups of microbatches, ascending: the least that is larger than `group`, which is 0 at first; 0 behind the last. All
+ * of them where microbatches are few; else about the number of devices, and those that part the microbatches into so many groups
+ * of one size, but for the last: about twice the root of their number. */
+uint32_t ppi_next_group(const struct ppi_shape *shape, uint32_t group);
 
 /* Those of a list that ends with NULL, one after another and split, as long as a shorter schedule may exist. */
 ppsched_status ppi_offer_split(struct ppi_attempt *attempt, const struct ppi_strategy *const *others, ppsched_error *error);

@@ -7,6 +7,8 @@
 
 enum { PLACEMENT, OBJECTIVE, EFFORT };
 
+enum { OPS_PRICED = 4000000 /* for each strategy that has groups of microbatches, at the default effort twice as many */ };
+
 /* --- the other strategies --- */
 
 /* Whether a strategy's own placement puts every stage on the same device as the task's. */
@@ -22,6 +24,14 @@ static bool has_our_placement(const struct ppi_attempt *attempt, const struct pp
     return true;
 }
 
+/* How many sizes of groups are tried: those that can be priced in the time that the effort leaves for them. */
+static uint32_t groups_of(const struct ppi_attempt *attempt)
+{
+    int64_t effort = attempt->task->option[EFFORT];
+    double ops = (double)ppi_problem_ops(&attempt->problem), priced = OPS_PRICED / 8 * (double)(1 << (effort < 4 ? effort : 4));
+    return priced < ops ? 1 : priced / ops < PPSCHED_NONE ? (uint32_t)(priced / ops) : PPSCHED_NONE;
+}
+
 /* Fixed rules first: they cost nothing. One whose iterations do not flush is another optimizer, not a faster schedule. */
 static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error *error)
 {
@@ -32,11 +42,13 @@ static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error 
         for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
             const struct ppi_strategy *strategy = ppi_strategy_at(i);
             if ((strategy->plan != NULL) != (searched == 1) || !strategy->flushes || !ppi_attempt_goes_on(attempt) ||
-                !has_our_placement(attempt, strategy))
+                (attempt->config->has_whole_backwards && strategy->splits_backward) || !has_our_placement(attempt, strategy))
                 continue;
             if (searched == 1)
                 ppi_watch_go_on(&attempt->watch, 0.5 * (i + 1) / count);
-            status = ppi_offer_strategy(attempt, strategy, false, error);
+            status = ppi_option_for(strategy, PPI_ROLE_GROUP_SIZE) != NULL && attempt->task->chunks > 1
+                         ? ppi_offer_groups(attempt, strategy, groups_of(attempt), error)
+                         : ppi_offer_strategy(attempt, strategy, false, error);
             if (searched == 1 && status == PPSCHED_OK)
                 status = ppi_watch_report(&attempt->watch, 1, error);
         }
@@ -132,6 +144,7 @@ const struct ppi_strategy ppi_auto = {
     .placement = PPSCHED_PLACEMENT_DEFAULT,
     .weight_versions = 1,
     .splits_backward = true,
+    .may_join = true,
     .flushes = true,
     .searches_long = true,
     .most_memory = PPI_BEAM_MEMORY,
