@@ -7,7 +7,7 @@ enum {
     MOST_PERIODS = 12,
     MOST_WIDTH = 10000,
     OPS_PRICED = 2000000,   /* at the default effort, in patterns */
-    VISITS_PER_OP = 100000, /* likewise, by tabu search, which small problems do not need for longer */
+    VISITS_PER_OP = 300000, /* likewise, by tabu search, which small problems do not need for longer */
     LEAST_VISITS = 1000000,
 };
 

@@ -1170,6 +1170,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_set_placement": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_placement": (c_int32, [c_void_p]),
     "ppsched_config_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_config_set_split_backward": (c_int32, [c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_config_split_backward": (c_int32, [c_void_p]),
     "ppsched_config_set_values": (c_int32, [c_void_p, c_int32, POINTER(c_double), c_size_t, POINTER(Error)]),
     "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
@@ -1301,6 +1303,8 @@ class Library(CDLL):
     ppsched_config_set_placement: Callable[..., int]
     ppsched_config_placement: Callable[..., int]
     ppsched_config_set_weight_versions: Callable[..., int]
+    ppsched_config_set_split_backward: Callable[..., int]
+    ppsched_config_split_backward: Callable[..., int]
     ppsched_config_set_values: Callable[..., int]
     ppsched_config_values: Callable[..., _Pointer[c_double]]
     ppsched_quantity_name: Callable[..., Optional[bytes]]

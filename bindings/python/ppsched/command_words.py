@@ -46,6 +46,8 @@ def _size_words(config: Config) -> List[str]:
     words = ["--num-devices", str(config.devices), "-s", str(config.stages), "-b", str(config.microbatches)]
     if config.iterations != 1:
         words += ["--iterations", str(config.iterations)]
+    if not config.split_backward:
+        words.append("--whole-backwards")
     if config._weight_versions:
         words += ["--weight-versions", str(config._weight_versions)]
     if config.placement != Placement.DEFAULT:

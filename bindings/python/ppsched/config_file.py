@@ -14,7 +14,8 @@ INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_ve
 TEXTS = ("strategy", "output", "output_file", "format", "objective")
 MAPPINGS = ("options", "embedding", "head")
 LISTS = ("layers", "strategies", "chunks", "group_sizes", "microbatch_counts", "mem_limits", "placements")  # of compare and pick
-OTHERS = ("placement", "no_visualization", *MAPPINGS, *LISTS)
+BOOLEANS = ("no_visualization", "split_backward")
+OTHERS = ("placement", *BOOLEANS, *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 
@@ -85,8 +86,8 @@ def _check_value(path: str, key: str, value: object) -> None:
         raise Error(f"{path}: {key} must be a mapping of names to values, not {value!r}")
     if key in LISTS and not isinstance(value, list):
         raise Error(f"{path}: {key} must be a list, not {value!r}")
-    if key == "no_visualization" and not isinstance(value, bool):
-        raise Error(f"{path}: no_visualization must be true or false, not {value!r}")
+    if key in BOOLEANS and not isinstance(value, bool):
+        raise Error(f"{path}: {key} must be true or false, not {value!r}")
     if key == "placement" and not isinstance(value, (str, list)):
         raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {value!r}")
 
