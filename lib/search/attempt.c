@@ -10,11 +10,16 @@ static const double BOUND_ROUNDING = 1e-12;
 
 static ppsched_status find_goal(struct ppi_attempt *attempt, ppsched_error *error)
 {
+    static const int32_t objectives[] = {PPSCHED_OBJECTIVE_SPAN, PPSCHED_OBJECTIVE_MAKESPAN};
     ppsched_bound bound;
-    int32_t objective = attempt->problem.by_span ? PPSCHED_OBJECTIVE_SPAN : PPSCHED_OBJECTIVE_MAKESPAN;
-    ppsched_status status = ppi_lower_bound(&bound, attempt->config, attempt->placement, 1, objective, error);
+    double value[2] = {0, 0};
+    ppsched_status status = PPSCHED_OK;
+    for (int32_t i = 0; i < 2 && status == PPSCHED_OK; i++) {
+        status = ppi_lower_bound(&bound, attempt->config, attempt->placement, 1, objectives[i], error);
+        value[i] = bound.value;
+    }
     if (status == PPSCHED_OK)
-        attempt->goal = bound.value * (1 + BOUND_ROUNDING);
+        attempt->goal = ppi_objective(attempt->problem.span_share, value[0], value[1]) * (1 + BOUND_ROUNDING);
     return status;
 }
 
@@ -54,6 +59,14 @@ ppsched_status ppi_attempt_require_fit(const struct ppi_attempt *attempt, ppsche
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: no schedule fits the memory limit; the least limit that works is %g",
                     attempt->name, attempt->problem.least_limit);
+}
+
+ppsched_status ppi_attempt_repeat(struct ppi_attempt *attempt, uint32_t iterations, ppsched_error *error)
+{
+    if (!attempt->problem.by_span || iterations == 1)
+        return PPSCHED_OK;
+    attempt->problem.span_share = 1.0 / iterations;
+    return find_goal(attempt, error);
 }
 
 void ppi_attempt_split_only(struct ppi_attempt *attempt)
@@ -96,7 +109,7 @@ double ppi_attempt_peak(const struct ppi_attempt *attempt, bool *fits)
 ppsched_status ppi_attempt_price(struct ppi_attempt *attempt, double *objective, ppsched_error *error)
 {
     ppsched_status status = ppi_pricer_put(&attempt->pricer, attempt->config, attempt->placement, &attempt->candidate, error);
-    return status == PPSCHED_OK ? ppi_pricer_time(&attempt->pricer, attempt->problem.by_span, objective, NULL, error) : status;
+    return status == PPSCHED_OK ? ppi_pricer_time(&attempt->pricer, attempt->problem.span_share, objective, error) : status;
 }
 
 ppsched_status ppi_attempt_offer(struct ppi_attempt *attempt, ppsched_error *error)

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "search/periodic.h"
+#include "search/price.h"
 
 static uint32_t rows_of(const struct ppi_problem *problem)
 {
@@ -93,14 +94,16 @@ static void find_tails(struct ppi_graph *graph, uint32_t until)
     }
 }
 
-/* For the span each device's time counts from its first start on. Tells whether one of these has changed. */
+/* Of the span each device's time counts from its first start on, and of the objective the span's share. Tells whether one of these
+ * has changed. */
 static bool move_backs(struct ppi_graph *graph)
 {
     bool moved = false;
     for (uint32_t d = 0; d < graph->problem->devices && graph->problem->by_span; d++) {
         double start = graph->queued[d] > 0 ? graph->node[graph->queue[graph->first[d]]].head : 0;
-        moved = moved || graph->node[graph->backs + d].tail != -start;
-        graph->node[graph->backs + d].tail = -start;
+        double tail = -start * graph->problem->span_share;
+        moved = moved || graph->node[graph->backs + d].tail != tail;
+        graph->node[graph->backs + d].tail = tail;
     }
     return moved;
 }
@@ -113,18 +116,22 @@ void ppi_graph_update(struct ppi_graph *graph, uint32_t from, uint32_t until)
 
 double ppi_graph_objective(const struct ppi_graph *graph, uint32_t from, uint32_t *last)
 {
-    double most = -PPI_INFINITE;
+    double most = -PPI_INFINITE, span = 0, makespan = 0;
     uint32_t devices = graph->problem->devices;
     for (uint32_t i = 0; i < devices; i++) {
         uint32_t d = (i + from) % devices, op = graph->node[graph->backs + d].before;
-        double own = ppi_end_of(&graph->node[op]) + graph->node[graph->backs + d].tail;
-        if (graph->queued[d] == 0 || own <= most)
+        if (graph->queued[d] == 0)
+            continue;
+        double end = ppi_end_of(&graph->node[op]), own = end + graph->node[graph->backs + d].tail;
+        span = ppi_larger(span, end - graph->node[graph->queue[graph->first[d]]].head);
+        makespan = ppi_larger(makespan, end);
+        if (own <= most)
             continue;
         most = own;
         if (last != NULL)
             *last = op;
     }
-    return most;
+    return ppi_objective(graph->problem->span_share, span, makespan);
 }
 
 double ppi_graph_excess(const struct ppi_graph *graph)

@@ -23,7 +23,8 @@ struct ppi_node {
 };
 
 /* Nodes stand in rows of M: one that is empty, the 2S links of the chain, one that is empty, the Ws in the order of their Is.
- * Behind the rows are the front of each device's queue and its back, whose tail is 0, or minus the device's first start. */
+ * Behind the rows are the front of each device's queue and its back, whose tail is minus the span's share of the objective of the
+ * device's first start. */
 struct ppi_graph {
     const struct ppi_problem *problem;
     uint32_t microbatches, links; /* M and 2S */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "search/price.h"
 
 enum { MOST_PLACES = 32 }; /* bits of `held` */
 
@@ -134,10 +135,12 @@ bool ppi_partial_is_complete(const struct ppi_partial *partial)
 
 double ppi_partial_objective(const struct ppi_partial *partial)
 {
-    double objective = 0;
-    for (uint32_t d = 0; d < partial->problem->devices; d++)
-        objective = ppi_larger(objective, ppi_partial_time(partial, d));
-    return objective;
+    double span = 0, makespan = 0;
+    for (uint32_t d = 0; d < partial->problem->devices; d++) {
+        span = ppi_larger(span, ppi_partial_time(partial, d));
+        makespan = ppi_larger(makespan, partial->device[d].clock);
+    }
+    return ppi_objective(partial->problem->span_share, span, makespan);
 }
 
 /* --- steps --- */

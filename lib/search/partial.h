@@ -134,7 +134,7 @@ static inline double ppi_partial_time(const struct ppi_partial *partial, uint32_
     return partial->problem->by_span ? at->clock - ppi_larger(0, at->start) : at->clock;
 }
 
-/* The longest device span or the makespan so far. */
+/* The objective so far. */
 double ppi_partial_objective(const struct ppi_partial *partial);
 
 #endif

@@ -71,22 +71,15 @@ ppsched_status ppi_pricer_put(struct ppi_pricer *pricer, const ppsched_config *c
     return PPSCHED_OK;
 }
 
-/* The longest device span or the makespan, and in `*last` (may be NULL) the op that ends it. */
-static double longest(const struct ppi_pricer *pricer, bool by_span, size_t *last)
+/* The longest device span, or the makespan. */
+static double longest(const struct ppi_pricer *pricer, bool is_span)
 {
     const ppsched_span *spans = pricer->timeline->spans;
-    double most = -1;
+    double most = 0;
     for (uint32_t d = 0; d < pricer->schedule->shape.devices; d++) {
         const ppsched_queue *queue = &pricer->schedule->queues[d];
-        if (queue->count == 0)
-            continue;
-        size_t end = queue->first + queue->count - 1;
-        double own = spans[end].end - (by_span ? spans[queue->first].start : 0);
-        if (own <= most)
-            continue;
-        most = own;
-        if (last != NULL)
-            *last = end;
+        if (queue->count > 0)
+            most = ppi_larger(most, spans[queue->first + queue->count - 1].end - (is_span ? spans[queue->first].start : 0));
     }
     return most;
 }
@@ -98,17 +91,17 @@ static ppsched_status check_sums(const struct ppi_pricer *pricer, ppsched_error 
     for (uint32_t d = 0; d < devices; d++)
         if (!ppi_is_finite(pricer->timeline->devices[d].peak_memory))
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of memory is too large for a double");
-    if (!ppi_is_finite(devices * longest(pricer, false, NULL)))
+    if (!ppi_is_finite(devices * longest(pricer, false)))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, bool by_span, double *objective, size_t *last, ppsched_error *error)
+ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, double span_share, double *objective, ppsched_error *error)
 {
     ppsched_status status = ppi_earliest_starts(&pricer->loop, pricer->timeline, error);
     if (status == PPSCHED_OK)
         status = check_sums(pricer, error);
     if (status == PPSCHED_OK)
-        *objective = longest(pricer, by_span, last);
+        *objective = ppi_objective(span_share, longest(pricer, true), longest(pricer, false));
     return status;
 }

@@ -7,6 +7,12 @@
 #include "eval/timeline.h"
 #include "search/orders.h"
 
+/* The objective of which so much is the span. */
+static inline double ppi_objective(double span_share, double span, double makespan)
+{
+    return span_share == 1 ? span : span_share * span + (1 - span_share) * makespan;
+}
+
 /* A schedule whose ops are overwritten by one order after another, timed in place. Starts zeroed. */
 struct ppi_pricer {
     ppsched_schedule *schedule;
@@ -19,9 +25,9 @@ struct ppi_pricer {
 ppsched_status ppi_pricer_put(struct ppi_pricer *pricer, const ppsched_config *config, int32_t placement,
                               const struct ppi_orders *orders, ppsched_error *error);
 
-/* Times the ops that are in the schedule: the longest device span or the makespan, and in `*last` (may be NULL) the index of
- * the op that ends it. Errors: INVALID_SCHEDULE where they cannot be run; RANGE where sums overflow. */
-ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, bool by_span, double *objective, size_t *last, ppsched_error *error);
+/* Times the ops that are in the schedule: so much of the longest device span, and the rest of the makespan (see problem.h).
+ * Errors: INVALID_SCHEDULE where they cannot be run; RANGE where sums overflow. */
+ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, double span_share, double *objective, ppsched_error *error);
 
 void ppi_pricer_clear(struct ppi_pricer *pricer);
 

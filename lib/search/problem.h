@@ -44,7 +44,9 @@ struct ppi_problem {
     struct ppi_host host;
     uint32_t devices, stages, microbatches;
     uint32_t most_stages; /* of one device */
-    bool by_span;         /* the objective: longest device span, else makespan */
+    bool by_span;         /* the objective has a span in it: span_share > 0 */
+    double span_share;    /* of the objective that is the longest device span; the rest is the makespan. 1, 0, or 1 / N: N
+                             iterations take N - 1 makespans and a span */
     bool has_limits;      /* of memory, on any device */
     double least_period;  /* the shortest time in which each device can run all its ops of one microbatch */
     double split_work;    /* the same where all backwards are split */

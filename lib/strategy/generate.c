@@ -186,6 +186,8 @@ ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, co
     const struct ppi_option_row *objective = ppi_option_for(strategy, PPI_ROLE_OBJECTIVE);
     bool by_span = objective == NULL || task->option[objective - strategy->options] == PPI_BY_SPAN;
     ppsched_status status = ppi_attempt_make(out, task, strategy->name, config, task->placement, by_span, error);
+    if (status == PPSCHED_OK && objective != NULL)
+        status = ppi_attempt_repeat(out, task->shape.iterations, error);
     if (status == PPSCHED_OK)
         status = strategy->plan(out, error);
     if (status == PPSCHED_OK && out->objective == PPI_INFINITE)

@@ -72,7 +72,7 @@ static double price(struct trial *trial)
     double span = 0;
     ppsched_error error;
     expect_ok(ppi_pricer_put(&trial->pricer, trial->config, PPSCHED_PLACEMENT_DEFAULT, &trial->orders, &error), &error);
-    expect_ok(ppi_pricer_time(&trial->pricer, true, &span, NULL, &error), &error);
+    expect_ok(ppi_pricer_time(&trial->pricer, 1, &span, &error), &error);
     return span;
 }
 
