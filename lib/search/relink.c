@@ -60,7 +60,8 @@ static uint32_t approach(struct relinking *relinking, const struct ppi_orders *g
         const uint32_t *queue = graph->queue + graph->first[d];
         const struct ppi_shift shift = {d, i + 1, i};
         tabu->visits += 1;
-        if (i + 1 >= count || relinking->place[queue[i]] < relinking->place[queue[i + 1]] || !ppi_shift_is_allowed(graph, &shift))
+        if (i + 1 >= count || relinking->place[queue[i]] < relinking->place[queue[i + 1]] ||
+            !ppi_shift_is_allowed(graph, &shift))
             continue;
         ppi_tabu_apply(tabu, &shift);
         made++;

@@ -67,7 +67,8 @@ double ppi_shift_excess(const struct ppi_graph *graph, const struct ppi_shift *s
         if (graph->node[queue[i]].memory > 0)
             change += over(level[i] + (is_forward ? memory : -memory), limit) - over(level[i], limit);
     if (memory > 0)
-        change += over(is_forward ? level[shift->to] - graph->node[queue[shift->to]].memory + memory : level[shift->to], limit) -
+        change += over(is_forward ? level[shift->to] - graph->node[queue[shift->to]].memory + memory : level[shift->to],
+                       limit) -
                   over(level[shift->from], limit);
     return change;
 }

@@ -20,7 +20,7 @@ struct ppi_tabu {
     double excess;              /* of the present order: what devices hold above their limits, summed over places */
     double weight;              /* time for which one of it counts */
     double least_weight, rounding;
-    int32_t run;                /* steps since it was 0, or was not: then negative */
+    int32_t run; /* steps since it was 0, or was not: then negative */
     uint64_t random;
 };
 

@@ -180,7 +180,8 @@ static ppsched_status put_planned(ppsched_builder *builder, const struct ppi_tas
     return status;
 }
 
-ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config, ppsched_error *error)
+ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config,
+                        ppsched_error *error)
 {
     const struct ppi_strategy *strategy = task->strategy;
     const struct ppi_option_row *objective = ppi_option_for(strategy, PPI_ROLE_OBJECTIVE);

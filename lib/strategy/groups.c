@@ -2,7 +2,7 @@
 #include "strategy/strategy.h"
 
 enum {
-    FEW = 64, /* microbatches of which all groups are tried */
+    FEW = 64,  /* microbatches of which all groups are tried */
     STEPS = 16 /* to twice the number of devices, where these are many */
 };
 

@@ -93,7 +93,8 @@ ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_
     return ppi_serves(&task) ? offer(attempt, &task, splits, error) : PPSCHED_OK;
 }
 
-ppsched_status ppi_offer_groups(struct ppi_attempt *attempt, const struct ppi_strategy *other, uint32_t most, ppsched_error *error)
+ppsched_status ppi_offer_groups(struct ppi_attempt *attempt, const struct ppi_strategy *other, uint32_t most,
+                                ppsched_error *error)
 {
     struct ppi_task task = task_of(attempt, other);
     const struct ppi_option_row *row = ppi_option_for(other, PPI_ROLE_GROUP_SIZE);

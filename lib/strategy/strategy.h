@@ -42,7 +42,7 @@ struct ppi_strategy {
     uint32_t chunks;   /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions;
     bool splits_backward, flushes;
-    bool may_join;            /* though it splits backwards, it leaves them whole where the problem wants that */
+    bool may_join;        /* though it splits backwards, it leaves them whole where the problem wants that */
     bool searches_long;   /* milliseconds to seconds: plans leave it out unless they are given an effort */
     uint64_t most_memory; /* bytes that its search holds at once, beside what is linear in the ops */
     const struct ppi_option_row *options;
@@ -97,7 +97,8 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
 void ppi_set_defaults(struct ppi_task *task);
 
 /* Plans one iteration; `config` has one. The attempt, which starts zeroed, is the caller's to clear. */
-ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config, ppsched_error *error);
+ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config,
+                        ppsched_error *error);
 
 /* Builds the schedule. */
 ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
@@ -110,7 +111,8 @@ ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_
                                   ppsched_error *error);
 
 /* One that has groups, with all sizes of them that are worth it (ppi_next_group), `most` at most. */
-ppsched_status ppi_offer_groups(struct ppi_attempt *attempt, const struct ppi_strategy *other, uint32_t most, ppsched_error *error);
+ppsched_status ppi_offer_groups(struct ppi_attempt *attempt, const struct ppi_strategy *other, uint32_t most,
+                                ppsched_error *error);
 
 /* Sizes of groups of microbatches, ascending: the least that is larger than `group`, which is 0 at first; 0 behind the last. All
  * of them where microbatches are few; else about the number of devices, and those that part the microbatches into so many groups

@@ -358,6 +358,28 @@ static void relay_weights(struct ppi_v_grid *grid, struct row *row, int64_t from
 
 /* --- the whole --- */
 
+/* Whether a device that has been warmed up holds more than its limit while nothing of the cool-down has come: from then on its
+ * order stays. */
+static bool goes_over(const struct ppi_v_grid *grid, int64_t device, const struct ppi_problem *problem)
+{
+    const int64_t stages[] = {device, 2 * grid->devices - 1 - device};
+    const double limit = ppi_device_allows(&problem->device[device]);
+    double level = 0;
+    int64_t done = grid->microbatches - grid->peak; /* of each backward, before the first that the cool-down may move */
+    int64_t left[LETTERS] = {[I2] = done, [I1] = done, [W2] = done, [W1] = done};
+    for (int64_t c = 0; c < grid->used; c++) {
+        uint8_t letter = grid->row[device].cells[c];
+        if (letter == BLANK)
+            continue;
+        if (letter >= I2 && left[letter]-- <= 0)
+            return false;
+        level += problem->stage[stages[traits[letter].stage]].memory[traits[letter].kind];
+        if (level > limit)
+            return true;
+    }
+    return false;
+}
+
 /* Writes the ops. False where they are not whole, not due or hold too much. In a squeezed grid ops stand behind what they need
  * from other devices; where each is due on its own, all can be run. */
 static bool read_ops(const struct ppi_v_grid *grid, const struct ppi_orders *orders)
@@ -400,7 +422,7 @@ static bool mend(struct ppi_v_grid *grid)
 }
 
 enum ppi_v_growth ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
-                             const struct ppi_orders *orders)
+                             const struct ppi_problem *problem, const struct ppi_orders *orders)
 {
     int64_t peak = 0;
     bool early = false;
@@ -411,6 +433,8 @@ enum ppi_v_growth ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *
             return PPI_V_NOTHING;
         if (grid->microbatches < grid->built)
             keep_first_microbatches(grid, &grid->row[i]);
+        if (problem != NULL && !mends && goes_over(grid, i, problem))
+            return PPI_V_NOTHING;
         peak = most(peak, find_peak(&grid->row[i], grid->used));
     }
     if (peak > grid->peak || !squeeze(grid))

@@ -33,8 +33,9 @@ struct ppi_v_grid *ppi_v_grid_make(const struct ppi_host *host, int64_t devices,
  * schedule, once weight gradients that stand before their own input gradients are laid anew; a schedule as it is. */
 enum ppi_v_growth { PPI_V_NOTHING, PPI_V_MENDED, PPI_V_WHOLE };
 
-/* Grows the schedule of a block and writes it. Where `mends` is not set, nothing comes of those that would be mended. */
+/* Grows the schedule of a block and writes it. Where `mends` is not set, nothing comes of those that would be mended, nor of
+ * those that have gone over a limit of the problem (unless NULL) before their cool-down, if that is told early. */
 enum ppi_v_growth ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
-                             const struct ppi_orders *orders);
+                             const struct ppi_problem *problem, const struct ppi_orders *orders);
 
 #endif

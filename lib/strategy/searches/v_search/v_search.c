@@ -10,16 +10,22 @@
 /* The largest grid, in bytes. */
 enum { MOST_MEMORY = 1000000000 };
 
+/* On many devices not every turn is tried at once: a step between them, which halves about the blocks that were the best so far. */
+enum { ALL_TURNS = 16, TURNS = 8, LEADERS = 4 };
+
 /* Of the slots beside that of the first op, and of the steps from device to device. */
 enum { CHOICES = PPI_V_PERIOD - 1 };
 
 struct search {
     struct ppi_attempt *attempt; /* gets what grew whole */
     struct ppi_v_grid *grid;
-    bool mends;                /* without a limit all that grows whole fits, so that mending waits */
-    struct ppi_v_block mended; /* while nothing whole fits, the best block that does when it is mended */
-    double mended_time;        /* infinite where there is none */
-    double least_limit;        /* while nothing fits, the least memory that a candidate needs */
+    bool mends;                         /* without a limit all that grows whole fits, so that mending waits */
+    struct ppi_v_block mended;          /* while nothing whole fits, the best block that does when it is mended */
+    double mended_time;                 /* infinite where there is none */
+    uint32_t stride;                    /* of turns */
+    struct ppi_v_block leader[LEADERS]; /* the last of which each was the best so far */
+    uint32_t led;                       /* how often that changed */
+    double least_limit;                 /* while nothing fits, the least memory that a candidate needs */
 };
 
 /* Remembers a mended block instead of its ops, as few searches need it in the end. */
@@ -39,7 +45,8 @@ static ppsched_status try_block(struct search *search, const struct ppi_v_block 
 {
     struct ppi_attempt *attempt = search->attempt;
     bool fits = true, mends = search->mends && attempt->objective == PPI_INFINITE && search->mended_time > attempt->goal;
-    enum ppi_v_growth growth = ppi_v_grow(search->grid, block, mends, &attempt->candidate);
+    const struct ppi_problem *limits = attempt->problem.has_limits ? &attempt->problem : NULL;
+    enum ppi_v_growth growth = ppi_v_grow(search->grid, block, mends, limits, &attempt->candidate);
     if (growth != PPI_V_NOTHING && attempt->problem.has_limits)
         search->least_limit = ppi_smaller(search->least_limit, ppi_attempt_peak(attempt, &fits));
     if (growth == PPI_V_NOTHING || !fits)
@@ -47,7 +54,16 @@ static ppsched_status try_block(struct search *search, const struct ppi_v_block 
     return growth == PPI_V_WHOLE ? ppi_attempt_offer(attempt, error) : hold(search, block, error);
 }
 
-/* All patterns, steps and turns. With equal steps the turn is of no account, with the turn at the end the second step. */
+static ppsched_status try_turn(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
+{
+    double whole = search->attempt->objective, mended = search->mended_time;
+    ppsched_status status = try_block(search, block, error);
+    if (search->attempt->objective < whole || search->mended_time < mended)
+        search->leader[search->led++ % LEADERS] = *block;
+    return status;
+}
+
+/* All patterns, steps and turns, or turns a stride apart. With equal steps the turn is of no account, with the turn at the end the second step. */
 static ppsched_status try_all(struct search *search, ppsched_error *error)
 {
     const uint32_t patterns = CHOICES * CHOICES * CHOICES, last = search->attempt->problem.devices - 1;
@@ -58,27 +74,58 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
         status = ppi_watch_report(&search->attempt->watch, (double)k / patterns, error);
         for (step[0] = 1; step[0] <= CHOICES; step[0]++)
             for (step[1] = 1; step[1] <= step[0]; step[1]++)
-                for (block.turn = 1; block.turn <= last; block.turn++) {
+                for (block.turn = 1; block.turn <= last; block.turn += search->stride) {
                     bool repeats = step[0] == step[1] ? step[0] > 1 || block.turn > 1 : step[1] > 1 && block.turn == last;
                     if (!repeats && status == PPSCHED_OK && ppi_attempt_goes_on(search->attempt))
-                        status = try_block(search, &block, error);
+                        status = try_turn(search, &block, error);
                 }
     }
     return status;
+}
+
+/* The turns between those that were tried, next to the leaders'. */
+static ppsched_status refine(struct search *search, ppsched_error *error)
+{
+    const uint32_t last = search->attempt->problem.devices - 1;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t stride = search->stride / 2; stride > 0 && status == PPSCHED_OK; stride /= 2)
+        for (uint32_t i = 0; i < 2 * LEADERS && i / 2 < search->led && status == PPSCHED_OK; i++) {
+            struct ppi_v_block block = search->leader[i / 2];
+            block.turn = i % 2 == 0 ? block.turn - stride : block.turn + stride;
+            if (block.turn >= 1 && block.turn <= last && ppi_attempt_goes_on(search->attempt)) /* below 0 it wraps around */
+                status = try_turn(search, &block, error);
+        }
+    return status;
+}
+
+static ppsched_status try_and_refine(struct search *search, ppsched_error *error)
+{
+    search->led = 0;
+    ppsched_status status = try_all(search, error);
+    return status == PPSCHED_OK ? refine(search, error) : status;
+}
+
+static bool has_none(const struct search *search)
+{
+    return search->attempt->objective == PPI_INFINITE && search->mended_time == PPI_INFINITE;
 }
 
 static ppsched_status run(struct search *search, ppsched_error *error)
 {
     static const struct ppi_v_block serial = {.slot = {0, 1, 2, 4}}; /* F F I W I W */
     struct ppi_attempt *attempt = search->attempt;
-    ppsched_status status = attempt->problem.devices > 1 ? try_all(search, error) : try_block(search, &serial, error);
+    ppsched_status status = attempt->problem.devices > 1 ? try_and_refine(search, error) : try_block(search, &serial, error);
     if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE && !search->mends) {
         search->mends = true;
+        status = try_and_refine(search, error);
+    }
+    if (status == PPSCHED_OK && has_none(search) && search->stride > 1) {
+        search->stride = 1;
         status = try_all(search, error);
     }
     if (status != PPSCHED_OK || attempt->objective < PPI_INFINITE)
         return status;
-    if (search->mended_time < PPI_INFINITE && ppi_v_grow(search->grid, &search->mended, true, &attempt->candidate))
+    if (search->mended_time < PPI_INFINITE && ppi_v_grow(search->grid, &search->mended, true, NULL, &attempt->candidate))
         return ppi_attempt_offer(attempt, error);
     return ppi_refuse(error, attempt->task, "no schedule fits the memory limit; the least limit that works is %g",
                       search->least_limit);
@@ -89,6 +136,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     const struct ppi_problem *problem = &attempt->problem;
     struct search search = {
         .attempt = attempt, .mends = problem->has_limits, .mended_time = PPI_INFINITE, .least_limit = PPI_INFINITE};
+    search.stride = problem->devices <= ALL_TURNS ? 1 : problem->devices / TURNS;
     search.grid = ppi_v_grid_make(&problem->host, problem->devices, problem->microbatches);
     if (search.grid == NULL)
         return ppi_fail_memory(error, "the search");
