@@ -23,7 +23,7 @@ enum ppsched_objective {
 typedef struct ppsched_bound {
     uint32_t size;
     uint32_t device;    /* the device that `value` comes from, the lowest of them */
-    double value;       /* the largest of the next three */
+    double value;       /* the largest of the next three and one_machine */
     double work;        /* a device must run all its ops; for the makespan also wait for its first
                            input before */
     double fill_drain;  /* from the first F of stage 0 to a device, through all its Fs and Is, and
@@ -33,6 +33,9 @@ typedef struct ppsched_bound {
                            device's memory limit; 0 where there is none */
     double least_limit; /* the least memory limit, one for all devices, under which there is a
                            schedule at all */
+    double one_machine; /* a device's ops run one after another, none before its input can come, and
+                           what must follow its last ones is added; 0 where this is not looked at:
+                           with overlapped pairs, two model copies, or very many ops */
 } ppsched_bound;
 
 /* Finds the bounds for the config's placement (DEFAULT: loop) and `objective` (enum

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/room.h"
 #include "model/costs.h"
+#include "search/one_machine.h"
 
 /* The least times of a stage of one model copy. A pair may be shorter than its two ops. */
 struct least {
@@ -238,6 +239,25 @@ static ppsched_status find_bound(struct bounds *bounds, bool by_span, ppsched_bo
     return PPSCHED_OK;
 }
 
+/* What a device's ops take one behind the other, none before its input can come and with all that must follow. A sum of other
+ * terms than those of the others: where it is above them by rounding alone, they hold. */
+static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *config, int32_t placement, bool by_span,
+                                     ppsched_error *error)
+{
+    struct ppi_room room = {.host = &config->host};
+    struct ppi_problem problem;
+    uint32_t device = 0;
+    ppsched_status status = ppi_problem_make(&problem, &room, config, placement, by_span, error);
+    if (status == PPSCHED_OK)
+        status = ppi_one_machine_bound(&out->one_machine, &device, &problem, error);
+    ppi_room_clear(&room);
+    if (status != PPSCHED_OK || !(out->one_machine > out->value * (1 + 1e-12)))
+        return status;
+    out->value = out->one_machine;
+    out->device = device;
+    return status;
+}
+
 ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t placement, uint32_t unflushed,
                                int32_t objective, ppsched_error *error)
 {
@@ -254,6 +274,8 @@ ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config,
         status = ppi_costs_make(&bounds.costs, config, &bounds.place, error);
     if (status == PPSCHED_OK)
         status = find_bound(&bounds, objective == PPSCHED_OBJECTIVE_SPAN, out, error);
+    if (status == PPSCHED_OK && unflushed == 1 && bounds.place.copies == 1 && bounds.costs.overlapped.values == NULL)
+        status = bound_machines(out, config, placement, objective == PPSCHED_OBJECTIVE_SPAN, error);
     ppi_costs_clear(&bounds.costs);
     ppi_room_clear(&room);
     ppi_release(&config->host, bounds.place.device_of);

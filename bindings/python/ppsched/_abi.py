@@ -221,6 +221,7 @@ class Bound(Structure):
     fill_drain: float
     memory: float
     least_limit: float
+    one_machine: float
     _fields_ = [
         ("size", c_uint32),
         ("device", c_uint32),
@@ -229,6 +230,7 @@ class Bound(Structure):
         ("fill_drain", c_double),
         ("memory", c_double),
         ("least_limit", c_double),
+        ("one_machine", c_double),
     ]
 
 

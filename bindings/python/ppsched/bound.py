@@ -25,6 +25,7 @@ class Bound(NamedTuple):
     fill_drain: float
     memory: float
     least_limit: float
+    one_machine: float = 0
 
 
 def lower_bound(config: Config, objective: Union[Objective, str] = "span") -> Bound:
