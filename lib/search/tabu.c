@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "search/tabu.h"
 
-#include <stdlib.h>
 #include "base/checked.h"
 
 enum {
@@ -37,7 +36,7 @@ ppsched_status ppi_tabu_make(struct ppi_tabu *out, struct ppi_room *room, struct
 {
     struct ppi_tabu tabu = {.attempt = attempt,
                             .most_visits = most_visits,
-                            .random = 88172645463325252u + 7919u * (getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : 0)};
+                            .random = 88172645463325252u};
     tabu.until = ppi_room_take_zeroed(room, (size_t)1 << TABLE_BITS, sizeof *tabu.until);
     tabu.path = ppi_room_take(room, ppi_problem_ops(&attempt->problem), sizeof *tabu.path);
     ppsched_status status = ppi_graph_make(&tabu.graph, room, &attempt->problem, error);
