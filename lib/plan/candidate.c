@@ -174,7 +174,7 @@ static double bound_below(double bound, double step)
 static bool find_bound(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
     enum { SHORTLY = 64 };
-    if (candidate < plan->candidates || candidate >= plan->candidates + plan->count) /* a copy that is tried */
+    if (candidate < plan->candidates || candidate >= plan->candidates + plan->count) /* a copy */
         return false;
     size_t place = (size_t)(candidate - plan->candidates);
     for (size_t i = 1; i <= SHORTLY && i <= place; i++) {
@@ -203,7 +203,8 @@ static ppsched_status bound_of(double *out, const ppsched_plan *plan, const stru
     }
     if (find_bound(out, plan, candidate))
         return PPSCHED_OK;
-    ppsched_status status = ppi_lower_bound(&bound, config, schedule->placement.kind, unflushed, plan->objective, error);
+    ppsched_status status = ppi_lower_bound(&bound, config, schedule->placement.kind, unflushed, plan->objective, PPI_BOUND_OPS,
+                                            error);
     *out = bound.value;
     return status;
 }

@@ -36,7 +36,7 @@ static ppsched_status bound_of(double *out, const ppsched_plan *plan, const stru
     ppsched_error reason;
     ppsched_status status = ppi_candidate_config(&config, plan, candidate, &reason);
     if (status == PPSCHED_OK)
-        status = ppi_lower_bound(&bound, config, placement, 1, plan->objective, &reason);
+        status = ppi_lower_bound(&bound, config, placement, 1, plan->objective, PPI_BOUND_SUMS, &reason);
     ppi_config_destroy(config);
     if (status == PPSCHED_OK)
         *out = bound.least_limit;

@@ -8,14 +8,14 @@
 /* A bound is a sum: a schedule that reaches it may be above it by this share. */
 static const double BOUND_ROUNDING = 1e-12;
 
-static ppsched_status find_goal(struct ppi_attempt *attempt, ppsched_error *error)
+static ppsched_status find_goal(struct ppi_attempt *attempt, enum ppi_bound_depth depth, ppsched_error *error)
 {
     static const int32_t objectives[] = {PPSCHED_OBJECTIVE_SPAN, PPSCHED_OBJECTIVE_MAKESPAN};
     ppsched_bound bound;
     double value[2] = {0, 0};
     ppsched_status status = PPSCHED_OK;
     for (int32_t i = 0; i < 2 && status == PPSCHED_OK; i++) {
-        status = ppi_lower_bound(&bound, attempt->config, attempt->placement, 1, objectives[i], error);
+        status = ppi_lower_bound(&bound, attempt->config, attempt->placement, 1, objectives[i], depth, error);
         value[i] = bound.value;
     }
     if (status == PPSCHED_OK)
@@ -35,7 +35,7 @@ ppsched_status ppi_attempt_make(struct ppi_attempt *out, const struct ppi_task *
                                   .objective = PPI_INFINITE};
     ppsched_status status = ppi_problem_make(&attempt.problem, &attempt.room, config, placement, by_span, error);
     if (status == PPSCHED_OK)
-        status = find_goal(&attempt, error);
+        status = find_goal(&attempt, PPI_BOUND_SUMS, error);
     if (status == PPSCHED_OK)
         status = ppi_orders_make(&attempt.best, &attempt.room, &attempt.problem, error);
     if (status == PPSCHED_OK)
@@ -63,10 +63,9 @@ ppsched_status ppi_attempt_require_fit(const struct ppi_attempt *attempt, ppsche
 
 ppsched_status ppi_attempt_repeat(struct ppi_attempt *attempt, uint32_t iterations, ppsched_error *error)
 {
-    if (!attempt->problem.by_span || iterations == 1)
-        return PPSCHED_OK;
-    attempt->problem.span_share = 1.0 / iterations;
-    return find_goal(attempt, error);
+    if (attempt->problem.by_span)
+        attempt->problem.span_share = 1.0 / iterations;
+    return find_goal(attempt, PPI_BOUND_OPS, error);
 }
 
 void ppi_attempt_split_only(struct ppi_attempt *attempt)

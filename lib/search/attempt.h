@@ -37,7 +37,8 @@ void ppi_attempt_clear(struct ppi_attempt *attempt);
  * that fits. */
 ppsched_status ppi_attempt_require_fit(const struct ppi_attempt *attempt, ppsched_error *error);
 
-/* Where the objective is the span: that of so many iterations, of which each runs the schedule, divided by their number. */
+/* Where the objective is the span: that of so many iterations, of which each runs the schedule, divided by their number. The
+ * goal is found anew, with more work. */
 ppsched_status ppi_attempt_repeat(struct ppi_attempt *attempt, uint32_t iterations, ppsched_error *error);
 
 /* For a search that splits all backwards: its goal is no less than the Fs, Is and Ws of the busiest device. */

@@ -259,7 +259,7 @@ static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *c
 }
 
 ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t placement, uint32_t unflushed,
-                               int32_t objective, ppsched_error *error)
+                               int32_t objective, enum ppi_bound_depth depth, ppsched_error *error)
 {
     struct ppi_room room = {.host = &config->host};
     struct bounds bounds = {.config = config, .iterations = unflushed, .costs.host = config->host};
@@ -274,7 +274,8 @@ ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config,
         status = ppi_costs_make(&bounds.costs, config, &bounds.place, error);
     if (status == PPSCHED_OK)
         status = find_bound(&bounds, objective == PPSCHED_OBJECTIVE_SPAN, out, error);
-    if (status == PPSCHED_OK && unflushed == 1 && bounds.place.copies == 1 && bounds.costs.overlapped.values == NULL)
+    if (status == PPSCHED_OK && depth == PPI_BOUND_OPS && unflushed == 1 && bounds.place.copies == 1 &&
+        bounds.costs.overlapped.values == NULL)
         status = bound_machines(out, config, placement, objective == PPSCHED_OBJECTIVE_SPAN, error);
     ppi_costs_clear(&bounds.costs);
     ppi_room_clear(&room);

@@ -14,8 +14,8 @@ ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error
  * its ops to one that keeps within the memory limits. */
 ppsched_status ppi_follow_patterns(struct ppi_attempt *attempt, int periods, ppsched_error *error);
 
-/* Improves the orders of a pool, and what lies between them (relink.c). `visits`: of ops, at most. Orders with overlapped pairs are
- * left out; the pool is used up. */
+/* Improves the orders of a pool, and what lies between them (relink.c). `visits`: of ops, at most. Orders with overlapped
+ * pairs are left out; the pool is used up. */
 ppsched_status ppi_relink(struct ppi_attempt *attempt, struct ppi_pool *pool, double visits, ppsched_error *error);
 
 /* The most bytes that a beam holds. Where more would be needed it is narrower, or passes over the last candidates of a step. */

@@ -94,8 +94,8 @@ static void find_tails(struct ppi_graph *graph, uint32_t until)
     }
 }
 
-/* Of the span each device's time counts from its first start on, and of the objective the span's share. Tells whether one of these
- * has changed. */
+/* Of the span each device's time counts from its first start on, and of the objective the span's share. Tells whether one of
+ * these has changed. */
 static bool move_backs(struct ppi_graph *graph)
 {
     bool moved = false;
@@ -195,7 +195,7 @@ static void read_queues(struct ppi_graph *graph, const struct ppi_orders *orders
             struct ppi_node *node = &graph->node[id];
             node->place = i;
             if (op->kind == PPSCHED_KIND_I)
-                ppi_weight_of(graph, node)->place = i; /* which is to come */
+                ppi_node_weight(graph, node)->place = i; /* which is to come */
             node->length = problem->stage[op->stage].duration[op->kind];
             node->memory = problem->stage[op->stage].memory[op->kind];
             graph->level[graph->count] = level += node->memory;

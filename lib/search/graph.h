@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An order as a graph, as the job shop has it (Roy and Sussmann 1964): an op's head is when it starts, its tail how long the
- * objective goes on behind its end at least. From both it takes a few steps to tell what the move of an op would cost, and a move
- * that is made changes only heads behind it, and tails before it.
+ * objective goes on behind its end at least. From both it takes a few steps to tell what the move of an op would cost, and a
+ * move that is made changes only heads behind it, and tails before it.
  *
  * Microbatches are alike: a stage runs those of each kind in ascending order. */
 #ifndef PPSCHED_SEARCH_GRAPH_H
@@ -22,9 +22,9 @@ struct ppi_node {
     uint32_t mark; /* of those that were told apart last */
 };
 
-/* Nodes stand in rows of M: one that is empty, the 2S links of the chain, one that is empty, the Ws in the order of their Is.
- * Behind the rows are the front of each device's queue and its back, whose tail is minus the span's share of the objective of the
- * device's first start. */
+/* Nodes stand in rows of M: one that is empty, the 2S links of the chain, one that is empty, the Ws in the order of their
+ * Is. Behind the rows are the front of each device's queue and its back, whose tail is minus the span's share of the
+ * objective of the device's first start. */
 struct ppi_graph {
     const struct ppi_problem *problem;
     uint32_t microbatches, links; /* M and 2S */
@@ -74,12 +74,12 @@ static inline bool ppi_is_chained(const struct ppi_graph *graph, const struct pp
 }
 
 /* The W of an I. */
-static inline struct ppi_node *ppi_weight_of(const struct ppi_graph *graph, const struct ppi_node *input)
+static inline struct ppi_node *ppi_node_weight(const struct ppi_graph *graph, const struct ppi_node *input)
 {
     return graph->node + (input - graph->node) + (size_t)(graph->problem->stages + 1) * graph->microbatches;
 }
 
-static inline struct ppi_node *ppi_input_of(const struct ppi_graph *graph, const struct ppi_node *weight)
+static inline struct ppi_node *ppi_node_input(const struct ppi_graph *graph, const struct ppi_node *weight)
 {
     return graph->node + (weight - graph->node) - (size_t)(graph->problem->stages + 1) * graph->microbatches;
 }
@@ -88,7 +88,7 @@ static inline struct ppi_node *ppi_input_of(const struct ppi_graph *graph, const
 static inline bool ppi_is_split(const struct ppi_graph *graph, const struct ppi_node *node)
 {
     return node->row > graph->problem->stages && ppi_is_chained(graph, node) &&
-           ppi_weight_of(graph, node)->place != PPSCHED_NONE;
+           ppi_node_weight(graph, node)->place != PPSCHED_NONE;
 }
 
 static inline double ppi_end_of(const struct ppi_node *node)

@@ -69,14 +69,14 @@ static void find_in_flight(struct relaxation *r)
         for (uint32_t i = 0; i < problem->device[d].count; i++) {
             uint32_t s = ppi_stage_at(problem, d, i);
             const double *memory = problem->stage[s].memory;
-            double rest = memory[PPSCHED_KIND_F] + memory[PPSCHED_KIND_I], counts[2] = {0, 0};
+            double rest = memory[PPSCHED_KIND_F] + memory[PPSCHED_KIND_I], counts[2] = {0, 0}, most = r->microbatches;
             own += memory[PPSCHED_KIND_F];
             if (own > 0 && limit < PPI_INFINITE)
-                counts[0] = floor(limit / own + 1e-9);
+                counts[0] = limit / own + 1e-9;
             if (rest > 0 && limit < PPI_INFINITE)
-                counts[1] = floor((limit - own) / rest + 1e-9) + 1;
+                counts[1] = (limit - own) / rest + 1e-9 + 1;
             for (int k = 0; k < 2; k++) /* where a device cannot hold one there is no schedule, and any bound will do */
-                r->in_flight[k][s] = counts[k] >= 1 && counts[k] < r->microbatches ? (uint32_t)counts[k] : 0;
+                r->in_flight[k][s] = counts[k] >= 1 && counts[k] < most ? (uint32_t)counts[k] : 0;
         }
     }
 }
@@ -209,8 +209,8 @@ static uint32_t list_rows(struct relaxation *r, uint32_t device)
     return count;
 }
 
-/* Of the rows whose next op is there, the one with the longest tail; NONE where there is none. `*coming`: when the next op of another
- * comes. */
+/* Of the rows whose next op is there, the one with the longest tail; NONE where there is none. `*coming`: when the next op
+ * of another comes. */
 static uint32_t choose_row(const struct relaxation *r, uint32_t count, double time, double *coming)
 {
     uint32_t best = PPSCHED_NONE;
@@ -230,7 +230,8 @@ static uint32_t choose_row(const struct relaxation *r, uint32_t count, double ti
     return best;
 }
 
-/* The longest time to an end, what follows included, when of the ops that are there always the one with the longest tail runs. */
+/* The longest time to an end, what follows included, when of the ops that are there always the one with the longest tail
+ * runs. */
 static double run_alone(struct relaxation *r, uint32_t device)
 {
     uint32_t count = list_rows(r, device);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lower bound that sees when inputs can come and what must follow: each op has a head and a tail, found along the chain of its
- * microbatch, the order of its stage's microbatches, the load of its device and what memory allows; then each device runs its ops
- * alone, as if they could be interrupted (Jackson's preemptive schedule: Carlier and Pinson 1989). */
+/* A lower bound that sees when inputs can come and what must follow: each op has a head and a tail, found along the chain of
+ * its microbatch, the order of its stage's microbatches, the load of its device and what memory allows; then each device
+ * runs its ops alone, as if they could be interrupted (Jackson's preemptive schedule: Carlier and Pinson 1989). */
 #ifndef PPSCHED_SEARCH_ONE_MACHINE_H
 #define PPSCHED_SEARCH_ONE_MACHINE_H
 

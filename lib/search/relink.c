@@ -15,7 +15,7 @@ enum {
     INTENSE_IN_TEN = 2,   /* of ten children so many come from the best alone */
     LEAST_APART = 20,     /* places by which two that are not alike differ */
     TRIES_PER_PLACE = 20, /* on the way from one order to another, some neighbours cannot change places yet */
-    LEAST_STEPS = 2000   /* below which the search is not worth its room */
+    LEAST_STEPS = 2000    /* below which the search is not worth its room */
 };
 
 struct relinking {

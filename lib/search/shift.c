@@ -22,7 +22,7 @@ static bool may_go_forward(const struct ppi_graph *graph, const struct ppi_shift
     if (queue[shift->from] > node->row * graph->microbatches && node[-1].place >= shift->to && node[-1].place != PPSCHED_NONE)
         return false;
     if (!ppi_is_chained(graph, node)) {
-        if (ppi_input_of(graph, node)->place >= shift->to)
+        if (ppi_node_input(graph, node)->place >= shift->to)
             return false;
         return true;
     }
@@ -37,7 +37,7 @@ static bool may_go_back(const struct ppi_graph *graph, const struct ppi_shift *s
     const struct ppi_node *chain = node + graph->microbatches;
     if (queue[shift->from] + 1 < (node->row + 1) * graph->microbatches && node[1].place <= shift->to)
         return false;
-    if (ppi_is_split(graph, node) && ppi_weight_of(graph, node)->place <= shift->to)
+    if (ppi_is_split(graph, node) && ppi_node_weight(graph, node)->place <= shift->to)
         return false;
     return node->row >= graph->links || (chain != passed && passed->head < ppi_end_of(chain));
 }

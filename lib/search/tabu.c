@@ -34,9 +34,7 @@ static double mean_time(const struct ppi_problem *problem, double *rounding)
 ppsched_status ppi_tabu_make(struct ppi_tabu *out, struct ppi_room *room, struct ppi_attempt *attempt, double most_visits,
                              ppsched_error *error)
 {
-    struct ppi_tabu tabu = {.attempt = attempt,
-                            .most_visits = most_visits,
-                            .random = 88172645463325252u};
+    struct ppi_tabu tabu = {.attempt = attempt, .most_visits = most_visits, .random = 88172645463325252u};
     tabu.until = ppi_room_take_zeroed(room, (size_t)1 << TABLE_BITS, sizeof *tabu.until);
     tabu.path = ppi_room_take(room, ppi_problem_ops(&attempt->problem), sizeof *tabu.path);
     ppsched_status status = ppi_graph_make(&tabu.graph, room, &attempt->problem, error);

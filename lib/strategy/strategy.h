@@ -114,9 +114,9 @@ ppsched_status ppi_offer_strategy(struct ppi_attempt *attempt, const struct ppi_
 ppsched_status ppi_offer_groups(struct ppi_attempt *attempt, const struct ppi_strategy *other, uint32_t most,
                                 ppsched_error *error);
 
-/* Sizes of groups of microbatches, ascending: the least that is larger than `group`, which is 0 at first; 0 behind the last. All
- * of them where microbatches are few; else about the number of devices, and those that part the microbatches into so many groups
- * of one size, but for the last: about twice the root of their number. */
+/* Sizes of groups of microbatches, ascending: the least that is larger than `group`, which is 0 at first; 0 behind the last.
+ * All of them where microbatches are few; else about the number of devices, and those that part the microbatches into so
+ * many groups of one size, but for the last: about twice the root of their number. */
 uint32_t ppi_next_group(const struct ppi_shape *shape, uint32_t group);
 
 /* Those of a list that ends with NULL, one after another and split, as long as a shorter schedule may exist. */

@@ -332,7 +332,7 @@ class StrategyTest(unittest.TestCase):
 class BoundTest(unittest.TestCase):
     def test_values(self):
         bound = ppsched.lower_bound(ppsched.Config(4, 8))
-        self.assertEqual(bound, ppsched.Bound(value=24, device=0, work=24, fill_drain=23, memory=0, least_limit=1))
+        self.assertEqual(bound, ppsched.Bound(value=24, device=0, work=24, fill_drain=23, memory=0, least_limit=1, one_machine=24))
         config = ppsched.Config(4, 8, mem_limit=2)
         self.assertEqual(ppsched.lower_bound(config).memory, 36)
         for objective in ("makespan", "MAKESPAN", ppsched.Objective.MAKESPAN, 2):

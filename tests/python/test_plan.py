@@ -46,7 +46,8 @@ class PlanTest(unittest.TestCase):
         self.assertIs(plan.best, plan[0])
         self.assertEqual([candidate.rank for candidate in plan], list(range(len(plan))))
         fitting = [candidate for candidate in plan if candidate.fits]
-        self.assertEqual([c.step_time for c in fitting], sorted(c.step_time for c in fitting))
+        for before, after in zip(fitting, fitting[1:]):  # but for what rounding leaves
+            self.assertLessEqual(before.step_time, after.step_time * (1 + 1e-11))
         for candidate in plan[:6]:
             timeline = plan.timeline(candidate)
             self.assertEqual(timeline.metrics.makespan, candidate.makespan)
@@ -182,7 +183,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(rows, sorted(rows, key=lambda row: row["rank"]))
         self.assertEqual({row["status"] for row in rows}, {"fits", "over limit"})
         text = run("compare", "-s", 4, "-b", 8, "--mem-limit", 3).stdout
-        self.assertRegex(text, r"(?s)strategy .*\n 1  zbv_auto .*over their memory limit:.* zb_h1 ")
+        self.assertRegex(text, r"(?s)strategy .*\n 1  interleaved_zb \(group_size 2\) .*over their memory limit:.* zb_h1 ")
         self.assertNotIn("\033", text)
         self.assertNotRegex(text, r" \n")
         text = run("compare", "--num-devices", 4, "-s", 16, "-b", 8).stdout
@@ -192,8 +193,8 @@ class CommandTest(unittest.TestCase):
         for command in ("pick", "compare"):
             result = run(command, "-s", 4, "-b", 8, "--mem-limit", 0.5)
             self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
-            self.assertIn("no candidate fits; closest is v_1f1b", result.stderr)
-            self.assertIn("lacks is 2.5 (device 0); the least limit that would do is 1 (zb_auto)", result.stderr)
+            self.assertIn("no candidate fits; closest is interleaved_zb", result.stderr)
+            self.assertIn("lacks is 2 (device 0); the least limit that would do is 1 (zb_auto)", result.stderr)
         self.assertEqual(run("pick", "-s", 4, "-b", 8, "--mem-limit", 1).returncode, 0)
 
     def test_config_file_and_varied(self):

@@ -235,6 +235,8 @@ static void test_configs_and_builders(void **state)
     NO_MEMORY_FOR(ppsched_config_validate(own->config, NULL));
     NO_MEMORY_FOR(ppsched_config_set_iterations(own->config, 2, NULL));
     NO_MEMORY_FOR(ppsched_config_set_weight_versions(own->config, 2, NULL));
+    NO_MEMORY_FOR(ppsched_config_set_split_backward(own->config, 1, NULL));
+    NO_MEMORY_FOR(ppsched_config_split_backward(own->config));
     NO_MEMORY_FOR(ppsched_config_set_progress(own->config, go_on, NULL, NULL));
     NO_MEMORY_FOR(ppsched_strategy_fits("interleaved_1f1b", own->config, NULL));
     NO_MEMORY_FOR(ppsched_builder_set_flushes(own->builder, 0, NULL));
