@@ -148,9 +148,9 @@ PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *co
                                                               int64_t versions,
                                                               ppsched_error *error);
 
-/* Whether a backward may run as I and W, two ops (the default, 1), or is always one B, as in Megatron-LM
- * and DeepSpeed (0). Then strategies that split refuse, plans leave them out, and auto, bounds and
- * searches know F and B alone; times and memory of B are as they would be.
+/* Whether a backward may run as I and W, two ops (the default, 1), or is always one B, as in
+ * Megatron-LM and DeepSpeed (0). Then strategies that split refuse, plans leave them out, and auto,
+ * bounds and searches know F and B alone; times and memory of B are as they would be.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
                                                              int32_t is_allowed,

@@ -7,7 +7,7 @@ enum {
     MOST_PERIODS = 12,
     MOST_WIDTH = 10000,
     OPS_PRICED = 2000000,   /* at the default effort, in patterns */
-    VISITS_PER_OP = 300000, /* likewise, by tabu search, which small problems do not need for longer */
+    VISITS_PER_OP = 500000, /* likewise, by tabu search, which small problems do not need for longer */
     LEAST_VISITS = 1000000,
 };
 
@@ -15,7 +15,7 @@ enum {
 static double visits_of(int64_t effort)
 {
     static const double first[] = {0, 0.5e6, 2e6, 8e6};
-    return effort < PPI_DEFAULT_EFFORT ? first[effort] : 1.2e8 * (double)(1 << (effort - PPI_DEFAULT_EFFORT));
+    return effort < PPI_DEFAULT_EFFORT ? first[effort] : 1e8 * (double)(1 << (effort - PPI_DEFAULT_EFFORT));
 }
 
 /* `scale`: of the work; 1 at the default effort. */
@@ -60,7 +60,7 @@ ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_
         if (part == 0)
             status = try_patterns(attempt, scale, error);
         else if (part < 3)
-            status = try_beam(attempt, part == 1 ? diverse : deep, scale, error);
+            status = try_beam(attempt, part == 1 ? diverse : deep, scale * (effort < PPI_DEFAULT_EFFORT ? 1 : 4), error);
         else
             status = relink(attempt, effort, scale, error);
     }

@@ -15,6 +15,7 @@ enum {
     INTENSE_IN_TEN = 2,   /* of ten children so many come from the best alone */
     LEAST_APART = 20,     /* places by which two that are not alike differ */
     TRIES_PER_PLACE = 20, /* on the way from one order to another, some neighbours cannot change places yet */
+    MOST_IDLE = 40,       /* children that bring nothing, before all but the best are given up */
     LEAST_STEPS = 2000    /* below which the search is not worth its room */
 };
 
@@ -135,18 +136,47 @@ static void combine(struct relinking *relinking)
         kick(tabu, is_alone ? 1 + ppi_tabu_random(tabu, KICKS) : KICKS);
 }
 
+/* And offers the pool what comes of it. */
+static ppsched_status improve_present(struct relinking *relinking, ppsched_error *error)
+{
+    double objective = PPI_INFINITE;
+    ppsched_status status = ppi_tabu_descend(&relinking->tabu, &relinking->child, STALE, &objective, error);
+    if (ppi_is_finite(objective))
+        ppi_pool_offer(relinking->pool, &relinking->child, objective);
+    ppi_pool_sort(relinking->pool);
+    return status;
+}
+
+/* Leaves the best alone, and takes in what is far from it. */
+static ppsched_status start_again(struct relinking *relinking, ppsched_error *error)
+{
+    struct ppi_pool *pool = relinking->pool;
+    ppsched_status status = PPSCHED_OK;
+    pool->count = 1;
+    for (uint32_t i = 1; i < pool->size && ppi_tabu_goes_on(&relinking->tabu) && status == PPSCHED_OK; i++) {
+        ppi_graph_read(&relinking->tabu.graph, &pool->order[0]);
+        kick(&relinking->tabu, relinking->tabu.graph.count);
+        status = improve_present(relinking, error);
+    }
+    return status;
+}
+
 static ppsched_status search(struct relinking *relinking, ppsched_error *error)
 {
     ppsched_status status = select_best(relinking, error);
     struct ppi_pool *pool = relinking->pool;
     pool->size = pool->count;
-    while (pool->count > 0 && ppi_tabu_goes_on(&relinking->tabu) && status == PPSCHED_OK) {
-        double objective;
+    for (uint32_t idle = 0; pool->count > 0 && ppi_tabu_goes_on(&relinking->tabu) && status == PPSCHED_OK; idle++) {
+        double best = pool->objective[0];
+        if (idle > MOST_IDLE) {
+            status = start_again(relinking, error);
+            idle = 0;
+            continue;
+        }
         combine(relinking);
-        status = ppi_tabu_descend(&relinking->tabu, &relinking->child, STALE, &objective, error);
-        if (ppi_is_finite(objective))
-            ppi_pool_offer(pool, &relinking->child, objective);
-        ppi_pool_sort(pool);
+        status = improve_present(relinking, error);
+        if (pool->objective[0] < best)
+            idle = 0;
     }
     return status;
 }

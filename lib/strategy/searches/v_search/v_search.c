@@ -10,7 +10,8 @@
 /* The largest grid, in bytes. */
 enum { MOST_MEMORY = 1000000000 };
 
-/* On many devices not every turn is tried at once: a step between them, which halves about the blocks that were the best so far. */
+/* On many devices not every turn is tried at once: a step between them, which halves about the blocks that were the best so
+ * far. */
 enum { ALL_TURNS = 16, TURNS = 8, LEADERS = 4 };
 
 /* Of the slots beside that of the first op, and of the steps from device to device. */
@@ -63,7 +64,8 @@ static ppsched_status try_turn(struct search *search, const struct ppi_v_block *
     return status;
 }
 
-/* All patterns, steps and turns, or turns a stride apart. With equal steps the turn is of no account, with the turn at the end the second step. */
+/* All patterns, steps and turns, or turns a stride apart. With equal steps the turn is of no account, with the turn at the
+ * end the second step. */
 static ppsched_status try_all(struct search *search, ppsched_error *error)
 {
     const uint32_t patterns = CHOICES * CHOICES * CHOICES, last = search->attempt->problem.devices - 1;
