@@ -234,6 +234,40 @@ class FileTest(unittest.TestCase):
         self.assertEqual((found.transformer.dense_layers, found.transformer.gated, found.transformer.ffn_size), (1, True, 256))
         self.assertEqual(found.options, {"tp": 2, "seq": 128})
 
+    MEGATRON = {"num_layers": 4, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 1000}
+
+    def test_megatron_arguments_that_change_nothing(self):
+        found = model_of("m", {**self.MEGATRON, "rotary_base": 500000, "lr": 3e-4, "seed": 1, "transformer_impl": "te", "fp8": None,
+                               "optimizer": "adam"})
+        self.assertEqual((found.options, list(found.not_taken)), ({}, []))
+        found = model_of("m", {**self.MEGATRON, "fp8": "hybrid", "overlap_grad_reduce": True, "recompute_granularity": "full",
+                               "recompute_method": "block", "recompute_num_layers": 2})
+        self.assertEqual(list(found.not_taken), ["fp8", "overlap_grad_reduce", "recompute_method", "recompute_num_layers"])
+        self.refused("unknown argument 'rotary_bse'; did you mean rotary_base?", {**self.MEGATRON, "rotary_bse": 3})
+
+    def test_megatron_arguments_that_are_taken(self):
+        def options(**given):
+            return model_of("m", {**self.MEGATRON, **given}).options
+        self.assertEqual(model_of("m", {**self.MEGATRON, "make_vocab_size_divisible_by": 16, "tp": 2}).transformer.vocabulary_size, 1024)
+        self.assertEqual(model_of("m", {**self.MEGATRON, "make_vocab_size_divisible_by": 1}).transformer.vocabulary_size, 1000)
+        self.assertEqual(options(bf16=True), {})
+        self.assertEqual(options(bf16=False)["sizes"], ["weight=4", "gradient=4", "optimizer=8", "activation=4"])
+        self.assertEqual(options(bf16=True, use_precision_aware_optimizer=True, main_grads_dtype="bf16", exp_avg_dtype="fp8")["sizes"],
+                         ["gradient=2", "optimizer=9"])
+        self.assertEqual(options(num_layers_per_virtual_pipeline_stage=1, pp=2), {"vpp": 2, "pp": 2})
+        self.assertEqual(options(use_megatron_fsdp=True, data_parallel_sharding_strategy="optim_grads"), {"zero": 2})
+        self.assertEqual(options(recompute_activations=True), {"recompute": "selective"})
+        self.refused("tp is 4, and by another name of it 2; give one of them",
+                     {**self.MEGATRON, "tensor_model_parallel_size": 2, "tp": 4})
+
+    def test_dropout(self):
+        for given, has in (({}, False), ({"hidden_dropout": 0.1}, True), ({"hidden_dropout": 0.0, "attention_dropout": 0.0}, False),
+                           ({"attention_dropout": 0.1}, True)):
+            self.assertEqual(model_of("m", {**self.MEGATRON, **given}).transformer.dropout, has)
+        gpt2 = {"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "n_positions": 64, "vocab_size": 100}
+        self.assertEqual([model_of("c", {**gpt2, **given}).transformer.dropout for given in ({}, {"resid_pdrop": 0.0})], [True, False])
+        self.refused("dropout must be a number from 0 to 1", {**self.MEGATRON, "hidden_dropout": "much"})
+
 
 class CommandTest(unittest.TestCase):
     def setUp(self):
@@ -295,6 +329,17 @@ class CommandTest(unittest.TestCase):
         own.write_text(json.dumps({"like": "a100", "matrix": 3}), encoding="utf-8")
         self.wrong("a device has no 'matrix'", "--model", self.path, "--device", own)
         self.wrong("there is no device 'h101'; did you mean h100?", "--model", self.path, "--device", "h101")
+
+    def test_megatron_files(self):
+        """World size makes replicas; what is not taken is told in one line."""
+        path = self.folder / "arguments.json"
+        path.write_text(json.dumps({**FileTest.MEGATRON, "tp": 2, "pp": 2, "world_size": 16, "global_batch_size": 8, "lr": 1,
+                                    "fp8": "hybrid"}), encoding="utf-8")
+        done = run("--model", path, "--json", command="pick")
+        self.assertEqual(json.loads(done.stdout)[0]["layout"]["dp"], 4)
+        self.assertEqual(done.stderr, f"ppsched pick: warning: not taken from {path}: fp8\n")
+        path.write_text(json.dumps({**FileTest.MEGATRON, "tp": 2, "world_size": 16}), encoding="utf-8")
+        self.wrong("--tp, --pp and --cp take 6 devices, which do not divide world_size 16", "--model", path, "--pp", 3)
 
     def test_bad_input(self):
         self.wrong("give --model FILE")
@@ -388,7 +433,10 @@ class CommandTest(unittest.TestCase):
         self.assertLess(row["step_time"], 1)
         self.assertEqual(row["calibrated"][0], note)
         self.assertIn("input and weight of 4 measured stages: ", row["calibrated"][1])
-        self.wrong("1 measured stages: with --model there must be at least 2", "--model", self.path, "-f", 1, command="pick")
+        config = self.folder / "times.json"
+        config.write_text('{"forward_times": 0.036}', encoding="utf-8")
+        self.wrong("1 measured stage:", "--model", self.path, "-c", config, command="pick")
+        self.wrong("1 measured stage: with --model give the times of all stages of an even split, 2 to 8", "--model", self.path, "-f", 1, command="pick")
 
     def test_wrong_words_of_pick(self):
         self.wrong("--num-stages: with --model it follows from --pp", "--model", self.path, "-s", 4, command="pick")

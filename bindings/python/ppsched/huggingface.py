@@ -40,6 +40,12 @@ class Reader:
             raise Error(f"{self.where}: {name} must be true or false, not {value!r}")
         return default if value is None else value
 
+    def share(self, name: str, default: float) -> float:
+        value = self.fields.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1):
+            raise Error(f"{self.where}: {name} must be a number from 0 to 1, not {value!r}")
+        return default if value is None else value
+
     def check(self, kind: str) -> None:
         if self.missing:
             raise Error(f"{self.where}: a {kind} needs {', '.join(self.missing)}; add {'it' if len(self.missing) == 1 else 'them'}")
@@ -127,7 +133,7 @@ def _gpt2(reader: Reader) -> Dict[str, Any]:
             "heads": reader.count("n_head", "num_attention_heads"), "vocabulary_size": reader.count("vocab_size"),
             "ffn_size": reader.optional("n_inner") or 4 * hidden, "positions": reader.count("n_positions", "n_ctx"),
             "tied": reader.switch("tie_word_embeddings", True), "norm_bias": True, "qkv_bias": True, "projection_bias": True,
-            "mlp_bias": True, "dropout": True}
+            "mlp_bias": True, "dropout": reader.share("resid_pdrop", 0.1) > 0}
 
 
 def _gpt_neox(reader: Reader) -> Dict[str, Any]:

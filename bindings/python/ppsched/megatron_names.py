@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transformers and how they are trained, by Megatron-LM's argument names."""
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Dict, List, Mapping, NamedTuple
 
 from ._library import Error
+from .megatron_arguments import HARMLESS, NOT_TAKEN
+from .megatron_training import SHORT, TAKEN, TRAINING, integer_of, switch_of, training_options
 from .model import Transformer
 from .words import nearest
 
@@ -16,24 +18,17 @@ SIZES = {"num_layers": "layers", "hidden_size": "hidden_size", "ffn_hidden_size"
 OTHERS = ("vocab_size", "moe_layers", "moe_layer_freq", "swiglu", "normalization", "untied_embeddings",
           "untie_embeddings_and_output_weights", "disable_bias_linear", "add_bias_linear", "add_qkv_bias", "qk_layernorm",
           "group_query_attention", "multi_latent_attention", "position_embedding_type", "max_position_embeddings",
-          "use_flash_attn", "attention_dropout", "hidden_dropout", "moe_router_enable_expert_bias", "mla", "moe_latent_size",
-          "source", "model")
-# Of the training: the argument, and the option of the command that it is.
-TRAINING = {"tensor_model_parallel_size": "tp", "pipeline_model_parallel_size": "pp", "context_parallel_size": "cp",
-            "expert_model_parallel_size": "ep", "expert_tensor_parallel_size": "etp", "data_parallel_size": "dp",
-            "virtual_pipeline_model_parallel_size": "vpp", "seq_length": "seq", "micro_batch_size": "micro_batch",
-            "global_batch_size": "global_batch", "num_microbatches": "num_microbatches", "sequence_parallel": "sequence_parallel",
-            "use_distributed_optimizer": "distributed_optimizer", "distributed_optimizer": "distributed_optimizer",
-            "recompute_granularity": "recompute", "recompute": "recompute"}
-SHORT = ("tp", "pp", "cp", "ep", "etp", "dp", "vpp")
+          "use_flash_attn", "attention_dropout", "hidden_dropout", "moe_router_enable_expert_bias", "mla",
+          "source", "model", "make_vocab_size_divisible_by", "squared_relu", "quick_geglu", "gated_linear_unit")
 WORDS = {"yes": True, "no": False, "none": None, "true": True, "false": False}
 
 
 class Named(NamedTuple):
-    """The transformer, options of the command that the file holds, and whether all counts are Megatron-LM's."""
+    """The transformer, options of the command that the file holds, and arguments that change the answer and are not taken."""
 
     transformer: Transformer
     options: Dict[str, Any]
+    not_taken: List[str]
 
 
 def is_megatron(fields: Mapping[str, Any]) -> bool:
@@ -47,28 +42,11 @@ def plain(fields: Mapping[str, Any]) -> Dict[str, Any]:
             for name, value in fields.items()}
 
 
-def _integer(where: str, name: str, value: object) -> int:
-    if isinstance(value, str) and value.isdigit():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise Error(f"{where}: {name} must be an integer, not {value!r}")
-    if value < 0:
-        raise Error(f"{where}: {name} is {value}; it must be 0 or more")
-    return value
-
-
-def _switch(where: str, fields: Mapping[str, Any], name: str, default: bool = False) -> bool:
-    value = fields.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise Error(f"{where}: {name} must be yes or no, not {value!r}")
-    return default if value is None else value
-
-
 def check_names(where: str, fields: Mapping[str, Any]) -> None:
-    known = [*SIZES, *OTHERS, *TRAINING, *SHORT]
+    known = [*SIZES, *OTHERS, *TRAINING, *SHORT, *TAKEN]
     for name in fields:
-        if name not in known:
-            raise Error(f"{where}: unknown argument {name!r}; {nearest(name, known) or 'names are those of Megatron-LM, with underscores'}")
+        if name not in known and name not in NOT_TAKEN and name not in HARMLESS:
+            raise Error(f"{where}: unknown argument {name!r}; {nearest(name, known) or nearest(name, NOT_TAKEN | HARMLESS) or 'names are those of Megatron-LM, with underscores'}")
     missing = [name for name in ("num_layers", "hidden_size", "num_attention_heads") if fields.get(name) is None]
     missing += [] if fields.get("padded_vocab_size") or fields.get("vocab_size") else ["padded_vocab_size"]
     if missing:
@@ -79,22 +57,42 @@ def _expert_layers(where: str, fields: Mapping[str, Any], layers: int) -> Dict[s
     """Which layers have experts: a number of the last ones, or every so many."""
     frequency = fields.get("moe_layer_freq")
     if fields.get("moe_layers") is not None:
-        return {"dense_layers": layers - _integer(where, "moe_layers", fields["moe_layers"])}
+        return {"dense_layers": layers - integer_of(where, "moe_layers", fields["moe_layers"])}
     if isinstance(frequency, list):
         dense = frequency.index(1) if 1 in frequency else len(frequency)
         if any(item != (number >= dense) for number, item in enumerate(frequency)):
             raise Error(f"{where}: moe_layer_freq {frequency}: layers without experts must come first; give moe_layers, or a number")
         return {"dense_layers": dense}
-    return {"expert_interval": 1 if frequency is None else _integer(where, "moe_layer_freq", frequency)}
+    return {"expert_interval": 1 if frequency is None else integer_of(where, "moe_layer_freq", frequency)}
 
 
 def _vocabulary(where: str, fields: Mapping[str, Any]) -> int:
     """Padded as the launcher does, where it is not said."""
     if fields.get("padded_vocab_size") is not None:
-        return _integer(where, "padded_vocab_size", fields["padded_vocab_size"])
+        return integer_of(where, "padded_vocab_size", fields["padded_vocab_size"])
     tensor = fields.get("tp") or fields.get("tensor_model_parallel_size") or 1
-    multiple = 128 * _integer(where, "tp", tensor)
-    return -(-_integer(where, "vocab_size", fields["vocab_size"]) // multiple) * multiple
+    each = integer_of(where, "make_vocab_size_divisible_by", fields.get("make_vocab_size_divisible_by") or 128)
+    multiple = each * max(integer_of(where, "tp", tensor), 1)
+    return -(-integer_of(where, "vocab_size", fields["vocab_size"]) // multiple) * multiple
+
+
+def _has_dropout(where: str, fields: Mapping[str, Any]) -> bool:
+    """As the file says; the launcher's default of 0.1 is not taken."""
+    shares = [fields[name] for name in ("hidden_dropout", "attention_dropout") if fields.get(name) is not None]
+    for share in shares:
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+            raise Error(f"{where}: dropout must be a number from 0 to 1, not {share!r}")
+    return bool(shares) and shares[0] > 0
+
+
+def not_taken(fields: Mapping[str, Any]) -> List[str]:
+    """What would change the answer, and does not; without what is off, or as it is here."""
+    names = [name for name, value in fields.items() if name in NOT_TAKEN and value not in (None, False, 0, [])
+             and not (name == "optimizer" and value == "adam")]
+    is_uniform = fields.get("recompute_method", "uniform") == "uniform" and fields.get("recompute_num_layers", 1) == 1
+    if fields.get("recompute_granularity") == "full" and not is_uniform:
+        names += [name for name in ("recompute_method", "recompute_num_layers") if fields.get(name) is not None]
+    return names
 
 
 def _transformer(where: str, fields: Mapping[str, Any]) -> Transformer:
@@ -103,10 +101,12 @@ def _transformer(where: str, fields: Mapping[str, Any]) -> Transformer:
     for name, field in SIZES.items():
         unread = name == "kv_channels" if latent else name in ("qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim", "q_lora_rank")
         if fields.get(name) is not None and not unread:
-            row[field] = _integer(where, name, fields[name])
+            row[field] = integer_of(where, name, fields[name])
     row["vocabulary_size"] = _vocabulary(where, fields)
     if not fields.get("ffn_hidden_size"):
         row["ffn_size"] = 4 * row["hidden_size"]
+    if fields.get("position_embedding_type") == "learned_absolute" and fields.get("max_position_embeddings") is not None:
+        row["positions"] = integer_of(where, "max_position_embeddings", fields["max_position_embeddings"])
     if row.get("experts"):
         row.setdefault("experts_per_token", 2)
         row.setdefault("expert_ffn_size", row["ffn_size"])
@@ -116,32 +116,16 @@ def _transformer(where: str, fields: Mapping[str, Any]) -> Transformer:
             row.pop(field, None)
 
     def switch(name: str) -> bool:
-        return _switch(where, fields, name)
+        return switch_of(where, fields, name)
 
     bias = switch("add_bias_linear") and not switch("disable_bias_linear")
     untied = switch("untied_embeddings") or switch("untie_embeddings_and_output_weights")
-    return Transformer(**row, gated=switch("swiglu"), norm_bias=fields.get("normalization", "LayerNorm") != "RMSNorm", tied=not untied,
+    return Transformer(**row, gated=switch("swiglu") or switch("quick_geglu") or switch("gated_linear_unit"), norm_bias=fields.get("normalization", "LayerNorm") != "RMSNorm", tied=not untied,
                        qkv_bias=bias or switch("add_qkv_bias"), projection_bias=bias, mlp_bias=bias, qk_norm=switch("qk_layernorm"),
-                       router_bias=switch("moe_router_enable_expert_bias"))
-
-
-def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
-    """Those of the command, by its names."""
-    options: Dict[str, Any] = {}
-    for name, value in fields.items():
-        option: Optional[str] = TRAINING.get(name, name if name in SHORT else None)
-        if option is None or value is None:
-            continue
-        if option in ("sequence_parallel", "distributed_optimizer"):
-            options[option] = _switch(where, fields, name)
-        elif option == "recompute":
-            options[option] = value
-        else:
-            options[option] = _integer(where, name, value)
-    return options
+                       router_bias=switch("moe_router_enable_expert_bias"), dropout=_has_dropout(where, fields))
 
 
 def read_megatron(where: str, given: Mapping[str, Any]) -> Named:
     fields = plain(given)
     check_names(where, fields)
-    return Named(_transformer(where, fields), training_options(where, fields))
+    return Named(_transformer(where, fields), training_options(where, fields), not_taken(fields))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that describe a model: Hugging Face's config.json, Megatron-LM's argument names, sizes as calculon has them."""
 import pathlib
-from typing import Any, Dict, Mapping, NamedTuple
+from typing import Any, Dict, Mapping, NamedTuple, Sequence
 
 from ._library import Error
 from .config_file import _read_json, _read_yaml, is_yaml
@@ -13,11 +13,13 @@ VOCABULARY_OF_GPT3 = 51200
 
 
 class ModelFile(NamedTuple):
-    """transformer; options: of the command, that the file holds; sequence: the longest that the model says, or 0."""
+    """transformer; options: of the command, that the file holds; sequence: the longest that the model says, or 0; not_taken: what the
+    file holds that would change the answer, and does not."""
 
     transformer: Transformer
     options: Dict[str, object]
     sequence: int = 0
+    not_taken: Sequence[str] = ()
 
 
 def read_mapping_of(path: str) -> Mapping[str, Any]:
@@ -54,7 +56,7 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
         return _gpt3_style(where, fields)
     if is_megatron(fields):
         named = read_megatron(where, fields)
-        return ModelFile(named.transformer, named.options)
+        return ModelFile(named.transformer, named.options, 0, named.not_taken)
     if "model_type" not in fields:
         raise Error(f"{where}: it has no model_type, nor num_layers; give Hugging Face's config.json, or Megatron-LM's argument names")
     return ModelFile(read_huggingface(where, fields)[0], {}, longest_sequence(fields))

@@ -6,7 +6,8 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._library import Error
 from .accelerators import EFFICIENCIES, Accelerator, Link, find_accelerator
-from .megatron_names import check_names, plain, is_megatron, training_options
+from .megatron_names import check_names, is_megatron, not_taken, plain
+from .megatron_training import training_options
 from .model import Model, Training
 from .model_files import ModelFile, model_of, read_mapping_of, read_model
 from .usage import UsageError
@@ -137,8 +138,19 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
                                                                  if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
                                                             "sequence_parallel", "keep_scores", "recompute_kind", "sizes")}
+    sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
     options.update({name: value for name, value in given.items() if value is not None})
-    return found, options
+    _warn(arguments.command, {path or arguments.config: found.not_taken,
+                              **({arguments.config: not_taken(plain(config))} if path is not None and config else {})})
+    return found, {**options, "sizes": sizes or None}
+
+
+def _warn(command: str, unread: Mapping[str, Sequence[str]]) -> None:
+    """What files say that would change the answer, and does not: a line a file."""
+    from .cli import _tell  # which needs this module
+    for path, names in unread.items():
+        if names:
+            _tell(command, f"warning: not taken from {path}: {', '.join(names)}")
 
 
 def sharding_of(options: Mapping[str, Any], found: ModelFile, replicas: int) -> int:
@@ -194,7 +206,18 @@ _WORDS = {"tensor_parallel": "--tp", "context_parallel": "--cp", "expert_tensor_
           "sequence_length": "--seq", "sharding": "--zero"}
 
 
+def _with_replicas(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With those that Megatron-LM's world_size makes, where nothing else says."""
+    if options.get("world_size") is None or options.get("dp") is not None:
+        return options
+    used, devices = _one(options, "tp") * _one(options, "pp") * _one(options, "cp"), _one(options, "world_size")
+    if devices % used:
+        raise Error(f"--tp, --pp and --cp take {used} devices, which do not divide world_size {devices}; give --dp")
+    return {**options, "dp": devices // used}
+
+
 def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) -> Job:
+    options = _with_replicas(options)
     training, pp = training_of(found, options), _one(options, "pp")
     recompute = options.get("recompute_kind") or options.get("recompute") or "none"
     if recompute not in RECOMPUTE:

@@ -3,9 +3,11 @@
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ._library import Error
+from .config import numbers
 from .model_estimate import KINDS, even_split, layer_names, stage_names
 from .model_options import Job
 from .units import TIMES
+from .words import counted
 
 Factors = Dict[Tuple[str, str], float]
 # Lists of times, and the passes that they are of.
@@ -17,7 +19,8 @@ def _stages(job: Job, count: int) -> List[List[str]]:
     """The layers of each stage, with an even split."""
     names = layer_names(job.model)
     if not 2 <= count <= sum("decoder" in name for name in names):
-        raise Error(f"{count} measured stages: with --model there must be at least 2, and no more than decoders")
+        raise Error(f"{counted(count, 'measured stage')}: with --model give the times of all stages of an even split, 2 to "
+                    f"{sum('decoder' in name for name in names)}, one number each")
     return stage_names(names, even_split(names, count), False)
 
 
@@ -46,7 +49,7 @@ def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[st
     factors: Factors = {}
     notes: List[str] = []
     unit = TIMES[values["time_unit"] if values.get("profile") else "s"] / TIMES["s"]
-    given = {name: values[name] for name in MEASURED if values.get(name) is not None}
+    given = {name: numbers(name, values[name]) for name in MEASURED if values.get(name) is not None}
     if "backward_input_times" in given or "backward_weight_times" in given:
         given.pop("backward_times", None)
     for name, times in given.items():
