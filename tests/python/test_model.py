@@ -307,7 +307,11 @@ class CommandTest(unittest.TestCase):
         target = self.folder / "layers.json"
         self.assertEqual(run("--model", self.path, "-o", target).returncode, 0)
         rows = json.loads(target.read_text(encoding="utf-8"))["layers"]
-        self.assertEqual(len(ppsched.Layers(rows)), 10)
+        self.assertEqual(sum(row["count"] for row in rows), 10)
+        self.assertTrue(rows[1]["forward_time"].endswith("s") and rows[1]["mem_static"].endswith("B"))
+        words = ("-b", 8, "--num-devices", 2, "--layers", target)
+        self.assertEqual(run(*words, "--mem-limit", "72GB", command="pick").returncode, 0)
+        self.wrong("write --mem-limit 72GB", *words, "--mem-limit", 72, command="pick")
         self.wrong("give it the ending .json", "--model", self.path, "-o", self.folder / "layers.txt")
 
     def test_calibration(self):
@@ -316,9 +320,19 @@ class CommandTest(unittest.TestCase):
         row = answer("--model", self.path, "--seq", 2048, "--layer-times", f"dense.forward={measured!r}")
         self.assertAlmostEqual(row["layers"][1]["forward_time"], measured)
         self.assertIn("dense forward x 2 ", row["calibrated"][0])
+        told = answer("--model", self.path, "--seq", 2048, "--layer-times", f"dense.forward={1000 * measured!r}ms")
+        self.assertAlmostEqual(told["layers"][1]["forward_time"], measured)
+        times = [answer("--model", self.path, "--step-time", text)["layers"] for text in ("2", "2s", "2000ms")]
+        self.assertEqual(times[0], times[1])
+        self.assertAlmostEqual(times[0][1]["forward_time"], times[2][1]["forward_time"])
+        self.wrong("--step-time: GB is a unit of memory; units of time are ns", "--model", self.path, "--step-time", "2GB")
+        self.wrong("--step-time is 'soon'; it must be a number with a unit", "--model", self.path, "--step-time", "soon")
+        self.wrong("--tokens-per-second is 0; it must be above 0", "--model", self.path, "--tokens-per-second", 0)
+        self.wrong("--step-time is of one layout, and these are 2; give one number of --tp", "--model", self.path, "--step-time", "2s",
+                   "--tp", 1, 2, command="pick")
         stepped = answer("--model", self.path, "--seq", 2048, "--tokens-per-second", 10000)
         self.assertIn("all layers x ", stepped["calibrated"][0])
-        self.wrong("it must be KIND.PASS=SECONDS", "--model", self.path, "--layer-times", "decoder=3")
+        self.wrong("it must be KIND.PASS=TIME", "--model", self.path, "--layer-times", "decoder=3")
         self.wrong("give one of them", "--model", self.path, "--step-time", 3, "--tokens-per-second", 3)
 
     def test_a_device_of_ones_own(self):
@@ -326,6 +340,22 @@ class CommandTest(unittest.TestCase):
         own.write_text(json.dumps({"like": "a100", "matrix_rate": 624e12, "memory": 40e9}), encoding="utf-8")
         slow, fast = (answer("--model", self.path, "--device", name)["passes"]["decoder"]["forward"] for name in ("A100", own))
         self.assertAlmostEqual(fast["matrix_time"], slow["matrix_time"] / 2)
+        own.write_text(json.dumps({"like": "a100", "memory": "40GB", "memory_bandwidth": "1TB/s", "matrix_efficiency": 0.5,
+                                   "between": {"bandwidth": "200Gbps", "latency": "5us"}}), encoding="utf-8")
+        half = answer("--model", self.path, "--device", own)["passes"]["decoder"]["forward"]
+        self.assertGreater(half["matrix_time"], slow["matrix_time"])
+        found = ppsched.find_accelerator("a100")
+        row = [Model(Transformer(2, 64, 4, 100, 256), Training(64), found._replace(matrix_efficiency=given)).pass_cost("dense", 0).matrix_time
+               for given in (0.5, [(0, 0.5)])]
+        self.assertEqual(row[0], row[1])
+        for part, fields in (('memory is 80, which would be 80 B; write "80GB"', {"memory": 80}),
+                             ("memory: s is a unit of time; units of memory are B", {"memory": "80s"}),
+                             ("matrix_rate is '3T'; it must be a plain number", {"matrix_rate": "3T"}),
+                             ("inside.latency is 'x'; it must be a number with a unit", {"inside": {"bandwidth": 1e11, "latency": "x"}}),
+                             ("inside must be a mapping with bandwidth", {"inside": 3}), ("node_devices is 0", {"node_devices": 0}),
+                             ("matrix_efficiency must be a share such as 0.5, or a list", {"matrix_efficiency": [3]})):
+            own.write_text(json.dumps({"like": "a100", **fields}), encoding="utf-8")
+            self.wrong(f"{own}: {part}", "--model", self.path, "--device", own)
         own.write_text(json.dumps({"like": "a100", "matrix": 3}), encoding="utf-8")
         self.wrong("a device has no 'matrix'", "--model", self.path, "--device", own)
         self.wrong("there is no device 'h101'; did you mean h100?", "--model", self.path, "--device", "h101")
@@ -395,19 +425,26 @@ class CommandTest(unittest.TestCase):
         words = ("--tp", 2, "--pp", 4, "--seq", 8192, "--micro-batch", 4)
         free, = self.pick(*words)
         limit = 0.5 * max(memory["total"] for memory in free["memory"])
-        tight, = self.pick(*words, "--mem-limit", limit)
+        tight, = self.pick(*words, "--mem-limit", f"{limit}B")
         self.assertLessEqual(max(memory["total"] for memory in tight["memory"]), limit)
         self.assertTrue(any(stage["recompute"] for stage in tight["split"]))
         self.assertGreater(tight["step_time"], free["step_time"])
-        self.wrong("would do", "--model", self.path, *words, "--mem-limit", 1e8, command="pick")
+        self.wrong("would do", "--model", self.path, *words, "--mem-limit", "100MB", command="pick")
 
     def test_units(self):
-        """A limit with a unit, or in bytes."""
+        """A limit in any unit; a plain number is refused, as it would be bytes."""
         words = ("--tp", 2, "--pp", 4, "--seq", 8192, "--micro-batch", 4)
-        plain, = self.pick(*words, "--mem-limit", 30 * 2**30)
+        plain, = self.pick(*words, "--mem-limit", f"{30 * 2**30}B")
         told, = self.pick(*words, "--mem-limit", "30GiB", "--p2p-time", "10us")
         self.assertEqual(plain["step_time"], told["step_time"])
         self.assertEqual(told["units"], {"time": "s", "memory": "B", "bytes": "B"})
+        config = self.folder / "limits.json"
+        config.write_text('{"mem_limit": 72}', encoding="utf-8")
+        for part, *given in (("--mem-limit 72: with --model numbers have units; write --mem-limit 72GB (plain", "--mem-limit", 72),
+                             ("write --p2p-time 24us (plain", "--p2p-time", 24), ("write --p2p-bandwidth 50GB/s", "--p2p-bandwidth", 50),
+                             ("write --mem-limit 80000000000B", "--mem-limit", 8e10),
+                             (f'{config}: mem_limit: 72: with --model numbers have units; write {config}: mem_limit: "72GB"', "-c", config)):
+            self.wrong(part, "--model", self.path, *given, command="pick")
 
     def test_layouts(self):
         rows = self.pick("--gpus", 8, "--tp", 1, 2, 3, "--pp", 2, 4, "--seq", 2048, "--global-batch", 32)
@@ -422,7 +459,7 @@ class CommandTest(unittest.TestCase):
         plain = answer("--model", self.path, "--seq", 2048)["layers"]
         embedding, decoder, head = (layer["forward_time"] for layer in plain)
         times = [repr(4 * decoder + embedding), *[repr(4 * decoder)] * 2, repr(4 * decoder + head)]
-        row, = self.pick("--pp", 2, "--seq", 2048, "-f", *times)
+        row, = self.pick("--pp", 2, "--seq", 2048, "-f", *(f"{time}s" for time in times))
         note, = row["calibrated"]
         self.assertEqual(note, "forward of 4 measured stages: embedding x 1, dense x 2, head x 1")
         path = self.folder / "profile.json"
@@ -434,9 +471,9 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(row["calibrated"][0], note)
         self.assertIn("input and weight of 4 measured stages: ", row["calibrated"][1])
         config = self.folder / "times.json"
-        config.write_text('{"forward_times": 0.036}', encoding="utf-8")
+        config.write_text('{"forward_times": "36ms"}', encoding="utf-8")
         self.wrong("1 measured stage:", "--model", self.path, "-c", config, command="pick")
-        self.wrong("1 measured stage: with --model give the times of all stages of an even split, 2 to 8", "--model", self.path, "-f", 1, command="pick")
+        self.wrong("1 measured stage: with --model give the times of all stages of an even split, 2 to 8", "--model", self.path, "-f", "1s", command="pick")
 
     def test_wrong_words_of_pick(self):
         self.wrong("--num-stages: with --model it follows from --pp", "--model", self.path, "-s", 4, command="pick")

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices that models are priced on: those that the library knows, and the caller's own."""
 import ctypes
-from typing import Any, List, NamedTuple, Sequence, Tuple
+from typing import Any, List, NamedTuple, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Error, decoded, encoded, lib
 from .views import sized
 from .words import nearest
 
-Efficiencies = Sequence[Tuple[float, float]]  # (operations or bytes of an op, at least; share of the rate), going down
+# (operations or bytes of an op, at least; share of the rate), going down; or one share of all
+Efficiencies = Union[float, Sequence[Tuple[float, float]]]
 
 
 class Link(NamedTuple):
@@ -56,7 +57,9 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
     for name in RATES:
         setattr(record, name, float(getattr(device, name)))
     for name in EFFICIENCIES:
-        pairs = [_abi.Efficiency(least, share) for least, share in getattr(device, name)]
+        given = getattr(device, name)
+        listed = [(0.0, float(given))] if isinstance(given, (int, float)) else given
+        pairs = [_abi.Efficiency(least, share) for least, share in listed]
         kept = (_abi.Efficiency * len(pairs))(*pairs)
         setattr(record, name, ctypes.cast(kept, ctypes.POINTER(_abi.Efficiency)))
         setattr(record, f"{name}_count", len(pairs))

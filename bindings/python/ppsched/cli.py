@@ -23,7 +23,7 @@ from .number_options import add_number_argument
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
-from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes
+from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
 from .schedule import generate
 from .size_options import add_size_arguments, resized
 from .strategy import Strategy, find_strategy, strategies
@@ -170,6 +170,7 @@ def plain_numbers(command: str, above: Values, files: Mapping[str, str], measure
     without units in other magnitudes than activations. files: where values stand that are not on the command line."""
     values = measurement.below(above)
     if values.get("model") is not None:
+        refuse_plain(above, files)
         return {**in_seconds_and_bytes(values, files), "units": SECONDS_AND_BYTES}
     values, units = in_same_units(values, {**{name: measurement.name for name in values if name not in above}, **files})
     warning = None if units.memory else magnitude_warning(values)

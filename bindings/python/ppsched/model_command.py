@@ -5,10 +5,12 @@ import json
 from typing import Any, Dict, List
 
 from .cli import Commands, print_text
+from .device_files import read_device
 from .model import Model
 from .model_estimate import ESTIMATE_ERROR, ESTIMATE_OF, GIB, KINDS, DeviceMemory, calibrated, even_memory, layer_names
-from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of, read_device
+from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
 from .output import write_text
+from .same_units import SECONDS_AND_BYTES, places, worded
 from .usage import UsageError
 
 CAUSES = ("weights", "gradients", "optimizer", "activations", "total")
@@ -123,6 +125,14 @@ def _table(job: Job, row: Dict[str, Any], memory: List[DeviceMemory]) -> str:
     return "".join(lines)
 
 
+def _layers_text(rows: List[Any]) -> str:
+    """For --layers, with units."""
+    values: Dict[str, Any] = {"layers": json.loads(json.dumps(rows))}
+    for place in places(values, {}):
+        place.put(worded(place.name, place.value, SECONDS_AND_BYTES))
+    return json.dumps(values, indent=1) + "\n"
+
+
 def run_model(arguments: argparse.Namespace) -> None:
     if arguments.output is not None and not arguments.output.lower().endswith(".json"):
         raise UsageError(f"-o {arguments.output}: the layers are JSON; give it the ending .json")
@@ -136,5 +146,5 @@ def run_model(arguments: argparse.Namespace) -> None:
     if arguments.megatron_formula:
         row["megatron"] = _megatron_row(job)
     if arguments.output is not None:
-        write_text(arguments.output, json.dumps({"layers": measured.layers.given}, indent=1) + "\n")
+        write_text(arguments.output, _layers_text(measured.layers.given))
     print_text(json.dumps(row) + "\n" if arguments.json else _table(job, row, memory))

@@ -8,6 +8,7 @@ from .layers import Layers, Split, config_from_layers
 from .model import LayerMemory, Model
 from .model_options import Job
 from .schedule import generate
+from .unit_advice import seconds_of
 
 # Largest error of the measured times that the model was compared with; docs/model.md has the tables.
 ESTIMATE_ERROR = 0.12
@@ -164,12 +165,9 @@ def _factors(model: Model, words: Optional[Sequence[str]]) -> Tuple[Dict[Tuple[s
     for word in words or ():
         place, _, value = word.partition("=")
         layer, _, kind = place.partition(".")
-        try:
-            seconds = float(value)
-        except ValueError:
-            seconds = -1.0
-        if layer not in KINDS.values() or kind not in ("forward", "input", "weight") or seconds <= 0:
-            raise Error(f"--layer-times {word}: it must be KIND.PASS=SECONDS, such as dense.forward=0.0021; KIND {', '.join(KINDS.values())}, "
+        seconds = seconds_of(f"--layer-times {place}", value) if value else 0.0
+        if layer not in KINDS.values() or kind not in ("forward", "input", "weight") or not 0 < seconds < float("inf"):
+            raise Error(f"--layer-times {word}: it must be KIND.PASS=TIME above 0, such as dense.forward=2.1ms; KIND {', '.join(KINDS.values())}, "
                         "PASS forward, input or weight")
         predicted = model.pass_cost(layer, kind).time
         if predicted == 0:
@@ -184,8 +182,10 @@ def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str,
     """The job's layers, scaled by what was measured; factors: what was found before, and what there is to tell of that."""
     own, notes = _factors(job.model, options.get("layer_times"))
     factors, notes = {**factors, **own}, [*told, *notes]
-    layers, step = job.model.layers(factors), options.get("step_time")
-    rate = options.get("tokens_per_second")
+    layers, given = job.model.layers(factors), options.get("step_time")
+    step, rate = None if given is None else seconds_of("--step-time", given), options.get("tokens_per_second")
+    if rate is not None and not 0 < rate < float("inf"):
+        raise Error(f"--tokens-per-second is {rate:g}; it must be above 0")
     if step is not None and rate is not None:
         raise Error("--step-time, --tokens-per-second: they say the same; give one of them")
     measured = step if step is not None else job.global_batch * job.model.training.sequence_length / rate if rate else None

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for a model, how it is trained, and on what; Megatron-LM's argument names are taken too."""
 import argparse
-import os
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._library import Error
-from .accelerators import EFFICIENCIES, Accelerator, Link, find_accelerator
+from .accelerators import Accelerator
 from .megatron_names import check_names, is_megatron, not_taken, plain
 from .megatron_training import training_options
 from .model import Model, Training
@@ -73,36 +72,11 @@ def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -
     group.add_argument("--bytes", nargs="+", metavar="KIND=B", dest="sizes",
                        help="of a weight, gradient, optimizer state, and of an element of activations "
                        "(default: weight=2 gradient=4 optimizer=12 activation=2)")
-    group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=SECONDS",
-                       help="measured, of one layer: KIND embedding, dense, expert, mtp or head; PASS forward, input or weight")
-    group.add_argument("--step-time", type=float, metavar="SECONDS",
-                       help="measured, with 1F1B and an even split: scales all layers")
+    group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=TIME",
+                       help="measured, of one layer, as dense.forward=6.1ms: KIND embedding, dense, expert, mtp or head; PASS forward, input or weight")
+    group.add_argument("--step-time", metavar="TIME",
+                       help="measured, as 2.1s, with 1F1B and an even split: scales all layers")
     group.add_argument("--tokens-per-second", type=float, metavar="N", help="measured, of all devices together: likewise")
-
-
-# --- devices ---
-
-def read_device(name: str) -> Accelerator:
-    """One that the library knows, or a JSON file with the fields of one, which may be "like" a known one."""
-    if not os.path.isfile(name):
-        return find_accelerator(name)
-    fields = dict(read_mapping_of(name))
-    base: Dict[str, Any] = find_accelerator(fields.pop("like"))._asdict() if "like" in fields else {}
-    unknown = next((key for key in fields if key not in Accelerator._fields), None)
-    if unknown is not None:
-        raise Error(f"{name}: a device has no {unknown!r}; it has like, {', '.join(Accelerator._fields)}")
-    row: Dict[str, Any] = {"name": os.path.basename(name), **base, **fields}
-    missing = [key for key in Accelerator._fields if key not in row and key not in Accelerator._field_defaults]
-    if missing:
-        raise Error(f"{name}: a device needs {', '.join(missing)}; give them, or \"like\": one that is known")
-    try:
-        for link in ("inside", "between"):
-            row[link] = row[link] if isinstance(row[link], Link) else Link(**row[link])
-        for key in EFFICIENCIES:
-            row[key] = [(float(least), float(share)) for least, share in row.get(key, ())]
-        return Accelerator(**row)
-    except (TypeError, ValueError) as error:
-        raise Error(f"{name}: {error}") from None
 
 
 # --- what the options say ---

@@ -9,9 +9,10 @@ from ._library import Error
 from .cli import merged, print_text
 from .config import QUANTITIES
 from .model_command import columns, device_row
+from .device_files import read_device
 from .model_estimate import ESTIMATE_ERROR, ESTIMATE_OF, GIB, DeviceMemory
 from .model_files import ModelFile
-from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of, read_device
+from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of
 from .model_plan import JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
 from .pick_command import Answer
@@ -231,6 +232,15 @@ def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
             raise UsageError(f"-o {path}: with --model the answer is .json or .txt; the last line of the answer builds the schedule")
 
 
+def _check_measured(arguments: argparse.Namespace, layouts: List[Dict[str, Any]]) -> None:
+    """A run was in one layout, and its factor is not that of others."""
+    name = next((name for name in ("step_time", "tokens_per_second") if getattr(arguments, name) is not None), None)
+    if name is not None and len(layouts) > 1:
+        several = ", ".join(f"--{key.replace('_', '-')}" for key in NUMBERS if len({layout.get(key) for layout in layouts}) > 1)
+        raise UsageError(f"--{name.replace('_', '-')} is of one layout, and these are {len(layouts)}; give one number of {several}, as it "
+                         "was measured, or --layer-times")
+
+
 def _options(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
     """With pick's own words for the batch."""
     file, options = described(arguments)
@@ -257,6 +267,7 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     file, options = _options(arguments)
     device = read_device(arguments.device or DEFAULT_DEVICE)
     layouts = list(_layouts(options))
+    _check_measured(arguments, layouts)
     found = [_try(file, options, layout, values, arguments, device) for layout in layouts]
     found.sort(key=_cost)
     best = found[0]

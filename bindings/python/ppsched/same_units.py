@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Named
 
 from ._library import Error
 from .config import QUANTITIES
+from .unit_advice import LARGE, unit_meant
 from .units import BYTES, KIND_OF, KINDS, PLAIN, TIMES, Amount, Units, dimension_of, number_word, parse
 
 SECONDS_AND_BYTES = Units("s", "B", "B")
@@ -140,6 +141,9 @@ def given_amounts(found: Iterable[Place]) -> List[Given]:
 
 def _unit_for(plain: Place, given: Given, amounts: List[Given]) -> str:
     """The unit that a plain number beside a given one had better have."""
+    largest = max(abs(number) for number in leaves(plain.value) if is_plain(number))
+    if given.amount.unit in ("B", "s", "B/s") or (plain.dimension != "time" and largest >= LARGE):
+        return unit_meant(plain.name, plain.dimension, largest)  # 65536 beside 72GB is B, and 72 beside 65536B is GB
     if plain.dimension == given.place.dimension:
         return given.amount.unit
     if plain.dimension != "bandwidth":
@@ -243,6 +247,15 @@ def in_seconds_and_bytes(values: Mapping[str, Any], files: Files) -> Dict[str, A
         if given_amounts([place]):
             place.put(_converted(place, SECONDS_AND_BYTES))
     return copied
+
+
+def refuse_plain(values: Mapping[str, Any], files: Files) -> None:
+    """Beside a model a number says what it is in: plain ones would be seconds and bytes, which few mean."""
+    for place in places(dict(values), files):
+        largest = max((abs(number) for number in leaves(place.value) if is_plain(number)), default=0.0)
+        if place.dimension is not None and largest:
+            unit, would = unit_meant(place.name, place.dimension, largest), SECONDS_AND_BYTES.of(place.dimension)
+            raise Error(f"{place.line()}: with --model numbers have units; write {place.line(unit)} (plain numbers would be {would})")
 
 
 def has_units(values: Mapping[str, Any], group: str) -> bool:

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plain number was meant in, and numbers that may have a unit."""
+from typing import Optional
+
+from ._library import Error
+from .units import BYTES, KIND_OF, KINDS, TIMES, parse
+
+LARGE = 10.0**6  # numbers from here on are bytes, or bytes a second
+
+
+def unit_meant(name: str, dimension: Optional[str], value: float) -> str:
+    """By how large it is: --mem-limit 72 is GB, 8e10 is B."""
+    if dimension == "time":
+        return "s" if abs(value) < 1 else "us" if name in ("p2p_time", "latency") else "ms"
+    unit = "MB" if dimension == "bytes" else "GB"
+    return (unit if abs(value) < LARGE else "B") + ("/s" if dimension == "bandwidth" else "")
+
+
+def amount_in(where: str, text: str, dimension: str) -> float:
+    """A number with a unit, in seconds and bytes."""
+    try:
+        amount = parse(text)
+    except Error as error:
+        raise Error(f"{where}: {error}") from None
+    if amount is None:
+        raise Error(f"{where} is {text!r}; it must be a number with a unit; units are {KINDS[KIND_OF[dimension]]}")
+    if amount.kind != KIND_OF[dimension]:
+        raise Error(f"{where}: {amount.unit} is a unit of {amount.kind}; units of {KIND_OF[dimension]} are {KINDS[KIND_OF[dimension]]}")
+    seconds, one = TIMES["s"], BYTES["B"]
+    size = {"time": amount.size / seconds, "memory": amount.size / one, "bytes": amount.size / one,
+            "bandwidth": amount.size * seconds}[dimension]
+    return float(amount.number) * float(size)
+
+
+def seconds_of(where: str, text: str) -> float:
+    """With a unit, or in seconds."""
+    try:
+        return float(text)
+    except ValueError:
+        return amount_in(where, text, "time")
