@@ -11,6 +11,7 @@ import unittest
 
 import ppsched
 from ppsched import Accelerator, Config, Link, Model, Split, Training, Transformer
+from ppsched.estimate_errors import ERRORS
 from ppsched.model_estimate import even_memory, even_split, links_of, update_time
 from ppsched.model_files import model_of
 from ppsched.model_options import Job
@@ -269,6 +270,25 @@ class FileTest(unittest.TestCase):
         self.refused("dropout must be a number from 0 to 1", {**self.MEGATRON, "hidden_dropout": "much"})
 
 
+class ErrorTest(unittest.TestCase):
+    PAGE = (DATA.parents[1] / "docs" / "model.md").read_text(encoding="utf-8")
+
+    def largest(self, title, *columns):
+        """Of a table of the page, in the columns of these headings."""
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in
+                self.PAGE.split(f"**{title}**", 1)[1].split("\n\n")[1].splitlines()]
+        places = [number for number, heading in enumerate(rows[0]) if heading in columns]
+        return max(abs(float(row[place].split()[0])) for row in rows[2:] for place in places) / 100
+
+    def test_stated_errors_are_those_of_the_page(self):
+        found = {"step_time": self.largest("Steps", "error"), "memory": self.largest("Memory", "error"),
+                 "stage_time": self.largest("Zero-bubble paper", "error"),
+                 "forward_time": self.largest("Zero-bubble paper", "of F", "of I", "of W")}
+        self.assertEqual(found, ERRORS)
+        for error in found.values():
+            self.assertIn(f"{100 * error:.1f} %", self.PAGE.split("## What is read")[0].replace("\n", " "))
+
+
 class CommandTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -295,7 +315,7 @@ class CommandTest(unittest.TestCase):
         decoder = next(layer for layer in row["layers"] if layer["name"] == "decoder")
         self.assertAlmostEqual(first, 4 * (2 * decoder["mem_forward"] + row["layers"][0]["mem_forward"]))
         self.assertAlmostEqual(last, 2 * decoder["mem_forward"] + row["layers"][2]["mem_forward"])
-        self.assertGreater(row["estimate_error"], 0)
+        self.assertEqual(row["estimate_error"], max(ERRORS.values()))
 
     def test_recomputation_and_sharding(self):
         words = ("--model", self.path, "--pp", 2, "--dp", 4, "--zero")
@@ -332,6 +352,8 @@ class CommandTest(unittest.TestCase):
                    "--tp", 1, 2, command="pick")
         stepped = answer("--model", self.path, "--seq", 2048, "--tokens-per-second", 10000)
         self.assertIn("all layers x ", stepped["calibrated"][0])
+        self.assertEqual(stepped["estimate_errors"], {"memory": ERRORS["memory"]})
+        self.assertIn("times are calibrated by the measured step", run("--model", self.path, "--step-time", "2s").stdout)
         self.wrong("it must be KIND.PASS=TIME", "--model", self.path, "--layer-times", "decoder=3")
         self.wrong("give one of them", "--model", self.path, "--step-time", 3, "--tokens-per-second", 3)
 
@@ -417,7 +439,7 @@ class CommandTest(unittest.TestCase):
         done = run("--model", self.path, "--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--runtime", "megatron",
                    command="pick")
         for word in ("tokens/s, MFU ", "buffers GiB", "\nmegatron: --pipeline-model-parallel-size 4",
-                     "estimates: times are within"):
+                     "estimates: step time within 5.3%, "):
             self.assertIn(word, done.stdout)
 
     def test_memory_decides(self):

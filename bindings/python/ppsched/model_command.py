@@ -6,8 +6,9 @@ from typing import Any, Dict, List
 
 from .cli import Commands, print_text
 from .device_files import read_device
+from .estimate_errors import estimate_line, estimate_row
 from .model import Model
-from .model_estimate import ESTIMATE_ERROR, ESTIMATE_OF, GIB, KINDS, DeviceMemory, calibrated, even_memory, layer_names
+from .model_estimate import GIB, KINDS, DeviceMemory, calibrated, even_memory, layer_names
 from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
 from .output import write_text
 from .same_units import SECONDS_AND_BYTES, places, worded
@@ -121,7 +122,6 @@ def _table(job: Job, row: Dict[str, Any], memory: List[DeviceMemory]) -> str:
         lines.append(f"\nMegatron-LM's formula: weights and optimizer {_bytes_word(row['megatron']['weight_and_optimizer_bytes'])} GiB, "
                      f"activations {_bytes_word(row['megatron']['activation_bytes'])} GiB\n")
     lines += [f"calibrated: {note}\n" for note in row["calibrated"]]
-    lines.append(f"times are estimates, within {ESTIMATE_ERROR:.0%} of the {ESTIMATE_OF}\n")
     return "".join(lines)
 
 
@@ -141,10 +141,9 @@ def run_model(arguments: argparse.Namespace) -> None:
     memory, measured = even_memory(job), calibrated(job, vars(arguments))
     row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given,
                            "devices": list(map(device_row, memory)),
-                           "passes": _pass_rows(job.model), "calibrated": measured.notes, "estimate_error": ESTIMATE_ERROR,
-                           "estimate_error_of": ESTIMATE_OF}
+                           "passes": _pass_rows(job.model), "calibrated": measured.notes, **estimate_row(vars(arguments))}
     if arguments.megatron_formula:
         row["megatron"] = _megatron_row(job)
     if arguments.output is not None:
         write_text(arguments.output, _layers_text(measured.layers.given))
-    print_text(json.dumps(row) + "\n" if arguments.json else _table(job, row, memory))
+    print_text(json.dumps(row) + "\n" if arguments.json else _table(job, row, memory) + estimate_line(vars(arguments)) + "\n")

@@ -10,9 +10,6 @@ from .model_options import Job
 from .schedule import generate
 from .unit_advice import seconds_of
 
-# Largest error of the measured times that the model was compared with; docs/model.md has the tables.
-ESTIMATE_ERROR = 0.12
-ESTIMATE_OF = "times of steps and stages measured on A100 that docs/model.md lists; other devices were not compared"
 KINDS = {"embedding": "embedding", "decoder": "dense", "moe_decoder": "expert", "mtp": "mtp", "head": "head"}
 GIB = 2.0**30
 

@@ -10,7 +10,8 @@ from .cli import merged, print_text
 from .config import QUANTITIES
 from .model_command import columns, device_row
 from .device_files import read_device
-from .model_estimate import ESTIMATE_ERROR, ESTIMATE_OF, GIB, DeviceMemory
+from .estimate_errors import estimate_line, estimate_row
+from .model_estimate import GIB, DeviceMemory
 from .model_files import ModelFile
 from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of
 from .model_plan import JobPlan, Step, candidate_memory, candidate_step, plan_job
@@ -137,7 +138,7 @@ def launch_words(runtime: str, job: Job) -> str:
     return " ".join(words + (["--use-distributed-optimizer"] if training.sharding else []))
 
 
-def _row(found: Found) -> Dict[str, Any]:
+def _row(found: Found, arguments: argparse.Namespace) -> Dict[str, Any]:
     """A layout as JSON has it."""
     if found.answer is None or found.made is None or found.step is None:
         return {"layout": found.layout, "fits": False, "reason": found.reason}
@@ -147,7 +148,7 @@ def _row(found: Found) -> Dict[str, Any]:
             launch["line"] = f"{launch['line']} {launch_words(runtime, found.made.job)}".rstrip()
     memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
     return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "step": found.step._asdict(),
-            "estimate_error": ESTIMATE_ERROR, "estimate_error_of": ESTIMATE_OF, "calibrated": found.made.measured.notes}
+            **estimate_row(vars(arguments)), "calibrated": found.made.measured.notes}
 
 
 def time_word(seconds: float) -> str:
@@ -178,7 +179,7 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
              f"{layout['gpus']} devices: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
              f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
-    notes.append(f"estimates: times are within {ESTIMATE_ERROR:.0%} of the {ESTIMATE_OF}")
+    notes.append(estimate_line(vars(arguments)))
     return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found)
             + "\n"
             + _launch_line(found.answer, found.made.job, arguments.runtime) + "\n" + "\n".join(notes) + "\n")
@@ -275,7 +276,7 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
         raise Error(best.reason)
     for path in arguments.output or [None]:
         if arguments.json or (path is not None and ending_of(path, (".json",))):
-            text = json.dumps([_row(one) for one in found], indent=1) + "\n"
+            text = json.dumps([_row(one, arguments) for one in found], indent=1) + "\n"
         else:
             text = _comparison(found) + "\n" if len(found) > 1 else ""
             text += _details(best, arguments) if best.step is not None else ""

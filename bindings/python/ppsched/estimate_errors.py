@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far estimates were off where they were compared with measurements; docs/model.md has the tables."""
+from typing import Any, Dict, Mapping
+
+ERRORS = {"step_time": 0.053, "stage_time": 0.113, "forward_time": 0.187, "memory": 0.11}
+FOUND_ON = "what was measured on A100 that docs/model.md lists; other devices were not compared"
+
+
+def _is_scaled(options: Mapping[str, Any]) -> bool:
+    """To a measured step."""
+    return options.get("step_time") is not None or options.get("tokens_per_second") is not None
+
+
+def estimate_line(options: Mapping[str, Any]) -> str:
+    """For people. options: of the command, which may have what was measured."""
+    if _is_scaled(options):
+        return f"times are calibrated by the measured step; memory is an estimate, within {ERRORS['memory']:.1%} of {FOUND_ON}"
+    return (f"estimates: step time within {ERRORS['step_time']:.1%}, times of stages {ERRORS['stage_time']:.1%}, a layer's forward "
+            f"{ERRORS['forward_time']:.1%}, memory {ERRORS['memory']:.1%} of {FOUND_ON}")
+
+
+def estimate_row(options: Mapping[str, Any]) -> Dict[str, Any]:
+    """For JSON: the largest error, and that of each figure."""
+    errors = {"memory": ERRORS["memory"]} if _is_scaled(options) else ERRORS
+    return {"estimate_error": max(errors.values()), "estimate_errors": errors, "estimate_error_of": FOUND_ON}
