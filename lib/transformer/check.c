@@ -104,7 +104,7 @@ static ppsched_status check_shape(ppsched_transformer *shape, ppsched_error *err
                         flags);
     ppsched_status status = check_bounds(sizes, sizeof sizes / sizeof sizes[0], error);
     if (status == PPSCHED_OK && shape->head_size == 0 && !divides(shape->heads, shape->hidden_size))
-        status = fail_divisor(error, "of hidden_size, and head_size is not given,", shape->hidden_size, "heads", shape->heads);
+        status = fail_divisor(error, "of hidden_size (head_size is not given)", shape->hidden_size, "heads", shape->heads);
     if (status == PPSCHED_OK)
         complete_shape(shape);
     if (status == PPSCHED_OK)
@@ -164,12 +164,44 @@ static ppsched_status check_amounts(const ppsched_training *training, ppsched_er
     return status == PPSCHED_OK ? check_bytes("activation_bytes", training->activation_bytes, error) : status;
 }
 
+/* Whether experts can be divided so. */
+static bool divides_devices(const ppsched_model *model, uint32_t parallel, uint32_t tensor)
+{
+    const ppsched_training *training = &model->training;
+    uint64_t devices = (uint64_t)training->tensor_parallel * training->context_parallel * training->data_parallel;
+    return divides(parallel, model->shape.experts) && divides(tensor, model->shape.expert_ffn_size) &&
+           devices % ((uint64_t)parallel * tensor) == 0;
+}
+
+static ppsched_status fail_expert_devices(const ppsched_model *model, ppsched_error *error)
+{
+    const ppsched_training *training = &model->training;
+    uint32_t parallel = training->expert_parallel, tensor = training->expert_tensor_parallel, less = parallel;
+    while (less > 0 && !divides_devices(model, less, tensor))
+        less--;
+    const char *word = "expert_parallel";
+    uint32_t value = less;
+    if (tensor > 1 && divides_devices(model, parallel, 1)) {
+        word = "expert_tensor_parallel";
+        value = 1;
+    }
+    unsigned long long devices = (unsigned long long)training->tensor_parallel * training->context_parallel *
+                                 training->data_parallel;
+    if (value == 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "expert_parallel %u times expert_tensor_parallel %u must divide the %llu devices of tensor, context "
+                        "and data parallelism",
+                        parallel, tensor, devices);
+    return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                    "expert_parallel %u times expert_tensor_parallel %u must divide the %llu devices of tensor, context "
+                    "and data parallelism; %s %u would do",
+                    parallel, tensor, devices, word, value);
+}
+
 static ppsched_status check_expert_division(const ppsched_model *model, ppsched_error *error)
 {
     const ppsched_training *training = &model->training;
     const ppsched_transformer *shape = &model->shape;
-    uint64_t devices = (uint64_t)training->tensor_parallel * training->context_parallel * training->data_parallel;
-    uint64_t used = (uint64_t)training->expert_parallel * training->expert_tensor_parallel;
     if (shape->experts == 0)
         return training->expert_parallel == 1
                    ? PPSCHED_OK
@@ -180,30 +212,82 @@ static ppsched_status check_expert_division(const ppsched_model *model, ppsched_
     if (!divides(training->expert_tensor_parallel, shape->expert_ffn_size))
         return fail_divisor(error, "of expert_ffn_size", shape->expert_ffn_size, "expert_tensor_parallel",
                             training->expert_tensor_parallel);
-    if (devices % used != 0)
+    return divides_devices(model, training->expert_parallel, training->expert_tensor_parallel)
+               ? PPSCHED_OK
+               : fail_expert_devices(model, error);
+}
+
+static bool divides_key_values(const ppsched_transformer *shape, uint32_t tensor)
+{
+    return shape->key_value_rank > 0 || divides(tensor, shape->key_value_heads) || divides(shape->key_value_heads, tensor);
+}
+
+/* Whether heads, key-value heads and MLP can be divided by so many. */
+static bool divides_layer(const ppsched_transformer *shape, uint32_t tensor)
+{
+    return divides(tensor, shape->heads) && divides_key_values(shape, tensor) &&
+           (shape->ffn_size == 0 || divides(tensor, shape->ffn_size));
+}
+
+/* With the numbers next to it that divide all of them. */
+static ppsched_status fail_tensor(const ppsched_transformer *shape, uint32_t tensor, ppsched_error *error)
+{
+    uint32_t below = tensor < shape->heads ? tensor : shape->heads, above = tensor;
+    const char *verb = "neither divides", *noun = "key_value_heads nor is a multiple";
+    uint32_t number = shape->key_value_heads;
+    while (below > 1 && !divides_layer(shape, below))
+        below--;
+    while (above < shape->heads && !divides_layer(shape, above))
+        above++;
+    if (!divides(tensor, shape->heads)) {
+        verb = "does not divide";
+        noun = "heads";
+        number = shape->heads;
+    } else if (divides_key_values(shape, tensor)) {
+        verb = "does not divide";
+        noun = "of ffn_size";
+        number = shape->ffn_size;
+    }
+    if (above > shape->heads || !divides_layer(shape, above))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "tensor_parallel %u %s %u %s; %u does", tensor, verb, number, noun, below);
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "tensor_parallel %u %s %u %s; %u and %u do", tensor, verb, number, noun, below,
+                    above);
+}
+
+/* Context parallelism gives each device a piece of the first half of a causal sequence and one of the second; sequence
+ * parallelism divides that among the devices of a tensor group. */
+static ppsched_status check_sequence(const ppsched_model *model, ppsched_error *error)
+{
+    const ppsched_training *training = &model->training;
+    uint64_t length = training->sequence_length, context = training->context_parallel;
+    bool is_sequence = (training->flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0;
+    uint64_t pieces = context * (is_sequence ? training->tensor_parallel : 1);
+    if (context > 1 && ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_CAUSAL) && (pieces / context) % 2 != 0)
+        pieces *= 2;
+    if (length % context != 0)
+        return fail_divisor(error, "of sequence_length", (uint32_t)length, "context_parallel", (uint32_t)context);
+    if (length % pieces == 0)
+        return PPSCHED_OK;
+    uint64_t above = (length / pieces + 1) * pieces, below = length / pieces * pieces;
+    if (below == 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "expert_parallel %u times expert_tensor_parallel %u must divide the %llu devices of tensor, context "
-                        "and data parallelism",
-                        training->expert_parallel, training->expert_tensor_parallel, (unsigned long long)devices);
-    return PPSCHED_OK;
+                        "sequence_length %llu is no multiple of %llu, which context and sequence "
+                        "parallelism divide it by; %llu would do",
+                        (unsigned long long)length, (unsigned long long)pieces, (unsigned long long)above);
+    return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                    "sequence_length %llu is no multiple of %llu, which context and sequence "
+                    "parallelism divide it by; %llu and %llu would do",
+                    (unsigned long long)length, (unsigned long long)pieces, (unsigned long long)below,
+                    (unsigned long long)above);
 }
 
 static ppsched_status check_division(const ppsched_model *model, ppsched_error *error)
 {
     const ppsched_training *training = &model->training;
-    const ppsched_transformer *shape = &model->shape;
-    uint32_t t = training->tensor_parallel, kv = shape->key_value_heads;
-    if (!divides(t, shape->heads))
-        return fail_divisor(error, "heads", shape->heads, "tensor_parallel", t);
-    if (shape->key_value_rank == 0 && !divides(t, kv) && !divides(kv, t))
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "tensor_parallel %u neither divides %u key_value_heads nor is a multiple",
-                        t, kv);
-    if (shape->ffn_size > 0 && !divides(t, shape->ffn_size))
-        return fail_divisor(error, "of ffn_size", shape->ffn_size, "tensor_parallel", t);
-    if (!divides(training->context_parallel, training->sequence_length))
-        return fail_divisor(error, "of sequence_length", training->sequence_length, "context_parallel",
-                            training->context_parallel);
-    return check_expert_division(model, error);
+    if (!divides_layer(&model->shape, training->tensor_parallel))
+        return fail_tensor(&model->shape, training->tensor_parallel, error);
+    ppsched_status status = check_sequence(model, error);
+    return status == PPSCHED_OK ? check_expert_division(model, error) : status;
 }
 
 /* --- the device --- */

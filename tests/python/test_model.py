@@ -468,6 +468,33 @@ class CommandTest(unittest.TestCase):
                              (f'{config}: mem_limit: 72: with --model numbers have units; write {config}: mem_limit: "72GB"', "-c", config)):
             self.wrong(part, "--model", self.path, *given, command="pick")
 
+    def test_what_would_do(self):
+        """Every number that a message names does."""
+        small = ("--model", self.path, "--seq", 4096, "--dp", 2, "--zero", 0)
+        for words, limit in ((("--pp", 2, "--tp", 1), "0.5GiB"), (("--pp", 2, "--tp", 1, "--micro-batch", 8), "2GiB")):
+            done = run(*small, *words, "--mem-limit", limit, command="pick")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+            advice = re.findall(r"--(?:pp|tp|zero|mem-limit) [\d.]+(?:GiB)?", done.stderr)
+            self.assertTrue(advice, done.stderr)
+            for word in advice:
+                given = dict(zip(words[::2], words[1::2]), **{"--mem-limit": limit})
+                given.update([word.split()])
+                again = run("--model", self.path, "--seq", 4096, "--dp", 2, *(() if "--zero" in given else ("--zero", 0)),
+                            *(item for pair in given.items() for item in pair), command="pick")
+                self.assertEqual(again.returncode, 0, f"{word}: {again.stderr}")
+        self.wrong("8 devices of --tp, --pp and --cp do not divide --gpus 30; 24 and 32 would do", "--model", self.path, "--tp", 2, "--pp",
+                   4, "--gpus", 30, command="pick")
+        grouped = self.folder / "grouped.json"
+        grouped.write_text(json.dumps({**LLAMA, "num_attention_heads": 24, "hidden_size": 1536, "num_key_value_heads": 8,
+                                       "intermediate_size": 4096}), encoding="utf-8")
+        self.wrong("--tp 7 does not divide 24 heads; 4 and 8 do", "--model", grouped, "--tp", 7)
+        self.wrong("--seq 1001 is no multiple of 2, which context and sequence parallelism divide it by; 1000 and 1002 would do", "--model",
+                   self.path, "--tp", 2, "--seq", 1001)
+        self.wrong("--seq 1002 is no multiple of 4, which", "--model", self.path, "--cp", 2, "--seq", 1002)
+        experts = self.folder / "experts.json"
+        experts.write_text(json.dumps({**LLAMA, "model_type": "mixtral", "num_local_experts": 16, "num_experts_per_tok": 2}), encoding="utf-8")
+        self.wrong("the 8 devices of tensor, context and data parallelism; --etp 1 would do", "--model", experts, "--tp", 4, "--dp", 2, "--ep", 8)
+
     def test_layouts(self):
         rows = self.pick("--gpus", 8, "--tp", 1, 2, 3, "--pp", 2, 4, "--seq", 2048, "--global-batch", 32)
         fitting = [row for row in rows if row.get("step")]

@@ -8,13 +8,14 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tup
 from ._library import Error
 from .cli import merged, print_text
 from .config import QUANTITIES
+from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .device_files import read_device
 from .estimate_errors import estimate_line, estimate_row
 from .model_estimate import GIB, DeviceMemory
 from .model_files import ModelFile
 from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of
-from .model_plan import JobPlan, Step, candidate_memory, candidate_step, plan_job
+from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
 from .pick_command import Answer
 from .plan import Plan
@@ -57,7 +58,8 @@ def _replicas(options: Mapping[str, Any], gpus: Optional[int], layout: Dict[str,
         raise UsageError("--gpus, --dp: give one of them")
     used = layout.get("tp", 1) * layout.get("pp", 1) * layout.get("cp", 1)
     if gpus % used:
-        raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}")
+        near = [str(number) for number in (gpus // used * used, (gpus // used + 1) * used) if number]
+        raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; {' and '.join(near)} would do")
     return {**layout, "dp": gpus // used}
 
 
@@ -76,38 +78,49 @@ def _shown(job: Job) -> Dict[str, int]:
             "global_batch": job.global_batch, "gpus": job.devices, "zero": training.sharding, "seq": training.sequence_length}
 
 
-def _why_none(made: JobPlan) -> str:
+def _why_none(made: JobPlan) -> Error:
     """In GiB; what no strategy can run is told as for other plans."""
     closest = next((candidate for candidate in made.plan if candidate.excess), None)
     if closest is None or closest.excess is None:
-        return why_none(made.plan)
-    words = (f"no schedule fits in {made.limit / GIB:.1f} GiB; {candidate_name(closest)} with V = {closest.chunks} lacks "
-             f"{closest.excess / GIB:.2f} GiB")
-    try:
-        least = made.plan.least_limit()
-    except Error:
-        return f"{words}; give more --pp, --tp or --cp"
-    return f"{words}; {least.limit / GIB:.1f} GiB would do ({least.candidate.strategy}), or more --pp, --tp or --cp"
+        return Error(why_none(made.plan))
+    error = DoesNotFit(f"no schedule fits in {made.limit / GIB:.1f} GiB; {candidate_name(closest)} with V = {closest.chunks} lacks "
+                       f"{closest.excess / GIB:.2f} GiB")
+    error.limit, error.made = made.limit, made
+    return error
 
 
-def _find(job: Job, values: Mapping[str, Any], arguments: argparse.Namespace) -> Found:
+def _find(job: Job, values: Mapping[str, Any]) -> Found:
     made = plan_job(job, values, make_plan)
     best = made.plan.best
     if best is None:
-        raise Error(_why_none(made))
+        raise _why_none(made)
     training = job.model.training
     answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel))
     memory = candidate_memory(made, best, answer.timeline(best))
     return Found(_shown(job), answer, made, memory, candidate_step(made, best, memory))
 
 
+def _advised(error: DoesNotFit, make: Make, values: Mapping[str, Any]) -> str:
+    """The error, with numbers that would do."""
+    words = [numbers_that_do(make, make({}), error.limit, values, make_plan)]
+    if error.made is not None:
+        words = limit_that_does(error.made, values, make_plan) + words
+    return f"{error}; {' or '.join(words)}"
+
+
 def _try(file: ModelFile, options: Mapping[str, Any], layout: Dict[str, Any], values: Mapping[str, Any],
-         arguments: argparse.Namespace, device: Any) -> Found:
+         arguments: argparse.Namespace, device: Any, is_alone: bool) -> Found:
+    """is_alone: there are no others, so that it is worth while to look for what would do."""
+    def make(changed: Dict[str, int]) -> Job:
+        whole = _replicas(options, arguments.gpus, {**layout, **changed})
+        return job_of(file, {**options, **whole}, device)
+
     try:
-        whole = _replicas(options, arguments.gpus, layout)
-        return _find(job_of(file, {**options, **whole}, device), values, arguments)
+        return _find(make({}), values)
     except UsageError:
         raise
+    except DoesNotFit as error:
+        return Found(layout, reason=_advised(error, make, values) if is_alone else str(error))
     except Error as error:
         return Found(layout, reason=str(error))
 
@@ -269,7 +282,7 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     device = read_device(arguments.device or DEFAULT_DEVICE)
     layouts = list(_layouts(options))
     _check_measured(arguments, layouts)
-    found = [_try(file, options, layout, values, arguments, device) for layout in layouts]
+    found = [_try(file, options, layout, values, arguments, device, len(layouts) == 1) for layout in layouts]
     found.sort(key=_cost)
     best = found[0]
     if best.step is None and len(found) == 1:

@@ -3,7 +3,6 @@
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ._library import Error
-from .model import Training
 from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, kept_of, links_of, memory_by_kind, speed,
                              stage_names, states_of,
                              update_time)
@@ -38,44 +37,26 @@ class JobPlan(NamedTuple):
 
 # --- what fits ---
 
-def _states(job: Job) -> float:
+def states_needed(job: Job) -> float:
     """Of the device that holds most, whatever runs."""
     return max(memory.total - memory.activations for memory in even_memory(job._replace(vpp=1)))
 
 
-def _with(job: Job, **changed: Any) -> Optional[Job]:
-    """The job with another --pp, or with other training; None where it cannot be."""
-    try:
-        if "pp" in changed:
-            return job._replace(pp=changed["pp"]) if changed["pp"] <= job.model.transformer.layers else None
-        training: Training = job.model.training._replace(**changed)
-        if "tensor_parallel" in changed and not job.model.training.sequence_parallel:
-            training = training._replace(sequence_parallel=True)
-        return job._replace(model=type(job.model)(job.model.transformer, training, job.model.accelerator))
-    except Error:
-        return None
+class DoesNotFit(Error):
+    """A job for which there is no room; limit: of a device, in bytes; made: its plan, where it came to that."""
 
-
-def _least(job: Job, name: str, values: List[int], limit: float) -> Optional[int]:
-    for value in values:
-        other = _with(job, **{name: value})
-        if other is not None and _states(other) < limit:
-            return value
-    return None
+    limit = 0.0
+    made: Optional[JobPlan] = None
 
 
 def check_states(job: Job, limit: float) -> None:
-    """Refuses what no schedule can make fit, with the least that would do."""
-    needed, training = _states(job), job.model.training
-    if needed < limit:
-        return
-    tensor = [training.tensor_parallel * 2**power for power in range(1, 8)]
-    found = {"--pp": _least(job, "pp", list(range(job.pp + 1, job.model.transformer.layers + 1)), limit),
-             "--tp": _least(job, "tensor_parallel", tensor, limit),
-             "--zero": _least(job, "sharding", list(range(training.sharding + 1, 4)), limit)}
-    words = [f"{name} {value}" for name, value in found.items() if value is not None]
-    raise Error(f"weights, gradients and optimizer states take {needed / GIB:.1f} GiB of a device, of which there are {limit / GIB:.1f}; "
-                f"{' or '.join(words) if words else 'no --pp, --tp or --zero alone'} would do")
+    """Refuses what no schedule can make fit."""
+    needed = states_needed(job)
+    if needed >= limit:
+        error = DoesNotFit(f"weights, gradients and optimizer states take {needed / GIB:.1f} GiB of a device, of which there are "
+                           f"{limit / GIB:.1f}")
+        error.limit = limit
+        raise error
 
 
 # --- memory ---
