@@ -215,6 +215,17 @@ class FileTest(unittest.TestCase):
     def test_messages(self):
         self.refused("model_type 'lama' is not known; did you mean llama?", {**LLAMA, "model_type": "lama"})
         self.refused("model_type 'whisper' is not known; known are llama", {**LLAMA, "model_type": "whisper"})
+        for kind in ("llama4", "gpt_oss", "qwen2_moe", "gpt3"):
+            self.refused(f"model_type '{kind}' is not known; known are llama", {**LLAMA, "model_type": kind})
+        self.refused("; hidden_size, vocab_size are missing in it too; give Megatron-LM's argument names",
+                     {"model_type": "olmo", "num_hidden_layers": 3, "intermediate_size": 8, "num_attention_heads": 2})
+        self.refused("model_type is missing; add it", {**LLAMA, "model_type": None})
+        self.refused("model_type is missing; add it", {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 4})
+        self.refused("config.json: num_hidden_layers is 0; it must be 1 or more", {**LLAMA, "num_hidden_layers": 0})
+        self.refused("config.json: num_layers is 0; it must be 1 or more", {"num_layers": 0, "hidden_size": 8, "num_attention_heads": 2,
+                                                                            "vocab_size": 16})
+        self.refused("a deepseek_v3 needs n_routed_experts; add it", {**LLAMA, "model_type": "deepseek_v3", "kv_lora_rank": 8,
+                                                                      "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8})
         self.refused("a multimodal model (mllama)", {"model_type": "mllama", "text_config": LLAMA, "vision_config": {}})
         self.refused("a llama needs hidden_size, num_attention_heads; add them",
                      {key: value for key, value in LLAMA.items() if key not in ("hidden_size", "num_attention_heads")})
@@ -226,6 +237,14 @@ class FileTest(unittest.TestCase):
         self.refused("hidden_size is missing; add it", {"num_layers": 2, "num_attention_heads": 2, "padded_vocab_size": 16})
         self.refused("swiglu must be yes or no", {"num_layers": 2, "hidden_size": 8, "num_attention_heads": 2,
                                                   "padded_vocab_size": 16, "swiglu": 3})
+
+    def test_what_classes_have_where_files_say_nothing(self):
+        sizes = {name: value for name, value in LLAMA.items() if name != "num_key_value_heads"}
+        for kind, heads, width in (("llama", 0, 0), ("mistral", 8, 0), ("qwen2", 32, 0), ("qwen3", 32, 128), ("gemma2", 4, 256)):
+            shape = model_of("c", {**sizes, "model_type": kind}).transformer
+            self.assertEqual((shape.key_value_heads, shape.head_size), (heads, width), kind)
+            shape = model_of("c", {**sizes, "model_type": kind, "num_key_value_heads": None}).transformer
+            self.assertEqual(shape.key_value_heads, 0)
 
     def test_megatron_names(self):
         found = model_of("m", {"num-layers": 4, "hidden-size": 64, "num-attention-heads": 4, "vocab-size": 1000, "tp": 2,

@@ -102,6 +102,8 @@ def _transformer(where: str, fields: Mapping[str, Any]) -> Transformer:
         unread = name == "kv_channels" if latent else name in ("qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim", "q_lora_rank")
         if fields.get(name) is not None and not unread:
             row[field] = integer_of(where, name, fields[name])
+            if row[field] == 0 and name in ("num_layers", "hidden_size", "num_attention_heads"):
+                raise Error(f"{where}: {name} is 0; it must be 1 or more")
     row["vocabulary_size"] = _vocabulary(where, fields)
     if not fields.get("ffn_hidden_size"):
         row["ffn_size"] = 4 * row["hidden_size"]

@@ -5,7 +5,7 @@ from typing import Any, Dict, Mapping, NamedTuple, Sequence
 
 from ._library import Error
 from .config_file import _read_json, _read_yaml, is_yaml
-from .huggingface import Reader, longest_sequence, read_huggingface
+from .huggingface import TYPES, Reader, longest_sequence, read_huggingface
 from .megatron_names import is_megatron, read_megatron
 from .model import Transformer
 
@@ -54,6 +54,8 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
         fields = fields["config"]
     if "num_blocks" in fields and "hidden" in fields:
         return _gpt3_style(where, fields)
+    if fields.get("model_type") is None and ("architectures" in fields or "num_hidden_layers" in fields):
+        raise Error(f"{where}: model_type is missing; add it, as Hugging Face's config.json has it; known are {', '.join(TYPES)}")
     if is_megatron(fields):
         named = read_megatron(where, fields)
         return ModelFile(named.transformer, named.options, 0, named.not_taken)

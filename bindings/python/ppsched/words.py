@@ -18,6 +18,25 @@ def nearest(name: object, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}?" if near else ""
 
 
+def _distance(one: str, other: str) -> int:
+    """Letters that are put in, left out, or others."""
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        last, row[0] = row[0], number
+        for place, wanted in enumerate(other, 1):
+            last, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, last + (letter != wanted))
+    return row[-1]
+
+
+def misspelt(name: object, known: Iterable[str]) -> str:
+    """The known name of which this is a slip of two letters at most, or nothing. Other digits are another thing, not a slip."""
+    text = str(name).lower()
+    digits = [letter for letter in text if letter.isdigit()]
+    near = [(_distance(text, one), one) for one in known if digits == [letter for letter in one if letter.isdigit()]]
+    distance, one = min(near, default=(3, ""))
+    return one if distance <= min(2, len(text) // 3) else ""
+
+
 def names_checked(function: Function) -> Function:
     """A decorator: an argument by a wrong name is a TypeError that tells the nearest name."""
     code = function.__code__
