@@ -514,6 +514,24 @@ class CommandTest(unittest.TestCase):
         experts.write_text(json.dumps({**LLAMA, "model_type": "mixtral", "num_local_experts": 16, "num_experts_per_tok": 2}), encoding="utf-8")
         self.wrong("the 8 devices of tensor, context and data parallelism; --etp 1 would do", "--model", experts, "--tp", 4, "--dp", 2, "--ep", 8)
 
+    def test_config_files(self):
+        """One file says model, device and training to both commands; the command line goes over it."""
+        config = self.folder / "job.json"
+        config.write_text(json.dumps({"model": str(self.path), "device": "a100", "tp": 2, "pipeline_model_parallel_size": 2,
+                                      "seq_length": 2048, "global_batch": 16}), encoding="utf-8")
+        words = ("--model", self.path, "--device", "a100", "--tp", 2, "--pp", 2, "--seq", 2048, "--global-batch", 16)
+        self.assertEqual(answer("-c", config), answer(*words))
+        self.assertEqual(answer("-c", config, command="pick"), answer(*words, command="pick"))
+        self.assertEqual(answer("-c", config, "--tp", 4, command="pick")[0]["layout"]["tp"], 4)
+        config.write_text(json.dumps({"tp": [1, 2], "gpus": 4}), encoding="utf-8")
+        self.assertEqual(len(self.pick("-c", config)), 2)
+        for part, fields in (("num_layers: with --model it follows", {"num_layers": 4}), ("tp must be an integer, not 'two'", {"tp": "two"}),
+                             ("device must be a text, not 3", {"device": 3})):
+            config.write_text(json.dumps(fields), encoding="utf-8")
+            self.wrong(f"{config}: {part}", "--model", self.path, "-c", config)
+        config.write_text('{"global_bach": 3}', encoding="utf-8")
+        self.wrong("did you mean global_batch?", "--model", self.path, "-c", config, command="pick")
+
     def test_layouts(self):
         rows = self.pick("--gpus", 8, "--tp", 1, 2, 3, "--pp", 2, 4, "--seq", 2048, "--global-batch", 32)
         fitting = [row for row in rows if row.get("step")]
@@ -542,6 +560,38 @@ class CommandTest(unittest.TestCase):
         config.write_text('{"forward_times": "36ms"}', encoding="utf-8")
         self.wrong("1 measured stage:", "--model", self.path, "-c", config, command="pick")
         self.wrong("1 measured stage: with --model give the times of all stages of an even split, 2 to 8", "--model", self.path, "-f", "1s", command="pick")
+
+    def test_layouts_of_different_devices(self):
+        """Their devices are told, and by what they are ranked; lists may have commas, and what is repeated counts once."""
+        words = ("--model", self.path, "--seq", 2048, "--global-batch", 16)
+        done = run(*words, "--tp", "1,2", 2, "--pp", 2, command="pick")
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[0].split()[:2], ["gpus", "tp"])
+        self.assertEqual(sorted(line.split()[1:3] for line in lines[1:3]), [["2", "1"], ["4", "2"]])
+        self.assertIn("ranked by tokens/s a device", lines[3])
+        self.assertNotIn("gpus", run(*words, "--gpus", 4, "--tp", 1, 2, "--pp", 2, command="pick").stdout.splitlines()[0])
+
+    def test_nothing_is_passed_over_in_silence(self):
+        words = ("--model", self.path, "--tp", 2, "--pp", 2, "--seq", 2048)
+        for part, *given in (("--dp, --data-parallel-size: they say the same", "--dp", 4, "--data-parallel-size", 2),
+                             ("--vpp: pick chooses the stages", "--vpp", 2), ("--mem-limits: with --model give --mem-limit", "--mem-limits", "3GB"),
+                             ("--microbatch-counts: with --model give several --micro-batch", "--microbatch-counts", 4),
+                             ("--gpus is -4; it must be 1 to", "--gpus", -4), ("--tp is -2; it must be 1 to", "--tp", -2)):
+            self.wrong(part, *words, *given, command="pick")
+        self.wrong("--seq is 99999999999; it must be 1 to 1073741824", "--model", self.path, "--seq", 99999999999)
+        self.assertIn("scores are not kept", run("--model", self.path, "--recompute", "selective").stderr)
+        path = self.folder / "gpt2.json"
+        path.write_text(json.dumps({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "n_positions": 64, "vocab_size": 100}),
+                        encoding="utf-8")
+        self.wrong("--seq 128 is more than the model's 64 learned positions; give 64 or less", "--model", path, "--seq", 128)
+        path.write_text(json.dumps({**FileTest.MEGATRON, "pp": 2, "recompute_granularity": "full"}), encoding="utf-8")
+        self.assertIn(f"not taken from {path}: recompute, which pick chooses", run("--model", path, command="pick").stderr)
+
+    def test_models_in_python(self):
+        shape = Transformer(2, 64, 4, 100, 256)
+        self.assertEqual(Model(shape, Training(), "h100").accelerator, ppsched.find_accelerator("h100"))
+        with self.assertRaisesRegex(TypeError, "training must be a ppsched.Training, not 'h100'"):
+            Model(shape, "h100")
 
     def test_wrong_words_of_pick(self):
         self.wrong("--num-stages: with --model it follows from --pp", "--model", self.path, "-s", 4, command="pick")

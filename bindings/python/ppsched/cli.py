@@ -143,13 +143,15 @@ def _placement(words: Optional[List[str]]) -> Union[str, List[int], None]:
 
 def merged(arguments: argparse.Namespace) -> Values:
     """What is measured, with the config file's values over it, and those of the command line over both."""
-    values: Values = read_config_file(arguments.config) if arguments.config is not None else {}
+    values: Values = {}
+    if arguments.config is not None:
+        values = read_config_file(arguments.config, getattr(arguments, "config_values", None), getattr(arguments, "job_keys", ()))
     if "output_file" in values:
         if "output" in values:
             raise Error(f"{arguments.config}: output and output_file are the same; give one")
         values["output"] = values.pop("output_file")
     given = {name: value for name, value in vars(arguments).items()
-             if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch")}
+             if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch", "job", "job_keys", "config_values")}
     if arguments.placement is not None:
         given["placement"] = _placement(arguments.placement)
     options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}

@@ -95,6 +95,11 @@ def _check_value(path: str, key: str, value: object) -> None:
 def read_mapping(path: str, known: Sequence[str], text: Optional[str] = None) -> Dict[str, Any]:
     """The keys and values of a JSON or YAML file, whose text may have been read before; raises Error with file, line and column,
     or the nearest known key."""
+    return _known(path, read_values(path, text), known)
+
+
+def read_values(path: str, text: Optional[str] = None) -> Dict[str, Any]:
+    """Likewise, whatever the keys are."""
     try:
         text = pathlib.Path(path).read_text(encoding="utf-8") if text is None else text
     except OSError as error:
@@ -106,6 +111,10 @@ def read_mapping(path: str, known: Sequence[str], text: Optional[str] = None) ->
     values = _read_yaml(path, text) if is_yaml(path) else _read_json(path, text)
     if not isinstance(values, dict):
         raise Error(f"{path}: the file must hold a mapping of keys to values")
+    return values
+
+
+def _known(path: str, values: Dict[str, Any], known: Sequence[str]) -> Dict[str, Any]:
     for key in values:
         if key not in known:
             raise Error(f"{path}: unknown key {key!r}; {nearest(key, known) or 'known keys: ' + ', '.join(known)}")
@@ -140,9 +149,10 @@ def is_yaml(path: str) -> bool:
     return path.lower().endswith((".yaml", ".yml"))
 
 
-def read_config_file(path: str) -> Dict[str, Any]:
-    """A config file's keys and values."""
-    values = read_mapping(path, KEYS)
+def read_config_file(path: str, values: Optional[Dict[str, Any]] = None, others: Sequence[str] = ()) -> Dict[str, Any]:
+    """A config file's keys and values, which may have been read before; without those others, which are for whoever read them."""
+    read = _known(path, read_values(path) if values is None else values, (*KEYS, *others))
+    values = {key: value for key, value in read.items() if key not in others}
     for key, value in values.items():
         _check_value(path, key, value)
     return values

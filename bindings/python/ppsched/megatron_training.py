@@ -11,8 +11,8 @@ TRAINING = {"tensor_model_parallel_size": "tp", "pipeline_model_parallel_size": 
             "virtual_pipeline_model_parallel_size": "vpp", "num_virtual_stages_per_pipeline_rank": "vpp", "seq_length": "seq",
             "micro_batch_size": "micro_batch", "global_batch_size": "global_batch", "num_microbatches": "num_microbatches",
             "world_size": "world_size", "sequence_parallel": "sequence_parallel", "use_distributed_optimizer": "distributed_optimizer",
-            "distributed_optimizer": "distributed_optimizer", "recompute_granularity": "recompute", "recompute": "recompute"}
-SHORT = ("tp", "pp", "cp", "ep", "etp", "dp", "vpp")
+            "distributed_optimizer": "distributed_optimizer", "recompute_granularity": "recompute", "recompute": "recompute", "keep_scores": "keep_scores"}
+SHORT = ("tp", "pp", "cp", "ep", "etp", "dp", "vpp", "seq", "micro_batch", "global_batch", "zero")
 # That are taken in another way.
 TAKEN = ("num_layers_per_virtual_pipeline_stage", "recompute_activations", "recompute_method", "recompute_num_layers", "bf16", "fp16",
          "grad_reduce_in_bf16", "accumulate_allreduce_grads_in_fp32", "use_precision_aware_optimizer", "main_grads_dtype",
@@ -104,7 +104,9 @@ def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         option = TRAINING.get(name, name if name in SHORT else None)
         if option is None or value is None:
             continue
-        if option in ("sequence_parallel", "distributed_optimizer"):
+        if isinstance(value, list) and option not in ("recompute", "sequence_parallel", "distributed_optimizer"):
+            value = [integer_of(where, name, each) for each in value]  # layouts to compare
+        elif option in ("sequence_parallel", "distributed_optimizer", "keep_scores"):
             value = switch_of(where, fields, name)
         elif option != "recompute":
             value = integer_of(where, name, value)

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Type, 
 from . import _abi
 from ._abi import LayerFlag, LayerPlace, ModelLayer, ModelPass, TrainingFlag, TransformerFlag
 from ._library import call, decoded, lib, new_handle
-from .accelerators import Accelerator, accelerator_record
+from .accelerators import Accelerator, accelerator_record, find_accelerator
 from .config import integer, numbers
 from .enums import member
 from .layers import Layer, Layers
@@ -161,11 +161,17 @@ class Model(Shared):
     """A transformer, how it is trained, and on what: what its layers cost.
 
     Layers are "embedding", "dense", "expert", "mtp" and "head"; passes "forward", "input", "weight", "selective" and "full".
-    Seconds, bytes and single operations. Without an accelerator there are no times.
+    Seconds, bytes and single operations. Without an accelerator there are no times; one that the library knows may be its name.
     """
 
     def __init__(self, transformer: Transformer, training: Training = Training(),
-                 accelerator: Optional[Accelerator] = None) -> None:
+                 accelerator: Union[Accelerator, str, None] = None) -> None:
+        if isinstance(accelerator, str):
+            accelerator = find_accelerator(accelerator)
+        for name, value, kind in (("transformer", transformer, Transformer), ("training", training, Training),
+                                  ("accelerator", accelerator, Accelerator)):
+            if not isinstance(value, kind) and value is not None:
+                raise TypeError(f"Model: {name} must be a ppsched.{kind.__name__}, not {value!r}")
         self.transformer, self.training, self.accelerator = transformer, training, accelerator
         device = None if accelerator is None else accelerator_record(accelerator)
         shape, trained = _record(_abi.Transformer, transformer, TransformerFlag), _record(_abi.Training, training, TrainingFlag)

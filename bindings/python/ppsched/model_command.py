@@ -4,10 +4,11 @@ import argparse
 import json
 from typing import Any, Dict, List
 
-from .cli import Commands, print_text
+from .cli import Commands, _tell, print_text
 from .device_files import read_device
 from .estimate_errors import estimate_line, estimate_row
 from .model import Model
+from .model_config import take_model_config
 from .model_estimate import GIB, KINDS, DeviceMemory, calibrated, even_memory, layer_names
 from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
 from .output import write_text
@@ -136,8 +137,11 @@ def _layers_text(rows: List[Any]) -> str:
 def run_model(arguments: argparse.Namespace) -> None:
     if arguments.output is not None and not arguments.output.lower().endswith(".json"):
         raise UsageError(f"-o {arguments.output}: the layers are JSON; give it the ending .json")
+    take_model_config(arguments)
     found, options = described(arguments)
     job = job_of(found, options, read_device(arguments.device or DEFAULT_DEVICE))
+    if job.recompute == "selective" and not job.model.training.keeps_scores:
+        _tell(arguments.command, "warning: recompute selective: scores are not kept, so that nothing is computed again; --keep-scores keeps them")
     memory, measured = even_memory(job), calibrated(job, vars(arguments))
     row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given,
                            "devices": list(map(device_row, memory)),

@@ -5,10 +5,11 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._library import Error
 from .accelerators import Accelerator
-from .megatron_names import check_names, is_megatron, not_taken, plain
+from .megatron_names import SIZES, check_names, is_megatron, not_taken, plain
 from .megatron_training import training_options
 from .model import Model, Training
 from .model_files import ModelFile, model_of, read_mapping_of, read_model
+from .number_options import add_count_argument
 from .usage import UsageError
 
 DEFAULT_DEVICE = "h100"
@@ -27,6 +28,7 @@ NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "zero": ((), "0 to 3: what data parallelism shards: nothing, optimizer states, gradients too, weights too"),
 }
 ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # which pick has already
+MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
 RECOMPUTE = ("none", "selective", "full")
 BYTES = ("weight", "gradient", "optimizer", "activation")
 
@@ -60,8 +62,7 @@ def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -
                        help=f"a100, h100, h200, b200, mi300x, mi355x, or a JSON file (default: {DEFAULT_DEVICE})")
     for name, (others, text) in NUMBERS.items():
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []
-        group.add_argument("--" + name.replace("_", "-"), *others, *also, nargs="+", type=int, metavar="N", dest=name,
-                           help=text)
+        add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text)
     group.add_argument("--vpp", "--virtual-pipeline-model-parallel-size", type=int, metavar="V", dest="vpp",
                        help="stages a device, for Megatron-LM's formula")
     group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="as --zero 1")
@@ -87,25 +88,31 @@ def _one(values: Mapping[str, Any], name: str, default: int = 1) -> int:
         if len(given) != 1:
             raise UsageError(f"--{name.replace('_', '-')}: give one number; ppsched pick compares several")
         given = given[0]
-    if given is not None and given < (0 if name == "zero" else 1):
-        raise Error(f"--{name.replace('_', '-')} is {given}; it must be {'0 to 3' if name == 'zero' else '1 or more'}")
+    least, most = (0, 3) if name == "zero" else (1, MOST.get(name, 2**20))
+    if given is not None and not least <= given <= most:
+        raise Error(f"--{name.replace('_', '-')} is {given}; it must be {least} to {most}")
     return default if given is None else int(given)
+
+
+def _check_training(where: str, config: Mapping[str, Any]) -> None:
+    """Of a config file beside --model."""
+    needed = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1}
+    check_names(where, {**needed, **config})
+    twice = next((name for name in (*needed, *SIZES) if name in config), None)
+    if twice is not None:
+        raise Error(f"{where}: {twice}: with --model it follows from there; leave it out")
 
 
 def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
     """The model of the files, and all options: those of the model's file, of the config file, of the command line over both."""
-    path: Optional[str] = getattr(arguments, "model", None)
-    config: Mapping[str, Any] = {}
-    if getattr(arguments, "config", None) is not None and arguments.command == "model":
-        config = read_mapping_of(arguments.config)
+    path: Optional[str] = arguments.model
+    config: Mapping[str, Any] = arguments.job
     if path is None and not config:
         raise UsageError("give --model FILE: Hugging Face's config.json, or Megatron-LM's argument names")
     found = read_model(path) if path is not None else model_of(arguments.config, config)
-    if path is not None and config:
-        check_names(arguments.config, {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1,
-                                       **plain(config)})
     options: Dict[str, Any] = dict(found.options)
     if path is not None:
+        _check_training(arguments.config, plain(config))
         options.update(training_options(arguments.config or "", plain(config)))
     elif not is_megatron(config):
         options.update(training_options(arguments.config, plain({key: value for key, value in config.items()
@@ -202,6 +209,9 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
     if pp * vpp > found.transformer.layers:
         raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.transformer.layers} layers of the model; give --vpp "
                     f"{found.transformer.layers // pp} or less")
+    if 0 < found.transformer.positions < training.sequence_length:
+        raise Error(f"--seq {training.sequence_length} is more than the model's {found.transformer.positions} learned positions; give "
+                    f"{found.transformer.positions} or less")
     try:
         model = Model(found.transformer, training, device)
     except Error as error:

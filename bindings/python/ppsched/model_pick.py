@@ -6,7 +6,7 @@ import json
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from ._library import Error
-from .cli import merged, print_text
+from .cli import _tell, merged, print_text
 from .config import QUANTITIES
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
@@ -24,7 +24,10 @@ from .plan_table import candidate_name
 from .usage import UsageError
 from .writing import ending_of
 
+MOST_DEVICES = 2**20
 CAUSES = ("weights", "gradients", "optimizer", "activations", "buffers", "total")
+# Lists of what may vary that say the same as options of the job.
+VARIES = {"microbatch_counts": "several --micro-batch", "mem_limits": "--mem-limit"}
 # What the options of the problem say that follows from the job.
 FOLLOWS = {"num_devices": "--pp", "num_stages": "--pp", "num_batches": "--global-batch", "layers": "--model",
            "num_layers": "--model",
@@ -54,9 +57,13 @@ def _replicas(options: Mapping[str, Any], gpus: Optional[int], layout: Dict[str,
     """The layout with the replicas that all devices make."""
     if gpus is None:
         return layout
+    if not 1 <= gpus <= MOST_DEVICES:
+        raise Error(f"--gpus is {gpus}; it must be 1 to {MOST_DEVICES}")
     if options.get("dp") is not None:
         raise UsageError("--gpus, --dp: give one of them")
     used = layout.get("tp", 1) * layout.get("pp", 1) * layout.get("cp", 1)
+    if used < 1:
+        return layout  # which is refused where it is read
     if gpus % used:
         near = [str(number) for number in (gpus // used * used, (gpus // used + 1) * used) if number]
         raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; {' and '.join(near)} would do")
@@ -66,7 +73,7 @@ def _replicas(options: Mapping[str, Any], gpus: Optional[int], layout: Dict[str,
 def _layouts(options: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
     """Every choice of the numbers that are several."""
     names = [name for name in NUMBERS if options.get(name) is not None]
-    lists = [options[name] if isinstance(options[name], list) else [options[name]] for name in names]
+    lists = [list(dict.fromkeys(options[name])) if isinstance(options[name], list) else [options[name]] for name in names]
     for numbers in itertools.product(*lists):
         yield dict(zip(names, numbers))
 
@@ -200,7 +207,9 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
 
 def _comparison(found: List[Found]) -> str:
     """A row a layout, best first; those that do not fit below, with the reason."""
-    lines = [["", "tp", "pp", "dp", "cp", "ep", "micro batch", "schedule", "V", "step", "tokens/s", "MFU", "fullest GiB"]]
+    counts = {one.layout["gpus"] for one in found if one.step is not None}
+    gpus = ["gpus"] if len(counts) > 1 else []
+    lines = [["", *gpus, "tp", "pp", "dp", "cp", "ep", "micro batch", "schedule", "V", "step", "tokens/s", "MFU", "fullest GiB"]]
     reasons = []
     for number, one in enumerate(found):
         if one.step is None or one.answer is None:
@@ -209,11 +218,12 @@ def _comparison(found: List[Found]) -> str:
             reasons.append(f"{words}: {one.reason}\n")
             continue
         best, layout = one.answer.best[0], one.layout
-        lines.append([str(number + 1), *(str(layout[name]) for name in ("tp", "pp", "dp", "cp", "ep", "micro_batch")),
+        lines.append([str(number + 1), *(str(layout[name]) for name in (*gpus, "tp", "pp", "dp", "cp", "ep", "micro_batch")),
                       candidate_name(best),
                       str(best.chunks), time_word(one.step.step_time), f"{one.step.tokens_per_second:,.0f}", f"{one.step.mfu:.1%}",
                       f"{max(device.total for device in one.memory) / GIB:.1f}"])
-    return (columns(lines) if len(lines) > 1 else "") + "".join(reasons)
+    note = "ranked by tokens/s a device, as they have different numbers of devices; --gpus N compares them at one\n" if gpus else ""
+    return (columns(lines) if len(lines) > 1 else "") + note + "".join(reasons)
 
 
 # --- the command ---
@@ -238,6 +248,9 @@ def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
     for name, word in FOLLOWS.items():
         if getattr(arguments, name, None) is not None or (values.get(name) is not None and name not in of_profile):
             raise UsageError(f"--{name.replace('_', '-')}: with --model it follows from {word}; leave it out")
+    for name, word in VARIES.items():
+        if values.get(name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')}: with --model give {word}")
     for name, value in (("--top", arguments.top != 1), ("--format", arguments.format is not None)):
         if value:
             raise UsageError(f"{name}: it goes without --model")
@@ -257,12 +270,19 @@ def _check_measured(arguments: argparse.Namespace, layouts: List[Dict[str, Any]]
 
 def _options(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
     """With pick's own words for the batch."""
+    if arguments.vpp is not None:
+        raise UsageError("--vpp: pick chooses the stages a device; --chunks tells which to try")
+    for name, other, default in (("micro_batch", "micro_batch_size", 0), ("dp", "data_parallel_size", 1)):
+        given, also = getattr(arguments, name), getattr(arguments, other)
+        if also != default and given not in (None, [also]):
+            raise UsageError(f"--{name.replace('_', '-')}, --{other.replace('_', '-')}: they say the same; give one of them")
+        if also != default:
+            setattr(arguments, name, [also])
     file, options = described(arguments)
-    if arguments.micro_batch_size:
-        options.setdefault("micro_batch", arguments.micro_batch_size)
-    if arguments.data_parallel_size != 1:
-        options.setdefault("dp", arguments.data_parallel_size)
-    return file, options
+    chosen = [name for name in ("vpp", "recompute") if options.get(name) not in (None, 1, "none")]
+    if chosen:
+        _tell(arguments.command, f"warning: not taken from {arguments.config or arguments.model}: {', '.join(chosen)}, which pick chooses")
+    return file, {**options, "vpp": None, "recompute": None}
 
 
 def _values(arguments: argparse.Namespace) -> Dict[str, Any]:

@@ -30,6 +30,18 @@ class _Flat(argparse.Action):
         setattr(namespace, self.dest, [number for numbers in values for number in numbers])
 
 
+def _counts(word: str) -> List[int]:
+    try:
+        return [int(text) for text in word.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{word!r} is no integer; a list is written 1 2 4 or 1,2,4") from None
+
+
+def add_count_argument(parser: Any, *strings: str, **given: Any) -> None:
+    """Of integers, in a list likewise."""
+    parser.add_argument(*strings, nargs="+", type=_counts, action=_Flat, **given)
+
+
 def add_number_argument(parser: argparse.ArgumentParser, *strings: str, **given: Any) -> None:
     parser._negative_number_matcher = _NEGATIVE_NUMBER  # argparse's own does not know exponents
     parser.add_argument(*strings, nargs="+", type=_numbers, action=_Flat, **given)

@@ -244,7 +244,9 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
 
 
 def run_pick(arguments: argparse.Namespace) -> None:
+    from .model_config import take_pick_config
     from .model_pick import check_goes_alone, run_model_pick  # which need this module
+    take_pick_config(arguments)
     if arguments.model is not None:
         run_model_pick(arguments)
         return
