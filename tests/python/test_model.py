@@ -571,6 +571,22 @@ class CommandTest(unittest.TestCase):
         self.assertIn("ranked by tokens/s a device", lines[3])
         self.assertNotIn("gpus", run(*words, "--gpus", 4, "--tp", 1, 2, "--pp", 2, command="pick").stdout.splitlines()[0])
 
+    def test_files_of_the_best(self):
+        """As without a model; text has memory in GiB."""
+        words = ("--model", self.path, "--tp", 2, "--pp", 2, "--seq", 2048, "--global-batch", 16)
+        names = ("page.html", "best.csv", "best.trace.json", "row.json")
+        self.assertEqual(run(*words, *(word for name in names for word in ("-o", self.folder / name)), command="pick").stderr, "")
+        row, = json.loads((self.folder / "row.json").read_text(encoding="utf-8"))
+        self.assertEqual(row["layout"]["tp"], 2)
+        csv = (self.folder / "best.csv").read_text(encoding="utf-8")
+        self.assertEqual(len(csv.splitlines()), 2)
+        self.assertIn("<html", (self.folder / "page.html").read_text(encoding="utf-8")[:200])
+        self.assertIn("traceEvents", (self.folder / "best.trace.json").read_text(encoding="utf-8")[:200])
+        self.wrong("unknown ending", *words, "-o", self.folder / "x.foo", command="pick")
+        text = run(*words, "--mem-limit", "72GB", command="pick").stdout
+        self.assertIn("peak memory (GiB)", text)
+        self.assertNotRegex(text.splitlines()[1], r"e\+")
+
     def test_nothing_is_passed_over_in_silence(self):
         words = ("--model", self.path, "--tp", 2, "--pp", 2, "--seq", 2048)
         for part, *given in (("--dp, --data-parallel-size: they say the same", "--dp", 4, "--data-parallel-size", 2),

@@ -17,9 +17,9 @@ from .model_files import ModelFile
 from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
-from .pick_command import Answer
+from .pick_command import Answer, files_of, write_schedule
 from .plan import Plan
-from .plan_commands import check_words, make_plan, why_none
+from .plan_commands import PAGES, check_words, make_plan, page_text, why_none
 from .plan_table import candidate_name
 from .usage import UsageError
 from .writing import ending_of
@@ -102,7 +102,7 @@ def _find(job: Job, values: Mapping[str, Any]) -> Found:
     if best is None:
         raise _why_none(made)
     training = job.model.training
-    answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel))
+    answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel), "GiB")
     memory = candidate_memory(made, best, answer.timeline(best))
     return Found(_shown(job), answer, made, memory, candidate_step(made, best, memory))
 
@@ -158,11 +158,11 @@ def launch_words(runtime: str, job: Job) -> str:
     return " ".join(words + (["--use-distributed-optimizer"] if training.sharding else []))
 
 
-def _row(found: Found, arguments: argparse.Namespace) -> Dict[str, Any]:
+def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dict[str, Any]:
     """A layout as JSON has it."""
     if found.answer is None or found.made is None or found.step is None:
         return {"layout": found.layout, "fits": False, "reason": found.reason}
-    row = found.answer.row(found.answer.best[0], None)
+    row = found.answer.row(found.answer.best[0], csv)
     for runtime, launch in row["launch"].items():
         if launch["line"] is not None:
             launch["line"] = f"{launch['line']} {launch_words(runtime, found.made.job)}".rstrip()
@@ -254,9 +254,6 @@ def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
     for name, value in (("--top", arguments.top != 1), ("--format", arguments.format is not None)):
         if value:
             raise UsageError(f"{name}: it goes without --model")
-    for path in arguments.output:
-        if ending_of(path, (".json", ".txt")) is None:
-            raise UsageError(f"-o {path}: with --model the answer is .json or .txt; the last line of the answer builds the schedule")
 
 
 def _check_measured(arguments: argparse.Namespace, layouts: List[Dict[str, Any]]) -> None:
@@ -294,8 +291,20 @@ def _values(arguments: argparse.Namespace) -> Dict[str, Any]:
     return values
 
 
+def _text(found: List[Found], arguments: argparse.Namespace, path: Optional[str], csv: Optional[str]) -> str:
+    """For a file, or standard output; a page is of the best layout."""
+    best = found[0]
+    if path is not None and ending_of(path, PAGES):
+        return page_text(best.answer.plan, best.answer.plan[:], csv) if best.answer is not None else ""
+    if arguments.json or (path is not None and ending_of(path, (".json",))):
+        return json.dumps([_row(one, arguments, csv if one is best else None) for one in found], indent=1) + "\n"
+    text = _comparison(found) + "\n" if len(found) > 1 else ""
+    return text + (_details(best, arguments) if best.step is not None else "")
+
+
 def run_model_pick(arguments: argparse.Namespace) -> None:
     check_words(arguments)
+    files = files_of(arguments)
     values = _values(arguments)
     _check(arguments, values)
     file, options = _options(arguments)
@@ -307,12 +316,14 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     best = found[0]
     if best.step is None and len(found) == 1:
         raise Error(best.reason)
-    for path in arguments.output or [None]:
-        if arguments.json or (path is not None and ending_of(path, (".json",))):
-            text = json.dumps([_row(one, arguments) for one in found], indent=1) + "\n"
-        else:
-            text = _comparison(found) + "\n" if len(found) > 1 else ""
-            text += _details(best, arguments) if best.step is not None else ""
-        print_text(text, path)
+    paths: List[Optional[str]] = [*files.answers] or [None]
+    if best.answer is None:  # there is nothing to draw
+        paths = [path for path in paths if path is None or not ending_of(path, PAGES)]
+    texts = [(path, _text(found, arguments, path, files.csv)) for path in paths]  # before anything is written
+    if best.answer is not None:
+        for path in files.schedules:
+            write_schedule(best.answer, path, None, arguments.time_scale)
+    for answer_path, text in texts:
+        print_text(text, answer_path)
     if best.step is None:
         raise Error("no layout fits")

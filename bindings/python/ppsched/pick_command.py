@@ -20,7 +20,7 @@ from .progress import ProgressBar
 from .runs_on import BestByRuntime, Runnable, RunsOn, best_by_runtime, runs_on
 from .schedule import Schedule
 from .timeline import Timeline
-from .units import Units, number_word
+from .units import BYTES, Units, number_word
 from .usage import UsageError
 from .words import counted
 from .writing import PICTURES, ending_of, export_text, write_file
@@ -58,7 +58,7 @@ def _holds_schedule(path: str) -> bool:
     return ending_of(path, SCHEDULES) is not None
 
 
-def _files(arguments: argparse.Namespace) -> Files:
+def files_of(arguments: argparse.Namespace) -> Files:
     outputs: List[str] = arguments.output
     if arguments.format is None:
         answers = [path for path in outputs if not _holds_schedule(path)]
@@ -114,10 +114,13 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
 
 
 class Answer:
-    """The best candidates, and all that is told of them. Schedules are made once, where they are needed."""
+    """The best candidates, and all that is told of them. Schedules are made once, where they are needed. memory: the unit of memory
+    in text, where it is not the plan's."""
 
-    def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int]) -> None:
+    def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int],
+                 memory: Optional[str] = None) -> None:
         self.plan, self.best, self._costs, self._batch = made, best, costs, batch
+        self._units = made.config.units if memory is None else made.config.units._replace(memory=memory)
         self._orders: Dict[int, Schedule] = {}
         self._timelines: Dict[int, Timeline] = {}
 
@@ -168,15 +171,24 @@ class Answer:
                 "launch": launch_row(self.order(candidate), csv, self.plan.model(candidate), *self._batch),
                 "command": self.command(candidate)}
 
+    def _shown(self, candidate: Candidate) -> Candidate:
+        """With its memory in the unit of the text."""
+        plan, text = self.plan.config.units.memory, self._units.memory
+        if plan is None or text is None or plan == text:
+            return candidate
+        return candidate._replace(peak_memory=(candidate.peak_memory or 0.0) * BYTES[plan] / BYTES[text])
+
     def text(self, colour: bool, chosen: bool) -> str:
         """The table, what runtimes run where none runs the best, unless one was chosen, and the command."""
         runs = {candidate.rank: self.runs_on(candidate) for candidate in self.best}
         lines: List[str] = []
         if not chosen and not runs[self.best[0].rank].order:
             with ProgressBar() as bar:
-                lines = _runtime_lines(best_by_runtime(self.plan, bar), self.plan)
-        shown = table(self.best, everything=True, colour=colour, runs={rank: str(found) for rank, found in runs.items()},
-                      units=self.plan.config.units)
+                found = best_by_runtime(self.plan, bar)
+            best = {name: self._shown(candidate) for name, candidate in found.best.items()}
+            lines = _runtime_lines(found._replace(best=best), self.plan, self._units)
+        shown = table([self._shown(candidate) for candidate in self.best], everything=True, colour=colour,
+                      runs={rank: str(one) for rank, one in runs.items()}, units=self._units)
         return shown + "".join(line + "\n" for line in [*lines, self.command(self.best[0])])
 
 
@@ -193,7 +205,7 @@ def _tried(found: BestByRuntime) -> str:
     return "the only candidate that fits" if found.tried == 1 else f"the {counted(found.tried, 'candidate')} that fit"
 
 
-def _runtime_lines(found: BestByRuntime, plan: Plan) -> List[str]:
+def _runtime_lines(found: BestByRuntime, plan: Plan, units: Units) -> List[str]:
     """The best of each runtime, a line a candidate, and those that run none of what was tried."""
     missing = [name for name in RUNTIME_NAMES if name not in found.best]
     others = "; --runtime NAME plans for one of them" if plan.layers is not None else ""
@@ -203,7 +215,7 @@ def _runtime_lines(found: BestByRuntime, plan: Plan) -> List[str]:
     lines = []
     for number, candidate in numbers.items():
         names = [f"({name})" if name in found.alike else name for name, best in found.best.items() if best.number == number]
-        figures = _figures(candidate, plan.config.units)
+        figures = _figures(candidate, units)
         lines.append(f"best that {', '.join(names)} run{'s' if len(names) == 1 else ''}: {figures}")
     return lines + ([f"{', '.join(missing)}: none of {_tried(found)}{others}"] if missing else [])
 
@@ -223,7 +235,7 @@ def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
     return best
 
 
-def _write_schedule(answer: Answer, path: str, format: Optional[str], time_scale: float) -> None:
+def write_schedule(answer: Answer, path: str, format: Optional[str], time_scale: float) -> None:
     best = answer.best[0]
     write_file(path, format, lambda: answer.timeline(best), lambda: answer.order(best), time_scale)
 
@@ -251,7 +263,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
         run_model_pick(arguments)
         return
     check_goes_alone(arguments)
-    files = _files(arguments)
+    files = files_of(arguments)
     _check_count(arguments, files)
     check_words(arguments)
     values = merged(arguments)
@@ -261,9 +273,9 @@ def run_pick(arguments: argparse.Namespace) -> None:
     paths: List[Optional[str]] = [] if arguments.format else [*files.answers] or [None]
     texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
     for path in files.schedules:
-        _write_schedule(answer, path, None, arguments.time_scale)
+        write_schedule(answer, path, None, arguments.time_scale)
     if files.formatted is not None:
-        _write_schedule(answer, files.formatted, arguments.format, arguments.time_scale)
+        write_schedule(answer, files.formatted, arguments.format, arguments.time_scale)
     elif arguments.format is not None:
         _print_schedule(answer, arguments)
     for answer_path, text in texts:
