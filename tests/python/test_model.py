@@ -393,7 +393,7 @@ class CommandTest(unittest.TestCase):
                              ("memory: s is a unit of time; units of memory are B", {"memory": "80s"}),
                              ("matrix_rate is '3T'; it must be a plain number", {"matrix_rate": "3T"}),
                              ("inside.latency is 'x'; it must be a number with a unit", {"inside": {"bandwidth": 1e11, "latency": "x"}}),
-                             ("inside must be a mapping with bandwidth", {"inside": 3}), ("node_devices is 0", {"node_devices": 0}),
+                             ("inside must be a mapping with bandwidth", {"inside": 3}), ("node_devices is 0", {"node_devices": 0}), ("memory is -1; it must be above 0", {"memory": -1}),
                              ("matrix_efficiency must be a share such as 0.5, or a list", {"matrix_efficiency": [3]})):
             own.write_text(json.dumps({"like": "a100", **fields}), encoding="utf-8")
             self.wrong(f"{own}: {part}", "--model", self.path, "--device", own)

@@ -5,6 +5,7 @@ from typing import Any, Dict, Mapping
 
 from ._library import Error
 from .accelerators import EFFICIENCIES, Accelerator, Link, find_accelerator
+from .model import Model, Training, Transformer
 from .model_files import read_mapping_of
 from .unit_advice import amount_in, unit_meant
 from .words import nearest
@@ -83,4 +84,9 @@ def read_device(name: str) -> Accelerator:
     missing = [key for key in Accelerator._fields if key not in row and key not in Accelerator._field_defaults]
     if missing:
         raise Error(f"{name}: a device needs {', '.join(missing)}; give them, or \"like\": one that is known")
-    return Accelerator(**row)
+    device = Accelerator(**row)
+    try:
+        Model(Transformer(1, 1, 1, 1, 1), Training(), device)  # which looks at all of its numbers
+    except Error as error:
+        raise Error(f"{name}: {error}") from None
+    return device

@@ -23,13 +23,13 @@ DATA_TYPES = {"fp32": 4, "float32": 4, "torch.float32": 4, "bf16": 2, "bfloat16"
               "torch.float16": 2, "fp8": 1, "torch.uint8": 1}
 
 
-def integer_of(where: str, name: str, value: object) -> int:
+def integer_of(where: str, name: str, value: object, least: int = 0) -> int:
     if isinstance(value, str) and value.isdigit():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise Error(f"{where}: {name} must be an integer, not {value!r}")
-    if value < 0:
-        raise Error(f"{where}: {name} is {value}; it must be 0 or more")
+    if value < least:
+        raise Error(f"{where}: {name} is {value}; it must be {least} or more")
     return value
 
 
@@ -105,11 +105,11 @@ def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         if option is None or value is None:
             continue
         if isinstance(value, list) and option not in ("recompute", "sequence_parallel", "distributed_optimizer"):
-            value = [integer_of(where, name, each) for each in value]  # layouts to compare
+            value = [integer_of(where, name, each, 0 if option == "zero" else 1) for each in value]  # layouts to compare
         elif option in ("sequence_parallel", "distributed_optimizer", "keep_scores"):
             value = switch_of(where, fields, name)
         elif option != "recompute":
-            value = integer_of(where, name, value)
+            value = integer_of(where, name, value, 0 if option in ("zero", "etp", "vpp") else 1)
         if named.get(option, value) != value:
             raise Error(f"{where}: {name} is {value!r}, and by another name of it {named[option]!r}; give one of them")
         named[option] = value
