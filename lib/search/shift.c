@@ -12,20 +12,28 @@ static uint32_t *queue_of(const struct ppi_graph *graph, const struct ppi_shift 
 
 /* --- what is allowed --- */
 
+/* The op before (-1) or behind (1) another in its row, where Bs have no W; NULL where there is none. */
+static const struct ppi_node *neighbour(const struct ppi_graph *graph, const struct ppi_node *node, int side)
+{
+    const struct ppi_node *first = graph->node + (size_t)node->row * graph->microbatches;
+    const struct ppi_node *end = first + graph->microbatches;
+    for (node += side; node >= first && node < end; node += side)
+        if (node->place != PPSCHED_NONE)
+            return node;
+    return NULL;
+}
+
 /* What an op must not pass on its way to the front: the one before it in its row, its I, and what the op before it in the chain
  * waits for: that would start no sooner than the passed op ends. */
 static bool may_go_forward(const struct ppi_graph *graph, const struct ppi_shift *shift)
 {
     const uint32_t *queue = queue_of(graph, shift);
     const struct ppi_node *node = &graph->node[queue[shift->from]], *passed = &graph->node[queue[shift->to]];
-    const struct ppi_node *chain = node - graph->microbatches;
-    if (queue[shift->from] > node->row * graph->microbatches && node[-1].place >= shift->to && node[-1].place != PPSCHED_NONE)
+    const struct ppi_node *chain = node - graph->microbatches, *before = neighbour(graph, node, -1);
+    if (before != NULL && before->place >= shift->to)
         return false;
-    if (!ppi_is_chained(graph, node)) {
-        if (ppi_node_input(graph, node)->place >= shift->to)
-            return false;
-        return true;
-    }
+    if (!ppi_is_chained(graph, node))
+        return ppi_node_input(graph, node)->place < shift->to;
     return node->row == 1 || (chain != passed && chain->head < ppi_end_of(passed));
 }
 
@@ -34,8 +42,8 @@ static bool may_go_back(const struct ppi_graph *graph, const struct ppi_shift *s
 {
     const uint32_t *queue = queue_of(graph, shift);
     const struct ppi_node *node = &graph->node[queue[shift->from]], *passed = &graph->node[queue[shift->to]];
-    const struct ppi_node *chain = node + graph->microbatches;
-    if (queue[shift->from] + 1 < (node->row + 1) * graph->microbatches && node[1].place <= shift->to)
+    const struct ppi_node *chain = node + graph->microbatches, *next = neighbour(graph, node, 1);
+    if (next != NULL && next->place <= shift->to)
         return false;
     if (ppi_is_split(graph, node) && ppi_node_weight(graph, node)->place <= shift->to)
         return false;

@@ -13,8 +13,9 @@ struct ppi_shift {
 /* Whether all rows stay in order, and nothing comes before what it needs. Turns down some that would do. */
 bool ppi_shift_is_allowed(const struct ppi_graph *graph, const struct ppi_shift *shift);
 
-/* The longest path through the ops that an allowed shift moves, were it made: the objective would be no shorter, unless a
- * device's first start changed. Linear in the places between. */
+/* The longest path through the ops that an allowed shift moves, were it made, with heads and tails of all others as they
+ * are: where neighbours change places the objective would be no shorter, unless a device's first start changed; with more
+ * between it may be. Linear in the places between. */
 double ppi_shift_estimate(const struct ppi_graph *graph, const struct ppi_shift *shift);
 
 /* By how much ppi_graph_excess would change. */
