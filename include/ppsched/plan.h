@@ -109,8 +109,9 @@ typedef struct ppsched_candidate {
     uint64_t transfers; /* likewise */
     uint32_t runs_on;   /* the runtimes that run it, of those that were asked: bits 1 << enum
                            ppsched_runtime */
-    uint32_t proved;    /* 1: with this strategy and these options no other split of the layers,
-                           and no other recomputation, is shorter */
+    uint32_t proved;    /* 1: with layers, with this strategy and these options no other split of
+                           them, and no other recomputation, is shorter; with stages, it reaches its
+                           bound: no schedule of this placement is shorter */
 } ppsched_candidate;
 
 /* --- making and running it --- */

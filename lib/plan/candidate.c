@@ -220,6 +220,8 @@ static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsche
     candidate->metrics = timeline->metrics;
     candidate->bound = bound_below(bound, ppi_candidate_step(plan, candidate));
     candidate->excess = ppi_excess_of(timeline);
+    if (plan->layers == NULL)
+        candidate->proved = ppi_candidate_fits(candidate) && candidate->bound == ppi_candidate_step(plan, candidate);
     sum_traffic(candidate, config, schedule);
     return PPSCHED_OK;
 }

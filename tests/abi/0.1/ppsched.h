@@ -132,6 +132,10 @@ PPSCHED_API int32_t ppsched_config_placement(const ppsched_config *config);
 PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config,
                                                               int64_t versions,
                                                               ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
+                                                             int32_t is_allowed,
+                                                             ppsched_error *error);
+PPSCHED_API int32_t ppsched_config_split_backward(const ppsched_config *config);
 PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity,
                                                      const double *values, size_t count,
                                                      ppsched_error *error);
@@ -196,6 +200,7 @@ typedef struct ppsched_bound {
     double fill_drain;
     double memory;
     double least_limit;
+    double one_machine;
 } ppsched_bound;
 PPSCHED_API ppsched_status ppsched_config_find_bound(ppsched_bound *out,
                                                      const ppsched_config *config,
