@@ -8,8 +8,25 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     return ppi_deepspeed_format.fits(launch->schedule, error);
 }
 
-/* The first layer of each stage and the number of all, as PipelineModule keeps them, and how many layers are computed again
- * together. */
+/* Each layer by itself; which ones, unless they are all, by the names of the model, in the place of those of classes. */
+static void write_recomputed(const struct ppi_parts *parts, struct ppi_line *line)
+{
+    const ppsched_layers *layers = parts->layers;
+    const char *before = " checkpointable_layers=";
+    bool is_all = true;
+    ppi_line_setting(line, "activation_checkpoint_interval", 1);
+    for (uint32_t i = 0; i < layers->count; i++)
+        is_all &= ppi_parts_is_recomputed(parts, i);
+    for (uint32_t e = 0, layer = 0; e < layers->entry_count && !is_all; layer += layers->entries[e++].given.count) {
+        if (!ppi_parts_is_recomputed(parts, layer) || ppi_parts_first_named(parts, e) != layer)
+            continue;
+        ppi_line_text(line, before);
+        ppi_line_quoted(line, layers->entries[e].given.name);
+        before = ",";
+    }
+}
+
+/* The first layer of each stage and the number of all, as PipelineModule keeps them. */
 static void write_parts(const struct ppi_parts *parts, struct ppi_line *line)
 {
     uint32_t layer = 0;
@@ -20,7 +37,7 @@ static void write_parts(const struct ppi_parts *parts, struct ppi_line *line)
         ppi_line_number(line, layer);
     }
     if (parts->recomputed == PPI_RECOMPUTED_ALL)
-        ppi_line_setting(line, "activation_checkpoint_interval", 1);
+        write_recomputed(parts, line);
 }
 
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
@@ -38,5 +55,5 @@ const struct ppi_runtime ppi_deepspeed_runtime = {
     .title = "DeepSpeed",
     .fits = fits,
     .write = write,
-    .rules = {.takes_list = true, .may_be_uneven = true, .all = "full"},
+    .rules = {.takes_list = true, .may_be_uneven = true, .by_name = true, .all = {"full"}},
 };

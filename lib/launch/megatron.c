@@ -3,8 +3,6 @@
  * shall hide behind computation. */
 #include "format/megatron.h"
 
-#include <string.h>
-
 #include "base/error.h"
 #include "launch/megatron.h"
 
@@ -36,18 +34,10 @@ static bool is_plain(const struct ppi_parts *parts)
     return parts->is_even && parts->mtps == 0;
 }
 
-/* What does not go with recomputation, and with overlapped pairs (Megatron-LM: TransformerConfig.__post_init__,
- * MultiTokenPredictionBlock, Attention.forward). */
-static ppsched_status check_recomputed(const struct ppi_parts *parts, bool is_overlapped, ppsched_error *error)
+/* What does not go with overlapped pairs (Megatron-LM: TransformerConfig.__post_init__). */
+static ppsched_status check_overlapped(const struct ppi_parts *parts, bool is_overlapped, ppsched_error *error)
 {
-    bool is_full = parts->recomputed != PPI_RECOMPUTED_NONE && strcmp(parts->kind, "full") == 0;
-    if (is_full && parts->recomputes_mtps)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM recomputes no MTP layers by block; give these no kind \"full\"");
-    if (parts->recomputed != PPI_RECOMPUTED_NONE && !is_full && parts->mtps > 0 && !parts->recomputes_mtps)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM recomputes the attention of MTP layers too; give these a kind \"%s\"", parts->kind);
-    if (is_full && is_overlapped)
+    if (is_overlapped && parts->recomputed == PPI_RECOMPUTED_FIRST)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "Megatron-LM overlaps forwards and backwards without full recomputation only");
     if (is_overlapped && parts->mtps > 1)
@@ -62,7 +52,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     launch->order.overlapped = has_pair(launch->schedule);
     ppsched_status status = ppi_megatron_fits(launch->schedule, &launch->order, error);
     if (status == PPSCHED_OK && launch->parts != NULL)
-        status = check_recomputed(launch->parts, launch->order.overlapped, error);
+        status = check_overlapped(launch->parts, launch->order.overlapped, error);
     if (status == PPSCHED_OK && launch->parts != NULL)
         status = ppi_parts_lay_out(launch->parts, launch->schedule->shape.devices, error);
     return status;
@@ -99,7 +89,7 @@ void ppi_megatron_write_recompute(const struct ppi_parts *parts, struct ppi_line
     if (parts->recomputed == PPI_RECOMPUTED_NONE)
         return;
     ppi_line_argument(line, "--recompute-granularity", parts->kind);
-    if (strcmp(parts->kind, "full") == 0) {
+    if (parts->recomputed == PPI_RECOMPUTED_FIRST) {
         ppi_line_word(line, "--recompute-method block");
         ppi_line_flag(line, "--recompute-num-layers", parts->first);
     }
@@ -133,5 +123,5 @@ const struct ppi_runtime ppi_megatron_runtime = {
     .title = "Megatron-LM",
     .fits = fits,
     .write = write,
-    .rules = {.has_mtps = true, .may_be_uneven = true, .may_be_empty = true, .first = "full", .all = "selective"},
+    .rules = {.has_mtps = true, .may_be_uneven = true, .may_be_empty = true, .first = "full", .all = {"selective"}},
 };

@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-
-static bool is_mtp(const ppsched_layer *layer)
-{
-    return layer->place == PPSCHED_LAYER_PLACE_ANY && strcmp(layer->name, "mtp") == 0;
-}
+#include "base/format.h"
 
 static void add_layer(struct ppi_parts *parts, ppsched_layout_stage *stage, const ppsched_layer *layer)
 {
@@ -16,7 +12,7 @@ static void add_layer(struct ppi_parts *parts, ppsched_layout_stage *stage, cons
         stage->embeddings = 1;
     else if (layer->place == PPSCHED_LAYER_PLACE_LAST)
         stage->heads = 1;
-    else if (is_mtp(layer))
+    else if (ppi_is_mtp(layer))
         stage->mtps++, parts->mtps++;
     else
         stage->decoders++, parts->decoders++;
@@ -38,78 +34,29 @@ static void fill_stages(struct ppi_parts *parts)
 
 /* --- what is computed again --- */
 
-static const char *kind_of(const struct ppi_parts *parts, uint32_t layer)
+static uint8_t number_of(const struct ppi_parts *parts, uint32_t layer)
 {
-    const uint8_t *recomputes = parts->split->recomputes;
-    uint8_t kind = recomputes != NULL ? recomputes[layer] : 0;
-    return kind > 0 ? ppi_layer_at(parts->layers, layer)->given.recomputes[kind - 1].name : NULL;
+    return parts->split->recomputes != NULL ? parts->split->recomputes[layer] : 0;
 }
 
-static bool has_kind(const ppsched_layer *layer, const char *kind)
-{
-    for (uint32_t k = 0; k < layer->recompute_count; k++)
-        if (strcmp(layer->recomputes[k].name, kind) == 0)
-            return true;
-    return false;
-}
-
-/* Of a stage's layers that can have the kind the first `*first` have it; false where one behind them has it too, or another
- * kind. */
-static bool count_first(const struct ppi_parts *parts, uint32_t begin, uint32_t end, uint32_t *first, uint32_t *able)
-{
-    bool ended = false;
-    *first = *able = 0;
-    for (uint32_t i = begin; i < end; i++) {
-        const char *kind = kind_of(parts, i);
-        if (kind != NULL && (ended || strcmp(kind, parts->kind) != 0))
-            return false;
-        if (!has_kind(&ppi_layer_at(parts->layers, i)->given, parts->kind))
-            continue;
-        ended |= kind == NULL;
-        *first += kind != NULL;
-        ++*able;
-    }
-    return true;
-}
-
-/* The first `first` of each stage, or all that a stage has where that is fewer. */
-static bool is_of_first(struct ppi_parts *parts)
-{
-    uint32_t begin = 0, first, able;
-    parts->first = 0;
-    for (int again = 0; again < 2; again++, begin = 0)
-        for (uint32_t s = 0; s < parts->split->stages; s++) {
-            uint32_t end = begin + parts->split->layers[s];
-            if (!count_first(parts, begin, end, &first, &able))
-                return false;
-            if (again == 1 && first != (able < parts->first ? able : parts->first))
-                return false;
-            parts->first = first > parts->first ? first : parts->first;
-            begin = end;
-        }
-    return true;
-}
-
-static bool is_of_all(const struct ppi_parts *parts)
-{
-    for (uint32_t i = 0; i < parts->layers->count; i++)
-        if (kind_of(parts, i) == NULL && has_kind(&ppi_layer_at(parts->layers, i)->given, parts->kind))
-            return false;
-    return true;
-}
-
+/* The kind, and the most decoders of a stage that have it. */
 static void find_recomputed(struct ppi_parts *parts)
 {
-    for (uint32_t i = 0; i < parts->layers->count && parts->kind == NULL; i++)
-        parts->kind = kind_of(parts, i);
-    for (uint32_t i = 0; i < parts->layers->count; i++)
-        parts->recomputes_mtps |= is_mtp(&ppi_layer_at(parts->layers, i)->given) && kind_of(parts, i) != NULL;
-    if (parts->kind == NULL)
-        parts->recomputed = PPI_RECOMPUTED_NONE;
-    else if (!is_of_first(parts))
-        parts->recomputed = PPI_RECOMPUTED_OTHER;
-    else
-        parts->recomputed = is_of_all(parts) ? PPI_RECOMPUTED_ALL : PPI_RECOMPUTED_FIRST;
+    const ppsched_split *split = parts->split;
+    for (uint32_t i = 0; i < parts->layers->count; i++) {
+        const ppsched_layer *given = &ppi_layer_at(parts->layers, i)->given;
+        parts->has_kinds |= given->recompute_count > 0;
+        if (number_of(parts, i) > 0 && parts->kind == NULL)
+            parts->kind = given->recomputes[number_of(parts, i) - 1].name;
+    }
+    for (uint32_t s = 0, layer = 0, end = 0; s < split->stages && parts->kind != NULL; s++) {
+        uint32_t count = 0;
+        for (end += split->layers[s]; layer < end; layer++) {
+            uint8_t number = ppi_reached_kind(parts->layers, parts->layers->entry_of[layer], PPI_REACH_DECODERS, parts->kind);
+            count += number > 0 && number == number_of(parts, layer);
+        }
+        parts->first = count > parts->first ? count : parts->first;
+    }
 }
 
 ppsched_status ppi_parts_make(struct ppi_parts *out, const struct ppi_host *host, const ppsched_layers *layers,
@@ -147,27 +94,116 @@ static bool is_same(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-static ppsched_status check_recomputed(const struct ppi_parts *parts, const struct ppi_split_rules *rules, const char *title,
-                                       ppsched_error *error)
+bool ppi_rules_tell(const struct ppi_split_rules *rules, const char *kind, enum ppi_reach *reach)
 {
-    bool can = rules->may_recompute_any || parts->recomputed == PPI_RECOMPUTED_NONE;
-    if (parts->recomputed == PPI_RECOMPUTED_ALL)
-        can |= is_same(parts->kind, rules->all) || is_same(parts->kind, rules->first);
-    if (parts->recomputed == PPI_RECOMPUTED_FIRST)
-        can |= is_same(parts->kind, rules->first);
-    if (can)
-        return PPSCHED_OK;
-    if (rules->all == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told to recompute layers", title);
-    return ppi_fail(
-        error, PPSCHED_ERROR_REFUSED,
-        "%s recomputes %s%s%sall layers (kind \"%s\"), not these: give recompute kinds of these names, and plan for "
-        "this runtime",
-        title, rules->first != NULL ? "the first N layers of each stage (kind \"" : "",
-        rules->first != NULL ? rules->first : "", rules->first != NULL ? "\") or " : "", rules->all);
+    *reach = PPI_REACH_DECODERS;
+    if (is_same(kind, rules->first))
+        return true;
+    *reach = rules->by_name ? PPI_REACH_NAMES : PPI_REACH_MIDDLE;
+    for (int i = 0; i < PPI_ALL_KINDS; i++)
+        if (is_same(kind, rules->all[i]))
+            return true;
+    return false;
 }
 
-ppsched_status ppi_parts_fit(const struct ppi_parts *parts, const struct ppi_split_rules *rules, const char *title,
+/* The first layer that is not as the runtime makes it which computes the first `count` of each stage's layers again that it
+ * reaches; PPSCHED_NONE: there is none. `*made` gets what it makes of that one. */
+static uint32_t find_other(const struct ppi_parts *parts, enum ppi_reach reach, uint32_t count, uint8_t *made)
+{
+    uint32_t layer = 0, left;
+    for (uint32_t s = 0; s < parts->split->stages; s++) {
+        uint32_t end = layer + parts->split->layers[s];
+        for (left = count; layer < end; layer++) {
+            *made = left > 0 ? ppi_reached_kind(parts->layers, parts->layers->entry_of[layer], reach, parts->kind) : 0;
+            if (*made != number_of(parts, layer))
+                return layer;
+            left -= *made > 0;
+        }
+    }
+    return PPSCHED_NONE;
+}
+
+uint32_t ppi_parts_first_named(const struct ppi_parts *parts, uint32_t entry)
+{
+    const char *name = parts->layers->entries[entry].given.name;
+    uint32_t layer = 0;
+    for (uint32_t e = 0; strcmp(parts->layers->entries[e].given.name, name) != 0; e++)
+        layer += parts->layers->entries[e].given.count;
+    return layer;
+}
+
+bool ppi_parts_is_recomputed(const struct ppi_parts *parts, uint32_t layer)
+{
+    return number_of(parts, layer) > 0;
+}
+
+/* The first layer that is not as the first one of its name; `*made` as before. */
+static uint32_t find_odd(const struct ppi_parts *parts, uint8_t *made)
+{
+    uint32_t layer = 0;
+    for (uint32_t e = 0; e < parts->layers->entry_count; e++) {
+        const ppsched_layer *given = &parts->layers->entries[e].given;
+        uint8_t kind = ppi_kind_named(given, parts->kind), able = kind > 0 ? kind : PPI_NO_SUCH_KIND;
+        *made = ppi_parts_is_recomputed(parts, ppi_parts_first_named(parts, e)) ? able : 0;
+        for (uint32_t end = layer + given->count; layer < end; layer++)
+            if (number_of(parts, layer) != *made)
+                return layer;
+    }
+    return PPSCHED_NONE;
+}
+
+/* What a runtime can be told to recompute, in words. */
+static void describe(char *out, size_t size, const struct ppi_split_rules *rules)
+{
+    const char *first = rules->first, *all = rules->all[0], *also = rules->all[1];
+    const char *what = rules->by_name    ? "all layers of a name"
+                       : rules->has_mtps ? "all decoders and MTP layers"
+                                         : "all decoders";
+    ppi_print(out, size, "%s%s%s%s%s%s%s%s%s%s", first != NULL ? "the first N decoders of each stage (kind \"" : "",
+              first != NULL ? first : "", first != NULL ? "\")" : "", first != NULL && all != NULL ? " or " : "",
+              all != NULL ? what : "", all != NULL ? " (kind \"" : "", all != NULL ? all : "", also != NULL ? "\" or \"" : "",
+              also != NULL ? also : "", all != NULL ? "\")" : "");
+}
+
+/* A layer that is not as the runtime would make it. */
+static ppsched_status refuse_layer(const struct ppi_parts *parts, uint32_t layer, uint8_t made,
+                                   const struct ppi_split_rules *rules, const char *title, ppsched_error *error)
+{
+    char able[200];
+    const char *is = "is recomputed";
+    if (number_of(parts, layer) == 0)
+        is = made == PPI_NO_SUCH_KIND ? "has no such kind" : "is not recomputed";
+    else if (made > 0)
+        is = "has another kind";
+    describe(able, sizeof able, rules);
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                    "%s recomputes %s, not these: layer %u (%q) %s; give recompute kinds of these names, and plan for this "
+                    "runtime",
+                    title, able, layer, ppi_layer_at(parts->layers, layer)->given.name, is);
+}
+
+static ppsched_status check_recomputed(struct ppi_parts *parts, const struct ppi_split_rules *rules, const char *title,
+                                       ppsched_error *error)
+{
+    enum ppi_reach reach;
+    uint8_t made = 0;
+    parts->recomputed = parts->kind == NULL ? PPI_RECOMPUTED_NONE : PPI_RECOMPUTED_ANY;
+    if (parts->kind == NULL || rules->may_recompute_any)
+        return PPSCHED_OK;
+    if (rules->first == NULL && rules->all[0] == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told to recompute layers", title);
+    bool tells = ppi_rules_tell(rules, parts->kind, &reach), counts = tells && reach == PPI_REACH_DECODERS;
+    uint32_t layer = rules->by_name ? find_odd(parts, &made)
+                                    : find_other(parts, reach, counts ? parts->first : PPSCHED_MAX_LAYERS, &made);
+    parts->recomputed = counts ? PPI_RECOMPUTED_FIRST : PPI_RECOMPUTED_ALL;
+    if (tells && layer == PPSCHED_NONE)
+        return PPSCHED_OK;
+    for (layer = tells ? layer : 0; !tells && number_of(parts, layer) == 0;)
+        layer++;
+    return refuse_layer(parts, layer, tells ? made : 1, rules, title, error);
+}
+
+ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rules *rules, const char *title,
                              ppsched_error *error)
 {
     if (!rules->takes_list && parts->decoders == 0)

@@ -5,24 +5,30 @@
 
 #include "layout/layout.h"
 #include "launch/line.h"
+#include "model/reach.h"
 #include "model/layers.h"
 
-/* Which layers are computed again. */
+/* How a runtime can be told which layers are computed again. */
 enum ppi_recomputed {
     PPI_RECOMPUTED_NONE,
-    PPI_RECOMPUTED_FIRST, /* of each stage the first few that have that kind */
-    PPI_RECOMPUTED_ALL,   /* all layers that have that kind */
-    PPI_RECOMPUTED_OTHER  /* others than that */
+    PPI_RECOMPUTED_FIRST, /* by how many of each stage's decoders */
+    PPI_RECOMPUTED_ALL,   /* by a word: all but the ends, or all of some names */
+    PPI_RECOMPUTED_ANY    /* it is the script's */
 };
+
+/* Words of a runtime for all. */
+enum { PPI_ALL_KINDS = 2 };
 
 /* How far a runtime follows a split. */
 struct ppi_split_rules {
-    bool takes_list;         /* the model is a list of the caller's own layers, whatever these are */
-    bool has_mtps;           /* else: there is a way to tell MTP layers */
-    bool may_be_uneven;      /* stages may have any number of decoders */
-    bool may_be_empty;       /* those in the middle none at all */
-    bool may_recompute_any;  /* each layer as it likes */
-    const char *first, *all; /* else: kinds of which the first few of each stage, or all layers may be */
+    bool takes_list;                /* the model is a list of the caller's own layers, whatever these are */
+    bool has_mtps;                  /* else: there is a way to tell MTP layers */
+    bool may_be_uneven;             /* stages may have any number of decoders */
+    bool may_be_empty;              /* those in the middle none at all */
+    bool may_recompute_any;         /* each layer as it likes; else */
+    bool by_name;                   /* `all` is all layers of any names, not all but the ends */
+    const char *first;              /* kind of which the first few decoders of each stage may be, or NULL */
+    const char *all[PPI_ALL_KINDS]; /* kinds of which all may be, or NULL */
 };
 
 struct ppi_parts {
@@ -30,13 +36,13 @@ struct ppi_parts {
     const ppsched_layers *layers;
     const ppsched_split *split;
     ppsched_layout_stage *stages;
-    uint32_t decoders, mtps; /* of the model */
-    bool is_even;            /* all stages have as many decoders */
-    enum ppi_recomputed recomputed;
-    const char *kind;       /* of the first two */
-    bool recomputes_mtps;   /* some MTP layer is computed again */
-    uint32_t first;         /* how many of each stage */
-    ppsched_layout *layout; /* what ppi_parts_lay_out made, or NULL */
+    uint32_t decoders, mtps;        /* of the model */
+    bool is_even;                   /* all stages have as many decoders */
+    const char *kind;               /* of the first layer that is computed again; NULL: none is */
+    bool has_kinds;                 /* some layer has kinds of recomputation */
+    uint32_t first;                 /* the most layers of a stage that are computed again */
+    enum ppi_recomputed recomputed; /* as the runtime that was asked last is told */
+    ppsched_layout *layout;         /* what ppi_parts_lay_out made, or NULL */
 };
 
 /* Layers of the first stage's place are the embedding, those of the last one's the head with the loss, those called "mtp" MTP
@@ -45,11 +51,19 @@ ppsched_status ppi_parts_make(struct ppi_parts *out, const struct ppi_host *host
                               const ppsched_split *split, ppsched_error *error);
 void ppi_parts_clear(struct ppi_parts *parts);
 
+/* The first layer with the name of an entry's layers. */
+uint32_t ppi_parts_first_named(const struct ppi_parts *parts, uint32_t entry);
+
+bool ppi_parts_is_recomputed(const struct ppi_parts *parts, uint32_t layer);
+
 /* Makes Megatron-LM's layout of it; REFUSED where that has none. */
 ppsched_status ppi_parts_lay_out(struct ppi_parts *parts, uint32_t devices, ppsched_error *error);
 
+/* Whether the rules have a word or a number for a kind, and which layers that is of. */
+bool ppi_rules_tell(const struct ppi_split_rules *rules, const char *kind, enum ppi_reach *reach);
+
 /* OK, or REFUSED where a runtime cannot be told that split; `title` is what it calls itself. */
-ppsched_status ppi_parts_fit(const struct ppi_parts *parts, const struct ppi_split_rules *rules, const char *title,
+ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rules *rules, const char *title,
                              ppsched_error *error);
 
 #endif

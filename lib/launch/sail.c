@@ -116,8 +116,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
         return refuse(schedule, "sail-sg has no flags for this order", error);
     if (launch->exact && kind != &kind_1f1b)
         return refuse(schedule, "sail-sg plans an order of its own of that kind", error);
-    if (kind == &kind_interleaved && launch->parts != NULL && launch->parts->recomputed != PPI_RECOMPUTED_NONE &&
-        strcmp(launch->parts->kind, "full") == 0)
+    if (kind == &kind_interleaved && launch->parts != NULL && launch->parts->recomputed == PPI_RECOMPUTED_FIRST)
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
             "sail-sg's interleaved schedule recomputes no layers by block; give kind \"selective\", or more memory");
@@ -147,5 +146,5 @@ const struct ppi_runtime ppi_sail_runtime = {
     .title = "sail-sg's runtime",
     .fits = fits,
     .write = write,
-    .rules = {.first = "full", .all = "selective"},
+    .rules = {.first = "full", .all = {"selective"}},
 };

@@ -155,5 +155,5 @@ const struct ppi_runtime ppi_torchtitan_runtime = {
     .title = "torchtitan",
     .fits = fits,
     .write = write,
-    .rules = {.may_be_uneven = true, .all = "full"},
+    .rules = {.may_be_uneven = true, .all = {"full"}},
 };

@@ -136,22 +136,51 @@ static ppsched_status keep_better(struct layering *layering, const ppsched_confi
     return PPSCHED_OK;
 }
 
-/* Which kind of recomputation leaves least of a layer, of those that can be told; 0: none. */
-static uint8_t least_kind(const ppsched_plan *plan, const ppsched_layer *layer)
+/* Whether the runtime, if there is one, can be told that all layers have a kind which it reaches. */
+static bool tells_all(const ppsched_plan *plan, const char *name)
 {
-    const char *all = plan->runtime != NULL ? plan->runtime->rules.all : NULL;
-    const char *first = plan->runtime != NULL ? plan->runtime->rules.first : NULL;
-    const char *lean = first != NULL ? first : all; /* one name for all layers */
+    enum ppi_reach reach;
+    return plan->runtime == NULL || plan->runtime->rules.may_recompute_any ||
+           (ppi_rules_tell(&plan->runtime->rules, name, &reach) && ppi_reach_is_whole(plan->layers, reach, name));
+}
+
+/* The number of an entry's kind with a name that can be told of all layers, or 0. */
+static uint8_t kind_of(const ppsched_plan *plan, uint32_t entry, const char *name)
+{
+    enum ppi_reach reach;
+    if (plan->runtime == NULL || plan->runtime->rules.may_recompute_any)
+        return ppi_kind_named(&plan->layers->entries[entry].given, name);
+    ppi_rules_tell(&plan->runtime->rules, name, &reach);
+    return ppi_reached_kind(plan->layers, entry, reach, name);
+}
+
+/* The one name of all layers with which least is left of them, as far as that can be told; NULL: there is none. */
+static const char *lean_kind(const ppsched_plan *plan)
+{
+    const struct ppi_split_rules *rules = &plan->runtime->rules;
+    if (rules->first != NULL && tells_all(plan, rules->first))
+        return rules->first;
+    for (int i = 0; i < PPI_ALL_KINDS; i++)
+        if (rules->all[i] != NULL && tells_all(plan, rules->all[i]))
+            return rules->all[i];
+    return NULL;
+}
+
+/* Which kind of recomputation leaves least of an entry's layers, of those that can be told; 0: none. */
+static uint8_t least_kind(const ppsched_plan *plan, uint32_t entry)
+{
+    const ppsched_layer *layer = &plan->layers->entries[entry].given;
     bool any = plan->runtime == NULL || plan->runtime->rules.may_recompute_any;
+    const char *lean = any ? NULL : lean_kind(plan);
     double least = layer->mem_forward;
     uint8_t best = 0;
-    for (uint32_t k = 0; k < layer->recompute_count; k++) {
-        const ppsched_recompute *kind = &layer->recomputes[k];
-        if (kind->mem_forward < least && (any || (lean != NULL && strcmp(kind->name, lean) == 0))) {
-            least = kind->mem_forward;
+    if (!any)
+        return lean != NULL ? kind_of(plan, entry, lean) : 0;
+    for (uint32_t k = 0; k < layer->recompute_count; k++)
+        if (layer->recomputes[k].mem_forward < least) {
+            least = layer->recomputes[k].mem_forward;
             best = (uint8_t)(k + 1);
         }
-    }
     return best;
 }
 
@@ -160,11 +189,12 @@ static bool save_memory(const struct layering *layering)
 {
     const ppsched_layers *layers = layering->plan->layers;
     bool saves = false;
-    for (uint32_t i = 0; i < layers->count; i++) {
-        uint8_t *kind = &layering->candidate->recomputes[i],
-                least = least_kind(layering->plan, &ppi_layer_at(layers, i)->given);
-        saves |= *kind != least;
-        *kind = least;
+    for (uint32_t e = 0, i = 0; e < layers->entry_count; e++) {
+        uint8_t least = least_kind(layering->plan, e);
+        for (uint32_t n = 0; n < layers->entries[e].given.count; n++, i++) {
+            saves |= layering->candidate->recomputes[i] != least;
+            layering->candidate->recomputes[i] = least;
+        }
     }
     return saves;
 }
@@ -198,16 +228,19 @@ static ppsched_status try_seed(struct layering *layering, ppsched_error *error)
 static ppsched_status try_kind(struct layering *layering, const char *name, ppsched_error *error)
 {
     const ppsched_layers *layers = layering->plan->layers;
-    for (uint32_t i = 0; i < layers->count; i++)
-        layering->candidate->recomputes[i] = ppi_kind_named(&ppi_layer_at(layers, i)->given, name);
+    for (uint32_t e = 0, i = 0; e < layers->entry_count; e++) {
+        uint8_t kind = kind_of(layering->plan, e, name);
+        for (uint32_t n = 0; n < layers->entries[e].given.count; n++)
+            layering->candidate->recomputes[i++] = kind;
+    }
     return try_seed(layering, error);
 }
 
+/* Whether it is one of the kinds that are worth a try: those of all layers alone. */
 static bool may_tell(const ppsched_plan *plan, const char *name)
 {
-    const struct ppi_runtime *runtime = plan->runtime;
-    return runtime == NULL || runtime->rules.may_recompute_any ||
-           (runtime->rules.all != NULL && strcmp(runtime->rules.all, name) == 0);
+    const char *first = plan->runtime != NULL ? plan->runtime->rules.first : NULL;
+    return tells_all(plan, name) && (first == NULL || strcmp(first, name) != 0);
 }
 
 static ppsched_status try_kinds(struct layering *layering, ppsched_error *error)

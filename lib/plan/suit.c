@@ -52,7 +52,7 @@ static ppsched_status suit_one(struct suiting *suiting, const struct ppi_same_ki
         suiting->lack = best->lack;
         suiting->time = best->time;
         suiting->proved = splitting->proved;
-        candidate->same = same != NULL ? *same : (struct ppi_same_kind){NULL, 0};
+        candidate->same = same != NULL ? *same : (struct ppi_same_kind){.kind = NULL};
         status = ppi_splitting_tell(splitting, candidate->layers, candidate->recomputes, error);
     }
     return status;
@@ -77,14 +77,15 @@ static ppsched_status find_fewest(struct suiting *suiting, struct ppi_same_kind 
     return status;
 }
 
-/* So few, and more as long as that helps: with more a better split may fit. */
+/* So few, and more as long as that helps: with more a better split may fit. Where some decoders have no such kind, with fewer
+ * too. */
 static ppsched_status suit_first(struct suiting *suiting, const char *kind, bool fits_without, ppsched_error *error)
 {
     uint32_t most = 2 * (suiting->plan->layers->count / suiting->question.schedule->shape.stages) +
                     2; /* than any good split has */
-    struct ppi_same_kind same = {kind, fits_without ? 1 : most};
-    bool fits;
-    ppsched_status status = fits_without ? PPSCHED_OK : find_fewest(suiting, &same, error);
+    bool from_one = fits_without || !ppi_reach_is_whole(suiting->plan->layers, PPI_REACH_DECODERS, kind), fits;
+    struct ppi_same_kind same = {kind, from_one ? 1 : most, PPI_REACH_DECODERS};
+    ppsched_status status = from_one ? PPSCHED_OK : find_fewest(suiting, &same, error);
     for (int idle = 0; idle < 2 && same.count <= most && status == PPSCHED_OK; same.count++) {
         double lack = suiting->lack, time = suiting->time;
         status = suit_one(suiting, &same, &fits, error);
@@ -108,22 +109,35 @@ static ppsched_status suit_alike(struct suiting *suiting, ppsched_error *error)
     return status;
 }
 
+/* All that a word tells, one word after another. */
+static ppsched_status suit_all(struct suiting *suiting, const struct ppi_split_rules *rules, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    bool fits;
+    for (int i = 0; i < PPI_ALL_KINDS && status == PPSCHED_OK; i++) {
+        struct ppi_same_kind all = {rules->all[i], PPSCHED_MAX_LAYERS, PPI_REACH_MIDDLE};
+        if (ppi_rules_tell(rules, all.kind, &all.reach) && ppi_reach_is_whole(suiting->plan->layers, all.reach, all.kind))
+            status = suit_one(suiting, &all, &fits, error);
+    }
+    return status;
+}
+
 /* Nothing recomputed, and where the limit is felt all ways that the runtime has. */
 static ppsched_status suit_runtime(struct suiting *suiting, const struct ppi_split_rules *rules, ppsched_error *error)
 {
-    const struct ppi_same_kind none = {NULL, 0}, all = {rules->all, PPSCHED_MAX_LAYERS};
+    const struct ppi_same_kind none = {.kind = NULL};
     bool fits_without, fits;
     if (suiting->candidate->like != NULL)
         return suit_alike(suiting, error);
     suiting->question.most_visited /= 4;
-    suiting->question.must_fit = rules->first != NULL || rules->all != NULL;
+    suiting->question.must_fit = rules->first != NULL || rules->all[0] != NULL;
     ppsched_status status = suit_one(suiting, &none, &fits_without, error);
     if (status != PPSCHED_OK || !suiting->is_limited || suiting->question.most_visited == 0)
         return status;
     if (rules->first != NULL)
         status = suit_first(suiting, rules->first, fits_without, error);
-    if (status == PPSCHED_OK && rules->all != NULL)
-        status = suit_one(suiting, &all, &fits, error);
+    if (status == PPSCHED_OK)
+        status = suit_all(suiting, rules, error);
     suiting->question.must_fit = false;
     if (status == PPSCHED_OK && suiting->lack > 0) {
         const struct ppi_same_kind nearest = suiting->candidate->same;

@@ -13,10 +13,11 @@ ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, 
                                 const struct ppi_same_kind *same, ppsched_error *error)
 {
     uint32_t layer = 0, known = layers->count < MOST_KNOWN ? layers->count : MOST_KNOWN;
-    *out = (struct ppi_kitchen){.layers = layers, .room = room, .same = same};
+    *out = (struct ppi_kitchen){.layers = layers, .room = room};
     out->begin = ppi_room_take(room, layers->entry_count, sizeof *out->begin);
     out->known = ppi_room_take_zeroed(room, known, sizeof *out->known);
     out->remembered = ppi_room_take_zeroed(room, REMEMBERED, sizeof *out->remembered);
+    out->reached = ppi_room_take(room, layers->entry_count, sizeof *out->reached);
     for (int i = 0; i < 2; i++) {
         out->scratch[i].dishes = ppi_room_take(room, PPI_MENU_MOST, sizeof(struct ppi_dish));
         out->scratch[i].capacity = PPI_MENU_MOST;
@@ -25,7 +26,17 @@ ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, 
         out->begin[e] = layer;
         layer += layers->entries[e].given.count;
     }
-    return ppi_room_check(room, "the sets of recomputed layers", error);
+    ppsched_status status = ppi_room_check(room, "the sets of recomputed layers", error);
+    if (status == PPSCHED_OK)
+        ppi_kitchen_recompute(out, same);
+    return status;
+}
+
+void ppi_kitchen_recompute(struct ppi_kitchen *kitchen, const struct ppi_same_kind *same)
+{
+    kitchen->same = same;
+    for (uint32_t e = 0; e < kitchen->layers->entry_count && same != NULL; e++)
+        kitchen->reached[e] = ppi_reached_kind(kitchen->layers, e, same->reach, same->kind);
 }
 
 static ppsched_status fail_menu(ppsched_error *error)
@@ -138,18 +149,10 @@ static const struct ppi_menu *known_menu(struct ppi_kitchen *kitchen, uint32_t e
 
 /* --- without a choice --- */
 
-uint8_t ppi_kind_named(const ppsched_layer *layer, const char *name)
-{
-    for (uint32_t k = 0; k < layer->recompute_count && name != NULL; k++)
-        if (strcmp(layer->recomputes[k].name, name) == 0)
-            return (uint8_t)(k + 1);
-    return 0;
-}
-
 /* The kind of a stage's next layer, of which `*left` may still have one. */
 static uint8_t next_kind(const struct ppi_kitchen *kitchen, uint32_t layer, uint32_t *left)
 {
-    uint8_t kind = *left > 0 ? ppi_kind_named(&ppi_layer_at(kitchen->layers, layer)->given, kitchen->same->kind) : 0;
+    uint8_t kind = *left > 0 ? kitchen->reached[kitchen->layers->entry_of[layer]] : 0;
     *left -= kind > 0;
     return kind;
 }
@@ -159,8 +162,9 @@ double ppi_kitchen_held(const struct ppi_kitchen *kitchen, uint32_t begin, uint3
     uint32_t left = kitchen->same->count;
     double held = 0;
     for (uint32_t layer = begin; layer < end; layer++) {
-        const struct ppi_layer_entry *entry = ppi_layer_at(kitchen->layers, layer);
-        held += entry->kinds[next_kind(kitchen, layer, &left)].cost[PPI_LAYER_MEM_FORWARD];
+        uint8_t kind = next_kind(kitchen, layer, &left);
+        held += kind == PPI_NO_SUCH_KIND ? PPI_HELD_OUT_OF_REACH
+                                         : ppi_layer_at(kitchen->layers, layer)->kinds[kind].cost[PPI_LAYER_MEM_FORWARD];
     }
     return held;
 }
@@ -172,7 +176,12 @@ static void make_only_dish(struct ppi_menu *out, const struct ppi_kitchen *kitch
     for (uint32_t layer = begin; layer < end; layer++) {
         const struct ppi_dish before = out->dishes[0];
         const struct ppi_menu one = {.count = 1, .dishes = (struct ppi_dish *)&before};
-        out->dishes[0] = served(&one, 0, ppi_layer_at(kitchen->layers, layer), next_kind(kitchen, layer, &left));
+        uint8_t kind = next_kind(kitchen, layer, &left);
+        out->dishes[0] = served(&one, 0, ppi_layer_at(kitchen->layers, layer), kind == PPI_NO_SUCH_KIND ? 0 : kind);
+        if (kind == PPI_NO_SUCH_KIND) {
+            out->dishes[0].held += PPI_HELD_OUT_OF_REACH;
+            out->dishes[0].weight_held += PPI_HELD_OUT_OF_REACH;
+        }
     }
 }
 
@@ -250,8 +259,10 @@ ppsched_status ppi_menu_choose(uint8_t *recomputes, struct ppi_kitchen *kitchen,
     struct ppi_room room = {.host = kitchen->room->host};
     if (kitchen->same != NULL) {
         uint32_t left = kitchen->same->count;
-        for (uint32_t layer = begin; layer < end; layer++)
-            recomputes[layer] = next_kind(kitchen, layer, &left);
+        for (uint32_t layer = begin; layer < end; layer++) {
+            uint8_t kind = next_kind(kitchen, layer, &left);
+            recomputes[layer] = kind == PPI_NO_SUCH_KIND ? 0 : kind;
+        }
         return PPSCHED_OK;
     }
     uint32_t first = first_with_kinds(kitchen->layers, begin, end), count = end - begin;

@@ -4,7 +4,7 @@
 #ifndef PPSCHED_SPLIT_MENU_H
 #define PPSCHED_SPLIT_MENU_H
 
-#include "model/layers.h"
+#include "model/reach.h"
 
 /* Sets that are kept; of more some in between are left out. */
 enum { PPI_MENU_MOST = 256 };
@@ -23,12 +23,16 @@ struct ppi_menu {
     struct ppi_dish *dishes;
 };
 
-/* Where layers cannot choose: the first `count` of each stage that have a kind of that name have it, and no others; NULL: none
- * has any. */
+/* Where layers cannot choose: the first `count` of each stage that a runtime reaches have the kind of that name, and no others;
+ * NULL: none has any. */
 struct ppi_same_kind {
     const char *kind;
     uint32_t count;
+    enum ppi_reach reach;
 };
+
+/* What a layer holds that would be computed again and has no such kind: more than any device has. */
+#define PPI_HELD_OUT_OF_REACH 1e100
 
 /* The menus of equal layers by how many there are, made as they are asked for. */
 struct ppi_kitchen {
@@ -40,17 +44,18 @@ struct ppi_kitchen {
     struct ppi_menu *remembered;      /* menus of layers that are not equal */
     uint64_t work;                    /* sets that were looked at */
     const struct ppi_same_kind *same; /* NULL where each layer can choose */
+    uint8_t *reached;                 /* of each entry: the kind that it has then, where it is one of the first */
     bool has_thinned;                 /* some sets were left out */
 };
-
-/* The number of a layer's kind of recomputation with a name, or 0. */
-uint8_t ppi_kind_named(const ppsched_layer *layer, const char *name);
 
 /* What layers hold of a microbatch where all stages recompute alike. */
 double ppi_kitchen_held(const struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end);
 
 ppsched_status ppi_kitchen_open(struct ppi_kitchen *out, struct ppi_room *room, const ppsched_layers *layers,
                                 const struct ppi_same_kind *same, ppsched_error *error);
+
+/* All stages recompute alike from now on; NULL: each layer can choose. */
+void ppi_kitchen_recompute(struct ppi_kitchen *kitchen, const struct ppi_same_kind *same);
 
 /* The menu of the layers from `begin` to before `end`, into one that is zeroed or was made before. */
 ppsched_status ppi_menu_make(struct ppi_menu *out, struct ppi_kitchen *kitchen, uint32_t begin, uint32_t end,

@@ -303,7 +303,7 @@ void ppi_split_state_choose_alike(struct ppi_split_state *state)
 
 void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_same_kind *same)
 {
-    state->kitchen.same = same;
+    ppi_kitchen_recompute(&state->kitchen, same);
     for (uint32_t s = 0; s <= state->stages; s++)
         state->border[s] = PPSCHED_NONE;
     for (uint32_t s = 0; s < state->stages; s++)

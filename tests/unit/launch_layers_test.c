@@ -79,8 +79,8 @@ static void test_megatron_recomputes(void **state)
     expect(schedule, MEGATRON, 7, COUNTS(2, 2, 2, 3), KINDS(0, 2, 2, 2, 2, 2, 2, 2, 0),
            MEGATRON_4 "7 --decoder-first-pipeline-num-layers 1 --recompute-granularity full --recompute-method block "
                       "--recompute-num-layers 2");
-    const char *cannot = "!Megatron-LM recomputes the first N layers of each stage (kind \"full\") or all layers (kind "
-                         "\"selective\"), not these: give recompute kinds of these names, and plan for this runtime; ";
+    const char *cannot = "!Megatron-LM recomputes the first N decoders of each stage (kind \"full\") or all decoders and MTP "
+                         "layers (kind \"selective\"), not these: layer ";
     expect(schedule, MEGATRON, 8, even, KINDS(0, 0, 2, 2, 0, 2, 0, 2, 0, 0), cannot);
     expect(schedule, MEGATRON, 8, even, KINDS(0, 2, 0, 2, 0, 2, 0, 0, 0, 0), cannot);
     expect(schedule, MEGATRON, 8, even, KINDS(0, 1, 2, 2, 2, 2, 2, 2, 2, 0), cannot);
@@ -150,10 +150,10 @@ static void test_torchtitan(void **state)
            "parallelism.module_fqns_per_model_part of its configuration; ");
     expect(single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), KINDS(0, 2, 2, 2, 2, 2, 2, 0),
            "!torchtitan takes what is recomputed from its configuration: activation checkpointing \"full\"; ");
-    expect(
-        single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), KINDS(0, 2, 2, 2, 2, 2, 1, 0),
-        "!torchtitan recomputes all layers (kind \"full\"), not these: give recompute kinds of these names, and plan for this "
-        "runtime; ");
+    expect(single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), KINDS(0, 2, 2, 2, 2, 2, 1, 0),
+           "!torchtitan recomputes all decoders (kind \"full\"), not these: layer 6 (decoder) has another kind; give recompute "
+           "kinds "
+           "of these names, and plan for this runtime; ");
     expect(looped, TORCHTITAN, 22, COUNTS(2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2), NULL,
            TITAN_4 "Interleaved1F1B --parallelism.pipeline_parallel_layers_per_stage 2" TITAN_END);
     ppsched_schedule_release(looped);
@@ -168,8 +168,9 @@ static void test_lists_of_layers(void **state)
     (void)state;
     expect(schedule, DEEPSPEED, 8, counts, NULL, "num_stages=4 gradient_accumulation_steps=8 parts=0,1,5,7,10");
     expect(schedule, DEEPSPEED, 8, counts, all,
-           "num_stages=4 gradient_accumulation_steps=8 parts=0,1,5,7,10 activation_checkpoint_interval=1");
-    expect(schedule, DEEPSPEED, 8, counts, any, "!DeepSpeed recomputes all layers (kind \"full\"), not these: ");
+           "num_stages=4 gradient_accumulation_steps=8 parts=0,1,5,7,10 activation_checkpoint_interval=1 "
+           "checkpointable_layers=decoder");
+    expect(schedule, DEEPSPEED, 8, counts, any, "!DeepSpeed recomputes all layers of a name (kind \"full\"), not these: ");
     expect(schedule, DEEPSPEED, 8, empty, NULL, "!DeepSpeed wants a layer on each stage; stage 2 has none; ");
     expect(schedule, PYTORCH, 8, empty, any,
            "class=Schedule1F1B pp_size=4 num_stages=4 n_microbatches=8 style=loop layers_per_stage=1,4,0,5");
