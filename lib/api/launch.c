@@ -91,8 +91,7 @@ ppsched_status ppsched_schedule_write_launch_arguments(char *out, size_t capacit
                                 .exact = own.exact != 0,
                                 .layers = own.layers,
                                 .micro_batch = own.micro_batch,
-                                .data_parallel = own.data_parallel > 0 ? own.data_parallel : 1,
-                                .is_line = true};
+                                .data_parallel = own.data_parallel > 0 ? own.data_parallel : 1};
     struct ppi_parts parts = {.layers = NULL};
     ppsched_split split;
     if (status == PPSCHED_OK && own.model != NULL)

@@ -113,8 +113,7 @@ static void end_names(struct names *names)
 
 static ppsched_status ask(const struct ppi_launch *asked, const struct ppi_runtime *runtime, bool exact)
 {
-    struct ppi_launch launch = {
-        .schedule = asked->schedule, .exact = exact, .layers = asked->layers, .parts = asked->parts, .is_line = asked->is_line};
+    struct ppi_launch launch = {.schedule = asked->schedule, .exact = exact, .layers = asked->layers, .parts = asked->parts};
     return ppi_launch_ask(&launch, runtime, NULL);
 }
 

@@ -13,9 +13,10 @@
 struct ppi_sail_kind;
 
 /* How many decoders fewer than its share the first and the last stage get; `each`: layers of a stage, of which as many stages
- * come out, 0 where that need not be told. */
+ * come out, 0 where that need not be told. Or no such numbers make the split, and modules are listed. */
 struct ppi_ends {
     uint32_t first_less, last_less, each;
+    bool lists_modules;
 };
 
 /* What is asked, and what a runtime's `fits` leaves for its `write`. */
@@ -26,7 +27,6 @@ struct ppi_launch {
     struct ppi_parts *parts;             /* NULL where the split is unknown */
     uint32_t micro_batch, data_parallel; /* samples of a microbatch, replicas; 0: unknown */
     bool exact;
-    bool is_line; /* the line is wanted: what a runtime takes from a file alone is refused */
 
     struct ppi_order_1f1b order;      /* MEGATRON, SAIL */
     const struct ppi_class *maker;    /* of those that have classes: what makes the order; NULL: a file does */

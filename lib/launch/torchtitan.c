@@ -66,30 +66,20 @@ static bool tells_split(struct ppi_launch *launch, uint32_t first_less, uint32_t
         return false;
     uint32_t stages = parts->split->stages, all = parts->decoders + first_less + last_less, each = (all + stages - 1) / stages;
     bool usual = ppi_chunks_of(launch->schedule) == usual_stages(launch);
-    launch->ends = (struct ppi_ends){first_less, last_less, usual ? 0 : each};
+    launch->ends = (struct ppi_ends){first_less, last_less, usual ? 0 : each, false};
     return usual || (all + each - 1) / each == stages;
 }
 
-/* Flags that make the split, its defaults if they do. Without such it can be told in the configuration alone. */
-static ppsched_status fits_split(struct ppi_launch *launch, ppsched_error *error)
+/* Flags that make the split, its defaults if they do; without such the modules of each stage tell it. */
+static void find_split(struct ppi_launch *launch)
 {
-    const struct ppi_parts *parts = launch->parts;
-    if (launch->is_line && parts->recomputed != PPI_RECOMPUTED_NONE)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "torchtitan takes what is recomputed from its configuration: activation checkpointing \"%s\"",
-                        parts->kind);
     if (tells_split(launch, 1, 1))
-        return PPSCHED_OK;
+        return;
     for (uint32_t first = 0; first <= MOST_LESS; first++)
         for (uint32_t last = 0; last <= MOST_LESS; last++)
             if (tells_split(launch, first, last))
-                return PPSCHED_OK;
-    if (!launch->is_line)
-        return PPSCHED_OK;
-    return ppi_fail(
-        error, PPSCHED_ERROR_REFUSED,
-        "torchtitan's flags divide layers evenly, and no others than even ones come out of them; this split goes into "
-        "parallelism.module_fqns_per_model_part of its configuration");
+                return;
+    launch->ends = (struct ppi_ends){.lists_modules = true};
 }
 
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
@@ -107,7 +97,10 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan places stages in a loop, or in a v of two stages a device");
     if (launch->maker != NULL && !launch->maker->single && ppi_chunks_of(launch->schedule) == 1)
         launch->maker = NULL; /* it gives classes that take a list at least two */
-    return launch->parts != NULL ? fits_split(launch, error) : fits_layers(launch, error);
+    if (launch->parts == NULL)
+        return fits_layers(launch, error);
+    find_split(launch);
+    return PPSCHED_OK;
 }
 
 /* With a CSV the name picks the placement, and one stage a rank or more. */
@@ -131,6 +124,35 @@ static void write_ends(const struct ppi_ends *ends, struct ppi_line *line)
         ppi_line_flag(line, "--parallelism.pipeline_parallel_layers_per_stage", ends->each);
 }
 
+/* The modules of each stage: commas within one, blanks between them. */
+static void write_modules(const struct ppi_parts *parts, struct ppi_line *line)
+{
+    uint32_t stages = parts->split->stages, layer = 0;
+    ppi_line_word(line, "--parallelism.module_fqns_per_model_part");
+    for (uint32_t s = 0; s < stages; s++) {
+        const char *before = "";
+        ppi_line_word(line, s == 0 ? "tok_embeddings" : "");
+        for (uint32_t i = 0; i < parts->stages[s].decoders; i++, before = ",") {
+            ppi_line_text(line, s == 0 ? "," : before);
+            ppi_line_text(line, "layers.");
+            ppi_line_number(line, layer++);
+        }
+        if (s + 1 == stages) {
+            ppi_line_text(line, before);
+            ppi_line_text(line, "norm,lm_head");
+        }
+    }
+}
+
+/* Its own default is a selective one, so none is told too. Behind the options, as it is a command of its own. */
+static void write_recomputed(const struct ppi_parts *parts, struct ppi_line *line)
+{
+    if (!parts->has_kinds)
+        return;
+    ppi_line_word(line, "activation-checkpoint:");
+    ppi_line_text(line, parts->kind != NULL ? parts->kind : "none");
+}
+
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     const char *csv = ppi_csv_of(launch);
@@ -142,12 +164,16 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
         ppi_line_word(line, csv[0] == '-' ? "./" : ""); /* it is no flag */
         ppi_line_quoted(line, csv);
     }
-    if (launch->parts != NULL)
+    if (launch->parts != NULL && launch->ends.lists_modules)
+        write_modules(launch->parts, line);
+    else if (launch->parts != NULL)
         write_ends(&launch->ends, line);
     else if (ppi_chunks_of(launch->schedule) != usual_stages(launch))
         ppi_line_flag(line, "--parallelism.pipeline_parallel_layers_per_stage", (uint32_t)layers_per_stage(launch));
     ppi_line_flag(line, "--parallelism.num_pp_microbatches", launch->schedule->shape.microbatches);
     ppi_line_word(line, "--training.disable_cuda_graphs"); /* which do not go with pipelines */
+    if (launch->parts != NULL)
+        write_recomputed(launch->parts, line);
 }
 
 const struct ppi_runtime ppi_torchtitan_runtime = {
@@ -155,5 +181,5 @@ const struct ppi_runtime ppi_torchtitan_runtime = {
     .title = "torchtitan",
     .fits = fits,
     .write = write,
-    .rules = {.may_be_uneven = true, .all = {"full"}},
+    .rules = {.may_be_uneven = true, .all = {"full", "selective"}},
 };

@@ -356,8 +356,7 @@ class PickTest(FolderTest):
             self.write("own.json", {**PROBLEM, "layers": rows})
             row = self.expect_again("-c", "own.json", "--runtime", runtime, *limit)
             self.assertIn(runtime, [*row["runs_on"], *row["runs_alike_on"]])
-            if runtime != "torchtitan":  # whose flags cannot tell all splits that its configuration can
-                self.assertIsNotNone(row["launch"][runtime]["line"], row["launch"][runtime]["reason"])
+            self.assertIsNotNone(row["launch"][runtime]["line"], row["launch"][runtime]["reason"])
 
     def test_the_package_makes_the_same_words(self):
         layers = ppsched.Layers(ROWS)

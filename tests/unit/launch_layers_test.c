@@ -133,6 +133,8 @@ static void test_no_decoders(void **state)
 
 #define TITAN_4 "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule "
 #define TITAN_END " --parallelism.num_pp_microbatches 8 --training.disable_cuda_graphs"
+#define NONE " activation-checkpoint:none"
+#define MODULES " --parallelism.module_fqns_per_model_part "
 #define FIRST " --parallelism.pipeline_parallel_first_stage_less_layers "
 #define LAST " --parallelism.pipeline_parallel_last_stage_less_layers "
 
@@ -141,22 +143,66 @@ static void test_torchtitan(void **state)
     ppsched_schedule *single = sized_schedule("1f1b", 4, 4, 8, NULL),
                      *looped = sized_schedule("interleaved_1f1b", 4, 12, 8, NULL);
     (void)state;
-    expect(single, TORCHTITAN, 8, COUNTS(3, 2, 2, 3), NULL, TITAN_4 "1F1B" FIRST "0" LAST "0" TITAN_END);
-    expect(single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), NULL, TITAN_4 "1F1B" TITAN_END);
-    expect(single, TORCHTITAN, 7, COUNTS(2, 2, 2, 3), NULL, TITAN_4 "1F1B" LAST "0" TITAN_END);
-    expect(single, TORCHTITAN, 9, COUNTS(4, 3, 2, 2), NULL, TITAN_4 "1F1B" FIRST "0" TITAN_END);
-    expect(single, TORCHTITAN, 8, COUNTS(2, 1, 3, 4), NULL,
-           "!torchtitan's flags divide layers evenly, and no others than even ones come out of them; this split goes into "
-           "parallelism.module_fqns_per_model_part of its configuration; ");
-    expect(single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), KINDS(0, 2, 2, 2, 2, 2, 2, 0),
-           "!torchtitan takes what is recomputed from its configuration: activation checkpointing \"full\"; ");
-    expect(single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), KINDS(0, 2, 2, 2, 2, 2, 1, 0),
-           "!torchtitan recomputes all decoders (kind \"full\"), not these: layer 6 (decoder) has another kind; give recompute "
-           "kinds "
-           "of these names, and plan for this runtime; ");
+    expect(single, TORCHTITAN, 8, COUNTS(3, 2, 2, 3), NULL, TITAN_4 "1F1B" FIRST "0" LAST "0" TITAN_END NONE);
+    expect(single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), NULL, TITAN_4 "1F1B" TITAN_END NONE);
+    expect(single, TORCHTITAN, 7, COUNTS(2, 2, 2, 3), NULL, TITAN_4 "1F1B" LAST "0" TITAN_END NONE);
+    expect(single, TORCHTITAN, 9, COUNTS(4, 3, 2, 2), NULL, TITAN_4 "1F1B" FIRST "0" TITAN_END NONE);
     expect(looped, TORCHTITAN, 22, COUNTS(2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2), NULL,
-           TITAN_4 "Interleaved1F1B --parallelism.pipeline_parallel_layers_per_stage 2" TITAN_END);
+           TITAN_4 "Interleaved1F1B --parallelism.pipeline_parallel_layers_per_stage 2" TITAN_END NONE);
     ppsched_schedule_release(looped);
+    ppsched_schedule_release(single);
+}
+
+/* Splits that no flags make. */
+static void test_torchtitan_lists_modules(void **state)
+{
+    ppsched_schedule *single = sized_schedule("1f1b", 4, 4, 8, NULL), *v = sized_schedule("v_half", 2, 4, 4, NULL);
+    ppsched_schedule *looped = sized_schedule("interleaved_1f1b", 2, 6, 4, NULL);
+    const ppsched_layer bare[] = {LAYER("decoder", .count = 9)};
+    const ppsched_layers *plain = make_layers(bare, 1);
+    struct launched own;
+    (void)state;
+    expect(
+        single, TORCHTITAN, 8, COUNTS(2, 1, 3, 4), NULL,
+        TITAN_4
+        "1F1B" MODULES
+        "tok_embeddings,layers.0 layers.1 layers.2,layers.3,layers.4 layers.5,layers.6,layers.7,norm,lm_head" TITAN_END NONE);
+    expect(single, TORCHTITAN, 8, COUNTS(1, 5, 3, 1), KINDS(0, 2, 2, 2, 2, 2, 2, 2, 2, 0),
+           TITAN_4
+           "1F1B" MODULES
+           "tok_embeddings layers.0,layers.1,layers.2,layers.3,layers.4 layers.5,layers.6,layers.7 norm,lm_head" TITAN_END
+           " activation-checkpoint:full");
+    expect(looped, TORCHTITAN, 7, COUNTS(2, 1, 1, 1, 3, 1), NULL,
+           "--parallelism.pipeline_parallel_degree 2 --parallelism.pipeline_parallel_schedule Interleaved1F1B" MODULES
+           "tok_embeddings,layers.0 layers.1 layers.2 layers.3 layers.4,layers.5,layers.6 norm,lm_head "
+           "--parallelism.num_pp_microbatches 4 --training.disable_cuda_graphs" NONE);
+    prepare(&own, plain, COUNTS(1, 3, 4, 1), 4, NULL);
+    own.options.csv = "v.csv";
+    own.split = split_of(COUNTS(1, 3, 4, 1), 4, NULL);
+    expect_line(v, TORCHTITAN, &own.options,
+                "--parallelism.pipeline_parallel_degree 2 --parallelism.pipeline_parallel_schedule ZBVZeroBubble "
+                "--parallelism.pipeline_parallel_schedule_csv v.csv" MODULES
+                "tok_embeddings,layers.0 layers.1,layers.2,layers.3 layers.4,layers.5,layers.6,layers.7 layers.8,norm,lm_head "
+                "--parallelism.num_pp_microbatches 4 --training.disable_cuda_graphs");
+    ppsched_layers_release(plain);
+    ppsched_schedule_release(looped);
+    ppsched_schedule_release(v);
+    ppsched_schedule_release(single);
+}
+
+/* A command behind the options, where layers have kinds at all. */
+static void test_torchtitan_recomputes(void **state)
+{
+    ppsched_schedule *single = sized_schedule("1f1b", 4, 4, 8, NULL);
+    (void)state;
+    expect(single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), KINDS(0, 2, 2, 2, 2, 2, 2, 0),
+           TITAN_4 "1F1B" TITAN_END " activation-checkpoint:full");
+    expect(single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), KINDS(0, 1, 1, 1, 1, 1, 1, 0),
+           TITAN_4 "1F1B" TITAN_END " activation-checkpoint:selective");
+    expect(
+        single, TORCHTITAN, 6, COUNTS(2, 2, 2, 2), KINDS(0, 2, 2, 2, 2, 2, 1, 0),
+        "!torchtitan recomputes all decoders (kind \"full\" or \"selective\"), not these: layer 6 (decoder) has another kind; "
+        "give recompute kinds of these names, and plan for this runtime; ");
     ppsched_schedule_release(single);
 }
 
@@ -287,6 +333,8 @@ int main(void)
         cmocka_unit_test(test_mtp),
         cmocka_unit_test(test_no_decoders),
         cmocka_unit_test(test_torchtitan),
+        cmocka_unit_test(test_torchtitan_lists_modules),
+        cmocka_unit_test(test_torchtitan_recomputes),
         cmocka_unit_test(test_lists_of_layers),
         cmocka_unit_test(test_even_ones),
         cmocka_unit_test(test_batches),
