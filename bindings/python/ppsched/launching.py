@@ -40,6 +40,14 @@ def _count(name: str, value: int) -> int:
     return number
 
 
+def with_options(line: str, options: str) -> str:
+    """The line with more of the runtime's options: before a command that it ends with, as torchtitan's may."""
+    words, space, last = line.rpartition(" ")
+    if not last.startswith("activation-checkpoint:"):
+        words, space, last = line, "", ""
+    return f"{words} {options}{space}{last}" if options else line
+
+
 def launch_row(schedule: "Schedule", csv: Optional[str] = None, model: Optional[LayerSplit] = None, micro_batch: int = 0,
                data_parallel: int = 1) -> Dict[str, Dict[str, Optional[str]]]:
     """For each runtime the arguments that run a ppsched.Schedule, or why it cannot. The others: see Schedule.launch."""

@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tup
 from ._library import Error
 from .cli import _tell, merged, print_text
 from .config import QUANTITIES
+from .launching import with_options
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .device_files import read_device
@@ -165,7 +166,7 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
     row = found.answer.row(found.answer.best[0], csv)
     for runtime, launch in row["launch"].items():
         if launch["line"] is not None:
-            launch["line"] = f"{launch['line']} {launch_words(runtime, found.made.job)}".rstrip()
+            launch["line"] = with_options(launch["line"], launch_words(runtime, found.made.job))
     memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
     return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "step": found.step._asdict(),
             **estimate_row(vars(arguments)), "calibrated": found.made.measured.notes}
@@ -188,7 +189,7 @@ def _launch_line(answer: Answer, job: Job, runtime: Optional[str]) -> str:
     name = runtime or next((name for name in ("megatron", *row) if row.get(name, {}).get("line")), None)
     if name is None or not row[name]["line"]:
         return "no runtime has flags for this schedule; --runtime NAME plans for one"
-    return f"{name}: {row[name]['line']} {launch_words(name, job)}".rstrip()
+    return f"{name}: {with_options(row[name]['line'], launch_words(name, job))}"
 
 
 def _details(found: Found, arguments: argparse.Namespace) -> str:
