@@ -183,7 +183,9 @@ class CommandTest(unittest.TestCase):
         self.fail_with(2, "--num-layers 0: it must be 1 or more", *words, "sail", "--num-layers", 0)
         self.fail_with(2, "--micro-batch-size -1: it must be 1 or more", *words, "megatron", "--micro-batch-size", -1)
         self.fail_with(2, "--data-parallel-size 0: it must be 1 or more", *words, "megatron", "--data-parallel-size", 0)
-        self.fail_with(2, "they go with --launch", "schedule", "-s", 2, "-b", 2, "--micro-batch-size", 2)
+        self.fail_with(2, "--micro-batch-size -1: it must be 1 or more", "schedule", "-s", 2, "-b", 2, "--micro-batch-size", -1)
+        with_batch = self.run_command("schedule", "-s", 2, "-b", 2, "--micro-batch-size", 2, "--data-parallel-size", 3)
+        self.assertEqual(with_batch.stdout, self.run_command("schedule", "-s", 2, "-b", 2).stdout)
 
     def test_output_of_a_config_file_is_left_alone(self):
         (self.folder / "config.json").write_text('{"num_stages": 2, "num_batches": 4, "output": "out.png"}', encoding="utf-8")

@@ -60,13 +60,26 @@ class FilesTest(FolderTest):
             table = self.succeed(*words, "-o", "best" + ending)
             self.assertEqual(self.succeed(*again, "-o", "again" + ending), "")
             self.assertEqual(self.read("best" + ending), self.read("again" + ending))
-            self.assertEqual(table, self.succeed(*words))
+            self.assertEqual(table.replace("best.csv", "schedule.csv"), self.succeed(*words))
         for format in ("text", "csv", "json", "chrome"):
             self.assertEqual(self.succeed(*words, "--format", format), self.succeed(*again, "--format", format))
         self.assertEqual(self.succeed(*words, "--format", "json", "-o", "best.x"), "")
         self.assertEqual(json.loads(self.read("best.x"))["strategy"], "zb_h1")
         self.succeed(*words, "--time-scale", 1000, "-o", "long.trace.json")
         self.assertNotEqual(self.read("long.trace.json"), self.read("best.trace.json"))
+
+    def test_the_last_lines_build_and_launch_it(self):
+        words = ("pick", "--num-devices", 4, "-b", 8, "--num-layers", 10, "--strategies", "1f1b")
+        *_, command, line = self.succeed(*words).splitlines()
+        self.assertTrue(command.startswith("ppsched schedule ") and line.startswith("megatron: --pipeline-model-parallel-size 4 "))
+        for batch in ((), ("--micro-batch-size", 2, "--data-parallel-size", 3)):
+            for runtime in ("deepspeed", "megatron"):
+                *_, command, line = self.succeed(*words, "--runtime", runtime, *batch).splitlines()
+                self.assertEqual(command.endswith(" --micro-batch-size 2 --data-parallel-size 3"), bool(batch))
+                self.assertEqual(f"{runtime}: " + self.succeed(*shlex.split(command)[1:], "--launch", runtime).rstrip("\n"), line)
+                self.succeed(*shlex.split(command)[1:])
+        lines = self.succeed("pick", "--num-devices", 4, "-b", 8, "--strategies", "dualpipe").splitlines()
+        self.assertTrue(lines[-1].startswith("ppsched schedule "))  # which no runtime runs
 
     @unittest.skipUnless(HAS_MATPLOTLIB, "matplotlib is not installed")
     def test_pictures(self):

@@ -14,7 +14,7 @@ from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
-from .launch_options import add_launch_argument, launch_fault, print_launch
+from .launch_options import add_launch_argument, batch_fault, launch_fault, print_launch
 from .layer_options import OF_LAYERS, add_split_arguments, read_layers, split_config, split_of
 from .layers import LayerSplit
 from .magnitudes import magnitude_warning
@@ -270,8 +270,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if arguments.launch is not None:
         run_launch(arguments, values)
         return
-    if (arguments.micro_batch_size, arguments.data_parallel_size) != (0, 1):
-        raise UsageError("--micro-batch-size, --data-parallel-size: they go with --launch")
+    fault = batch_fault(arguments)  # of launch lines alone, but pick's commands have them for these
+    if fault:
+        raise UsageError(fault)
     output: Optional[str] = values.get("output")
     picture = ending_of(output, PICTURES) if output else None
     chosen = values.get("format")

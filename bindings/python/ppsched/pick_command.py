@@ -142,7 +142,21 @@ class Answer:
         return found if candidate.runs_on is None else RunsOn(candidate.runs_on, found.alike)
 
     def command(self, candidate: Candidate) -> str:
-        return shlex.join(self.plan.command(candidate, self._costs))
+        micro_batch, replicas = self._batch
+        batch = ["--micro-batch-size", str(micro_batch)] if micro_batch else []
+        batch += ["--data-parallel-size", str(replicas)] if replicas != 1 else []
+        return shlex.join([*self.plan.command(candidate, self._costs), *batch])
+
+    def launch(self, runtime: Optional[str], csv: Optional[str]) -> List[str]:
+        """The line of the best for a runtime, or for the first that runs it, with the runtime's name; none where none does."""
+        best = self.best[0]
+        runs = self.runs_on(best)
+        name = runtime or next(iter([*runs.order, *runs.alike]), None)
+        if name is None or name not in (*runs.order, *runs.alike):
+            return []
+        micro_batch, replicas = self._batch
+        return [f"{name}: " + self.order(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch,
+                                                      data_parallel=replicas)]
 
     def _split_row(self, candidate: Candidate) -> Dict[str, Any]:
         """Which layers are in which stage, and the modules of each as torchtitan's configuration has them where it runs that."""
@@ -252,7 +266,8 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
         return page_text(answer.plan, shown, csv)
     if arguments.json or (path is not None and ending_of(path, (".json",))):
         return rows_text(answer.row(candidate, csv) for candidate in answer.best)
-    return answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None)
+    text = answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None)
+    return text + "".join(line + "\n" for line in answer.launch(arguments.runtime, csv))
 
 
 def run_pick(arguments: argparse.Namespace) -> None:
