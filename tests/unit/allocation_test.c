@@ -94,7 +94,7 @@ static ppsched_status config_set_option(struct attempt *attempt)
 {
     struct handles *own = &attempt->own;
     return ppsched_config_set_option(attempt->variant == 0 ? own->plain : own->config,
-                                     attempt->variant < 2 ? "group_size" : "effort", "3", &attempt->error);
+                                     attempt->variant < 2 ? "group_size" : "effort", "1", &attempt->error);
 }
 
 /* Two placements, with and without a limit; then the objective. */
