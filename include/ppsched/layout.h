@@ -64,6 +64,7 @@ typedef struct ppsched_megatron_split {
     int64_t chunks;                 /* --num-virtual-stages-per-pipeline-rank */
     int64_t first_decoders;         /* --decoder-first-pipeline-num-layers, of device 0 */
     int64_t last_decoders;          /* --decoder-last-pipeline-num-layers, of the last device */
+    int64_t mtps;                   /* --mtp-num-layers: they are in the last stage */
 } ppsched_megatron_split;
 
 /* --- making one --- */

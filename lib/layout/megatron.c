@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Megatron-LM's split without a layout string, with what it asks before: validate_args of megatron/training/arguments.py,
- * __post_init__ of TransformerConfig, and get_num_layers_to_build. Where that accepts what cannot be (layers below 0, a
- * division by 0, layers that no device gets), this refuses. */
+ * __post_init__ of TransformerConfig, get_num_layers_to_build and get_mtp_num_layers_to_build. Where that accepts what cannot
+ * be (layers below 0, a division by 0, layers that no device gets), this refuses. */
 #include "layout/layout.h"
 
 #include <ppsched/config.h>
@@ -32,11 +32,9 @@ static ppsched_status check_numbers(const struct split *split, ppsched_error *er
     const struct {
         const char *name;
         int64_t value;
-    } numbers[] = {{"the number of decoders", split->decoders},
-                   {"layers_per_chunk", flags->layers_per_chunk},
-                   {"the number of chunks", flags->chunks},
-                   {"first_decoders", flags->first_decoders},
-                   {"last_decoders", flags->last_decoders}};
+    } numbers[] = {{"the number of decoders", split->decoders}, {"layers_per_chunk", flags->layers_per_chunk},
+                   {"the number of chunks", flags->chunks},     {"first_decoders", flags->first_decoders},
+                   {"last_decoders", flags->last_decoders},     {"mtps", flags->mtps}};
     ppsched_status status = ppi_layout_check_size("devices", split->devices, error);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == PPSCHED_OK; i++)
         status = ppi_layout_check_layers(numbers[i].name, numbers[i].value, error);
@@ -169,6 +167,7 @@ static void fill(ppsched_layout *layout, const struct split *split)
     }
     layout->stages[0].embeddings = 1;
     layout->stages[0].decoders -= split->flags.account_for_embedding;
+    layout->stages[layout->count - 1].mtps = (uint32_t)split->flags.mtps;
     layout->stages[layout->count - 1].heads = 1;
     layout->stages[layout->count - 1].decoders -= split->flags.account_for_loss;
 }

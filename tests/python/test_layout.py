@@ -255,6 +255,12 @@ class CommandTest(unittest.TestCase):
                     "--num-virtual-stages-per-pipeline-rank", 5)
         self.refuse("give --num-layers", "--pp", 4, code=2)
         self.refuse("--vp goes with a layout string", "--num-layers", 8, "--pp", 4, "--vp", 2, code=2)
+        row = json.loads(self.succeed("--num-layers", 8, "--pp", 4, "--mtp-num-layers", 1, "--json"))
+        self.assertEqual((row["stages"], row["ranks"][3]), (["Et2", "t2", "t2", "t2mL"], [[6, 2]]))
+        row = json.loads(self.succeed("--num-layers", 7, "--pp", 2, "--mtp-num-layers", 2, "--account-for-loss-in-pipeline-split",
+                                      "--num-virtual-stages-per-pipeline-rank", 2, "--json"))
+        self.assertEqual(row["stages"], ["Et2", "t2", "t2", "tm2L"])
+        self.refuse("--mtp-num-layers is -1", "--num-layers", 8, "--pp", 4, "--mtp-num-layers", -1)
 
     def test_string_with_flags(self):
         """Those of the launcher that Megatron-LM turns down with a string, and what the launcher asks of one."""

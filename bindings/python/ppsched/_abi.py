@@ -477,6 +477,7 @@ class MegatronSplit(Structure):
     chunks: int
     first_decoders: int
     last_decoders: int
+    mtps: int
     _fields_ = [
         ("size", c_uint32),
         ("account_for_embedding", c_uint32),
@@ -486,6 +487,7 @@ class MegatronSplit(Structure):
         ("chunks", c_int64),
         ("first_decoders", c_int64),
         ("last_decoders", c_int64),
+        ("mtps", c_int64),
     ]
 
 

@@ -71,19 +71,20 @@ class Layout(Shared):
     @names_checked
     def megatron(cls, decoders: int, devices: int, *, layers_per_chunk: Optional[int] = None, chunks: Optional[int] = None,
                  first_decoders: Optional[int] = None, last_decoders: Optional[int] = None, account_for_embedding: bool = False,
-                 account_for_loss: bool = False, overlap: bool = True) -> "Layout":
+                 account_for_loss: bool = False, overlap: bool = True, mtps: int = 0) -> "Layout":
         """As Megatron-LM splits decoders without a string.
 
         layers_per_chunk, chunks: --num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank.
         first_decoders, last_decoders: --decoder-first-pipeline-num-layers, --decoder-last-pipeline-num-layers.
         account_for_embedding, account_for_loss: that end counts as a decoder. overlap=False: --no-overlap-p2p-communication.
+        mtps: --mtp-num-layers, in the last stage.
         """
         split = sized(_abi.MegatronSplit)
         split.layers_per_chunk, split.chunks = _optional("layers_per_chunk", layers_per_chunk), _optional("chunks", chunks)
         split.first_decoders = _optional("first_decoders", first_decoders)
         split.last_decoders = _optional("last_decoders", last_decoders)
         split.account_for_embedding, split.account_for_loss = bool(account_for_embedding), bool(account_for_loss)
-        split.no_overlap = not overlap
+        split.no_overlap, split.mtps = not overlap, integer("mtps", mtps)
         return cls._of(new_handle(lib.ppsched_layout_create_from_megatron, integer("decoders", decoders), integer("devices", devices),
                                   ctypes.byref(split), None))
 

@@ -27,11 +27,11 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("layout", nargs="?", metavar="STRING", help="such as Et*3|(tt|)*29,m|L: E embedding, t decoder, m MTP, L head")
     parser.add_argument("--pp", "--pipeline-model-parallel-size", type=int, metavar="P", dest="pp", help="devices of a pipeline")
     parser.add_argument("--num-layers", type=int, metavar="L", help="decoders of the model")
+    parser.add_argument("--mtp-num-layers", type=int, metavar="N", help="MTP layers of the model (default with --num-layers: 0)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
     string = parser.add_argument_group("with a string")
     string.add_argument("--vp", type=int, metavar="V", help="stages a device that it must have")
-    string.add_argument("--mtp-num-layers", type=int, metavar="N", help="MTP layers of the model (default with --num-layers: 0)")
     flags = parser.add_argument_group("as Megatron-LM's launcher does")
     flags.add_argument("--pipeline-model-parallel-layout", metavar="STRING", help="a string, and what the launcher asks besides")
     for name in NUMBERS:
@@ -86,12 +86,13 @@ def _read(arguments: argparse.Namespace) -> Layout:
 
 def _split(arguments: argparse.Namespace) -> Layout:
     """The layout that flags of Megatron-LM make."""
-    _turn_down(arguments, "with a layout string", *OF_STRING)
+    _turn_down(arguments, "with a layout string", "vp")
     _need(arguments, "num_layers", "pp")
     flags = {name: arguments.__dict__[word] for word, name in {**NUMBERS, **SWITCHES}.items()
              if arguments.__dict__[word] is not None}
-    with _in_words_of_the_command({name: word for word, name in NUMBERS.items()}):
-        return Layout.megatron(arguments.num_layers, arguments.pp, overlap=not arguments.no_overlap_p2p_communication, **flags)
+    with _in_words_of_the_command({**{name: word for word, name in NUMBERS.items()}, "mtps": "mtp_num_layers"}):
+        return Layout.megatron(arguments.num_layers, arguments.pp, overlap=not arguments.no_overlap_p2p_communication,
+                               mtps=arguments.mtp_num_layers or 0, **flags)
 
 
 @contextlib.contextmanager
