@@ -73,6 +73,32 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     return status == PPSCHED_OK && launch->maker == NULL ? fits_v(launch, error) : status;
 }
 
+/* By stages of the model; without a list it divides evenly. */
+static void write_split(const struct ppi_parts *parts, struct ppi_line *line)
+{
+    if (parts->is_even)
+        return;
+    ppi_line_word(line, "num_layers_per_stage=");
+    for (uint32_t s = 0; s < parts->split->stages; s++) {
+        ppi_line_text(line, s == 0 ? "" : ",");
+        ppi_line_number(line, parts->stages[s].decoders);
+    }
+}
+
+/* By devices, and then those of the next chunk: a v goes back. */
+static void write_recomputed(const struct ppi_launch *launch, struct ppi_line *line)
+{
+    uint32_t stages = launch->parts->split->stages, devices = launch->schedule->shape.devices;
+    if (launch->parts->recomputed == PPI_RECOMPUTED_NONE)
+        return;
+    ppi_line_word(line, "num_ckpt_layers_per_stage=");
+    for (uint32_t i = 0; i < stages; i++) {
+        uint32_t stage = launch->maker == &zbv && i >= devices ? stages - 1 - (i - devices) : i;
+        ppi_line_text(line, i == 0 ? "" : ",");
+        ppi_line_number(line, ppi_parts_count_first(launch->parts, stage));
+    }
+}
+
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     const struct ppi_shape *shape = &launch->schedule->shape;
@@ -81,6 +107,10 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
     if (ppi_chunks_of(launch->schedule) > 1)
         ppi_line_setting(line, "num_model_chunks", ppi_chunks_of(launch->schedule));
     ppi_line_setting(line, "num_microbatches", shape->microbatches);
+    if (launch->parts != NULL) {
+        write_split(launch->parts, line);
+        write_recomputed(launch, line);
+    }
     if (launch->maker != &zbv)
         return;
     ppi_line_word(line, "scheduler_nodes=");
@@ -92,4 +122,5 @@ const struct ppi_runtime ppi_colossalai_runtime = {
     .title = "Colossal-AI",
     .fits = fits,
     .write = write,
+    .rules = {.may_be_uneven = true, .even_if_several = true, .first = "full", .by_stage = true},
 };

@@ -73,8 +73,11 @@ ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtim
     if (schedule->shape.iterations != 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime->title,
                         schedule->shape.iterations);
-    ppsched_status status = launch->parts != NULL ? ppi_parts_fit(launch->parts, &runtime->rules, runtime->title, error)
-                                                  : PPSCHED_OK;
+    bool is_v = ppi_chunks_of(schedule) == 2 && ppi_is_placed(schedule, PPSCHED_PLACEMENT_V);
+    bool is_even = ppi_rules_divide_evenly(&runtime->rules, ppi_chunks_of(schedule), is_v);
+    ppsched_status status = PPSCHED_OK;
+    if (launch->parts != NULL)
+        status = ppi_parts_fit(launch->parts, &runtime->rules, is_even, runtime->title, error);
     return status == PPSCHED_OK ? runtime->fits(launch, error) : status;
 }
 

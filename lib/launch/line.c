@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch/line.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static void put(struct ppi_line *line, const char *text, size_t size)
@@ -35,9 +34,19 @@ void ppi_line_word(struct ppi_line *line, const char *word)
     ppi_line_text(line, word);
 }
 
+/* The next word, with underscores behind its first two hyphens where the line has them. */
+static void put_flag(struct ppi_line *line, const char *flag)
+{
+    size_t start = line->length + (line->length > 0) + 2;
+    ppi_line_word(line, flag);
+    for (size_t i = start; i < line->length && line->has_underscores && line->text != NULL; i++)
+        if (line->text[i] == '-')
+            line->text[i] = '_';
+}
+
 void ppi_line_flag(struct ppi_line *line, const char *flag, uint32_t number)
 {
-    ppi_line_word(line, flag);
+    put_flag(line, flag);
     ppi_line_text(line, " ");
     ppi_line_number(line, number);
 }
@@ -80,7 +89,7 @@ void ppi_line_quoted(struct ppi_line *line, const char *text)
 
 void ppi_line_argument(struct ppi_line *line, const char *flag, const char *text)
 {
-    ppi_line_word(line, flag);
+    put_flag(line, flag);
     ppi_line_text(line, " ");
     ppi_line_quoted(line, text);
 }

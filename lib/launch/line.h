@@ -3,6 +3,7 @@
 #ifndef PPSCHED_LAUNCH_LINE_H
 #define PPSCHED_LAUNCH_LINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,7 @@
 struct ppi_line {
     char *text;
     size_t length;
+    bool has_underscores; /* flags have them where they are given with hyphens */
 };
 
 /* The next word, of letters that need no quotes. */

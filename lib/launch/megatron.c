@@ -18,14 +18,14 @@ static bool has_pair(const ppsched_schedule *schedule)
 
 /* Whether all ranks but the first and the last have as many decoders, one stage each: flags of their own tell these, but not
  * that there are none. */
-static bool differs_at_ends(const struct ppi_parts *parts, const struct ppi_order_1f1b *order)
+static bool differs_at_ends(const struct ppi_parts *parts, uint32_t devices, uint32_t chunks)
 {
-    if (order->chunks > 1 || order->devices < 3 || parts->mtps > 0)
+    if (chunks > 1 || devices < 3 || parts->mtps > 0)
         return false;
-    for (uint32_t s = 2; s + 1 < order->devices; s++)
+    for (uint32_t s = 2; s + 1 < devices; s++)
         if (parts->stages[s].decoders != parts->stages[1].decoders)
             return false;
-    return parts->stages[0].decoders > 0 && parts->stages[1].decoders > 0 && parts->stages[order->devices - 1].decoders > 0;
+    return parts->stages[0].decoders > 0 && parts->stages[1].decoders > 0 && parts->stages[devices - 1].decoders > 0;
 }
 
 /* Whether Megatron-LM divides so by itself. */
@@ -67,21 +67,19 @@ static void write_ends(const struct ppi_parts *parts, uint32_t devices, struct p
         ppi_line_flag(line, "--decoder-last-pipeline-num-layers", last);
 }
 
-/* Which layers are in which stage. The string tells the chunks of a rank too, and clashes with their flag. */
-static void write_split(const struct ppi_launch *launch, struct ppi_line *line)
+/* The string tells the chunks of a rank too, and clashes with their flag. */
+void ppi_megatron_write_split(const struct ppi_parts *parts, uint32_t devices, uint32_t chunks, struct ppi_line *line)
 {
-    const struct ppi_order_1f1b *order = &launch->order;
-    const struct ppi_parts *parts = launch->parts;
     if (parts != NULL)
         ppi_line_flag(line, "--num-layers", parts->decoders);
     if (parts != NULL && parts->mtps > 0)
         ppi_line_flag(line, "--mtp-num-layers", parts->mtps);
-    if (parts != NULL && !is_plain(parts) && differs_at_ends(parts, order))
-        write_ends(parts, order->devices, line);
+    if (parts != NULL && !is_plain(parts) && differs_at_ends(parts, devices, chunks))
+        write_ends(parts, devices, line);
     else if (parts != NULL && !is_plain(parts))
         ppi_line_argument(line, "--pipeline-model-parallel-layout", parts->layout->text);
-    else if (order->chunks > 1)
-        ppi_line_flag(line, "--num-virtual-stages-per-pipeline-rank", order->chunks);
+    else if (chunks > 1)
+        ppi_line_flag(line, "--num-virtual-stages-per-pipeline-rank", chunks);
 }
 
 void ppi_megatron_write_recompute(const struct ppi_parts *parts, struct ppi_line *line)
@@ -90,7 +88,7 @@ void ppi_megatron_write_recompute(const struct ppi_parts *parts, struct ppi_line
         return;
     ppi_line_argument(line, "--recompute-granularity", parts->kind);
     if (parts->recomputed == PPI_RECOMPUTED_FIRST) {
-        ppi_line_word(line, "--recompute-method block");
+        ppi_line_argument(line, "--recompute-method", "block");
         ppi_line_flag(line, "--recompute-num-layers", parts->first);
     }
 }
@@ -108,7 +106,7 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     const struct ppi_order_1f1b *order = &launch->order;
     ppi_line_flag(line, "--pipeline-model-parallel-size", order->devices);
-    write_split(launch, line);
+    ppi_megatron_write_split(launch->parts, order->devices, order->chunks, line);
     if (order->group_size != order->devices)
         ppi_line_flag(line, "--microbatch-group-size-per-virtual-pipeline-stage", order->group_size);
     if (order->overlapped)

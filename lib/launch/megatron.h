@@ -5,6 +5,9 @@
 
 #include "launch/launch.h"
 
+/* Which layers are in which stage; `parts` may be NULL, else ppi_parts_lay_out was called where it is not even. */
+void ppi_megatron_write_split(const struct ppi_parts *parts, uint32_t devices, uint32_t chunks, struct ppi_line *line);
+
 /* What is computed again, of a split that fits Megatron-LM's rules. */
 void ppi_megatron_write_recompute(const struct ppi_parts *parts, struct ppi_line *line);
 

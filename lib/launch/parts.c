@@ -39,22 +39,37 @@ static uint8_t number_of(const struct ppi_parts *parts, uint32_t layer)
     return parts->split->recomputes != NULL ? parts->split->recomputes[layer] : 0;
 }
 
+/* How many of the decoders from `begin` to before `end` have the kind. */
+static uint32_t count_first(const struct ppi_parts *parts, uint32_t begin, uint32_t end)
+{
+    uint32_t count = 0;
+    for (uint32_t i = begin; i < end; i++) {
+        uint8_t number = ppi_reached_kind(parts->layers, parts->layers->entry_of[i], PPI_REACH_DECODERS, parts->kind);
+        count += number > 0 && number == number_of(parts, i);
+    }
+    return count;
+}
+
+uint32_t ppi_parts_count_first(const struct ppi_parts *parts, uint32_t stage)
+{
+    uint32_t begin = 0;
+    for (uint32_t s = 0; s < stage; s++)
+        begin += parts->split->layers[s];
+    return count_first(parts, begin, begin + parts->split->layers[stage]);
+}
+
 /* The kind, and the most decoders of a stage that have it. */
 static void find_recomputed(struct ppi_parts *parts)
 {
-    const ppsched_split *split = parts->split;
+    uint32_t begin = 0;
     for (uint32_t i = 0; i < parts->layers->count; i++) {
         const ppsched_layer *given = &ppi_layer_at(parts->layers, i)->given;
         parts->has_kinds |= given->recompute_count > 0;
         if (number_of(parts, i) > 0 && parts->kind == NULL)
             parts->kind = given->recomputes[number_of(parts, i) - 1].name;
     }
-    for (uint32_t s = 0, layer = 0, end = 0; s < split->stages && parts->kind != NULL; s++) {
-        uint32_t count = 0;
-        for (end += split->layers[s]; layer < end; layer++) {
-            uint8_t number = ppi_reached_kind(parts->layers, parts->layers->entry_of[layer], PPI_REACH_DECODERS, parts->kind);
-            count += number > 0 && number == number_of(parts, layer);
-        }
+    for (uint32_t s = 0; s < parts->split->stages && parts->kind != NULL; begin += parts->split->layers[s++]) {
+        uint32_t count = count_first(parts, begin, begin + parts->split->layers[s]);
         parts->first = count > parts->first ? count : parts->first;
     }
 }
@@ -94,6 +109,11 @@ static bool is_same(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
+bool ppi_rules_divide_evenly(const struct ppi_split_rules *rules, uint32_t chunks, bool is_v)
+{
+    return !rules->may_be_uneven || (rules->even_if_several && chunks > 1) || (rules->even_on_v && is_v);
+}
+
 bool ppi_rules_tell(const struct ppi_split_rules *rules, const char *kind, enum ppi_reach *reach)
 {
     *reach = PPI_REACH_DECODERS;
@@ -107,13 +127,14 @@ bool ppi_rules_tell(const struct ppi_split_rules *rules, const char *kind, enum 
 }
 
 /* The first layer that is not as the runtime makes it which computes the first `count` of each stage's layers again that it
- * reaches; PPSCHED_NONE: there is none. `*made` gets what it makes of that one. */
+ * reaches (PPSCHED_NONE: as many as the stage has); PPSCHED_NONE: there is none. `*made` gets what it makes of that one. */
 static uint32_t find_other(const struct ppi_parts *parts, enum ppi_reach reach, uint32_t count, uint8_t *made)
 {
     uint32_t layer = 0, left;
     for (uint32_t s = 0; s < parts->split->stages; s++) {
         uint32_t end = layer + parts->split->layers[s];
-        for (left = count; layer < end; layer++) {
+        left = count != PPSCHED_NONE ? count : count_first(parts, layer, end);
+        for (; layer < end; layer++) {
             *made = left > 0 ? ppi_reached_kind(parts->layers, parts->layers->entry_of[layer], reach, parts->kind) : 0;
             if (*made != number_of(parts, layer))
                 return layer;
@@ -193,8 +214,9 @@ static ppsched_status check_recomputed(struct ppi_parts *parts, const struct ppi
     if (rules->first == NULL && rules->all[0] == NULL)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told to recompute layers", title);
     bool tells = ppi_rules_tell(rules, parts->kind, &reach), counts = tells && reach == PPI_REACH_DECODERS;
+    uint32_t first = rules->by_stage ? PPSCHED_NONE : parts->first;
     uint32_t layer = rules->by_name ? find_odd(parts, &made)
-                                    : find_other(parts, reach, counts ? parts->first : PPSCHED_MAX_LAYERS, &made);
+                                    : find_other(parts, reach, counts ? first : PPSCHED_MAX_LAYERS, &made);
     parts->recomputed = counts ? PPI_RECOMPUTED_FIRST : PPI_RECOMPUTED_ALL;
     if (tells && layer == PPSCHED_NONE)
         return PPSCHED_OK;
@@ -203,7 +225,7 @@ static ppsched_status check_recomputed(struct ppi_parts *parts, const struct ppi
     return refuse_layer(parts, layer, tells ? made : 1, rules, title, error);
 }
 
-ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rules *rules, const char *title,
+ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rules *rules, bool is_even, const char *title,
                              ppsched_error *error)
 {
     if (!rules->takes_list && parts->decoders == 0)
@@ -214,7 +236,7 @@ ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rul
         if (parts->split->layers[s] == 0)
             return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE},
                                "%s wants a layer on each stage; stage %u has none", title, s);
-    if (!parts->is_even && !rules->may_be_uneven)
+    if (!parts->is_even && is_even)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "%s divides decoders evenly; the split has %u of them in stage 0, and others in other stages", title,
                         parts->stages[0].decoders);

@@ -23,11 +23,14 @@ enum { PPI_ALL_KINDS = 2 };
 struct ppi_split_rules {
     bool takes_list;                /* the model is a list of the caller's own layers, whatever these are */
     bool has_mtps;                  /* else: there is a way to tell MTP layers */
-    bool may_be_uneven;             /* stages may have any number of decoders */
+    bool may_be_uneven;             /* stages may have any number of decoders, but for these: */
+    bool even_if_several;           /* with several stages a device */
+    bool even_on_v;                 /* on a v */
     bool may_be_empty;              /* those in the middle none at all */
     bool may_recompute_any;         /* each layer as it likes; else */
     bool by_name;                   /* `all` is all layers of any names, not all but the ends */
     const char *first;              /* kind of which the first few decoders of each stage may be, or NULL */
+    bool by_stage;                  /* `first` has a number of each stage, not one of all */
     const char *all[PPI_ALL_KINDS]; /* kinds of which all may be, or NULL */
 };
 
@@ -62,8 +65,15 @@ ppsched_status ppi_parts_lay_out(struct ppi_parts *parts, uint32_t devices, ppsc
 /* Whether the rules have a word or a number for a kind, and which layers that is of. */
 bool ppi_rules_tell(const struct ppi_split_rules *rules, const char *kind, enum ppi_reach *reach);
 
-/* OK, or REFUSED where a runtime cannot be told that split; `title` is what it calls itself. */
-ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rules *rules, const char *title,
+/* Whether all stages must have as many decoders, of so many a device. */
+bool ppi_rules_divide_evenly(const struct ppi_split_rules *rules, uint32_t chunks, bool is_v);
+
+/* How many of a stage's decoders have the kind. */
+uint32_t ppi_parts_count_first(const struct ppi_parts *parts, uint32_t stage);
+
+/* OK, or REFUSED where a runtime cannot be told that split; `title` is what it calls itself, `is_even` whether it divides
+ * evenly. */
+ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rules *rules, bool is_even, const char *title,
                              ppsched_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "format/formats.h"
-#include "launch/launch.h"
+#include "launch/megatron.h"
 #include "order/held.h"
 #include "strategy/descriptors.h"
 
@@ -92,31 +92,40 @@ static ppsched_status find_planner(struct ppi_launch *launch, ppsched_error *err
     return refuse(schedule, "Primus has no algorithm that makes this order", error);
 }
 
+/* A layout is Megatron-LM's; a v divides evenly, and has a code of its own that recomputes no layers. */
+static ppsched_status fits_split(struct ppi_launch *launch, ppsched_error *error)
+{
+    if (launch->parts->recomputed != PPI_RECOMPUTED_NONE && launch->maker->strategy->placement == PPSCHED_PLACEMENT_V)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Primus's %s is not known to recompute layers; 1f1b, 1f1b-interleaved and zero-bubble do",
+                        launch->maker->name);
+    return launch->parts->is_even ? PPSCHED_OK : ppi_parts_lay_out(launch->parts, launch->schedule->shape.devices, error);
+}
+
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
 {
     if (launch->schedule->shape.devices == 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Primus has no pipeline on one device");
     ppsched_status status = ppi_class_find(&launch->maker, classes, sizeof classes / sizeof classes[0], launch->schedule,
                                            error);
-    return status == PPSCHED_OK && launch->maker == NULL ? find_planner(launch, error) : status;
+    if (status == PPSCHED_OK && launch->maker == NULL)
+        status = find_planner(launch, error);
+    return status == PPSCHED_OK && launch->parts != NULL ? fits_split(launch, error) : status;
 }
 
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     const ppsched_schedule *schedule = launch->schedule;
-    ppi_line_flag(line, "--pipeline_model_parallel_size", schedule->shape.devices);
-    if (ppi_chunks_of(schedule) > 1)
-        ppi_line_flag(line, "--num_virtual_stages_per_pipeline_rank", ppi_chunks_of(schedule));
-    if (launch->parts != NULL)
-        ppi_line_flag(line, "--num_layers", launch->layers);
+    line->has_underscores = true;
+    ppi_line_flag(line, "--pipeline-model-parallel-size", schedule->shape.devices);
+    ppi_megatron_write_split(launch->parts, schedule->shape.devices, ppi_chunks_of(schedule), line);
     ppi_line_word(line, "--patch_primus_pipeline True --pp_algorithm");
     ppi_line_word(line, launch->maker->name);
     if (launch->maker == &planners[0].class || launch->maker == &planners[1].class)
         ppi_line_flag(line, "--pp_max_mem", ppi_most_held(schedule, true));
-    if (launch->micro_batch > 0) {
-        ppi_line_flag(line, "--micro_batch_size", launch->micro_batch);
-        ppi_line_flag(line, "--global_batch_size", launch->micro_batch * launch->data_parallel * schedule->shape.microbatches);
-    }
+    if (launch->parts != NULL)
+        ppi_megatron_write_recompute(launch->parts, line);
+    ppi_megatron_write_batch(launch, line);
 }
 
 const struct ppi_runtime ppi_primus_runtime = {
@@ -124,4 +133,5 @@ const struct ppi_runtime ppi_primus_runtime = {
     .title = "Primus",
     .fits = fits,
     .write = write,
+    .rules = {.may_be_uneven = true, .even_on_v = true, .first = "full"},
 };

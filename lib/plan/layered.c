@@ -69,11 +69,19 @@ static ppsched_status split_evenly(struct ppi_candidate *candidate, const ppsche
     return PPSCHED_OK;
 }
 
+bool ppi_candidate_is_even(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    int32_t own = candidate->strategy->placement;
+    bool is_v = (own != PPSCHED_PLACEMENT_DEFAULT ? own : candidate->placement) == PPSCHED_PLACEMENT_V;
+    return plan->runtime != NULL &&
+           ppi_rules_divide_evenly(&plan->runtime->rules, candidate->stages / plan->config->shape.devices, is_v);
+}
+
 /* By the runtime's rule where it has one. */
 static ppsched_status split_first(struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error)
 {
     ppsched_status status = split_evenly(candidate, plan, error);
-    if (status == PPSCHED_OK && plan->runtime != NULL && !plan->runtime->rules.may_be_uneven)
+    if (status == PPSCHED_OK && ppi_candidate_is_even(plan, candidate))
         status = ppi_divide_evenly(candidate->layers, plan->layers, candidate->stages, plan->runtime->title, error);
     return status;
 }

@@ -94,6 +94,9 @@ ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidat
 ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
                                   const ppsched_schedule *schedule, ppsched_error *error);
 
+/* Whether the runtime that must run it divides its decoders evenly. */
+bool ppi_candidate_is_even(const ppsched_plan *plan, const struct ppi_candidate *candidate);
+
 /* As many decoders on each stage; embedding and head are beside them. REFUSED, with the runtime's title, where that leaves
  * some. */
 ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, const char *title,

@@ -181,7 +181,7 @@ ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate
     if (resized != NULL)
         suiting.question.layers = resized;
     uint32_t *fixed = NULL;
-    if (status == PPSCHED_OK && plan->runtime != NULL && !plan->runtime->rules.may_be_uneven) {
+    if (status == PPSCHED_OK && ppi_candidate_is_even(plan, candidate)) {
         fixed = ppi_allocate(&plan->host, schedule->shape.stages, sizeof *fixed);
         status = fixed != NULL ? ppi_divide_evenly(fixed, plan->layers, schedule->shape.stages, plan->runtime->title, error)
                                : ppi_fail_memory(error, "the split");

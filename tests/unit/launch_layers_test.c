@@ -224,6 +224,9 @@ static void test_lists_of_layers(void **state)
     ppsched_schedule_release(schedule);
 }
 
+#define PRIMUS_4 "--pipeline_model_parallel_size 4 --num_layers "
+#define PRIMUS_END " --patch_primus_pipeline True --pp_algorithm "
+
 static void test_even_ones(void **state)
 {
     ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL),
@@ -239,19 +242,65 @@ static void test_even_ones(void **state)
            MEGATRON_4 "8 --enable-zb-runtime --num-layers-per-virtual-pipeline-stage 1 --interleave-group-size 4");
     expect(schedule, SAIL, 8, uneven, NULL,
            "!sail-sg's runtime divides decoders evenly; the split has 1 of them in stage 0, and others in other stages; "
-           "megatron, torchtitan, pytorch, deepspeed and jaxpp can run it");
+           "megatron, torchtitan, pytorch, deepspeed, primus, colossalai and jaxpp can run it");
     expect(schedule, PRIMUS, 8, even, NULL,
            "--pipeline_model_parallel_size 4 --num_layers 8 --patch_primus_pipeline True --pp_algorithm 1f1b");
-    expect(schedule, PRIMUS, 8, uneven, NULL, "!Primus divides decoders evenly; ");
-    expect(schedule, PRIMUS, 8, even, all, "!Primus cannot be told to recompute layers; ");
     expect(schedule, COLOSSALAI, 8, even, NULL, "pp_size=4 pp_style=1f1b num_microbatches=8");
-    expect(schedule, COLOSSALAI, 8, uneven, NULL, "!Colossal-AI divides decoders evenly; ");
     expect(
         v, MINDSPEED, 8, eight, NULL,
         "--pipeline-model-parallel-size 4 --schedules-method dualpipev --dualpipev-dw-detach --moe-fb-overlap --num-layers 8");
     expect(v, MINDSPEED, 9, COUNTS(3, 1, 1, 1, 1, 1, 1, 2), NULL, "!MindSpeed divides decoders evenly; ");
     ppsched_schedule_release(v);
     ppsched_schedule_release(looped);
+    ppsched_schedule_release(schedule);
+}
+
+static void test_primus(void **state)
+{
+    ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL), *v = sized_schedule("zbv", 4, 8, 8, NULL);
+    ppsched_schedule *looped = sized_schedule("interleaved_1f1b", 4, 8, 8, "4");
+    const uint32_t *eight = COUNTS(2, 1, 1, 1, 1, 1, 1, 2), *uneven = COUNTS(1, 2, 1, 1, 1, 1, 1, 2);
+    const uint8_t *first = KINDS(0, 2, 0, 2, 0, 2, 0, 2, 0, 0), *all = KINDS(0, 2, 2, 2, 2, 2, 2, 2, 2, 0);
+    (void)state;
+    expect(schedule, PRIMUS, 8, COUNTS(2, 3, 3, 2), NULL,
+           PRIMUS_4 "8 --decoder_first_pipeline_num_layers 1 --decoder_last_pipeline_num_layers 1" PRIMUS_END "1f1b");
+    expect(schedule, PRIMUS, 8, COUNTS(3, 3, 1, 3), NULL,
+           PRIMUS_4 "8 --pipeline_model_parallel_layout 'Ett|t*3|t|ttL'" PRIMUS_END "1f1b");
+    expect(schedule, PRIMUS, 8, COUNTS(3, 2, 2, 3), first,
+           PRIMUS_4 "8" PRIMUS_END "1f1b --recompute_granularity full --recompute_method block --recompute_num_layers 1");
+    expect(looped, PRIMUS, 8, eight, NULL, PRIMUS_4 "8 --num_virtual_stages_per_pipeline_rank 2" PRIMUS_END "1f1b-interleaved");
+    expect(looped, PRIMUS, 8, uneven, NULL,
+           PRIMUS_4 "8 --pipeline_model_parallel_layout 'E|tt|(t|)*5tL'" PRIMUS_END "1f1b-interleaved");
+    expect(v, PRIMUS, 8, eight, NULL, PRIMUS_4 "8 --num_virtual_stages_per_pipeline_rank 2" PRIMUS_END "zbv-formatted");
+    expect(v, PRIMUS, 8, uneven, NULL,
+           "!Primus divides decoders evenly; the split has 0 of them in stage 0, and others in other ");
+    expect(v, PRIMUS, 8, eight, all, "!Primus's zbv-formatted is not known to recompute layers; 1f1b, 1f1b-interleaved and ");
+    ppsched_schedule_release(looped);
+    ppsched_schedule_release(v);
+    ppsched_schedule_release(schedule);
+}
+
+/* Lists of stages; of chunks where a v goes back. */
+static void test_colossalai(void **state)
+{
+    ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL), *v = sized_schedule("zbv", 2, 4, 8, NULL);
+    ppsched_schedule *looped = sized_schedule("interleaved_1f1b", 2, 4, 8, "2");
+    const uint32_t *even = COUNTS(3, 2, 2, 3), *uneven = COUNTS(2, 3, 2, 3);
+    const uint8_t *some = KINDS(0, 2, 2, 2, 0, 0, 0, 2, 0, 0);
+    (void)state;
+    expect(schedule, COLOSSALAI, 8, uneven, NULL, "pp_size=4 pp_style=1f1b num_microbatches=8 num_layers_per_stage=1,3,2,2");
+    expect(schedule, COLOSSALAI, 8, even, some, "pp_size=4 pp_style=1f1b num_microbatches=8 num_ckpt_layers_per_stage=2,1,0,1");
+    expect(looped, COLOSSALAI, 8, even, some,
+           "pp_size=2 pp_style=interleaved num_model_chunks=2 num_microbatches=8 num_ckpt_layers_per_stage=2,1,0,1");
+    expect(v, COLOSSALAI, 8, even, some,
+           "pp_size=2 pp_style=zbv num_model_chunks=2 num_microbatches=8 num_ckpt_layers_per_stage=2,1,1,0 "
+           "scheduler_nodes=schedule.csv");
+    expect(looped, COLOSSALAI, 8, uneven, NULL, "!Colossal-AI divides decoders evenly; ");
+    expect(schedule, COLOSSALAI, 8, even, KINDS(0, 2, 0, 0, 2, 0, 0, 2, 0, 0),
+           "!Colossal-AI recomputes the first N decoders of each stage (kind \"full\"), not these: layer 3 (decoder) is not "
+           "recomputed; ");
+    ppsched_schedule_release(looped);
+    ppsched_schedule_release(v);
     ppsched_schedule_release(schedule);
 }
 
@@ -337,6 +386,8 @@ int main(void)
         cmocka_unit_test(test_torchtitan_recomputes),
         cmocka_unit_test(test_lists_of_layers),
         cmocka_unit_test(test_even_ones),
+        cmocka_unit_test(test_primus),
+        cmocka_unit_test(test_colossalai),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_bad_options),
     };
