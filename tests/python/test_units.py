@@ -271,7 +271,7 @@ class OutputTest(CommandTest):
     def again(self, *words):
         """The schedule's JSON by the command that pick prints, beside what pick says."""
         text = self.succeed("pick", *words)
-        line = text.splitlines()[-1]
+        (line,) = [line for line in text.splitlines() if line.startswith("ppsched schedule ")]
         (row,) = json.loads(self.succeed("pick", *words, "--json"))
         made = json.loads(self.succeed(*shlex.split(line)[1:], "--format", "json"))
         self.assertEqual((made["metrics"]["makespan"], max(made["metrics"]["peak_memory"]), made["units"]),
