@@ -16,7 +16,8 @@ enum {
     LEAST_APART = 20,     /* places by which two that are not alike differ */
     TRIES_PER_PLACE = 20, /* on the way from one order to another, some neighbours cannot change places yet */
     MOST_IDLE = 40,       /* children that bring nothing, before all but the best are given up */
-    LEAST_STEPS = 2000    /* below which the search is not worth its room */
+    LEAST_STEPS = 500,    /* below which the search is not worth its room */
+    LARGE = 50000         /* ops that no cache holds: each visit takes about four times as long */
 };
 
 struct relinking {
@@ -187,8 +188,8 @@ ppsched_status ppi_relink(struct ppi_attempt *attempt, struct ppi_pool *pool, do
     struct relinking relinking = {.pool = pool};
     size_t ops = ppi_problem_ops(&attempt->problem);
     drop_pairs(pool);
-    if (pool->count == 0 || visits < (double)LEAST_STEPS * (double)ops || !ppi_attempt_goes_on(attempt) ||
-        !ppi_graph_can_hold(&attempt->problem))
+    double least = (double)LEAST_STEPS * (double)ops * (ops > LARGE ? 4 : 1);
+    if (pool->count == 0 || visits < least || !ppi_attempt_goes_on(attempt) || !ppi_graph_can_hold(&attempt->problem))
         return PPSCHED_OK;
     size_t nodes = ops + (2 * (size_t)attempt->problem.microbatches);
     relinking.place = ppi_room_take(&room, nodes, sizeof *relinking.place);
