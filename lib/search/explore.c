@@ -15,7 +15,7 @@ enum {
 static double visits_of(int64_t effort)
 {
     static const double first[] = {0, 0.5e6, 2e6, 8e6};
-    return effort < PPI_DEFAULT_EFFORT ? first[effort] : 1e8 * (double)(1 << (effort - PPI_DEFAULT_EFFORT));
+    return effort < PPI_DEFAULT_EFFORT ? first[effort] : 7e7 * (double)(1 << (effort - PPI_DEFAULT_EFFORT));
 }
 
 /* `scale`: of the work; 1 at the default effort. */
