@@ -170,26 +170,9 @@ static double bound_below(double bound, double step)
     return bound > step && bound <= step * (1 + 1e-12) ? step : bound;
 }
 
-/* Takes the bound of one of the same problem and placement that is listed shortly before, as those of other groups are. */
-static bool find_bound(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate)
-{
-    enum { SHORTLY = 64 };
-    if (candidate < plan->candidates || candidate >= plan->candidates + plan->count) /* a copy */
-        return false;
-    size_t place = (size_t)(candidate - plan->candidates);
-    for (size_t i = 1; i <= SHORTLY && i <= place; i++) {
-        const struct ppi_candidate *other = candidate - i;
-        if (ppi_candidates_are_alike(other, candidate) && ppi_candidate_runs(other)) {
-            *out = other->bound;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What no candidate of its placement can do better; with layers, whatever their split is. */
-static ppsched_status bound_of(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
-                               const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
+static ppsched_status bound_of(double *out, const ppsched_plan *plan, const ppsched_schedule *schedule,
+                               const ppsched_config *config, ppsched_error *error)
 {
     uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
     ppsched_bound bound;
@@ -201,8 +184,6 @@ static ppsched_status bound_of(double *out, const ppsched_plan *plan, const stru
                ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, config->shape.microbatches, is_chain);
         return PPSCHED_OK;
     }
-    if (find_bound(out, plan, candidate))
-        return PPSCHED_OK;
     ppsched_status status = ppi_lower_bound(&bound, config, schedule->placement.kind, unflushed, plan->objective, PPI_BOUND_OPS,
                                             error);
     *out = bound.value;
@@ -214,7 +195,7 @@ static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsche
 {
     const ppsched_schedule *schedule = timeline->schedule;
     double bound = 0;
-    ppsched_status status = bound_of(&bound, plan, candidate, schedule, config, error);
+    ppsched_status status = bound_of(&bound, plan, schedule, config, error);
     if (status != PPSCHED_OK)
         return status;
     candidate->metrics = timeline->metrics;
