@@ -40,9 +40,9 @@ typedef struct ppsched_plan_options {
                                       those that search long (see ppsched_strategy_info) only with
                                       an `effort` */
     const uint32_t *chunks;        /* V, stages a device. Default: 1 to 4 */
-    const uint32_t *group_sizes;   /* g of the interleaved ones. Default: D, and what Megatron-LM
-                                      takes: D <= g <= M, where M mod g is 0 or at least D (with
-                                      layers and M above 64: 0) */
+    const uint32_t *group_sizes;   /* g of the interleaved ones. Default: D, and all others that
+                                      can be run; where M is above 64 those from D/2 to 2D and
+                                      those that part M evenly (with layers: its divisors) */
     const uint32_t *microbatches;  /* M at the same batch. Default: the config's */
     const double *memory_limits;   /* each for all devices. Default: the config's */
     uint32_t strategy_count;       /* of each list; 0 with NULL */

@@ -7,12 +7,13 @@
 ppsched_status ppsched_config_find_bound(ppsched_bound *out, const ppsched_config *config, int32_t objective,
                                          ppsched_error *error)
 {
+    const struct ppi_bound_question question = {PPSCHED_PLACEMENT_DEFAULT, objective, 1, PPI_BOUND_OPS, NULL};
     ppsched_bound own;
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
     ppsched_status status = ppi_check_choice("objective", objective, PPSCHED_OBJECTIVE_SPAN, PPSCHED_OBJECTIVE_MAKESPAN, error);
     if (status == PPSCHED_OK)
-        status = ppi_lower_bound(&own, config, PPSCHED_PLACEMENT_DEFAULT, 1, objective, PPI_BOUND_OPS, error);
+        status = ppi_lower_bound(&own, config, &question, error);
     if (status != PPSCHED_OK)
         return status;
     return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_bound, least_limit), "ppsched_bound", error);

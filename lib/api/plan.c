@@ -131,7 +131,7 @@ ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t candidate, pps
     ppsched_status status = check_candidate(plan, candidate, error);
     if (status != PPSCHED_OK || plan->candidates[candidate].evaluated)
         return status;
-    return ppi_candidate_evaluate(plan, &plan->candidates[candidate], NULL, NULL, error);
+    return ppi_candidate_evaluate(plan, &plan->candidates[candidate], NULL, NULL, NULL, error);
 }
 
 ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error)

@@ -104,6 +104,14 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
     return PPSCHED_OK;
 }
 
+void ppi_candidate_take_one(const ppsched_plan *plan, const struct ppi_candidate *candidate, ppsched_config *config)
+{
+    if (!candidate->strategy->flushes || plan->lowering != PPSCHED_LOWERING_NONE || config->shape.iterations == 1)
+        return;
+    config->repeats = config->shape.iterations;
+    config->shape.iterations = 1;
+}
+
 /* --- its timeline --- */
 
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
@@ -128,6 +136,18 @@ ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_sche
 }
 
 /* --- its figures --- */
+
+ppsched_metrics ppi_candidate_metrics(const ppsched_timeline *timeline, const ppsched_config *config)
+{
+    ppsched_metrics metrics = timeline->metrics;
+    double repeats = config->repeats > 0 ? config->repeats : 1, busy = metrics.span * (1 - metrics.bubble_of_span);
+    if (repeats > 1 && metrics.span > 0) { /* each begins where the one before has ended on all devices */
+        metrics.span += (repeats - 1) * metrics.makespan;
+        metrics.makespan *= repeats;
+        metrics.bubble_of_span = 1 - repeats * busy / metrics.span;
+    }
+    return metrics;
+}
 
 double ppi_candidate_step(const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
@@ -170,12 +190,36 @@ static double bound_below(double bound, double step)
     return bound > step && bound <= step * (1 + 1e-12) ? step : bound;
 }
 
+/* The lower bound of a config that is one of the plan, on a placement, unless one for the same question is known. */
+static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
+                                 const struct ppi_known_bound *asked, const ppsched_config *config, ppsched_error *error)
+{
+    const struct ppi_bound_question question = {asked->placement, plan->objective, asked->unflushed, PPI_BOUND_OPS, NULL};
+    ppsched_bound bound;
+    for (uint32_t i = 0; known != NULL && i < PPI_KNOWN_BOUNDS; i++) {
+        const struct ppi_known_bound *other = &known->bound[i];
+        if (other->placement == asked->placement && other->unflushed == asked->unflushed && other->stages == asked->stages &&
+            other->microbatches == asked->microbatches && other->memory_limit == asked->memory_limit) {
+            *out = other->value;
+            return PPSCHED_OK;
+        }
+    }
+    ppsched_status status = ppi_lower_bound(&bound, config, &question, error);
+    if (status == PPSCHED_OK && known != NULL) {
+        struct ppi_known_bound *oldest = &known->bound[known->count++ % PPI_KNOWN_BOUNDS];
+        *oldest = *asked;
+        oldest->value = bound.value;
+    }
+    *out = bound.value;
+    return status;
+}
+
 /* What no candidate of its placement can do better; with layers, whatever their split is. */
-static ppsched_status bound_of(double *out, const ppsched_plan *plan, const ppsched_schedule *schedule,
+static ppsched_status bound_of(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
+                               const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
                                const ppsched_config *config, ppsched_error *error)
 {
     uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
-    ppsched_bound bound;
     if (plan->layers != NULL) {
         double size = (double)plan->config->shape.microbatches / config->shape.microbatches;
         bool is_chain = plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 && schedule->placement.copies == 1 &&
@@ -184,21 +228,25 @@ static ppsched_status bound_of(double *out, const ppsched_plan *plan, const ppsc
                ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, config->shape.microbatches, is_chain);
         return PPSCHED_OK;
     }
-    ppsched_status status = ppi_lower_bound(&bound, config, schedule->placement.kind, unflushed, plan->objective, PPI_BOUND_OPS,
-                                            error);
-    *out = bound.value;
-    return status;
+    const struct ppi_known_bound asked = {.placement = schedule->placement.kind,
+                                          .unflushed = unflushed,
+                                          .stages = candidate->stages,
+                                          .microbatches = candidate->microbatches,
+                                          .memory_limit = candidate->memory_limit};
+    return find_bound(out, known, plan, &asked, config, error);
 }
 
-static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_timeline *timeline,
-                                   const ppsched_config *config, ppsched_error *error)
+static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsched_plan *plan, struct ppi_known_bounds *known,
+                                   const ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
     double bound = 0;
-    ppsched_status status = bound_of(&bound, plan, schedule, config, error);
+    ppsched_status status = bound_of(&bound, known, plan, candidate, schedule, config, error);
     if (status != PPSCHED_OK)
         return status;
-    candidate->metrics = timeline->metrics;
+    candidate->metrics = ppi_candidate_metrics(timeline, config);
+    if (!ppi_is_finite(candidate->metrics.makespan) || !ppi_is_finite(candidate->metrics.span))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     candidate->bound = bound_below(bound, ppi_candidate_step(plan, candidate));
     candidate->excess = ppi_excess_of(timeline);
     if (plan->layers == NULL)
@@ -234,7 +282,7 @@ static int32_t tell_rest(void *user, const ppsched_progress *progress)
     return rest->progress(rest->user, &part);
 }
 
-ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate,
+ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, struct ppi_known_bounds *known,
                                       ppsched_progress_function progress, void *user, ppsched_error *error)
 {
     ppsched_config *config = NULL;
@@ -247,6 +295,7 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     if (status == PPSCHED_OK)
         status = ppi_candidate_config(&config, plan, candidate, &reason);
     if (status == PPSCHED_OK) {
+        ppi_candidate_take_one(plan, candidate, config);
         config->progress = is_rest ? tell_rest : progress;
         config->progress_user = is_rest ? &rest : user;
         status = ppi_candidate_timeline(&timeline, &order, plan, candidate, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY,
@@ -255,7 +304,7 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     if (status == PPSCHED_OK)
         status = ppi_candidate_ask_runtimes(plan, candidate, order, &reason);
     if (status == PPSCHED_OK)
-        status = take_figures(candidate, plan, timeline, config, &reason);
+        status = take_figures(candidate, plan, known, timeline, config, &reason);
     if (status != PPSCHED_OK)
         status = keep_reason(plan, candidate, status, &reason, error);
     candidate->evaluated = status == PPSCHED_OK;

@@ -103,6 +103,7 @@ static ppsched_status order(ppsched_schedule **out, ppsched_config **config, str
     ppsched_status status = ppi_candidate_config(config, layering->plan, layering->candidate, error);
     if (status != PPSCHED_OK)
         return status;
+    ppi_candidate_take_one(layering->plan, layering->candidate, *config);
     if (layering->progress != NULL) {
         (*config)->progress = tell_part;
         (*config)->progress_user = layering;
@@ -120,9 +121,10 @@ static ppsched_status suit(struct layering *layering, const ppsched_config *conf
 
 /* --- orders that follow from the split --- */
 
-static double step_of(const ppsched_plan *plan, const ppsched_timeline *timeline)
+static double time_of(const ppsched_plan *plan, const ppsched_timeline *timeline, const ppsched_config *config)
 {
-    return plan->objective == PPSCHED_OBJECTIVE_SPAN ? timeline->metrics.span : timeline->metrics.makespan;
+    const ppsched_metrics metrics = ppi_candidate_metrics(timeline, config);
+    return plan->objective == PPSCHED_OBJECTIVE_SPAN ? metrics.span : metrics.makespan;
 }
 
 /* Keeps the split at hand where its own order is better than those before. */
@@ -133,7 +135,7 @@ static ppsched_status keep_better(struct layering *layering, const ppsched_confi
     ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status != PPSCHED_OK)
         return status;
-    double lack = ppi_excess_of(timeline), time = step_of(layering->plan, timeline);
+    double lack = ppi_excess_of(timeline), time = time_of(layering->plan, timeline, config);
     if (lack < layering->lack || (lack == layering->lack && time < layering->time)) {
         layering->lack = lack;
         layering->time = time;

@@ -18,7 +18,7 @@ static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct p
     candidate.recomputes = NULL;
     candidate.like = NULL;
     candidate.only_near = false;
-    ppsched_status status = ppi_candidate_evaluate(plan, &candidate, NULL, NULL, error);
+    ppsched_status status = ppi_candidate_evaluate(plan, &candidate, NULL, NULL, NULL, error);
     *out = ppi_candidate_runs(&candidate) ? candidate.metrics.peak_memory : PPI_INFINITE;
     ppi_release(&plan->host, candidate.reason);
     ppi_candidate_drop_split(plan, &candidate);
@@ -33,10 +33,11 @@ static ppsched_status bound_of(double *out, const ppsched_plan *plan, const stru
     ppsched_bound bound;
     int32_t placement = candidate->placement != PPSCHED_PLACEMENT_DEFAULT ? candidate->placement
                                                                           : candidate->strategy->placement;
+    const struct ppi_bound_question question = {placement, plan->objective, 1, PPI_BOUND_SUMS, NULL};
     ppsched_error reason;
     ppsched_status status = ppi_candidate_config(&config, plan, candidate, &reason);
     if (status == PPSCHED_OK)
-        status = ppi_lower_bound(&bound, config, placement, 1, plan->objective, PPI_BOUND_SUMS, &reason);
+        status = ppi_lower_bound(&bound, config, &question, &reason);
     ppi_config_destroy(config);
     if (status == PPSCHED_OK)
         *out = bound.least_limit;

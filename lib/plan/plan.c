@@ -205,6 +205,7 @@ static const struct ppi_candidate *find_like(const ppsched_plan *plan, const str
 static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
 {
     struct share share = {plan, 0, PPI_INFINITE};
+    struct ppi_known_bounds known = {0};
     ppsched_progress_function progress = plan->config->progress != NULL ? tell : NULL;
     for (; share.done < plan->count; share.done++) {
         struct ppi_candidate *candidate = &plan->candidates[share.done];
@@ -214,7 +215,7 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
         if (plan->layers != NULL)
             candidate->like = find_like(plan, candidate, &candidate->only_near);
         if (!candidate->evaluated)
-            status = ppi_candidate_evaluate(view, candidate, progress, &share, error);
+            status = ppi_candidate_evaluate(view, candidate, &known, progress, &share, error);
         if (status != PPSCHED_OK)
             return status;
         if (ppi_candidate_fits(candidate))
@@ -237,7 +238,7 @@ static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, s
     again.evaluated = false;
     again.like = candidate;
     again.only_near = false;
-    ppsched_status status = ppi_candidate_evaluate(view, &again, NULL, NULL, error);
+    ppsched_status status = ppi_candidate_evaluate(view, &again, NULL, NULL, NULL, error);
     if (status == PPSCHED_OK && ppi_candidate_fits(&again) && ranks_before(plan, &again, candidate)) {
         struct ppi_candidate old = *candidate;
         *candidate = again;

@@ -70,6 +70,12 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error);
 
+/* Iterations that flush are alike: unless it is lowered, a candidate whose iterations do is evaluated as one of them. */
+void ppi_candidate_take_one(const ppsched_plan *plan, const struct ppi_candidate *candidate, ppsched_config *config);
+
+/* The metrics of all iterations, from a timeline for that config. */
+ppsched_metrics ppi_candidate_metrics(const ppsched_timeline *timeline, const ppsched_config *config);
+
 /* Its schedule, timed for `config`; flags as for ppsched_schedule_evaluate. Unless `order` is NULL it gets the schedule as it
  * was before it was lowered, for the caller to release. */
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
@@ -108,8 +114,24 @@ ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers,
 /* Forgets its split. */
 void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate);
 
-/* Fills in its figures; `progress`, which may be NULL, takes the place of the config's. A refusal goes to `reason`. */
-ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate,
+/* The lower bounds that were found last, for candidates that differ in their strategies and groups alone. Starts zeroed: no
+ * problem has 0 stages. */
+enum { PPI_KNOWN_BOUNDS = 8 };
+
+struct ppi_known_bound {
+    int32_t placement;
+    uint32_t unflushed, stages, microbatches; /* unflushed: see search/bound.h */
+    double memory_limit, value;
+};
+
+struct ppi_known_bounds {
+    uint32_t count; /* that were found */
+    struct ppi_known_bound bound[PPI_KNOWN_BOUNDS];
+};
+
+/* Fills in its figures; `progress`, which may be NULL, takes the place of the config's. A refusal goes to `reason`. `known`: of
+ * the caller's thread, or NULL. */
+ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, struct ppi_known_bounds *known,
                                       ppsched_progress_function progress, void *user, ppsched_error *error);
 
 static inline bool ppi_candidate_runs(const struct ppi_candidate *candidate)

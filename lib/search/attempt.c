@@ -15,7 +15,12 @@ static ppsched_status find_goal(struct ppi_attempt *attempt, enum ppi_bound_dept
     double value[2] = {0, 0};
     ppsched_status status = PPSCHED_OK;
     for (int32_t i = 0; i < 2 && status == PPSCHED_OK; i++) {
-        status = ppi_lower_bound(&bound, attempt->config, attempt->placement, 1, objectives[i], depth, error);
+        const struct ppi_bound_question question = {.placement = attempt->placement,
+                                                    .objective = objectives[i],
+                                                    .unflushed = 1,
+                                                    .depth = depth,
+                                                    .watch = &attempt->watch};
+        status = ppi_lower_bound(&bound, attempt->config, &question, error);
         value[i] = bound.value;
     }
     if (status == PPSCHED_OK)
@@ -118,9 +123,9 @@ ppsched_status ppi_attempt_offer(struct ppi_attempt *attempt, ppsched_error *err
     if (attempt->problem.has_limits)
         ppi_attempt_peak(attempt, &fits);
     if (!fits)
-        return PPSCHED_OK;
+        return ppi_attempt_spend(attempt, 1, error);
     ppsched_status status = ppi_attempt_price(attempt, &objective, error);
     if (status == PPSCHED_OK)
         ppi_attempt_keep(attempt, objective);
-    return status == PPSCHED_ERROR_INVALID_SCHEDULE ? PPSCHED_OK : status;
+    return status == PPSCHED_ERROR_INVALID_SCHEDULE || status == PPSCHED_OK ? ppi_attempt_spend(attempt, 2, error) : status;
 }

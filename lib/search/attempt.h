@@ -50,6 +50,12 @@ static inline bool ppi_attempt_goes_on(const struct ppi_attempt *attempt)
     return attempt->objective > attempt->goal;
 }
 
+/* Counts so many passes over all ops (see watch.h). CANCELLED where the caller wants no more. */
+static inline ppsched_status ppi_attempt_spend(struct ppi_attempt *attempt, double passes, ppsched_error *error)
+{
+    return ppi_watch_spend(&attempt->watch, passes * (double)ppi_problem_ops(&attempt->problem), error);
+}
+
 /* The candidate becomes the best where its time, which the search knows, is shorter. The two change places: a search writes its
  * candidates whole, counts included. The pool is offered it too. */
 void ppi_attempt_keep(struct ppi_attempt *attempt, double objective);

@@ -8,9 +8,9 @@
 #include "search/outlook.h"
 
 enum {
-    MOST_HOLDS = 8,         /* of one schedule in one step */
-    REPORT_EVERY = 1 << 14, /* candidates between two reports to the watch */
-    CHUNK = 1 << 10         /* children that are allocated at once */
+    MOST_HOLDS = 8,   /* of one schedule in one step */
+    LEAST_VISITS = 8, /* of a candidate, beside its devices' and stages' */
+    CHUNK = 1 << 10   /* children that are allocated at once */
 };
 
 /* A schedule in the making that is kept. */
@@ -133,6 +133,7 @@ static void offer(struct search *search, uint32_t parent, const struct ppi_step 
 {
     if (!has_room(search))
         return;
+    search->seen++;
     struct ppi_partial child = child_at(search, search->heap.count, parent);
     ppi_partial_copy(&child, &search->scratch);
     ppi_partial_append(&child, step);
@@ -307,13 +308,13 @@ static void continue_all(struct search *search)
             search->best_node = slot->node;
         }
     }
-    search->seen += search->heap.count;
 }
 
 static ppsched_status run(struct search *search, struct ppi_watch *watch, ppsched_error *error)
 {
     double steps = (double)ppi_problem_ops(search->problem);
-    size_t last_report = 0;
+    const double each = LEAST_VISITS + (search->problem->stages + search->problem->devices) / 2.0; /* visits of a candidate */
+    size_t seen = 0;
     ppsched_status status = PPSCHED_OK;
     ppi_partial_start(&search->kept[0].partial);
     ppi_outlook(&search->kept[0].partial, search->streams);
@@ -323,8 +324,8 @@ static ppsched_status run(struct search *search, struct ppi_watch *watch, ppsche
         continue_all(search);
         choose(search);
         status = ppi_room_check(&search->room, "the search", error);
-        if (status == PPSCHED_OK && search->seen - last_report >= REPORT_EVERY) {
-            last_report = search->seen;
+        if (status == PPSCHED_OK && (double)(search->seen - seen) * each >= PPI_VISITS_UNASKED) {
+            seen = search->seen;
             status = ppi_watch_report(watch, (double)step / steps, error);
         }
     }

@@ -241,15 +241,16 @@ static ppsched_status find_bound(struct bounds *bounds, bool by_span, ppsched_bo
 
 /* What a device's ops take one behind the other, none before its input can come and with all that must follow. A sum of other
  * terms than those of the others: where it is above them by rounding alone, they hold. */
-static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *config, int32_t placement, bool by_span,
-                                     ppsched_error *error)
+static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *config,
+                                     const struct ppi_bound_question *question, ppsched_error *error)
 {
+    bool by_span = question->objective == PPSCHED_OBJECTIVE_SPAN;
     struct ppi_room room = {.host = &config->host};
     struct ppi_problem problem;
     uint32_t device = 0;
-    ppsched_status status = ppi_problem_make(&problem, &room, config, placement, by_span, error);
+    ppsched_status status = ppi_problem_make(&problem, &room, config, question->placement, by_span, error);
     if (status == PPSCHED_OK)
-        status = ppi_one_machine_bound(&out->one_machine, &device, &problem, error);
+        status = ppi_one_machine_bound(&out->one_machine, &device, &problem, question->watch, error);
     ppi_room_clear(&room);
     if (status != PPSCHED_OK || !(out->one_machine > out->value * (1 + 1e-12)))
         return status;
@@ -258,12 +259,12 @@ static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *c
     return status;
 }
 
-ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t placement, uint32_t unflushed,
-                               int32_t objective, enum ppi_bound_depth depth, ppsched_error *error)
+ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, const struct ppi_bound_question *question,
+                               ppsched_error *error)
 {
     struct ppi_room room = {.host = &config->host};
-    struct bounds bounds = {.config = config, .iterations = unflushed, .costs.host = config->host};
-    ppsched_status status = ppi_config_place(&bounds.place, config, placement, error);
+    struct bounds bounds = {.config = config, .iterations = question->unflushed, .costs.host = config->host};
+    ppsched_status status = ppi_config_place(&bounds.place, config, question->placement, error);
     if (status != PPSCHED_OK)
         return status;
     bounds.least = ppi_room_take(&room, (size_t)bounds.place.copies * config->shape.stages, sizeof *bounds.least);
@@ -273,10 +274,10 @@ ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config,
     if (status == PPSCHED_OK)
         status = ppi_costs_make(&bounds.costs, config, &bounds.place, error);
     if (status == PPSCHED_OK)
-        status = find_bound(&bounds, objective == PPSCHED_OBJECTIVE_SPAN, out, error);
-    if (status == PPSCHED_OK && depth == PPI_BOUND_OPS && unflushed == 1 && bounds.place.copies == 1 &&
+        status = find_bound(&bounds, question->objective == PPSCHED_OBJECTIVE_SPAN, out, error);
+    if (status == PPSCHED_OK && question->depth == PPI_BOUND_OPS && question->unflushed == 1 && bounds.place.copies == 1 &&
         bounds.costs.overlapped.values == NULL)
-        status = bound_machines(out, config, placement, objective == PPSCHED_OBJECTIVE_SPAN, error);
+        status = bound_machines(out, config, question, error);
     ppi_costs_clear(&bounds.costs);
     ppi_room_clear(&room);
     ppi_release(&config->host, bounds.place.device_of);

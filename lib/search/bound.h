@@ -6,13 +6,22 @@
 #include <ppsched/bound.h>
 
 #include "model/config.h"
+#include "search/watch.h"
 
 /* How much work a bound is worth: sums over stages, or also one over all ops (one_machine.h). */
 enum ppi_bound_depth { PPI_BOUND_SUMS, PPI_BOUND_OPS };
 
-/* For a placement as in ppi_config_place. The times are those of one iteration out of `unflushed`, which run without a flush
- * between them and so share fill and drain; 1 for schedules that flush. */
-ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, int32_t placement, uint32_t unflushed,
-                               int32_t objective, enum ppi_bound_depth depth, ppsched_error *error);
+struct ppi_bound_question {
+    int32_t placement; /* as in ppi_config_place */
+    int32_t objective;
+    uint32_t unflushed; /* the times are those of one iteration of so many, which run without a flush between them and so share
+                         * fill and drain; 1 for schedules that flush */
+    enum ppi_bound_depth depth;
+    struct ppi_watch *watch; /* that is told of the work; NULL: none */
+};
+
+/* Errors: RANGE where sums overflow; NO_MEMORY; CANCELLED where the watch says so. */
+ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, const struct ppi_bound_question *question,
+                               ppsched_error *error);
 
 #endif

@@ -144,6 +144,12 @@ static bool run_device(const struct ppi_compactor *c, struct ppi_compact_row *ro
     return true;
 }
 
+static bool goes_on(const struct ppi_compactor *c, size_t placed)
+{
+    enum { VISITS = 3 }; /* of one that is placed */
+    return c->watch == NULL || ppi_watch_spend(c->watch, VISITS * (double)placed, NULL) == PPSCHED_OK;
+}
+
 /* Places all ops; false where that cannot be done. Devices take turns, down and up, as microbatches go through them. */
 static bool run(struct ppi_compactor *c, const struct ppi_orders *orders, bool backwards)
 {
@@ -165,7 +171,8 @@ static bool run(struct ppi_compactor *c, const struct ppi_orders *orders, bool b
         for (uint32_t k = 0; k < problem->devices; k++) {
             struct ppi_compact_row *row = &c->row[turn % 2 == 0 ? k : problem->devices - 1 - k];
             left -= row->left;
-            if (!run_device(c, row))
+            size_t before_it = row->left;
+            if (!run_device(c, row) || !goes_on(c, before_it - row->left))
                 return false;
             left += row->left;
         }

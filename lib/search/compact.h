@@ -7,6 +7,7 @@
 
 #include "search/orders.h"
 #include "search/problem.h"
+#include "search/watch.h"
 
 struct ppi_compactor {
     const struct ppi_problem *problem;
@@ -14,6 +15,7 @@ struct ppi_compactor {
     uint32_t look_back;            /* an op goes before so many of its device at most, so that the work is linear */
     double rounding;               /* an op may overlap the next by as much */
     bool backwards;                /* in time: the last op first */
+    struct ppi_watch *watch;       /* that is told of the work; NULL: none */
     double *end;                   /* of each op, by link (see periodic.h) and microbatch; negative where not yet known */
     double *delay;                 /* of each link of the chain, from the link before */
     struct ppi_compact_row *row;   /* one a device */
@@ -25,7 +27,7 @@ ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_room *ro
                                   ppsched_error *error);
 
 /* Replaces an order of split or joined backwards. `*span`: the longest time from a device's first start to its last end. False,
- * and nothing is written, where the order cannot be run, or goes over a limit. */
+ * and nothing is written, where the order cannot be run, or goes over a limit, or the watch wants no more. */
 bool ppi_compact(struct ppi_compactor *compactor, struct ppi_orders *orders, bool backwards, double *span);
 
 /* Likewise, forwards, but the Ws behind a device's last F go into the gaps that are left, those of the oldest I first, and

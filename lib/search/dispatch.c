@@ -9,7 +9,10 @@
 #include "search/partial.h"
 #include "search/periodic.h"
 
-enum { MOST_STAGES = 16 /* of a device: the work grows with their square */ };
+enum {
+    MOST_STAGES = 16,  /* of a device: the work grows with their square */
+    VISITS_OF_STEP = 4 /* and as many as its device has stages */
+};
 
 struct dispatcher {
     struct ppi_attempt *attempt;
@@ -73,24 +76,28 @@ static struct ppi_step choose(const struct dispatcher *dispatcher, uint32_t devi
 }
 
 /* Makes a schedule, and keeps it unless it is longer than the best so far, or times overflow. */
-static void dispatch(struct dispatcher *dispatcher, double weight_lag, bool holds_back)
+static ppsched_status dispatch(struct dispatcher *dispatcher, double weight_lag, bool holds_back, ppsched_error *error)
 {
     struct ppi_partial *partial = &dispatcher->partial;
     struct ppi_orders *out = &dispatcher->attempt->candidate;
+    struct ppi_watch *watch = &dispatcher->attempt->watch;
     uint32_t ahead, device;
+    ppsched_status status = PPSCHED_OK;
     dispatcher->weight_lag = weight_lag;
     dispatcher->holds_back = holds_back;
     ppi_partial_start(partial);
     memset(out->count, 0, out->devices * sizeof *out->count);
-    while ((device = ppi_partial_first_to_finish(partial)) != PPSCHED_NONE) {
+    while ((device = ppi_partial_first_to_finish(partial)) != PPSCHED_NONE && status == PPSCHED_OK) {
         struct ppi_step step = choose(dispatcher, device, &ahead);
         if (ahead != 0)
             ppi_partial_hold(partial, device, ahead);
         else
             ppi_partial_put(partial, &step, out);
+        status = ppi_watch_spend(watch, VISITS_OF_STEP + dispatcher->attempt->problem.device[device].count, error);
     }
     if (ppi_partial_is_complete(partial))
         ppi_attempt_keep(dispatcher->attempt, ppi_partial_objective(partial));
+    return status;
 }
 
 /* --- straight on --- */
@@ -115,9 +122,10 @@ ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error
     ppsched_status status = prepare(&dispatcher, attempt, error);
     if (status == PPSCHED_OK) { /* each W either where nothing else can be run, or as soon as its turn comes */
         ppi_periodic_lay(&dispatcher.pattern, &attempt->problem, &alone);
-        dispatch(&dispatcher, PPI_INFINITE, false);
-        dispatch(&dispatcher, 0, false);
-        if (!ppi_is_finite(attempt->objective))
+        status = dispatch(&dispatcher, PPI_INFINITE, false, error);
+        if (status == PPSCHED_OK)
+            status = dispatch(&dispatcher, 0, false, error);
+        if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
             status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     }
     ppi_room_clear(&dispatcher.room);
@@ -153,14 +161,15 @@ static double longest_period(struct ppi_periodic *pattern, const struct ppi_prob
 }
 
 /* All rules for the pattern. With one stage a device holding back means nothing. */
-static void dispatch_all(struct dispatcher *dispatcher, double least)
+static ppsched_status dispatch_all(struct dispatcher *dispatcher, double least, ppsched_error *error)
 {
     const double lags[] = {0, least, PPI_INFINITE};
-    for (int lag = 0; lag < 3; lag++) {
-        dispatch(dispatcher, lags[lag], false);
-        if (dispatcher->attempt->problem.most_stages > 1)
-            dispatch(dispatcher, lags[lag], true);
-    }
+    const int ways = dispatcher->attempt->problem.most_stages > 1 ? 2 : 1;
+    ppsched_status status = PPSCHED_OK;
+    for (int lag = 0; lag < 3; lag++)
+        for (int way = 0; way < ways && status == PPSCHED_OK; way++)
+            status = dispatch(dispatcher, lags[lag], way == 1, error);
+    return status;
 }
 
 static ppsched_status follow_all(struct dispatcher *dispatcher, int periods, ppsched_error *error)
@@ -173,7 +182,7 @@ static ppsched_status follow_all(struct dispatcher *dispatcher, int periods, pps
         status = ppi_watch_report(&attempt->watch, (double)i / periods, error);
         struct ppi_recipe recipe = {.period = least + (most - least) * i / (periods - 1), .share = 1};
         if (status == PPSCHED_OK && ppi_periodic_lay(&dispatcher->pattern, &attempt->problem, &recipe))
-            dispatch_all(dispatcher, least);
+            status = dispatch_all(dispatcher, least, error);
     }
     return status;
 }

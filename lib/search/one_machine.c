@@ -6,6 +6,8 @@
 /* Ops whose heads and tails are found, at most. */
 static const double MOST_OPS = 4e6;
 
+enum { VISITS = 2 /* of a stage, for a microbatch, in each direction */ };
+
 /* Ops of one kind of a stage, in the order of microbatches. Rows: the Fs of stages up, their backwards down, their Ws down. */
 struct row {
     uint32_t stage, device;
@@ -24,6 +26,7 @@ struct relaxation {
         *in_flight[2]; /* by stage: a microbatch's F comes behind the I of the one so many before, and behind its W; 0: any */
     double *rest;      /* of the ops in the making, by a device's rows */
     uint32_t *next, *list;
+    struct ppi_watch *watch;
 };
 
 static struct row *forward_of(const struct relaxation *r, uint32_t stage)
@@ -102,6 +105,12 @@ static void find_loads(struct relaxation *r)
 
 /* --- heads and tails --- */
 
+/* False where no more work is wanted: then what has been found means nothing. */
+static bool goes_on(const struct relaxation *r, double visits)
+{
+    return r->watch == NULL || ppi_watch_spend(r->watch, visits, NULL) == PPSCHED_OK;
+}
+
 static double end(const struct row *row, uint32_t m)
 {
     return row->head[m] + row->length;
@@ -140,7 +149,7 @@ static void find_head(struct relaxation *r, uint32_t i, uint32_t m)
 
 static void find_heads(struct relaxation *r)
 {
-    for (uint32_t m = 0; m < r->microbatches; m++)
+    for (uint32_t m = 0; m < r->microbatches && goes_on(r, VISITS * r->stages); m++)
         for (uint32_t i = r->first; i < 2 * r->stages - r->first; i++) {
             struct row *row = &r->row[i], *weight = row + r->stages;
             find_head(r, i, m);
@@ -183,7 +192,7 @@ static void find_tail(struct relaxation *r, uint32_t i, uint32_t m)
 
 static void find_tails(struct relaxation *r)
 {
-    for (uint32_t m = r->microbatches; m-- > 0;)
+    for (uint32_t m = r->microbatches; m-- > 0 && goes_on(r, VISITS * r->stages);)
         for (uint32_t i = 2 * r->stages - r->first; i-- > r->first;) {
             if (i >= r->stages)
                 find_weight_tail(r, &r->row[i + r->stages], m);
@@ -303,10 +312,12 @@ static ppsched_status prepare(struct relaxation *r, struct ppi_room *room, ppsch
     return status;
 }
 
-ppsched_status ppi_one_machine_bound(double *value, uint32_t *device, const struct ppi_problem *problem, ppsched_error *error)
+ppsched_status ppi_one_machine_bound(double *value, uint32_t *device, const struct ppi_problem *problem,
+                                     struct ppi_watch *watch, ppsched_error *error)
 {
     struct ppi_room room = {.host = &problem->host};
-    struct relaxation relaxation = {.problem = problem, .stages = problem->stages, .microbatches = problem->microbatches};
+    struct relaxation relaxation = {
+        .problem = problem, .stages = problem->stages, .microbatches = problem->microbatches, .watch = watch};
     *value = 0;
     *device = 0;
     if ((double)ppi_problem_ops(problem) * (problem->by_span ? problem->devices : 1) > MOST_OPS)
@@ -316,6 +327,8 @@ ppsched_status ppi_one_machine_bound(double *value, uint32_t *device, const stru
         fill_rows(&relaxation);
         find_in_flight(&relaxation);
         find_bound(&relaxation, value, device);
+        if (watch != NULL)
+            status = ppi_watch_spend(watch, 0, error);
     }
     ppi_room_clear(&room);
     return status;

@@ -6,9 +6,11 @@
 #define PPSCHED_SEARCH_ONE_MACHINE_H
 
 #include "search/problem.h"
+#include "search/watch.h"
 
 /* The problem's objective, longest span or makespan alone; `*device`: where it comes from, the lowest of them. 0 where the work
- * would be too much. */
-ppsched_status ppi_one_machine_bound(double *value, uint32_t *device, const struct ppi_problem *problem, ppsched_error *error);
+ * would be too much. `watch`, which may be NULL, is told of it; CANCELLED where that wants no more. */
+ppsched_status ppi_one_machine_bound(double *value, uint32_t *device, const struct ppi_problem *problem,
+                                     struct ppi_watch *watch, ppsched_error *error);
 
 #endif

@@ -29,11 +29,12 @@ struct relinking {
 
 /* --- from one order to another --- */
 
-/* Makes so many shifts at random. */
-static void kick(struct ppi_tabu *tabu, uint32_t kicks)
+/* Makes so many shifts at random, or as many as the work that is left allows. */
+static ppsched_status kick(struct ppi_tabu *tabu, uint32_t kicks, ppsched_error *error)
 {
     const struct ppi_graph *graph = &tabu->graph;
-    for (uint32_t tries = 0, made = 0; made < kicks && tries < 50 * kicks; tries++) {
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t tries = 0, made = 0; made < kicks && tries < 50 * kicks && status == PPSCHED_OK; tries++) {
         uint32_t d = ppi_tabu_random(tabu, graph->problem->devices), count = graph->queued[d];
         uint32_t from = ppi_tabu_random(tabu, count > 0 ? count : 1), reach = 1 + ppi_tabu_random(tabu, KICK_REACH);
         bool is_left = ppi_tabu_random(tabu, 2) == 0;
@@ -42,21 +43,27 @@ static void kick(struct ppi_tabu *tabu, uint32_t kicks)
         if (shift.to >= count || !ppi_shift_is_allowed(graph, &shift)) /* one that goes too far left wraps around */
             continue;
         ppi_tabu_shift(tabu, &shift);
+        status = ppi_tabu_report(tabu, error);
         made++;
+        if (!ppi_tabu_goes_on(tabu))
+            break;
     }
+    return status;
 }
 
-/* Changes neighbours that stand the other way round in the goal, until half of the way is gone. Returns by how many places the
+/* Changes neighbours that stand the other way round in the goal, until half of the way is gone. `*apart`: by how many places the
  * orders differed; 0 where they have other ops. */
-static uint32_t approach(struct relinking *relinking, const struct ppi_orders *goal)
+static ppsched_status approach(struct relinking *relinking, const struct ppi_orders *goal, uint32_t *apart,
+                               ppsched_error *error)
 {
     struct ppi_tabu *tabu = &relinking->tabu;
     const struct ppi_graph *graph = &tabu->graph;
-    uint32_t apart = ppi_graph_compare(graph, goal, relinking->place);
-    if (apart == PPSCHED_NONE)
-        return 0;
+    ppsched_status status = PPSCHED_OK;
+    *apart = ppi_graph_compare(graph, goal, relinking->place);
+    if (*apart == PPSCHED_NONE)
+        *apart = 0;
     tabu->visits += graph->count;
-    for (uint64_t tries = 0, made = 0; made < apart / 4 && tries < (uint64_t)TRIES_PER_PLACE * apart; tries++) {
+    for (uint64_t tries = 0, made = 0; made < *apart / 4 && tries < (uint64_t)TRIES_PER_PLACE * *apart; tries++) {
         uint32_t d = ppi_tabu_random(tabu, graph->problem->devices), count = graph->queued[d];
         uint32_t i = ppi_tabu_random(tabu, count > 0 ? count : 1);
         const uint32_t *queue = graph->queue + graph->first[d];
@@ -66,9 +73,12 @@ static uint32_t approach(struct relinking *relinking, const struct ppi_orders *g
             !ppi_shift_is_allowed(graph, &shift))
             continue;
         ppi_tabu_apply(tabu, &shift);
+        status = ppi_tabu_report(tabu, error);
         made++;
+        if (status != PPSCHED_OK || !ppi_tabu_goes_on(tabu))
+            break;
     }
-    return apart;
+    return status;
 }
 
 /* --- the search --- */
@@ -123,18 +133,21 @@ static ppsched_status select_best(struct relinking *relinking, ppsched_error *er
 }
 
 /* What two orders of the pool make, or the best alone. */
-static void combine(struct relinking *relinking)
+static ppsched_status combine(struct relinking *relinking, ppsched_error *error)
 {
     struct ppi_tabu *tabu = &relinking->tabu;
     struct ppi_pool *pool = relinking->pool;
     bool is_alone = pool->count < 2 || ppi_tabu_random(tabu, 10) < INTENSE_IN_TEN;
     uint32_t first = is_alone ? 0 : ppi_tabu_random(tabu, pool->count), apart = 0;
+    ppsched_status status = PPSCHED_OK;
     ppi_graph_read(&tabu->graph, &pool->order[first]);
     tabu->visits += 3.0 * tabu->graph.count;
     if (!is_alone)
-        apart = approach(relinking, &pool->order[(first + 1 + ppi_tabu_random(tabu, pool->count - 1)) % pool->count]);
-    if (apart < LEAST_APART)
-        kick(tabu, is_alone ? 1 + ppi_tabu_random(tabu, KICKS) : KICKS);
+        status = approach(relinking, &pool->order[(first + 1 + ppi_tabu_random(tabu, pool->count - 1)) % pool->count], &apart,
+                          error);
+    if (apart < LEAST_APART && status == PPSCHED_OK)
+        status = kick(tabu, is_alone ? 1 + ppi_tabu_random(tabu, KICKS) : KICKS, error);
+    return status;
 }
 
 /* And offers the pool what comes of it. */
@@ -156,8 +169,9 @@ static ppsched_status start_again(struct relinking *relinking, ppsched_error *er
     pool->count = 1;
     for (uint32_t i = 1; i < pool->size && ppi_tabu_goes_on(&relinking->tabu) && status == PPSCHED_OK; i++) {
         ppi_graph_read(&relinking->tabu.graph, &pool->order[0]);
-        kick(&relinking->tabu, relinking->tabu.graph.count);
-        status = improve_present(relinking, error);
+        status = kick(&relinking->tabu, relinking->tabu.graph.count, error);
+        if (status == PPSCHED_OK)
+            status = improve_present(relinking, error);
     }
     return status;
 }
@@ -174,8 +188,9 @@ static ppsched_status search(struct relinking *relinking, ppsched_error *error)
             idle = 0;
             continue;
         }
-        combine(relinking);
-        status = improve_present(relinking, error);
+        status = combine(relinking, error);
+        if (status == PPSCHED_OK)
+            status = improve_present(relinking, error);
         if (pool->objective[0] < best)
             idle = 0;
     }

@@ -6,8 +6,7 @@
 enum {
     TABLE_BITS = 16,
     LEAST_TENURE = 15, /* steps for which a shift may not be undone; at most twice as many */
-    REACH = 48,        /* places that a shift goes at most */
-    REPORT_EVERY = 64
+    REACH = 48         /* places that a shift goes at most */
 };
 
 /* xorshift64* (Vigna 2016), the same on every platform. */
@@ -201,10 +200,12 @@ static void keep(struct ppi_tabu *tabu, const struct ppi_orders *order)
     ppi_attempt_keep(tabu->attempt, tabu->best);
 }
 
-static ppsched_status report(struct ppi_tabu *tabu, ppsched_error *error)
+ppsched_status ppi_tabu_report(struct ppi_tabu *tabu, ppsched_error *error)
 {
-    if (++tabu->tried % REPORT_EVERY != 0)
+    double unasked = tabu->visits - tabu->told;
+    if (unasked < PPI_VISITS_UNASKED)
         return PPSCHED_OK;
+    tabu->told = tabu->visits;
     return ppi_watch_report(&tabu->attempt->watch, tabu->visits / tabu->most_visits, error);
 }
 
@@ -245,7 +246,7 @@ ppsched_status ppi_tabu_descend(struct ppi_tabu *tabu, struct ppi_orders *order,
         ppi_tabu_shift(tabu, &choice.shift);
         present = ppi_graph_objective(graph, 0, NULL);
         weigh(tabu);
-        status = report(tabu, error);
+        status = ppi_tabu_report(tabu, error);
     }
     *objective = tabu->best;
     return status;

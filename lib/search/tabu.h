@@ -14,8 +14,9 @@ struct ppi_tabu {
     uint32_t *until; /* by a hash of two ops: the step from which on the first may go before the second again */
     uint32_t *path;  /* the critical one, the last op first */
     uint32_t path_count;
-    uint32_t steps, tried;
+    uint32_t steps;
     double visits, most_visits; /* of ops: so far, and when to end */
+    double told;                /* visits at the last report */
     double best;                /* objective of this descent, within all limits */
     double excess;              /* of the present order: what devices hold above their limits, summed over places */
     double weight;              /* time for which one of it counts */
@@ -33,6 +34,9 @@ static inline bool ppi_tabu_goes_on(const struct ppi_tabu *tabu)
 {
     return tabu->visits < tabu->most_visits && ppi_attempt_goes_on(tabu->attempt);
 }
+
+/* Tells the watch, if there has been much work since the last time. CANCELLED where it says so. */
+ppsched_status ppi_tabu_report(struct ppi_tabu *tabu, ppsched_error *error);
 
 /* Searches from an order on until so many steps have found nothing shorter. `order` becomes the best that was met, and
  * `*objective` its time; the attempt keeps what is shorter than its own. CANCELLED where the watch says so. */

@@ -17,12 +17,19 @@ void ppi_watch_go_on(struct ppi_watch *watch, double share)
 
 ppsched_status ppi_watch_report(struct ppi_watch *watch, double share, ppsched_error *error)
 {
-    const ppsched_config *config = watch->config;
     double done = watch->from + (watch->to - watch->from) * (share < 1 ? share : 1);
+    watch->told = done > watch->told ? done : watch->told;
+    return ppi_watch_ask(watch, error);
+}
+
+ppsched_status ppi_watch_ask(struct ppi_watch *watch, ppsched_error *error)
+{
+    const ppsched_config *config = watch->config;
+    watch->visits = 0;
     if (config->progress == NULL)
         return PPSCHED_OK;
-    watch->told = done > watch->told ? done : watch->told;
-    if (ppi_config_tell(config, watch->told, watch->best) == 0)
+    watch->is_stopped = watch->is_stopped || ppi_config_tell(config, watch->told, watch->best) != 0;
+    if (!watch->is_stopped)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the search was cancelled");
 }

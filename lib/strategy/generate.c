@@ -188,7 +188,7 @@ ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, co
     bool by_span = objective == NULL || task->option[objective - strategy->options] == PPI_BY_SPAN;
     ppsched_status status = ppi_attempt_make(out, task, strategy->name, config, task->placement, by_span, error);
     if (status == PPSCHED_OK && objective != NULL)
-        status = ppi_attempt_repeat(out, task->shape.iterations, error);
+        status = ppi_attempt_repeat(out, config->repeats > 0 ? config->repeats : task->shape.iterations, error);
     if (status == PPSCHED_OK)
         status = strategy->plan(out, error);
     if (status == PPSCHED_OK && out->objective == PPI_INFINITE)

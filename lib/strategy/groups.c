@@ -2,16 +2,27 @@
 #include "strategy/strategy.h"
 
 enum {
-    FEW = 64,  /* microbatches of which all groups are tried */
-    STEPS = 16 /* to twice the number of devices, where these are many */
+    FEW = 64,             /* microbatches of which all groups are tried */
+    FEW_PASSES = 1000000, /* likewise where the candidates run so few stage passes in all */
+    STEPS = 16            /* to twice the number of devices, where these are many */
 };
 
-/* The next one that parts the microbatches into so many groups, one size but for the last: the least size for its number. */
+static bool tries_all(const struct ppi_shape *shape)
+{
+    return shape->microbatches <= FEW || (uint64_t)shape->microbatches * shape->microbatches <= FEW_PASSES / shape->stages;
+}
+
+/* The next one, larger by a quarter, that parts the microbatches into so many groups, one size but for the last: the least size
+ * for its number. Where that is far, one that is larger by a third. */
 static uint32_t next_even(uint32_t microbatches, uint32_t group)
 {
-    uint32_t number = (microbatches + group) / (group + 1); /* of groups of one more */
+    uint32_t behind = group + group / 4;
+    if (behind >= microbatches)
+        return microbatches;
+    uint32_t number = (microbatches + behind) / (behind + 1); /* of groups of one more */
     uint32_t least = (microbatches + number - 1) / number;
-    return least > group ? least : (microbatches + number - 2) / (number - 1);
+    uint32_t even = least > behind ? least : (microbatches + number - 2) / (number - 1);
+    return group >= FEW / 2 && even > group + group / 2 ? group + (group + 2) / 3 : even;
 }
 
 /* The next one from half the number of devices to twice that, all of them or some; 0 behind them. */
@@ -29,7 +40,7 @@ uint32_t ppi_next_group(const struct ppi_shape *shape, uint32_t group)
     uint32_t microbatches = shape->microbatches;
     if (group >= microbatches)
         return 0;
-    if (microbatches <= FEW)
+    if (tries_all(shape))
         return group + 1;
     uint32_t even = next_even(microbatches, group), near = next_near(shape->devices, group);
     return near != 0 && near < even ? near : even;

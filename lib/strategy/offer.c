@@ -79,6 +79,8 @@ static ppsched_status offer(struct ppi_attempt *attempt, const struct ppi_task *
         return PPSCHED_OK;
     if (status != PPSCHED_OK && error != NULL)
         *error = reason;
+    if (status == PPSCHED_OK)
+        status = ppi_attempt_spend(attempt, 1, error);
     if (!splits)
         ppi_pricer_clear(&attempt->pricer); /* which pairs ops as the order did that it was made with */
     for (uint32_t d = 0; d < orders->devices && splits && status == PPSCHED_OK; d++)

@@ -360,7 +360,7 @@ class RuntimesTest(FolderTest):
         self.assertIn("\nmegatron, deepspeed, colossalai, mindspeed: none of the 2 candidates that fit\n", text)
 
     def test_search_for_them_ends(self):
-        text = self.succeed("pick", "-s", 2, "-b", 2, "--strategies", "1f1b", "gpipe", "--mem-limits", *range(10, 60), "--iterations", 2)
+        text = self.succeed("pick", "-s", 2, "-b", 4, "--strategies", "dualpipe", "--mem-limits", *range(10, 110))
         self.assertIn("\nno runtime runs any of the 64 best candidates that fit (of 100)\n", text)
 
     def test_only_those_of_a_runtime(self):

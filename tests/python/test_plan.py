@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import pickle
+import random
 import subprocess
 import sys
 import tempfile
@@ -74,6 +75,34 @@ class PlanTest(unittest.TestCase):
         tight = ppsched.plan(config, strategies=["gpipe", "1f1b"], memory_limits=[1, 2], chunks=1)
         self.assertIsNone(tight.best)
         self.assertEqual((tight.least_limit().limit, tight.least_limit().candidate.strategy), (4, "1f1b"))
+
+    def test_iterations_are_timed_as_all_of_them(self):
+        draw = random.Random(3)
+        for _ in range(40):
+            devices, chunks, iterations = draw.randint(2, 6), draw.randint(1, 2), draw.randint(2, 5)
+            stages, objective = devices * chunks, draw.choice(["span", "makespan"])
+            sizes = {"forward_times": [draw.uniform(0.5, 2) for _ in range(stages)], "p2p_time": 0.2,
+                     "backward_times": [draw.uniform(1, 3) for _ in range(stages)]}
+            microbatches = draw.randint(3, 14)
+            plan = ppsched.plan(ppsched.Config(devices, microbatches, stages, iterations=iterations, **sizes), objective=objective,
+                                chunks=[chunks])
+            once = ppsched.plan(ppsched.Config(devices, microbatches, stages, **sizes), objective=objective, chunks=[chunks])
+            for candidate in plan:
+                if candidate.status == "refused":
+                    continue
+                metrics = plan.timeline(candidate).metrics
+                figures = {candidate.step_time * iterations: getattr(metrics, objective), candidate.peak_memory: metrics.peak_memory,
+                           candidate.bubble.of_total: metrics.bubble.of_total, candidate.bubble.of_span: metrics.bubble.of_span}
+                for planned, timed in figures.items():
+                    self.assertAlmostEqual(planned, timed, delta=1e-9 * max(1, abs(timed)))
+                self.assertEqual(plan.iteration(candidate).microbatches, microbatches)
+                self.assertEqual(plan.iteration(candidate).iterations, 1)
+            self.assertEqual({row.strategy for row in plan}, {row.strategy for row in once})
+
+    def test_many_iterations_cost_no_more_than_one(self):
+        config = ppsched.Config(4, 8, iterations=200000)
+        plan = ppsched.plan(config, strategies=["1f1b", "zb_h1", "gpipe"])
+        self.assertAlmostEqual(plan.best.step_time, ppsched.plan(ppsched.Config(4, 8), strategies=["1f1b", "zb_h1", "gpipe"]).best.step_time)
 
     def test_rows_have_ranks_alone(self):
         rows = json.loads(run("compare", "-s", 4, "-b", 8, "--strategies", "gpipe", "1f1b", "--json").stdout)

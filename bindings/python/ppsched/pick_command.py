@@ -122,6 +122,7 @@ class Answer:
         self.plan, self.best, self._costs, self._batch = made, best, costs, batch
         self._units = made.config.units if memory is None else made.config.units._replace(memory=memory)
         self._orders: Dict[int, Schedule] = {}
+        self._iterations: Dict[int, Schedule] = {}
         self._timelines: Dict[int, Timeline] = {}
 
     def order(self, candidate: Candidate) -> Schedule:
@@ -131,6 +132,15 @@ class Answer:
                 self._orders[candidate.number] = self.plan.schedule(candidate, bar)
         return self._orders[candidate.number]
 
+    def iteration(self, candidate: Candidate) -> Schedule:
+        """What runtimes run again and again."""
+        if self.plan.config.iterations == 1:
+            return self.order(candidate)
+        if candidate.number not in self._iterations:
+            with ProgressBar() as bar:
+                self._iterations[candidate.number] = self.plan.iteration(candidate, bar)
+        return self._iterations[candidate.number]
+
     def timeline(self, candidate: Candidate) -> Timeline:
         if candidate.number not in self._timelines:
             self._timelines[candidate.number] = self.plan._timed(self.order(candidate))
@@ -138,7 +148,7 @@ class Answer:
 
     def runs_on(self, candidate: Candidate) -> RunsOn:
         """As the plan asked; what plans an order of its own kind is asked here."""
-        found = runs_on(self.order(candidate), self.plan.model(candidate))
+        found = runs_on(self.iteration(candidate), self.plan.model(candidate))
         return found if candidate.runs_on is None else RunsOn(candidate.runs_on, found.alike)
 
     def command(self, candidate: Candidate) -> str:
@@ -155,7 +165,7 @@ class Answer:
         if name is None or name not in (*runs.order, *runs.alike):
             return []
         micro_batch, replicas = self._batch
-        return [f"{name}: " + self.order(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch,
+        return [f"{name}: " + self.iteration(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch,
                                                       data_parallel=replicas)]
 
     def _split_row(self, candidate: Candidate) -> Dict[str, Any]:
@@ -182,7 +192,7 @@ class Answer:
                                       for figures, queue in zip(devices, timeline.schedule.queues)],
                 "idle_by_device": [idle._asdict() for idle in timeline.idle],
                 "runs_on": runs.order, "runs_alike_on": runs.alike,
-                "launch": launch_row(self.order(candidate), csv, self.plan.model(candidate), *self._batch),
+                "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
                 "command": self.command(candidate)}
 
     def _shown(self, candidate: Candidate) -> Candidate:

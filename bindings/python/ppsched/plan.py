@@ -19,6 +19,7 @@ from .listener import Listener, Progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
 from .schedule import Schedule, generate
+from .strategy import find_strategy
 from .timeline import Bubble, Timeline
 from .units import Units
 from .views import Shared, none_if_unset, sized
@@ -201,6 +202,14 @@ class Plan(Shared, Sequence[Candidate]):
     def schedule(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
         """The candidate's schedule as its strategy makes it, not lowered. progress: see ppsched.generate."""
         return generate(candidate.strategy, self.config_of(candidate), progress=progress)
+
+    def iteration(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
+        """One iteration of the candidate's schedule, which runtimes run again and again; all iterations where they do not flush, or
+        where the search planned for their number."""
+        config, strategy = self.config_of(candidate), find_strategy(candidate.strategy)
+        if strategy.flushes and not any(option.name == "objective" for option in strategy.options):
+            call(lib.ppsched_config_set_iterations, config._handle, 1)
+        return generate(candidate.strategy, config, progress=progress)
 
     def timeline(self, candidate: Candidate, progress: Optional[Progress] = None) -> Timeline:
         """The candidate's schedule, lowered and timed as the plan did, with everything that there is to know of it.

@@ -61,7 +61,7 @@ def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRu
     for candidate in fitting[:MOST_TRIED]:
         if len(best) == len(RUNTIME_NAMES):
             break
-        found, tried = runs_on(plan.schedule(candidate, progress), plan.model(candidate)), tried + 1
+        found, tried = runs_on(plan.iteration(candidate, progress), plan.model(candidate)), tried + 1
         new = [name for name in (*found.order, *found.alike) if name not in best]
         alike += [name for name in new if name in found.alike]
         best.update(dict.fromkeys(new, candidate))
@@ -97,7 +97,7 @@ class Runnable:
             return
         for candidate in candidates:
             try:
-                self._plan.schedule(candidate, self._progress).launch(self._runtime, model=self._plan.model(candidate))
+                self._plan.iteration(candidate, self._progress).launch(self._runtime, model=self._plan.model(candidate))
             except Refused as error:
                 self._reasons.setdefault(candidate.strategy, _without_others(str(error)))
                 continue

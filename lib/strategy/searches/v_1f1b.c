@@ -19,12 +19,13 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
         status = ppi_compactor_make(&compactor, &attempt->room, &units, error);
     if (status != PPSCHED_OK)
         return status;
+    compactor.watch = &attempt->watch;
     const struct ppi_recipe recipe = {units.least_period, .share = 1, .weights = PPI_WEIGHTS_JOINED, .crowds = true};
     ppi_periodic_lay(&pattern, &units, &recipe);
     ppi_periodic_repeat(&pattern, &units, &attempt->best);
     if (ppi_periodic_fits(&pattern, &units, true))
         ppi_compact(&compactor, &attempt->best, false, &attempt->objective); /* the best of one; its time in cells */
-    return PPSCHED_OK;
+    return ppi_watch_spend(&attempt->watch, 0, error);
 }
 
 const struct ppi_strategy ppi_v_1f1b = {

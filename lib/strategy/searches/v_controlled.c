@@ -13,7 +13,7 @@
 #include "strategy/descriptors.h"
 
 /* A microbatch goes from device to device in legs: its forwards down and up, its backwards down and up. */
-enum { LEGS = 4, ROUNDS = 3, PERIODS = 150 };
+enum { LEGS = 4, ROUNDS = 3, PERIODS = 150, VISITS_OF_STAGE = 20 /* when a pattern is laid */ };
 
 /* A pattern to try. Waits are in cells, of which the busiest device has one for each op of a microbatch. */
 struct recipe {
@@ -87,23 +87,26 @@ static bool lay(struct search *search, const struct ppi_problem *problem, const 
            ppi_periodic_fits(&search->pattern, &search->attempt->problem, false);
 }
 
-/* Compacts the order forwards, backwards and forwards, or only once where it is hopeless. False where no outcome of a forward
- * pass is shorter than the best schedule so far; else the shortest is the candidate. */
-static bool compact(struct search *search)
+/* Compacts the order forwards, backwards and forwards, or only once where it is hopeless. `*improved`: whether an outcome of a
+ * forward pass is shorter than the best schedule so far; then the shortest is the candidate. */
+static ppsched_status compact(struct search *search, bool *improved, ppsched_error *error)
 {
     const double hopeless = 1.1 * search->attempt->objective;
     double shortest = search->attempt->objective, span = 0;
-    bool improved = false;
-    for (int round = 0; round < ROUNDS && span <= hopeless; round++) {
-        if (!ppi_compact(&search->compactor, &search->order, round % 2 == 1, &span))
+    ppsched_status status = PPSCHED_OK;
+    *improved = false;
+    for (int round = 0; round < ROUNDS && span <= hopeless && status == PPSCHED_OK; round++) {
+        bool fits = ppi_compact(&search->compactor, &search->order, round % 2 == 1, &span);
+        status = ppi_watch_spend(&search->attempt->watch, 0, error);
+        if (!fits)
             break;
         if (round % 2 == 0 && span < shortest) {
             shortest = span;
-            improved = true;
+            *improved = true;
             ppi_orders_copy(&search->attempt->candidate, &search->order);
         }
     }
-    return improved;
+    return status;
 }
 
 /* Lays a pattern into the shortest period that it fits, and compacts what it gives. */
@@ -115,11 +118,16 @@ static ppsched_status try_recipe(struct search *search, const struct recipe *rec
     struct ppi_recipe laid = recipe->laid;
     int tries = laid.share == 0 ? 1 : PERIODS;
     set_waits(search, recipe, work / (problem->device[0].count * PPI_OPS_OF_PASS));
-    for (laid.period = first; !lay(search, problem, &laid); laid.period *= laid.period < 2 * first ? 1.02 : 1.1)
+    bool improved = false;
+    for (laid.period = first; !lay(search, problem, &laid); laid.period *= laid.period < 2 * first ? 1.02 : 1.1) {
         if (--tries == 0 || laid.period > chain)
             return PPSCHED_OK;
+        if (ppi_watch_spend(&search->attempt->watch, VISITS_OF_STAGE * problem->stages, error) != PPSCHED_OK)
+            return PPSCHED_ERROR_CANCELLED;
+    }
     ppi_periodic_repeat(&search->pattern, problem, &search->order);
-    return compact(search) ? ppi_attempt_offer(search->attempt, error) : PPSCHED_OK;
+    ppsched_status status = compact(search, &improved, error);
+    return status == PPSCHED_OK && improved ? ppi_attempt_offer(search->attempt, error) : status;
 }
 
 static ppsched_status try_all(struct search *search, ppsched_error *error)
@@ -157,6 +165,7 @@ static ppsched_status prepare(struct search *search, uint32_t most, ppsched_erro
     if (status != PPSCHED_OK)
         return status;
     search->compactor.most = (int32_t)most;
+    search->compactor.watch = &search->attempt->watch;
     search->compactor.look_back = 32; /* more gained nothing in trials */
     for (uint32_t s = 0; s < problem->stages; s++)
         for (int k = 0; k < PPI_OPS_OF_PASS; k++)

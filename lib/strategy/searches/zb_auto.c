@@ -193,12 +193,16 @@ static double plan_with(struct ppi_greedy *g, const struct choice *choice, doubl
 /* --- the search --- */
 
 /* The choices of the paper's heuristic are tried with all of them taken first, the last changing fastest. */
-static void try_choices(struct ppi_attempt *attempt, struct ppi_greedy *greedy, bool even_warmup)
+static ppsched_status try_choices(struct ppi_attempt *attempt, struct ppi_greedy *greedy, bool even_warmup,
+                                  ppsched_error *error)
 {
-    for (unsigned code = 0; code < 8 && ppi_attempt_goes_on(attempt); code++) {
+    ppsched_status status = PPSCHED_OK;
+    for (unsigned code = 0; code < 8 && ppi_attempt_goes_on(attempt) && status == PPSCHED_OK; code++) {
         struct choice choice = {code < 4, code % 4 < 2, code % 2 < 1, even_warmup};
         ppi_attempt_keep(attempt, plan_with(greedy, &choice, attempt->objective, &attempt->candidate));
+        status = ppi_attempt_spend(attempt, 1, error);
     }
+    return status;
 }
 
 /* On uneven stages one may be shorter than the greedy plan. */
@@ -210,16 +214,17 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     ppsched_status status = ppi_attempt_require_fit(attempt, error);
     if (status == PPSCHED_OK)
         status = ppi_greedy_make(&greedy, &attempt->room, &attempt->problem, error);
+    if (status == PPSCHED_OK)
+        status = try_choices(attempt, &greedy, false, error);
     if (status != PPSCHED_OK)
         return status;
-    try_choices(attempt, &greedy, false);
     if (!ppi_is_finite(attempt->objective))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     status = ppi_offer_split(attempt, fixed, error);
     if (status != PPSCHED_OK || attempt->objective <= attempt->goal * FAR)
         return status;
-    try_choices(attempt, &greedy, true);
-    return ppi_follow_patterns(attempt, PERIODS, error);
+    status = try_choices(attempt, &greedy, true, error);
+    return status == PPSCHED_OK ? ppi_follow_patterns(attempt, PERIODS, error) : status;
 }
 
 static const char *const aliases[] = {"zb", "zero_bubble"};

@@ -13,23 +13,29 @@
 /* --- greedy plans --- */
 
 /* Plans with one choice, and again as long as that gets shorter. */
-static void try_choice(struct ppi_attempt *attempt, struct ppi_greedy *greedy, struct ppi_v_choice choice)
+static ppsched_status try_choice(struct ppi_attempt *attempt, struct ppi_greedy *greedy, struct ppi_v_choice choice,
+                                 ppsched_error *error)
 {
     double before = PPI_INFINITE, span = 0;
+    ppsched_status status = PPSCHED_OK;
     for (uint32_t r = 0; r < attempt->problem.devices; r++)
         greedy->device[r].spare = 0;
-    for (; ppi_attempt_goes_on(attempt); before = span) {
+    for (; ppi_attempt_goes_on(attempt) && status == PPSCHED_OK; before = span) {
         span = ppi_v_plan(greedy, &choice, &attempt->candidate);
         ppi_attempt_keep(attempt, span);
+        status = ppi_attempt_spend(attempt, 1, error);
         if (!(span < before))
-            return;
+            break;
     }
+    return status;
 }
 
-static void try_choices(struct ppi_attempt *attempt, struct ppi_greedy *greedy)
+static ppsched_status try_choices(struct ppi_attempt *attempt, struct ppi_greedy *greedy, ppsched_error *error)
 {
-    for (unsigned code = 0; code < 4 && ppi_attempt_goes_on(attempt); code++)
-        try_choice(attempt, greedy, (struct ppi_v_choice){code % 2 < 1, code < 2});
+    ppsched_status status = PPSCHED_OK;
+    for (unsigned code = 0; code < 4 && ppi_attempt_goes_on(attempt) && status == PPSCHED_OK; code++)
+        status = try_choice(attempt, greedy, (struct ppi_v_choice){code % 2 < 1, code < 2}, error);
+    return status;
 }
 
 /* What ZB-V needs on a device: D activations of both stages. */
@@ -65,19 +71,22 @@ static ppsched_status try_greedy(struct ppi_attempt *attempt, ppsched_error *err
         return status;
     for (uint32_t r = 0; r < problem->devices; r++)
         greedy.device[r].limit = ppi_smaller(problem->device[r].limit, usual_limit(problem, r));
-    try_choices(attempt, &greedy);
+    status = try_choices(attempt, &greedy, error);
     for (uint32_t r = 0; r < problem->devices; r++) {
         more = more || problem->device[r].limit > greedy.device[r].limit;
         greedy.device[r].limit = problem->device[r].limit;
     }
-    if (more)
-        try_choices(attempt, &greedy);
-    return PPSCHED_OK;
+    if (more && status == PPSCHED_OK)
+        status = try_choices(attempt, &greedy, error);
+    return status;
 }
 
 /* --- packed patterns --- */
 
-enum { MOST_CELLS = 5 }; /* wait of a pattern; the busiest device has a cell for each op of a microbatch */
+enum {
+    MOST_CELLS = 5, /* wait of a pattern; the busiest device has a cell for each op of a microbatch */
+    VISITS_OF_BEAT = 6
+};
 
 /* Waits from device to device on the way down: up to a device, and behind it. */
 struct waits {
@@ -91,6 +100,7 @@ struct packing {
     struct ppi_compactor compactor;
     struct ppi_recipe recipe;
     bool inputs_wait; /* and not only forwards */
+    double laid;      /* beats, since the watch was told */
 };
 
 /* Lays the recipe with waits; false where that goes over a limit, or takes absurdly long. */
@@ -105,6 +115,7 @@ static bool lay(struct packing *packing, struct waits waits)
         beat[ppi_link_of(problem, ppi_stage_at(problem, d, 1), PPSCHED_KIND_I)].wait = packing->inputs_wait ? wait : 0;
     }
     ppi_periodic_lay(&packing->pattern, problem, &packing->recipe);
+    packing->laid += VISITS_OF_BEAT * 3.0 * problem->stages;
     return beat[ppi_link_of(problem, 0, PPSCHED_KIND_I)].start <= most_turns * packing->recipe.period &&
            ppi_periodic_fits(&packing->pattern, problem, true);
 }
@@ -142,25 +153,31 @@ static bool find_waits(struct packing *packing, double cell, struct waits *best)
     return true;
 }
 
-/* Packs a pattern of each kind with one period; false where none keeps to the limits. */
-static bool try_period(struct ppi_attempt *attempt, struct packing *packing, double cell, double period)
+/* Packs a pattern of each kind with one period, and tells whether one keeps to the limits. */
+static ppsched_status try_period(struct ppi_attempt *attempt, struct packing *packing, double cell, double period, bool *found,
+                                 ppsched_error *error)
 {
     static const double shares[] = {1, 0.85, 0.7};
-    bool found = false;
-    for (unsigned code = 0; code < 6; code++) {
+    ppsched_status status = PPSCHED_OK;
+    *found = false;
+    for (unsigned code = 0; code < 6 && status == PPSCHED_OK; code++) {
         struct waits waits = {0};
         double span;
         packing->inputs_wait = code % 2 == 1;
         packing->recipe = (struct ppi_recipe){period, shares[code / 2], PPI_WEIGHTS_LATE, .crowds = true};
-        if (!find_waits(packing, cell, &waits))
+        bool fits = find_waits(packing, cell, &waits);
+        status = ppi_watch_spend(&attempt->watch, packing->laid, error);
+        packing->laid = 0;
+        if (!fits || status != PPSCHED_OK)
             continue;
-        found = true;
+        *found = true;
         lay(packing, waits);
         ppi_periodic_repeat(&packing->pattern, packing->problem, &attempt->candidate);
         if (ppi_compact_and_fill(&packing->compactor, &attempt->candidate, &span))
             ppi_attempt_keep(attempt, span);
+        status = ppi_watch_spend(&attempt->watch, 0, error);
     }
-    return found;
+    return status;
 }
 
 /* Tries longer and longer periods until three have served. */
@@ -172,9 +189,13 @@ static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *e
     ppsched_status status = ppi_periodic_make(&packing.pattern, &attempt->room, packing.problem, error);
     if (status == PPSCHED_OK)
         status = ppi_compactor_make(&packing.compactor, &attempt->room, packing.problem, error);
+    packing.compactor.watch = &attempt->watch;
     for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && ppi_attempt_goes_on(attempt); tries++) {
+        bool serves = false;
         status = ppi_watch_report(&attempt->watch, found / 3.0, error);
-        found += try_period(attempt, &packing, cell, period);
+        if (status == PPSCHED_OK)
+            status = try_period(attempt, &packing, cell, period, &serves, error);
+        found += serves;
         period *= 1.08;
     }
     return status;

@@ -35,6 +35,7 @@ struct ppi_v_grid {
     int64_t squeezed;                     /* columns before it are as the last squeeze left them */
     int64_t peak;                         /* the most stage passes, from F to W, that a device may hold */
     struct row *row;                      /* by device, and one beyond either end */
+    struct ppi_watch *watch;              /* that is told of the work */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -89,6 +90,15 @@ struct ppi_v_grid *ppi_v_grid_make(const struct ppi_host *host, int64_t devices,
         }
     }
     return grid;
+}
+
+/* --- work --- */
+
+/* Tells of so many cells that were looked at. False where no more are wanted. */
+static inline bool go_on(struct ppi_v_grid *grid, int64_t cells)
+{
+    enum { CELLS_OF_VISIT = 8 };
+    return ppi_watch_spend(grid->watch, (double)cells / CELLS_OF_VISIT, NULL) == PPSCHED_OK;
 }
 
 /* --- cells --- */
@@ -174,6 +184,8 @@ static bool squeeze(struct ppi_v_grid *grid)
     for (int64_t i = 0; i < grid->devices; i++)
         resume_row(grid, &grid->row[i]);
     for (int64_t c = grid->squeezed; c < grid->used; c++) {
+        if (!go_on(grid, grid->devices))
+            return false;
         for (int64_t i = 0; i < grid->devices; i++)
             if (!squeeze_cell(grid, &grid->row[i], c, true))
                 return false;
@@ -228,6 +240,8 @@ static bool lay_block(struct ppi_v_grid *grid, const struct ppi_v_block *block)
             return false;
     for (int64_t i = 0; i < grid->devices; i++)
         memset(grid->row[i].cells, BLANK, (size_t)grid->columns);
+    if (!go_on(grid, grid->devices * grid->built))
+        return false;
     for (uint8_t letter = F1; letter <= I1; letter++)
         for (int64_t k = 0; k < grid->devices; k++) {
             struct row *row = &grid->row[runs_down(letter) ? k : grid->devices - 1 - k];
@@ -237,7 +251,7 @@ static bool lay_block(struct ppi_v_grid *grid, const struct ppi_v_block *block)
         }
     grid->peak = grid->squeezed = 0;
     grid->used = cursor + PPI_V_PERIOD * grid->built;
-    for (int64_t i = 0; i < grid->devices; i++) /* from here on every device repeats itself */
+    for (int64_t i = 0; i < grid->devices && go_on(grid, cursor); i++) /* from here on every device repeats itself */
         grid->peak = most(grid->peak, find_peak(&grid->row[i], cursor + PPI_V_PERIOD));
     return grid->peak <= 2 * grid->devices;
 }
@@ -412,7 +426,7 @@ static bool mend(struct ppi_v_grid *grid)
     for (int64_t i = 0; i < grid->devices; i++) {
         struct row *row = &grid->row[i];
         const int64_t from = find_early(grid, row);
-        if (find_peak(row, grid->used) > grid->peak)
+        if (find_peak(row, grid->used) > grid->peak || !go_on(grid, 3 * grid->used))
             return false;
         if (from < grid->used)
             relay_weights(grid, row, from);
@@ -421,37 +435,57 @@ static bool mend(struct ppi_v_grid *grid)
     return true;
 }
 
-enum ppi_v_growth ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
-                             const struct ppi_problem *problem, const struct ppi_orders *orders)
+/* Warms all devices up; `*peak`: the most that one holds. False where ops get lost, or a device holds too much. */
+static bool warm_up(struct ppi_v_grid *grid, bool mends, const struct ppi_problem *problem, int64_t *peak)
 {
-    int64_t peak = 0;
-    bool early = false;
-    if (!lay_block(grid, block))
-        return PPI_V_NOTHING;
+    *peak = 0;
     for (int64_t i = 0; i < grid->devices; i++) {
-        if (!rewrite_warmup(grid, i))
-            return PPI_V_NOTHING;
+        if (!go_on(grid, 4 * grid->used) || !rewrite_warmup(grid, i))
+            return false;
         if (grid->microbatches < grid->built)
             keep_first_microbatches(grid, &grid->row[i]);
-        if (problem != NULL && !mends && goes_over(grid, i, problem))
-            return PPI_V_NOTHING;
-        peak = most(peak, find_peak(&grid->row[i], grid->used));
+        if (problem->has_limits && !mends && goes_over(grid, i, problem))
+            return false;
+        *peak = most(*peak, find_peak(&grid->row[i], grid->used));
     }
-    if (peak > grid->peak || !squeeze(grid))
-        return PPI_V_NOTHING;
+    return *peak <= grid->peak;
+}
+
+/* Cools them down; tells whether weight gradients stand before their own input gradients. */
+static bool cool_down(struct ppi_v_grid *grid, int64_t peak, bool *early)
+{
     const int64_t turn = find_last(grid->row, grid->used, 1u << F2, 1);
+    *early = false;
     for (int64_t i = 0; i < grid->devices; i++) {
         const struct row *row = &grid->row[i];
-        if (grid->devices > 1 && !lay_cooldown(grid, i, peak, turn)) /* a single device has none */
-            return PPI_V_NOTHING;
+        if (!go_on(grid, grid->used) || (grid->devices > 1 && !lay_cooldown(grid, i, peak, turn))) /* a single one has none */
+            return false;
         /* Two weight gradients of each device are still to be laid anew: what is early before them stays so. */
-        early = early || find_early(grid, row) < find_last(row, grid->used, WEIGHTS, 2);
+        *early = *early || find_early(grid, row) < find_last(row, grid->used, WEIGHTS, 2);
     }
-    if ((early && !mends) || !squeeze(grid))
+    return true;
+}
+
+static enum ppi_v_growth grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
+                              const struct ppi_problem *problem, const struct ppi_orders *orders)
+{
+    int64_t peak;
+    bool early;
+    if (!lay_block(grid, block) || !warm_up(grid, mends, problem, &peak) || !squeeze(grid) || !cool_down(grid, peak, &early) ||
+        (early && !mends) || !squeeze(grid))
         return PPI_V_NOTHING;
     for (int64_t i = 0; i < grid->devices; i++) /* behind the squeeze, as that would change no device's order any more */
         relay_weights(grid, &grid->row[i], find_last(&grid->row[i], grid->used, WEIGHTS, 3) + 1);
     if ((early && !mend(grid)) || !read_ops(grid, orders))
         return PPI_V_NOTHING;
     return early ? PPI_V_MENDED : PPI_V_WHOLE;
+}
+
+ppsched_status ppi_v_grow(enum ppi_v_growth *out, struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
+                          struct ppi_attempt *attempt, ppsched_error *error)
+{
+    grid->watch = &attempt->watch;
+    go_on(grid, grid->devices); /* to find the slots, where most blocks end */
+    *out = grow(grid, block, mends, &attempt->problem, &attempt->candidate);
+    return ppi_watch_spend(grid->watch, 0, error);
 }

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "search/orders.h"
+#include "search/attempt.h"
 
 /* Ops, and so cells, of a microbatch on a device; those on its path: the F of the device's first stage, the F of its second,
  * the I of the second, the I of the first. */
@@ -33,9 +33,10 @@ struct ppi_v_grid *ppi_v_grid_make(const struct ppi_host *host, int64_t devices,
  * schedule, once weight gradients that stand before their own input gradients are laid anew; a schedule as it is. */
 enum ppi_v_growth { PPI_V_NOTHING, PPI_V_MENDED, PPI_V_WHOLE };
 
-/* Grows the schedule of a block and writes it. Where `mends` is not set, nothing comes of those that would be mended, nor of
- * those that have gone over a limit of the problem (unless NULL) before their cool-down, if that is told early. */
-enum ppi_v_growth ppi_v_grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
-                             const struct ppi_problem *problem, const struct ppi_orders *orders);
+/* Grows the schedule of a block, which becomes the attempt's candidate. Where `mends` is not set, nothing comes of those that
+ * would be mended, nor of those that have gone over a limit before their cool-down, if that is told early. CANCELLED where the
+ * attempt's watch says so. */
+ppsched_status ppi_v_grow(enum ppi_v_growth *out, struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
+                          struct ppi_attempt *attempt, ppsched_error *error);
 
 #endif

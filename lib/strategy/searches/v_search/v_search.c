@@ -11,8 +11,11 @@
 enum { MOST_MEMORY = 1000000000 };
 
 /* On many devices not every turn is tried at once: a step between them, which halves about the blocks that were the best so
- * far. */
+ * far. Where even that is too much work, fewer turns; in the end equal steps, for which the turn is of no account. */
 enum { ALL_TURNS = 16, TURNS = 8, LEADERS = 4 };
+
+/* The most work for the turns that are tried at first, in bytes of the grid; where nothing fits, so many times it. */
+enum { MOST_WORK = 22000000, LAST_TRIES = 8 };
 
 /* Of the slots beside that of the first op, and of the steps from device to device. */
 enum { CHOICES = PPI_V_PERIOD - 1 };
@@ -23,7 +26,7 @@ struct search {
     bool mends;                         /* without a limit all that grows whole fits, so that mending waits */
     struct ppi_v_block mended;          /* while nothing whole fits, the best block that does when it is mended */
     double mended_time;                 /* infinite where there is none */
-    uint32_t stride;                    /* of turns */
+    uint32_t stride;                    /* of turns; 0: equal steps alone */
     struct ppi_v_block leader[LEADERS]; /* the last of which each was the best so far */
     uint32_t led;                       /* how often that changed */
     double least_limit;                 /* while nothing fits, the least memory that a candidate needs */
@@ -46,8 +49,9 @@ static ppsched_status try_block(struct search *search, const struct ppi_v_block 
 {
     struct ppi_attempt *attempt = search->attempt;
     bool fits = true, mends = search->mends && attempt->objective == PPI_INFINITE && search->mended_time > attempt->goal;
-    const struct ppi_problem *limits = attempt->problem.has_limits ? &attempt->problem : NULL;
-    enum ppi_v_growth growth = ppi_v_grow(search->grid, block, mends, limits, &attempt->candidate);
+    enum ppi_v_growth growth;
+    if (ppi_v_grow(&growth, search->grid, block, mends, attempt, error) != PPSCHED_OK)
+        return PPSCHED_ERROR_CANCELLED;
     if (growth != PPI_V_NOTHING && attempt->problem.has_limits)
         search->least_limit = ppi_smaller(search->least_limit, ppi_attempt_peak(attempt, &fits));
     if (growth == PPI_V_NOTHING || !fits)
@@ -75,8 +79,8 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
         uint32_t *step = block.step;
         status = ppi_watch_report(&search->attempt->watch, (double)k / patterns, error);
         for (step[0] = 1; step[0] <= CHOICES; step[0]++)
-            for (step[1] = 1; step[1] <= step[0]; step[1]++)
-                for (block.turn = 1; block.turn <= last; block.turn += search->stride) {
+            for (step[1] = search->stride == 0 ? step[0] : 1; step[1] <= step[0]; step[1]++)
+                for (block.turn = 1; block.turn <= last; block.turn += search->stride == 0 ? last : search->stride) {
                     bool repeats = step[0] == step[1] ? step[0] > 1 || block.turn > 1 : step[1] > 1 && block.turn == last;
                     if (!repeats && status == PPSCHED_OK && ppi_attempt_goes_on(search->attempt))
                         status = try_turn(search, &block, error);
@@ -107,6 +111,17 @@ static ppsched_status try_and_refine(struct search *search, ppsched_error *error
     return status == PPSCHED_OK ? refine(search, error) : status;
 }
 
+/* The steps between turns for which the work is so many times the most. */
+static uint32_t stride_of(const struct ppi_attempt *attempt, double times)
+{
+    const uint32_t devices = attempt->problem.devices;
+    const double most = times * MOST_WORK / (double)ppi_v_grid_bytes(devices, attempt->problem.microbatches);
+    uint32_t turns = devices <= ALL_TURNS || times > 1 ? devices : TURNS;
+    if (most < turns)
+        turns = (uint32_t)most;
+    return turns > 0 ? devices / turns : 0;
+}
+
 static bool has_none(const struct search *search)
 {
     return search->attempt->objective == PPI_INFINITE && search->mended_time == PPI_INFINITE;
@@ -121,16 +136,30 @@ static ppsched_status run(struct search *search, ppsched_error *error)
         search->mends = true;
         status = try_and_refine(search, error);
     }
-    if (status == PPSCHED_OK && has_none(search) && search->stride > 1) {
-        search->stride = 1;
+    if (status == PPSCHED_OK && has_none(search) && search->stride != 1) {
+        search->stride = stride_of(attempt, LAST_TRIES);
         status = try_all(search, error);
     }
     if (status != PPSCHED_OK || attempt->objective < PPI_INFINITE)
         return status;
-    if (search->mended_time < PPI_INFINITE && ppi_v_grow(search->grid, &search->mended, true, NULL, &attempt->candidate))
-        return ppi_attempt_offer(attempt, error);
+    enum ppi_v_growth growth;
+    if (search->mended_time < PPI_INFINITE) {
+        status = ppi_v_grow(&growth, search->grid, &search->mended, true, attempt, error);
+        return status == PPSCHED_OK ? ppi_attempt_offer(attempt, error) : status;
+    }
     return ppi_refuse(error, attempt->task, "no schedule fits the memory limit; the least limit that works is %g",
                       search->least_limit);
+}
+
+static void tell_turns(const struct search *search)
+{
+    const struct ppi_problem *problem = &search->attempt->problem;
+    if (problem->devices > 1 && search->stride == 0)
+        ppi_log(&problem->host, PPSCHED_LOG_LEVEL_INFO,
+                "v_search: blocks with a turn would be too much work, and are left out");
+    else if (problem->devices > 1 && search->stride > 1)
+        ppi_log(&problem->host, PPSCHED_LOG_LEVEL_INFO, "v_search: of %u turns every %u-th is tried, then those near the best",
+                problem->devices - 1, search->stride);
 }
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
@@ -138,7 +167,8 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     const struct ppi_problem *problem = &attempt->problem;
     struct search search = {
         .attempt = attempt, .mends = problem->has_limits, .mended_time = PPI_INFINITE, .least_limit = PPI_INFINITE};
-    search.stride = problem->devices <= ALL_TURNS ? 1 : problem->devices / TURNS;
+    search.stride = stride_of(attempt, 1);
+    tell_turns(&search);
     search.grid = ppi_v_grid_make(&problem->host, problem->devices, problem->microbatches);
     if (search.grid == NULL)
         return ppi_fail_memory(error, "the search");
