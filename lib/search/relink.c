@@ -51,8 +51,8 @@ static ppsched_status kick(struct ppi_tabu *tabu, uint32_t kicks, ppsched_error 
     return status;
 }
 
-/* Changes neighbours that stand the other way round in the goal, until half of the way is gone. `*apart`: by how many places the
- * orders differed; 0 where they have other ops. */
+/* Changes neighbours that stand the other way round in the goal, until half of the way is gone. `*apart`: by how many places
+ * the orders differed; 0 where they have other ops. */
 static ppsched_status approach(struct relinking *relinking, const struct ppi_orders *goal, uint32_t *apart,
                                ppsched_error *error)
 {
