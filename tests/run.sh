@@ -2,8 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the tests need (Debian, Ubuntu), builds with gcc, clang and the sanitizers, and runs all tests; with the thread
 # sanitizer those of threads alone.
-# usage: run.sh      the last line is "N passed, N failed, N skipped", counted from the tests that ran
+# usage: run.sh            the last line is "N passed, N failed, N skipped", counted from the tests that ran
+#        run.sh --quick    one build, without the tests of the suite "slow"
 set -euo pipefail
+case ${*:-} in
+  "") is_quick= ;;
+  --quick) is_quick=yes ;;
+  *) echo "usage: tests/run.sh [--quick]" >&2 && exit 2 ;;
+esac
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
@@ -17,14 +23,17 @@ pkg-config --exists cmocka || apt_install libcmocka-dev
 command -v clang-format-14 >/dev/null || apt_install clang-format-14 || echo "the test of the style is skipped" >&2
 
 # Other platforms; where these packages cannot be had, the tests skip them.
-platforms=()
-command -v musl-gcc >/dev/null || platforms+=(musl-tools)
-command -v qemu-s390x >/dev/null || platforms+=(qemu-user)
-command -v s390x-linux-gnu-gcc >/dev/null || platforms+=(gcc-s390x-linux-gnu)
-[ -e /usr/s390x-linux-gnu/lib/crt1.o ] || platforms+=(libc6-dev-s390x-cross)
-[ -e /usr/share/i18n/locales/de_DE ] || platforms+=(locales)
-echo 'int main(void) { return 0; }' | gcc -m32 -x c -o /dev/null - 2>/dev/null || platforms+=("gcc-$(gcc -dumpversion)-multilib")
-apt_install ${platforms[@]+"${platforms[@]}"} || echo "the tests skip some platforms" >&2
+install_platforms() {
+  local platforms=()
+  command -v musl-gcc >/dev/null || platforms+=(musl-tools)
+  command -v qemu-s390x >/dev/null || platforms+=(qemu-user)
+  command -v s390x-linux-gnu-gcc >/dev/null || platforms+=(gcc-s390x-linux-gnu)
+  [ -e /usr/s390x-linux-gnu/lib/crt1.o ] || platforms+=(libc6-dev-s390x-cross)
+  [ -e /usr/share/i18n/locales/de_DE ] || platforms+=(locales)
+  echo 'int main(void) { return 0; }' | gcc -m32 -x c -o /dev/null - 2>/dev/null || platforms+=("gcc-$(gcc -dumpversion)-multilib")
+  apt_install ${platforms[@]+"${platforms[@]}"} || echo "the tests skip some platforms" >&2
+}
+[ -n "$is_quick" ] || install_platforms
 
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 only= skipped=
@@ -53,6 +62,18 @@ check() {
   logs+=("$build/meson-logs/testlog.json")
 }
 
+# Builds what the tests need that are not slow, and runs those.
+check_quickly() {
+  rm -f build-quick/meson-logs/testlog*
+  [ -f build-quick/build.ninja ] || CC=gcc CXX=g++ meson setup build-quick -Dwerror=true -Doptimization=1 >build-quick.log
+  meson test -C build-quick --print-errorlogs --no-suite slow || true
+  [ -f build-quick/meson-logs/testlog.json ] || failed_builds=1
+}
+
+if [ -n "$is_quick" ]; then
+  check_quickly
+  exec /usr/bin/python3 tests/summary.py "$failed_builds" build-quick/meson-logs/testlog.json
+fi
 check gcc gcc g++
 skipped=install check clang clang clang++ --buildtype=release
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared

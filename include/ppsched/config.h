@@ -201,9 +201,9 @@ typedef struct ppsched_progress {
 } ppsched_progress;
 
 /* Hears from a search while it runs: at least once in some half a million visits of ops, which take
- * 10 to 30 ms, or in a pass over all ops where these are more. Returns 0 to go on. Anything else stops the search, which then
- * fails with CANCELLED and leaves nothing behind. It may read the config, and must not change
- * it. */
+ * 10 to 30 ms, or in a pass over all ops where these are more. Returns 0 to go on. Anything else
+ * stops the search, which then fails with CANCELLED and leaves nothing behind. It may read the
+ * config, and must not change it. */
 typedef int32_t (*ppsched_progress_function)(void *user, const ppsched_progress *progress);
 
 /* Sets what strategies that search call, in the thread that builds the schedule; NULL: nothing (the

@@ -12,6 +12,8 @@
 #include "search/bound.h"
 #include "split/splitting.h"
 
+enum { MANY_OPS = 1000000 };
+
 /* --- its problem --- */
 
 /* Options of other strategies are not for this one. */
@@ -106,7 +108,9 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
 
 void ppi_candidate_take_one(const ppsched_plan *plan, const struct ppi_candidate *candidate, ppsched_config *config)
 {
-    if (!candidate->strategy->flushes || plan->lowering != PPSCHED_LOWERING_NONE || config->shape.iterations == 1)
+    double ops = 3.0 * config->shape.stages * config->shape.microbatches * config->shape.iterations;
+    if (!candidate->strategy->flushes || plan->lowering != PPSCHED_LOWERING_NONE || ops < MANY_OPS ||
+        config->shape.iterations == 1)
         return;
     config->repeats = config->shape.iterations;
     config->shape.iterations = 1;

@@ -70,7 +70,8 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error);
 
-/* Iterations that flush are alike: unless it is lowered, a candidate whose iterations do is evaluated as one of them. */
+/* Iterations that flush are alike: unless it is lowered, a candidate whose iterations do is evaluated as one of them, where
+ * they have many ops. */
 void ppi_candidate_take_one(const ppsched_plan *plan, const struct ppi_candidate *candidate, ppsched_config *config);
 
 /* The metrics of all iterations, from a timeline for that config. */

@@ -1,14 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which runtimes run a candidate: its order, and with layers its split. */
 #include "base/error.h"
+#include "model/builder.h"
 #include "plan/plan.h"
+
+/* Runtimes run one iteration again and again: the first of those that flush, in `*out` for the caller to release. */
+static ppsched_status first_iteration(ppsched_schedule **out, const ppsched_schedule *order, ppsched_error *error)
+{
+    ppsched_builder *builder = NULL;
+    ppsched_status status = ppi_builder_like(&builder, order, error);
+    if (status == PPSCHED_OK)
+        builder->shape.iterations = 1;
+    for (uint32_t d = 0; d < order->shape.devices && status == PPSCHED_OK; d++) {
+        const ppsched_queue *queue = &order->queues[d];
+        size_t count = 0;
+        while (count < queue->count && queue->ops[count].microbatch < order->shape.microbatches)
+            count++;
+        status = ppi_builder_append(builder, d, queue->ops, count, error);
+    }
+    if (status == PPSCHED_OK)
+        status = ppi_builder_finish(out, builder, error);
+    ppi_builder_destroy(builder);
+    return status;
+}
 
 static ppsched_status ask(const ppsched_schedule *order, struct ppi_parts *parts, const struct ppi_runtime *runtime, bool exact,
                           ppsched_error *error)
 {
     struct ppi_launch launch = {
         .schedule = order, .exact = exact, .parts = parts, .layers = parts != NULL ? parts->decoders : 0, .data_parallel = 1};
-    return ppi_launch_ask(&launch, runtime, error);
+    ppsched_schedule *first = NULL;
+    ppsched_status status = PPSCHED_OK;
+    if (order->flushes && order->shape.iterations > 1) {
+        status = first_iteration(&first, order, error);
+        launch.schedule = first;
+    }
+    if (status == PPSCHED_OK)
+        status = ppi_launch_ask(&launch, runtime, error);
+    ppi_schedule_release(first);
+    return status;
 }
 
 static ppsched_status ask_all(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_schedule *order,

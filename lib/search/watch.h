@@ -29,8 +29,8 @@ ppsched_status ppi_watch_ask(struct ppi_watch *watch, ppsched_error *error);
 /* Visits of ops between two questions, at most but for a single pass over all ops: some 10 to 30 ms. */
 #define PPI_VISITS_UNASKED 5e5
 
-/* Counts work: visits of ops, each a few dozen nanoseconds. CANCELLED where the caller wants no more; what cannot say so may end
- * early, and whoever called it asks again, with no visits. */
+/* Counts work: visits of ops, each a few dozen nanoseconds. CANCELLED where the caller wants no more; what cannot say so may
+ * end early, and whoever called it asks again, with no visits. */
 static inline ppsched_status ppi_watch_spend(struct ppi_watch *watch, double visits, ppsched_error *error)
 {
     watch->visits += visits;
