@@ -385,6 +385,63 @@ class PickTest(FolderTest):
         self.succeed("pick", "-c", "model.json", "--strategies", "zb_h1", "-o", "best.png")
         self.assertTrue(pathlib.Path("best.png").read_bytes().startswith(b"\x89PNG"))
 
+    def test_one_file_for_all(self):
+        """What a split, a runtime and a batch are told with on the command line, a file tells too; the line goes over it."""
+        job = {**PROBLEM, "split": [4, 4, 3, 3], "recompute": ["1-2:full", "4:full", "8:full"], "micro_batch_size": 2, "data_parallel_size": 3,
+               "runtime": "megatron", "empty_stages": True}
+        words = ["--split", 4, 4, 3, 3, "--recompute", "1-2:full", "4:full", "8:full"]
+        self.write("job.json", job)
+        self.assertEqual(self.succeed("schedule", "-c", "job.json"), self.succeed("schedule", "-c", "model.json", *words))
+        words = [*words[:5], "--micro-batch-size", 2, "--data-parallel-size", 3]
+        self.write("job.json", {**job, "recompute": []})
+        line = self.succeed("schedule", "-c", "job.json", "--launch", "megatron")
+        self.assertEqual(line, self.succeed("schedule", "-c", "model.json", *words, "--launch", "megatron"))
+        self.assertIn("--global-batch-size 48", line)
+        self.assertIn("--global-batch-size 16", self.succeed("schedule", "-c", "job.json", "--data-parallel-size", 1, "--launch", "megatron"))
+        picked = self.pick("-c", "job.json", *QUICK)
+        self.assertEqual(picked, {**self.pick("-c", "model.json", *QUICK, *words[5:], "--runtime", "megatron", "--empty-stages"),
+                                  "command": picked["command"]})
+        self.assertIn("megatron", picked["runs_on"])
+        again = json.loads(self.succeed(*shlex.split(picked["command"])[1:], "--format", "json"))
+        self.assertEqual(again["metrics"]["makespan"], picked["makespan"])
+        self.assertIn("megatron", self.succeed("compare", "-c", "job.json", *QUICK).splitlines()[1])
+
+    def test_what_a_file_says_wrongly(self):
+        for key, value, part in (("split", [4, "4", 3, 3], "split must be a list of numbers of layers"), ("split", 4, "split must be a list"),
+                                 ("recompute", [1], "recompute must be a list of texts"), ("micro_batch_size", 0, "micro_batch_size is 0"),
+                                 ("data_parallel_size", -2, "it must be 1 or more"), ("runtime", "megatorn", "did you mean megatron?"),
+                                 ("empty_stages", 1, "empty_stages must be true or false")):
+            self.write("job.json", {**PROBLEM, key: value})
+            self.fail_with(1, part, "schedule", "-c", "job.json")
+            self.fail_with(1, part, "compare", "-c", "job.json")
+
+    def test_splits_in_tables(self):
+        words = ("compare", "-c", "model.json", *QUICK, "--mem-limit", 14, "--chunks", 1)
+        heading, first, *_ = self.succeed(*words).splitlines()
+        self.assertEqual(heading.split()[-2:], ["split", "recomputed"])
+        rows = json.loads(self.succeed(*words, "--json"))
+        table = list(csv.DictReader(io.StringIO(self.succeed(*words, "-o", "t.csv") or pathlib.Path("t.csv").read_text(encoding="utf-8"))))
+        for row, cells in zip(rows, table, strict=True):
+            counts = [sum(stage["layers"].values()) for stage in row["split"] or []]
+            self.assertEqual(cells["split"], " ".join(map(str, counts)))
+            again = self.succeed("schedule", "-c", "model.json", "--strategy", cells["strategy"], "--mem-limit", 99, "--split", *counts,
+                                 *(["--recompute", *cells["recompute"].split()] if cells["recompute"] else []), "--format", "json")
+            self.assertEqual(json.loads(again)["metrics"]["makespan"], row["makespan"])
+        self.assertIn(rows[0]["strategy"], first)
+
+    def test_ends_by_their_names(self):
+        """An embedding at the begin and a head at the end need no place; elsewhere they are layers like others."""
+        without = [{key: value for key, value in row.items() if key != "place"} for row in ROWS]
+        split = ppsched.Split([4, 4, 3, 3], [0] * 14)
+        lines = []
+        for rows in (ROWS, without, without[::-1]):
+            model = ppsched.LayerSplit(ppsched.Layers(rows), split)
+            config = ppsched.config_from_layers(ppsched.Config(devices=4, microbatches=8), *model)
+            lines.append(ppsched.generate("1f1b", config).launch("megatron", model=model))
+        self.assertEqual(lines[0], lines[1])
+        self.assertIn("--num-layers 12 ", lines[1])
+        self.assertIn("--num-layers 14 ", lines[2])
+
     def test_compare(self):
         words = ("compare", "-c", "model.json", *QUICK)
         rows = json.loads(self.succeed(*words, "--json"))
@@ -499,6 +556,13 @@ class ScheduleTest(FolderTest):
 
 class WordsTest(FolderTest):
     """What is wrong with layers, on every command that takes them."""
+
+    def test_what_is_wrong_with_words(self):
+        words = ("schedule", "-c", "model.json", "--split", 4, 4, 3, 3)
+        self.fail_with(2, "--recompute 2:full: layer 2 has kind selective already; a layer has one", *words, "--recompute", "1-3:selective", "2:full")
+        self.fail_with(2, "-s 8: the split is of 4 stages; leave -s out", *words, "-s", 8)
+        self.fail_with(2, "ppsched: unrecognized arguments: --foo", *words, "--foo")
+        self.fail_with(2, "--micro-batch-size 0: it must be 1 or more", *words, "--micro-batch-size", 0)
 
     def test_one_clear_line(self):
         self.write("broken.json", '[{"name": "d",')

@@ -14,7 +14,7 @@ from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
-from .launch_options import add_launch_argument, batch_fault, launch_fault, print_launch
+from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
 from .layer_options import OF_LAYERS, add_split_arguments, read_layers, split_config, split_of
 from .layers import LayerSplit
 from .magnitudes import magnitude_warning
@@ -29,7 +29,7 @@ from .size_options import add_size_arguments, resized
 from .strategy import Strategy, find_strategy, strategies
 from .timeline import Timeline
 from .units import PLAIN
-from .usage import UsageError as UsageError
+from .usage import Parser, UsageError as UsageError
 from .writing import FORMATS as FORMATS, PICTURES as PICTURES, draw_file, ending_of as ending_of
 
 # Options of lists of numbers that have a short form.
@@ -42,8 +42,7 @@ Values = Dict[str, Any]  # what the command line and the config file say, by nam
 
 def _parser() -> argparse.ArgumentParser:
     from . import file_commands, layout_commands, model_command, plan_commands  # which need this module
-    parser = argparse.ArgumentParser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.",
-                                     allow_abbrev=False)
+    parser = Parser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ppsched {decoded(lib.ppsched_version_text())}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_strategies(commands)
@@ -146,10 +145,14 @@ def merged(arguments: argparse.Namespace) -> Values:
     values: Values = {}
     if arguments.config is not None:
         values = read_config_file(arguments.config, getattr(arguments, "config_values", None), getattr(arguments, "job_keys", ()))
+        check_job(arguments.config, values)
+    take_job(arguments, values)
     if "output_file" in values:
         if "output" in values:
             raise Error(f"{arguments.config}: output and output_file are the same; give one")
         values["output"] = values.pop("output_file")
+    if getattr(arguments, "split", None) is not None:
+        values.pop("recompute", None)  # which is of the file's split
     given = {name: value for name, value in vars(arguments).items()
              if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch", "job", "job_keys", "config_values")}
     if arguments.placement is not None:
@@ -164,7 +167,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     measurement = Measurement(values)
     files = {name: arguments.config for name in values if name not in given}
     values = plain_numbers(arguments.command, values, files, measurement)
-    return {**values, "measurement": measurement, "config": arguments.config}
+    return {**values, "measurement": measurement, "config": arguments.config, "given_stages": arguments.num_stages}
 
 
 def plain_numbers(command: str, above: Values, files: Mapping[str, str], measurement: Measurement) -> Values:
@@ -270,9 +273,6 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if arguments.launch is not None:
         run_launch(arguments, values)
         return
-    fault = batch_fault(arguments)  # of launch lines alone, but pick's commands have them for these
-    if fault:
-        raise UsageError(fault)
     output: Optional[str] = values.get("output")
     picture = ending_of(output, PICTURES) if output else None
     chosen = values.get("format")

@@ -42,8 +42,9 @@ def _option_words(plan: "Plan", candidate: "Candidate") -> List[str]:
     return [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
 
 
-def _size_words(config: Config) -> List[str]:
-    words = ["--num-devices", str(config.devices), "-s", str(config.stages), "-b", str(config.microbatches)]
+def _size_words(config: Config, has_layers: bool) -> List[str]:
+    stages = [] if has_layers else ["-s", str(config.stages)]  # the split says how many
+    words = ["--num-devices", str(config.devices), *stages, "-b", str(config.microbatches)]
     if config.iterations != 1:
         words += ["--iterations", str(config.iterations)]
     if not config.split_backward:
@@ -96,7 +97,7 @@ def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequenc
     """The words; costs: those that state times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
     words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate)]
     model = plan.model(candidate)
-    words += _size_words(plan.config) + (cost_words(plan.config, model is not None) if costs is None else list(costs))
+    words += _size_words(plan.config, model is not None) + (cost_words(plan.config, model is not None) if costs is None else list(costs))
     words += list_words(plan.config_of(candidate), OF_CANDIDATES)
     if model is not None:
         words += split_words(model)

@@ -10,11 +10,12 @@ from .config import QUANTITIES
 from .words import nearest
 
 # Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
-INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_versions", "effort", "num_layers")
-TEXTS = ("strategy", "output", "output_file", "format", "objective")
+INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_versions", "effort", "num_layers",
+            "micro_batch_size", "data_parallel_size")
+TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime")
 MAPPINGS = ("options", "embedding", "head")
-LISTS = ("layers", "strategies", "chunks", "group_sizes", "microbatch_counts", "mem_limits", "placements")  # of compare and pick
-BOOLEANS = ("no_visualization", "split_backward")
+LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "mem_limits", "placements")  # of compare and pick
+BOOLEANS = ("no_visualization", "split_backward", "empty_stages")
 OTHERS = ("placement", *BOOLEANS, *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
@@ -86,6 +87,10 @@ def _check_value(path: str, key: str, value: object) -> None:
         raise Error(f"{path}: {key} must be a mapping of names to values, not {value!r}")
     if key in LISTS and not isinstance(value, list):
         raise Error(f"{path}: {key} must be a list, not {value!r}")
+    if key == "split" and not all(type(count) is int for count in value):  # type: ignore[attr-defined]  # it is a list
+        raise Error(f"{path}: split must be a list of numbers of layers, not {value!r}")
+    if key == "recompute" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # likewise
+        raise Error(f"{path}: recompute must be a list of texts such as '0-3:full', not {value!r}")
     if key in BOOLEANS and not isinstance(value, bool):
         raise Error(f"{path}: {key} must be true or false, not {value!r}")
     if key == "placement" and not isinstance(value, (str, list)):

@@ -10,7 +10,7 @@ from .cli import (FORMATS, Commands, UsageError, add_cost_arguments, check_limit
 from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
-from .launch_options import LAYERS_ALONE, add_launch_argument, add_layer_count_argument, launch_fault, print_launch
+from .launch_options import LAYERS_ALONE, add_launch_argument, add_layer_count_argument, check_job, launch_fault, print_launch, take_job
 from ._library import Error
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, is_lowered, lower
 from .profile_options import Measurement, profile_fault
@@ -128,6 +128,8 @@ def _config(arguments: argparse.Namespace, schedule: Schedule) -> Config:
     """The problem. Times and memory: those of the profile, with those of the config file over them, and of the command line
     over both."""
     values = read_config_file(arguments.config) if arguments.config is not None else {}
+    check_job(arguments.config, values)
+    take_job(arguments, values)
     for key, what in SIZES.items():
         if key in values and values[key] != getattr(schedule, what):
             raise Error(f"{arguments.config}: {key} is {values[key]}, but {arguments.file} has {getattr(schedule, what)}")

@@ -2,13 +2,15 @@
 """--launch on the command line: the arguments for a training runtime instead of the schedule."""
 import argparse
 import sys
-from typing import Optional
+from typing import Any, Mapping, Optional
 
-from ._library import Refused
-from .launching import RUNTIME_NAMES
+from ._library import Error, Refused
+from .launching import RUNTIME_NAMES, launch_note
 from .layers import LayerSplit
 from .output import write_text
 from .schedule import Schedule
+from .usage import UsageError
+from .words import nearest
 
 READ_CSV = ("torchtitan", "pytorch", "colossalai", "jaxpp")
 LAYERS_ALONE = "--num-layers: it goes with --launch"
@@ -24,17 +26,30 @@ def add_launch_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     """What launch lines need for the size of the batch."""
-    parser.add_argument("--micro-batch-size", type=int, metavar="N", default=0, help="samples of a microbatch, for launch lines")
-    parser.add_argument("--data-parallel-size", type=int, metavar="N", default=1, help="replicas of the pipeline, for launch lines")
+    parser.add_argument("--micro-batch-size", type=int, metavar="N", help="samples of a microbatch, for launch lines")
+    parser.add_argument("--data-parallel-size", type=int, metavar="N",
+                        help="replicas of the pipeline, for launch lines (default: 1)")
 
 
-def batch_fault(arguments: argparse.Namespace) -> Optional[str]:
-    """What is wrong with the sizes, or None."""
-    if arguments.micro_batch_size < 0:
-        return f"--micro-batch-size {arguments.micro_batch_size}: it must be 1 or more"
-    if arguments.data_parallel_size < 1:
-        return f"--data-parallel-size {arguments.data_parallel_size}: it must be 1 or more"
-    return None
+def take_job(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
+    """What of the job the command line leaves to a config file: sizes of the batch, and the runtime that it is planned for."""
+    for name, default in (("micro_batch_size", 0), ("data_parallel_size", 1), ("runtime", None)):
+        if not hasattr(arguments, name):
+            continue
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, values.get(name, default))
+        elif name != "runtime" and getattr(arguments, name) < 1:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(arguments, name)}: it must be 1 or more")
+
+
+def check_job(path: str, values: Mapping[str, Any]) -> None:
+    """Of a config file."""
+    for name in ("micro_batch_size", "data_parallel_size"):
+        if values.get(name, 1) < 1:
+            raise Error(f"{path}: {name} is {values[name]}; it must be 1 or more")
+    runtime = values.get("runtime")
+    if runtime is not None and runtime not in RUNTIME_NAMES:
+        raise Error(f"{path}: there is no runtime {runtime!r}; {nearest(runtime, RUNTIME_NAMES) or 'there are ' + ', '.join(RUNTIME_NAMES)}")
 
 
 def add_layer_count_argument(parser: argparse.ArgumentParser) -> None:
@@ -48,9 +63,6 @@ def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Option
         return "--launch prints arguments; it goes without a format"
     if getattr(arguments, "explain", False):
         return "--launch prints arguments; it goes without --explain"
-    fault = batch_fault(arguments)
-    if fault:
-        return fault
     if arguments.num_layers is not None and arguments.num_layers < 1:
         return f"--num-layers {arguments.num_layers}: it must be 1 or more"
     output = arguments.output
@@ -70,6 +82,9 @@ def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optio
     if arguments.output is not None:
         write_text(arguments.output, schedule.export("csv"))
     print(line)
+    note = launch_note(schedule, arguments.launch)
+    if note is not None:
+        print(f"ppsched {arguments.command}: note: {note}", file=sys.stderr)
 
 
 def _in_order(schedule: Schedule, arguments: argparse.Namespace) -> Schedule:

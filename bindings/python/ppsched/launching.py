@@ -4,7 +4,7 @@ import ctypes
 from typing import TYPE_CHECKING, Dict, Optional, Union
 
 from . import _abi
-from ._abi import Runtime
+from ._abi import Kind, Runtime
 from ._library import Error, Refused, decoded, encoded, lib
 from .config import integer
 from .enums import member
@@ -38,6 +38,15 @@ def _count(name: str, value: int) -> int:
     if not 0 <= number < 2**32:
         raise Error(f"{name} is {number}; it must not be negative, nor that large", _abi.Status.ERROR_RANGE)
     return number
+
+
+def launch_note(schedule: "Schedule", runtime: str) -> Optional[str]:
+    """What a line alone does not tell of what it runs."""
+    splits = any(op.kind in (Kind.I, Kind.W) for queue in schedule.queues for op in queue)
+    if runtime != "torchtitan" or not splits:
+        return None
+    return ("split backwards need an attention other than torchtitan's default FlexAttention, at whose BlockMask its backward of inputs "
+            "stops")
 
 
 def with_options(line: str, options: str) -> str:

@@ -122,6 +122,8 @@ def _kinds(layers: Layers, words: Optional[Sequence[str]]) -> List[int]:
                 raise Error(f"--recompute {word}: there are layers 0 to {len(layers) - 1}")
             if match[3] not in names[layer]:
                 raise Error(f"--recompute {word}: layer {layer} has no kind {match[3]!r}; it has {', '.join(names[layer]) or 'none'}")
+            if kinds[layer]:
+                raise UsageError(f"--recompute {word}: layer {layer} has kind {names[layer][kinds[layer] - 1]} already; a layer has one")
             kinds[layer] = names[layer].index(match[3]) + 1
     return kinds
 
@@ -138,6 +140,8 @@ def split_of(values: Mapping[str, Any]) -> Optional[LayerSplit]:
         raise UsageError("--split: it goes with --layers or --num-layers")
     if isinstance(values.get("chunks"), int):
         raise UsageError("--chunks: the split says how many stages there are; give one of them")
+    if values.get("given_stages") not in (None, len(split)):
+        raise UsageError(f"-s {values['given_stages']}: the split is of {len(split)} stages; leave -s out")
     if any(count < 0 for count in split):
         raise Error(f"--split holds {min(split)}; it must be 0 or more layers a stage")
     return LayerSplit(layers, Split(list(split), _kinds(layers, values.get("recompute"))))
@@ -145,14 +149,19 @@ def split_of(values: Mapping[str, Any]) -> Optional[LayerSplit]:
 
 def split_words(model: LayerSplit) -> List[str]:
     """The words that state a split."""
-    words, kinds = ["--split", *map(str, model.split.layers)], model.layers.kinds
+    recomputed = recompute_words(model)
+    return ["--split", *map(str, model.split.layers), *(["--recompute", *recomputed] if recomputed else [])]
+
+
+def recompute_words(model: LayerSplit) -> List[str]:
+    """Which layers are computed again."""
+    kinds = model.layers.kinds
     runs: List[Tuple[int, int, Optional[str]]] = []
     for layer, kind in enumerate(model.split.recomputes):
         name = kinds[layer][kind - 1] if kind else None
         first = runs.pop()[0] if runs and runs[-1][2] == name else layer
         runs.append((first, layer, name))
-    ranges = [f"{first}-{last}:{name}" if last > first else f"{first}:{name}" for first, last, name in runs if name is not None]
-    return words + (["--recompute", *ranges] if ranges else [])
+    return [f"{first}-{last}:{name}" if last > first else f"{first}:{name}" for first, last, name in runs if name is not None]
 
 
 def split_config(config: Config, model: LayerSplit) -> Config:

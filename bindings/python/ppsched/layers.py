@@ -123,7 +123,8 @@ def _place(where: str, place: object) -> LayerPlace:
     return member(LayerPlace, "place", place)
 
 
-def _record(number: int, given: object) -> _abi.Layer:
+def _record(number: int, given: object, own_place: str) -> _abi.Layer:
+    """own_place: where it is if it does not say so."""
     where = f"layer entry {number}"
     row = _checked(where, given, Layer.__annotations__)
     where += f" ({row['name']})"
@@ -132,7 +133,7 @@ def _record(number: int, given: object) -> _abi.Layer:
     record.count = integer(f"{where}: count", row.get("count", 1))
     if not 0 < record.count == row.get("count", 1):
         raise Error(f"{where}: count is {row['count']}; it must be 1 or more", Status.ERROR_RANGE)
-    record.place = _place(where, row.get("place", "any"))
+    record.place = _place(where, row.get("place", own_place))
     record.flags = _flags(where, row)
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
@@ -143,6 +144,15 @@ def _record(number: int, given: object) -> _abi.Layer:
     record._kinds = (_abi.Recompute * len(kinds))(*kinds)  # which the record points to
     record.recomputes, record.recompute_count = ctypes.cast(record._kinds, ctypes.POINTER(_abi.Recompute)), len(kinds)
     return record
+
+
+def _own_place(rows: Sequence[Any], number: int) -> str:
+    """Of layers that are called what they are: an embedding at the begin is in the first stage, a head at the end in the last."""
+    row = rows[number]
+    name = row.get("name") if isinstance(row, Mapping) else None
+    if name == "embedding" and number == 0:
+        return "first"
+    return "last" if name == "head" and number == len(rows) - 1 else "any"
 
 
 class Layers(Shared):
@@ -157,7 +167,7 @@ class Layers(Shared):
         if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
             raise Error(f"layers must be a list, not {rows!r}")
         self.given = list(rows)
-        records = [_record(number, row) for number, row in enumerate(self.given)]
+        records = [_record(number, row, _own_place(self.given, number)) for number, row in enumerate(self.given)]
         pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*[ctypes.pointer(record) for record in records])
         self._handle = new_handle(lib.ppsched_layers_create, pointers, len(records), None)
         self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)

@@ -5,16 +5,16 @@ import math
 import os
 import shlex
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ._library import Error
 from .cli import add_export_arguments, merged, print_text, terminal_columns
 from .command_words import OF_CANDIDATES, option_word
 from .config import QUANTITIES
 from .exporting import FORMAT_NAMES
-from .launching import RUNTIME_NAMES, launch_row
+from .launching import RUNTIME_NAMES, launch_note, launch_row
 from .plan import Candidate, Plan
-from .plan_commands import PAGES, check_answer, check_words, make_plan, of_runtime, page_text, rows_text, why_none
+from .plan_commands import PAGES, check_answer, check_words, make_plan, of_runtime, page_text, rows_text, split_row, why_none
 from .plan_table import candidate_name, candidate_row, table
 from .progress import ProgressBar
 from .runs_on import BestByRuntime, Runnable, RunsOn, best_by_runtime, runs_on
@@ -165,17 +165,17 @@ class Answer:
         if name is None or name not in (*runs.order, *runs.alike):
             return []
         micro_batch, replicas = self._batch
-        return [f"{name}: " + self.iteration(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch,
-                                                      data_parallel=replicas)]
+        note = launch_note(self.iteration(best), name)
+        line = self.iteration(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch, data_parallel=replicas)
+        return [f"{name}: {line}", *([f"note: {note}"] if note is not None else [])]
 
     def _split_row(self, candidate: Candidate) -> Dict[str, Any]:
         """Which layers are in which stage, and the modules of each as torchtitan's configuration has them where it runs that."""
         layers = self.plan.layers
         if layers is None:
             return {}
-        split = self.plan.split(candidate)
-        row: Dict[str, Any] = {"split": layers.rows(split), "module_fqns_per_model_part": None}
-        layout = layers.layout(split, self.plan.config.devices)
+        row: Dict[str, Any] = {**split_row(self.plan, candidate), "module_fqns_per_model_part": None}
+        layout = layers.layout(self.plan.split(candidate), self.plan.config.devices)
         if layout is not None and layout.mtps == 0:
             row["module_fqns_per_model_part"] = [layout.modules(stage) for stage in range(len(layout.stages))]
         return row
@@ -210,7 +210,8 @@ class Answer:
             with ProgressBar() as bar:
                 found = best_by_runtime(self.plan, bar)
             best = {name: self._shown(candidate) for name, candidate in found.best.items()}
-            lines = _runtime_lines(found._replace(best=best), self.plan, self._units)
+            lines = _runtime_lines(found._replace(best=best), self.plan, self._units,
+                                   {candidate.number: self.command(candidate) for candidate in found.best.values()})
         shown = table([self._shown(candidate) for candidate in self.best], everything=True, colour=colour,
                       runs={rank: str(one) for rank, one in runs.items()}, units=self._units)
         return shown + "".join(line + "\n" for line in [*lines, self.command(self.best[0])])
@@ -229,8 +230,9 @@ def _tried(found: BestByRuntime) -> str:
     return "the only candidate that fits" if found.tried == 1 else f"the {counted(found.tried, 'candidate')} that fit"
 
 
-def _runtime_lines(found: BestByRuntime, plan: Plan, units: Units) -> List[str]:
-    """The best of each runtime, a line a candidate, and those that run none of what was tried."""
+def _runtime_lines(found: BestByRuntime, plan: Plan, units: Units, commands: Mapping[int, str]) -> List[str]:
+    """The best of each runtime, a line a candidate with the command that builds it below; and those that run none of what was
+    tried."""
     missing = [name for name in RUNTIME_NAMES if name not in found.best]
     others = "; --runtime NAME plans for one of them" if plan.layers is not None else ""
     if len(missing) == len(RUNTIME_NAMES):
@@ -240,7 +242,7 @@ def _runtime_lines(found: BestByRuntime, plan: Plan, units: Units) -> List[str]:
     for number, candidate in numbers.items():
         names = [f"({name})" if name in found.alike else name for name, best in found.best.items() if best.number == number]
         figures = _figures(candidate, units)
-        lines.append(f"best that {', '.join(names)} run{'s' if len(names) == 1 else ''}: {figures}")
+        lines += [f"best that {', '.join(names)} run{'s' if len(names) == 1 else ''}: {figures}", f"    {commands[number]}"]
     return lines + ([f"{', '.join(missing)}: none of {_tried(found)}{others}"] if missing else [])
 
 

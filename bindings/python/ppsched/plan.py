@@ -192,6 +192,13 @@ class Plan(Shared, Sequence[Candidate]):
         """The layers with the candidate's split, for Schedule.launch; None where the plan has no layers."""
         return None if self.layers is None else LayerSplit(self.layers, self.split(candidate))
 
+    def models(self, candidates: Iterable[Candidate]) -> Optional[Dict[int, LayerSplit]]:
+        """The same by rank, of those that are not refused."""
+        if self.layers is None:
+            return None
+        return {candidate.rank: LayerSplit(self.layers, self.split(candidate)) for candidate in candidates
+                if candidate.status != "refused"}
+
     def _numbers(self, function: Any, kind: Any, candidate: int) -> List[int]:
         needed = ctypes.c_size_t()
         call(function, None, 0, ctypes.byref(needed), self._handle, candidate)
@@ -248,9 +255,10 @@ class Plan(Shared, Sequence[Candidate]):
 
     def csv(self) -> str:
         """All candidates as CSV, a row each by rank: the columns are what `ppsched compare --json` prints, with "bubble.of_total"
-        and "options.effort" for what is nested; empty cells where there is none."""
+        and "options.effort" for what is nested; empty cells where there is none. With layers there are "split" and "recompute" too, in
+        the words of `ppsched schedule`."""
         from .plan_table import candidates_csv
-        return candidates_csv(self, self.config.units)
+        return candidates_csv(self, self.config.units, self.models(self))
 
     def least_limit(self) -> LeastLimit:
         """Under which memory limit a candidate fits, where none does."""

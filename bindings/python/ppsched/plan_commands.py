@@ -8,13 +8,13 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ._library import Error
 from .cli import Commands, add_problem_arguments, make_config, merged, print_text
-from .launch_options import add_batch_arguments, batch_fault
+from .launch_options import add_batch_arguments
 from .launching import RUNTIME_NAMES
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, channel_of
 from .number_options import add_number_argument
 from .plan import Candidate, Plan, plan
-from .plan_table import candidate_row, candidates_csv, table
+from .plan_table import candidate_row, candidates_csv, split_cells, table
 from .progress import ProgressBar
 from .runs_on import Runnable
 from .size_options import add_end_arguments, end_of
@@ -134,9 +134,6 @@ def check_words(arguments: argparse.Namespace) -> None:
     """What is wrong with the words, whatever is written."""
     if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
         raise UsageError(f"--channel, --{', --'.join(CHANNEL)}: they go with --lower")
-    fault = batch_fault(arguments)
-    if fault:
-        raise UsageError(fault)
 
 
 def check_answer(output: str, is_json: bool, endings: Tuple[str, ...]) -> None:
@@ -151,6 +148,13 @@ def rows_text(rows: Iterable[Dict[str, Any]]) -> str:
     return json.dumps(list(rows), indent=1) + "\n"
 
 
+def split_row(made: Plan, candidate: Candidate) -> Dict[str, Any]:
+    """Which layers are in which stage, as JSON has it."""
+    if made.layers is None:
+        return {}
+    return {"split": None if candidate.status == "refused" else made.layers.rows(made.split(candidate))}
+
+
 def page_text(made: Plan, candidates: Sequence[Candidate], csv: Optional[str] = None) -> str:
     from .report import report_data, report_html
     return report_html(report_data(made, candidates=candidates, csv=csv))
@@ -159,13 +163,14 @@ def page_text(made: Plan, candidates: Sequence[Candidate], csv: Optional[str] = 
 def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.Namespace) -> str:
     output, units = arguments.output, made.config.units
     if arguments.json or (output and ending_of(output, (".json",))):
-        return rows_text(candidate_row(candidate, units) for candidate in candidates)
+        return rows_text({**candidate_row(candidate, units), **split_row(made, candidate)} for candidate in candidates)
     if output and ending_of(output, PAGES):
         return page_text(made, candidates)
     if output and ending_of(output, (".csv",)):
-        return candidates_csv(candidates, units)
+        return candidates_csv(candidates, units, made.models(candidates))
     runs = {candidate.rank: " ".join(candidate.runs_on) or "none" for candidate in candidates if candidate.runs_on is not None}
-    return table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty(), runs=runs, units=units)
+    return table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty(), runs=runs, units=units,
+                 splits={rank: split_cells(model) for rank, model in (made.models(candidates) or {}).items()})
 
 
 def of_runtime(made: Plan, runtime: str) -> List[Candidate]:

@@ -2,17 +2,21 @@
 """Candidates as a table for people, and as rows for programs."""
 import csv
 import io
+import itertools
 import math
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple
+from collections import Counter
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from .layers import LayerSplit
 from .plan import Candidate
 from .strategy import strategies
 from .timeline import Bubble
 from .units import Units
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
-HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "of span", "peak memory", "device", "above bound", "runs on")
-TO_THE_LEFT = ("strategy", "runs on")
+HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "of span", "peak memory", "device", "above bound", "runs on",
+            "split", "recomputed")
+TO_THE_LEFT = ("strategy", "runs on", "split", "recomputed")
 MEASURES = {"limit": "memory", "step time": "time", "peak memory": "memory"}  # what columns with units hold
 VARIED = ("limit", "M")  # columns that are left out where they say the same in every row
 
@@ -29,13 +33,29 @@ def _gap(candidate: Candidate) -> str:
     return f"{max(0.0, candidate.step_time / candidate.bound - 1):.1%}"
 
 
-def _cells(candidate: Candidate, runs: Mapping[int, str]) -> List[str]:
+class SplitCells(NamedTuple):
+    """The layers of each stage, and those that are computed again, as the table has them."""
+
+    layers: str
+    recomputed: str
+
+
+def split_cells(model: LayerSplit) -> SplitCells:
+    """Equal neighbours as 4*5: 4 layers on each of 5 stages; recomputed are how many layers of each kind."""
+    runs = [(count, len(list(same))) for count, same in itertools.groupby(model.split.layers)]
+    kinds = Counter(names[kind - 1] for names, kind in zip(model.layers.kinds, model.split.recomputes) if kind)
+    return SplitCells(" ".join(f"{count}*{times}" if times > 1 else str(count) for count, times in runs),
+                      " ".join(f"{name}:{count}" for name, count in kinds.items()))
+
+
+def _cells(candidate: Candidate, runs: Mapping[int, str], splits: Mapping[int, SplitCells]) -> List[str]:
     limit = "-" if candidate.memory_limit is None else f"{candidate.memory_limit:g}"
     start = [str(candidate.rank + 1), candidate_name(candidate), str(candidate.chunks), str(candidate.microbatches), limit]
     if candidate.bubble is None:  # which those that are refused have
         return start
     return [*start, f"{candidate.step_time:.6g}", f"{candidate.bubble.of_total:.2%}", f"{candidate.bubble.of_span:.2%}",
-            f"{candidate.peak_memory:.6g}", str(candidate.peak_device), _gap(candidate), runs.get(candidate.rank, "")]
+            f"{candidate.peak_memory:.6g}", str(candidate.peak_device), _gap(candidate), runs.get(candidate.rank, ""),
+            *splits.get(candidate.rank, SplitCells("", ""))]
 
 
 def _useful(column: Sequence[str]) -> bool:
@@ -73,9 +93,9 @@ def _refusals(candidates: Sequence[Candidate]) -> Iterator[str]:
 
 
 def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, runs: Mapping[int, str] = {},
-          units: Units = Units()) -> str:
+          splits: Mapping[int, SplitCells] = {}, units: Units = Units()) -> str:
     """Ranked ones in aligned columns; those over their limit below, and then the refused with their reasons. runs: what runs
-    those of some ranks."""
+    those of some ranks; splits: those of some."""
     def paint(style: str, line: str) -> str:
         return style + line + PLAIN if colour else line
 
@@ -84,7 +104,7 @@ def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, ru
                               for status in ("fits", "over limit", "refused"))
     lines: List[str] = []
     if fitting or over:
-        heading, *rows = _aligned([_cells(candidate, runs) for candidate in [*fitting, *over]], units)
+        heading, *rows = _aligned([_cells(candidate, runs, splits) for candidate in [*fitting, *over]], units)
         lines = [heading, *(paint(BEST, row) if i == 0 else row for i, row in enumerate(rows[:len(fitting)]))]
         if over:
             lines += ["over their memory limit:", *(paint(FAINT, row) for row in rows[len(fitting):])]
@@ -109,17 +129,23 @@ def _cell(value: object) -> object:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else value
 
 
-def candidates_csv(candidates: Iterable[Candidate], units: Units) -> str:
+def candidates_csv(candidates: Iterable[Candidate], units: Units,
+                   models: Optional[Mapping[int, LayerSplit]] = None) -> str:
     """A row a candidate, with the keys of JSON as columns; what is nested is named with a dot. There is a column for each option
     that any strategy has, so that the columns are always the same, but for those of units, which are there where numbers
-    have some."""
+    have some, and those of a split, where there are layers: models, by rank."""
+    from .layer_options import recompute_words
     options = dict.fromkeys(option.name for strategy in strategies() for option in strategy.options)
     nested: Dict[str, Iterable[str]] = {"options": options, "bubble": Bubble._fields,
                                          "units": Units._fields if any(units) else ()}
     keys = [(name, part) for name in (*Candidate._fields[1:], "fits", "units") for part in nested.get(name, ("",))]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([f"{name}.{part}" if part else name for name, part in keys])
-    for row in (candidate_row(candidate, units) for candidate in candidates):
-        writer.writerow([_cell((row[name] or {}).get(part) if part else row[name]) for name, part in keys])
+    writer.writerow([*(f"{name}.{part}" if part else name for name, part in keys), *([] if models is None else ["split", "recompute"])])
+    for candidate in candidates:
+        row, model = candidate_row(candidate, units), (models or {}).get(candidate.rank)
+        split: List[object] = [] if models is None else ["", ""]
+        if model is not None:
+            split = [_cell(model.split.layers), _cell(recompute_words(model))]
+        writer.writerow([*(_cell((row[name] or {}).get(part) if part else row[name]) for name, part in keys), *split])
     return text.getvalue()

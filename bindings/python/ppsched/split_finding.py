@@ -22,7 +22,7 @@ def found_split(values: Mapping[str, Any]) -> Optional[LayerSplit]:
         return split_of(values)
     group = values["options"].get("group_size", values.get("num_devices") or values.get("num_stages"))
     one: Dict[str, Any] = {"strategies": [values.get("strategy", "1f1b")], "chunks": _chunks(values), "group_sizes": group and [int(group)],
-                           "runtime": values.get("launch")}
+                           "runtime": values.get("launch") or values.get("runtime")}
     made = make_plan({**values, **one})
     if made.best is None:
         raise Error(why_none(made))
