@@ -73,12 +73,14 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     return status == PPSCHED_OK && launch->maker == NULL ? fits_v(launch, error) : status;
 }
 
-/* By stages of the model; without a list it divides evenly. */
-static void write_split(const struct ppi_parts *parts, struct ppi_line *line)
+/* By stages of the model; without a list it divides evenly. The plugin wants a number a device, so that of several stages are
+ * for its stage manager, which takes them. */
+static void write_split(const struct ppi_launch *launch, struct ppi_line *line)
 {
+    const struct ppi_parts *parts = launch->parts;
     if (parts->is_even)
         return;
-    ppi_line_word(line, "num_layers_per_stage=");
+    ppi_line_word(line, ppi_chunks_of(launch->schedule) == 1 ? "num_layers_per_stage=" : "stage_manager.num_layers_per_stage=");
     for (uint32_t s = 0; s < parts->split->stages; s++) {
         ppi_line_text(line, s == 0 ? "" : ",");
         ppi_line_number(line, parts->stages[s].decoders);
@@ -108,7 +110,7 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
         ppi_line_setting(line, "num_model_chunks", ppi_chunks_of(launch->schedule));
     ppi_line_setting(line, "num_microbatches", shape->microbatches);
     if (launch->parts != NULL) {
-        write_split(launch->parts, line);
+        write_split(launch, line);
         write_recomputed(launch, line);
     }
     if (launch->maker != &zbv)
@@ -122,5 +124,5 @@ const struct ppi_runtime ppi_colossalai_runtime = {
     .title = "Colossal-AI",
     .fits = fits,
     .write = write,
-    .rules = {.may_be_uneven = true, .even_if_several = true, .first = "full", .by_stage = true},
+    .rules = {.may_be_uneven = true, .first = "full", .by_stage = true},
 };

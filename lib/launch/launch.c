@@ -74,7 +74,7 @@ ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtim
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime->title,
                         schedule->shape.iterations);
     bool is_v = ppi_chunks_of(schedule) == 2 && ppi_is_placed(schedule, PPSCHED_PLACEMENT_V);
-    bool is_even = ppi_rules_divide_evenly(&runtime->rules, ppi_chunks_of(schedule), is_v);
+    bool is_even = ppi_rules_divide_evenly(&runtime->rules, is_v);
     ppsched_status status = PPSCHED_OK;
     if (launch->parts != NULL)
         status = ppi_parts_fit(launch->parts, &runtime->rules, is_even, runtime->title, error);

@@ -109,9 +109,9 @@ static bool is_same(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-bool ppi_rules_divide_evenly(const struct ppi_split_rules *rules, uint32_t chunks, bool is_v)
+bool ppi_rules_divide_evenly(const struct ppi_split_rules *rules, bool is_v)
 {
-    return !rules->may_be_uneven || (rules->even_if_several && chunks > 1) || (rules->even_on_v && is_v);
+    return !rules->may_be_uneven || (rules->even_on_v != NULL && is_v);
 }
 
 bool ppi_rules_tell(const struct ppi_split_rules *rules, const char *kind, enum ppi_reach *reach)
@@ -238,7 +238,7 @@ ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rul
                                "%s wants a layer on each stage; stage %u has none", title, s);
     if (!parts->is_even && is_even)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%s divides decoders evenly; the split has %u of them in stage 0, and others in other stages", title,
-                        parts->stages[0].decoders);
+                        "%s divides decoders evenly%s; the split has %u of them in stage 0, and others in other stages", title,
+                        rules->may_be_uneven ? rules->even_on_v : "", parts->stages[0].decoders);
     return check_recomputed(parts, rules, title, error);
 }

@@ -24,8 +24,7 @@ struct ppi_split_rules {
     bool takes_list;                /* the model is a list of the caller's own layers, whatever these are */
     bool has_mtps;                  /* else: there is a way to tell MTP layers */
     bool may_be_uneven;             /* stages may have any number of decoders, but for these: */
-    bool even_if_several;           /* with several stages a device */
-    bool even_on_v;                 /* on a v */
+    const char *even_on_v;          /* why not on a v, or NULL */
     bool may_be_empty;              /* those in the middle none at all */
     bool may_recompute_any;         /* each layer as it likes; else */
     bool by_name;                   /* `all` is all layers of any names, not all but the ends */
@@ -65,8 +64,8 @@ ppsched_status ppi_parts_lay_out(struct ppi_parts *parts, uint32_t devices, ppsc
 /* Whether the rules have a word or a number for a kind, and which layers that is of. */
 bool ppi_rules_tell(const struct ppi_split_rules *rules, const char *kind, enum ppi_reach *reach);
 
-/* Whether all stages must have as many decoders, of so many a device. */
-bool ppi_rules_divide_evenly(const struct ppi_split_rules *rules, uint32_t chunks, bool is_v);
+/* Whether all stages must have as many decoders. */
+bool ppi_rules_divide_evenly(const struct ppi_split_rules *rules, bool is_v);
 
 /* How many of a stage's decoders have the kind. */
 uint32_t ppi_parts_count_first(const struct ppi_parts *parts, uint32_t stage);

@@ -92,7 +92,7 @@ static ppsched_status find_planner(struct ppi_launch *launch, ppsched_error *err
     return refuse(schedule, "Primus has no algorithm that makes this order", error);
 }
 
-/* A layout is Megatron-LM's; a v divides evenly, and has a code of its own that recomputes no layers. */
+/* A layout is Megatron-LM's; on a v it would have the numbers of other layers, and has a code of its own that recomputes none. */
 static ppsched_status fits_split(struct ppi_launch *launch, ppsched_error *error)
 {
     if (launch->parts->recomputed != PPI_RECOMPUTED_NONE && launch->maker->strategy->placement == PPSCHED_PLACEMENT_V)
@@ -133,5 +133,7 @@ const struct ppi_runtime ppi_primus_runtime = {
     .title = "Primus",
     .fits = fits,
     .write = write,
-    .rules = {.may_be_uneven = true, .even_on_v = true, .first = "full"},
+    .rules = {.may_be_uneven = true,
+              .even_on_v = " on a v, as it numbers the layers of a layout as on a loop",
+              .first = "full"},
 };

@@ -73,8 +73,7 @@ bool ppi_candidate_is_even(const ppsched_plan *plan, const struct ppi_candidate 
 {
     int32_t own = candidate->strategy->placement;
     bool is_v = (own != PPSCHED_PLACEMENT_DEFAULT ? own : candidate->placement) == PPSCHED_PLACEMENT_V;
-    return plan->runtime != NULL &&
-           ppi_rules_divide_evenly(&plan->runtime->rules, candidate->stages / plan->config->shape.devices, is_v);
+    return plan->runtime != NULL && ppi_rules_divide_evenly(&plan->runtime->rules, is_v);
 }
 
 /* By the runtime's rule where it has one. */

@@ -125,6 +125,21 @@ static bool has_room(const struct search *search, uint32_t i, const double *need
     return true;
 }
 
+/* What a dish of the i-th stage may hold, where layers release all at once: then it holds as much until W. */
+static double most_held(const struct search *search, uint32_t i, const double *need)
+{
+    const struct ppi_holding *holding = search->fit->holding;
+    const uint32_t *set = holding->sets + 2 * (size_t)i;
+    double most = PPI_INFINITE;
+    for (uint32_t k = 0; k < holding->set_count; k++, set += 2 * (size_t)holding->count) {
+        double left = search->fit->room - need[k] - search->least[i + 1][k];
+        uint32_t passes = set[0] + set[1];
+        if (left < most * passes || left < 0)
+            most = passes > 0 && left >= 0 ? left / passes : -1;
+    }
+    return most;
+}
+
 /* The first dish of the i-th stage for which there is room, or the one behind the last. Those behind a dish hold less, where
  * layers release all at once. */
 static uint32_t first_with_room(const struct search *search, uint32_t i, const double *need)
@@ -137,9 +152,10 @@ static uint32_t first_with_room(const struct search *search, uint32_t i, const d
             low++;
         return low;
     }
+    double most = most_held(search, i, need);
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (has_room(search, i, need, &dishes[middle]))
+        if (dishes[middle].held <= most)
             high = middle;
         else
             low = middle + 1;
@@ -229,12 +245,14 @@ static void sum_least(struct search *search)
 /* The cheapest of all sets where there are few, else of those tried; false where the device is too large for that. */
 static bool find_cheapest(const struct ppi_fit *fit, uint32_t *dishes, uint64_t *visited)
 {
-    const double nothing[MOST_SETS] = {0};
-    struct search search = {.fit = fit, .best_cost = PPI_INFINITE};
+    struct search search; /* large, so that what is not read is not zeroed */
     if (fit->holding->count > MOST_STAGES || fit->holding->set_count > MOST_SETS)
         return false;
+    search.fit = fit;
+    search.best_cost = PPI_INFINITE;
+    search.steps = 0;
     sum_least(&search);
-    search_from(&search, 0, 0, nothing);
+    search_from(&search, 0, 0, search.least[fit->holding->count]); /* nothing is chosen: all zero */
     *visited += (uint64_t)search.steps * (fit->holding->set_count + 4);
     for (uint32_t i = 0; i < fit->holding->count && search.best_cost < PPI_INFINITE; i++)
         dishes[fit->holding->stages[i]] = search.best[i];

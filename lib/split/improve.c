@@ -237,7 +237,7 @@ static ppsched_status step(struct improving *improving, double share, ppsched_er
         splitting->state.visited += 16;
         return PPSCHED_OK;
     }
-    ppsched_status status = ppi_splitting_price_near(splitting, &price, error);
+    ppsched_status status = ppi_splitting_price_near(splitting, share, &price, error);
     if (status == PPSCHED_OK && is_near(&price, &splitting->now, share)) {
         ppi_splitting_take(splitting, &price);
         return PPSCHED_OK;

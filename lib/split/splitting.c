@@ -78,18 +78,21 @@ ppsched_status ppi_splitting_price(struct ppi_splitting *splitting, struct ppi_s
     return status == PPSCHED_OK ? ppi_split_state_set(&splitting->state, splitting->border, price, error) : status;
 }
 
-ppsched_status ppi_splitting_price_near(struct ppi_splitting *splitting, struct ppi_split_price *price, ppsched_error *error)
+ppsched_status ppi_splitting_price_near(struct ppi_splitting *splitting, double share, struct ppi_split_price *price,
+                                        ppsched_error *error)
 {
-    splitting->state.most_lack = splitting->now.lack;
+    const struct ppi_split_price *now = &splitting->now;
+    splitting->state.most_lack = now->lack;
+    splitting->state.most_time = now->lack > 0 ? PPI_INFINITE : now->time * (1 + share); /* a lack is worth any time */
     ppsched_status status = ppi_splitting_price(splitting, price, error);
-    splitting->state.most_lack = PPI_INFINITE;
+    splitting->state.most_lack = splitting->state.most_time = PPI_INFINITE;
     return status;
 }
 
 ppsched_status ppi_splitting_try(struct ppi_splitting *splitting, bool *better, ppsched_error *error)
 {
     struct ppi_split_price price;
-    ppsched_status status = ppi_splitting_price_near(splitting, &price, error);
+    ppsched_status status = ppi_splitting_price_near(splitting, 0, &price, error);
     *better = status == PPSCHED_OK && ppi_split_is_better(&price, &splitting->now);
     if (*better)
         ppi_splitting_take(splitting, &price);

@@ -69,8 +69,9 @@ double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t 
 /* Prices the split at hand. */
 ppsched_status ppi_splitting_price(struct ppi_splitting *splitting, struct ppi_split_price *price, ppsched_error *error);
 
-/* The same; where devices lack more than `now` it is not timed, which takes infinitely long then. */
-ppsched_status ppi_splitting_price_near(struct ppi_splitting *splitting, struct ppi_split_price *price, ppsched_error *error);
+/* The same; where devices lack more than `now`, or it is longer than that by more than a share, it takes infinitely long. */
+ppsched_status ppi_splitting_price_near(struct ppi_splitting *splitting, double share, struct ppi_split_price *price,
+                                        ppsched_error *error);
 
 /* Prices the split at hand; tells whether it is better than `now`, which it is then. */
 ppsched_status ppi_splitting_try(struct ppi_splitting *splitting, bool *better, ppsched_error *error);

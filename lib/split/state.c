@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "model/costs.h"
 
-enum { KINDS = PPI_COMPUTE_KINDS - 1 };
+/* Visits that a price takes beside those of its walk and of each stage. */
+enum { KINDS = PPI_COMPUTE_KINDS - 1, A_PRICE = 64 };
 
 /* --- making it --- */
 
@@ -56,8 +57,12 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
                                     const ppsched_layers *layers, const ppsched_schedule *schedule,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error)
 {
-    *out = (struct ppi_split_state){
-        .config = config, .layers = layers, .schedule = schedule, .room = room, .most_lack = PPI_INFINITE};
+    *out = (struct ppi_split_state){.config = config,
+                                    .layers = layers,
+                                    .schedule = schedule,
+                                    .room = room,
+                                    .most_lack = PPI_INFINITE,
+                                    .most_time = PPI_INFINITE};
     out->stages = schedule->shape.stages;
     out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     ppsched_status status = take_room(out, same != NULL, error);
@@ -69,6 +74,8 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
         status = ppi_kitchen_open(&out->kitchen, room, layers, same, error);
     if (status == PPSCHED_OK)
         status = ppi_fitted_open(&out->fitted, room, schedule->shape.devices, error);
+    if (status == PPSCHED_OK)
+        status = ppi_long_ways_open(&out->long_ways, room, out->stages, error);
     if (status != PPSCHED_OK)
         return status;
     sum_layers(out);
@@ -101,6 +108,7 @@ static void load_times(struct ppi_split_state *state, uint32_t stage)
         [PPSCHED_KIND_W] = between(state, PPI_LAYER_WEIGHT, stage),
     };
     ppi_walk_set_times(&state->walk, stage, duration);
+    ppi_long_ways_set_times(&state->long_ways, stage, duration);
 }
 
 /* Of what goes over the border before a stage, when nothing else is on the way. */
@@ -229,6 +237,19 @@ static ppsched_status change_stage(struct ppi_split_state *state, uint32_t stage
     return ppi_menu_make(&state->menus[stage], &state->kitchen, state->border[stage], state->border[stage + 1], error);
 }
 
+/* Infinite where it is known to be too long. A way's end is that of the makespan; a span ends where it begins. */
+static double time_of(struct ppi_split_state *state)
+{
+    bool asks = state->most_time < PPI_INFINITE && !state->walk.by_span;
+    if (asks && ppi_long_ways_take_longer(&state->long_ways, state->most_time, &state->visited))
+        return PPI_INFINITE;
+    double time = ppi_walk_price(&state->walk);
+    state->visited += state->walk.count;
+    if (asks && time > state->most_time)
+        ppi_long_ways_keep(&state->long_ways, &state->walk, time, state->has_bytes, &state->visited);
+    return time;
+}
+
 static struct ppi_split_price price_of(struct ppi_split_state *state)
 {
     struct ppi_split_price price = {.time = PPI_INFINITE};
@@ -236,11 +257,9 @@ static struct ppi_split_price price_of(struct ppi_split_state *state)
         price.lack += state->lacks[d];
         price.unevenness += state->load[d] * state->load[d];
     }
-    if (price.lack <= state->most_lack * (1 + 1e-9)) {
-        price.time = ppi_walk_price(&state->walk);
-        state->visited += state->walk.count;
-    }
-    state->visited += 8 * (uint64_t)state->stages + 8 * (state->kitchen.work - state->worked);
+    if (price.lack <= state->most_lack * (1 + 1e-9))
+        price.time = time_of(state);
+    state->visited += A_PRICE + 16 * (uint64_t)state->stages + 8 * (state->kitchen.work - state->worked);
     state->worked = state->kitchen.work;
     return price;
 }

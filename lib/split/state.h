@@ -6,6 +6,7 @@
 #include "split/fit.h"
 #include "split/fitted.h"
 #include "split/walk.h"
+#include "split/long_ways.h"
 
 /* What a split is worth: first that it fits, then the time, then how even the devices' work is. */
 struct ppi_split_price {
@@ -23,6 +24,7 @@ struct ppi_split_state {
     struct ppi_holding *holdings;
     struct ppi_kitchen kitchen;
     struct ppi_fitted fitted;
+    struct ppi_long_ways long_ways;
     struct ppi_menu *menus;        /* of each stage; NULL where no device has a limit */
     uint32_t stages, versions;     /* versions of the weights */
     bool releases_at_once;         /* no layer releases anything before W */
@@ -39,6 +41,7 @@ struct ppi_split_state {
     bool *is_stale;                /* devices of which a stage changed */
     double lack, *lacks;           /* sum, and of each device */
     double most_lack;              /* beyond which a split is not timed */
+    double most_time;              /* beyond which it does not matter by how much */
     uint64_t worked;               /* of the kitchen's work, what is among the visits */
     uint64_t visited;              /* nodes of all walks */
 };

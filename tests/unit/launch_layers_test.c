@@ -273,7 +273,7 @@ static void test_primus(void **state)
            PRIMUS_4 "8 --pipeline_model_parallel_layout 'E|tt|(t|)*5tL'" PRIMUS_END "1f1b-interleaved");
     expect(v, PRIMUS, 8, eight, NULL, PRIMUS_4 "8 --num_virtual_stages_per_pipeline_rank 2" PRIMUS_END "zbv-formatted");
     expect(v, PRIMUS, 8, uneven, NULL,
-           "!Primus divides decoders evenly; the split has 0 of them in stage 0, and others in other ");
+           "!Primus divides decoders evenly on a v, as it numbers the layers of a layout as on a loop; the split has 0 of ");
     expect(v, PRIMUS, 8, eight, all, "!Primus's zbv-formatted is not known to recompute layers; 1f1b, 1f1b-interleaved and ");
     ppsched_schedule_release(looped);
     ppsched_schedule_release(v);
@@ -295,7 +295,11 @@ static void test_colossalai(void **state)
     expect(v, COLOSSALAI, 8, even, some,
            "pp_size=2 pp_style=zbv num_model_chunks=2 num_microbatches=8 num_ckpt_layers_per_stage=2,1,1,0 "
            "scheduler_nodes=schedule.csv");
-    expect(looped, COLOSSALAI, 8, uneven, NULL, "!Colossal-AI divides decoders evenly; ");
+    expect(looped, COLOSSALAI, 8, uneven, NULL,
+           "pp_size=2 pp_style=interleaved num_model_chunks=2 num_microbatches=8 stage_manager.num_layers_per_stage=1,3,2,2");
+    expect(v, COLOSSALAI, 8, uneven, some,
+           "pp_size=2 pp_style=zbv num_model_chunks=2 num_microbatches=8 stage_manager.num_layers_per_stage=1,3,2,2 "
+           "num_ckpt_layers_per_stage=1,2,1,0 scheduler_nodes=schedule.csv");
     expect(schedule, COLOSSALAI, 8, even, KINDS(0, 2, 0, 0, 2, 0, 0, 2, 0, 0),
            "!Colossal-AI recomputes the first N decoders of each stage (kind \"full\"), not these: layer 3 (decoder) is not "
            "recomputed; ");
