@@ -11,6 +11,7 @@ struct making {
     struct ppi_room *room;
     uint32_t *now; /* what it holds */
     uint32_t capacity;
+    uint32_t next; /* set that is asked first */
 };
 
 /* Whether `a` holds all of `b`. */
@@ -36,14 +37,18 @@ static bool grow(struct making *making, uint32_t width)
     return true;
 }
 
-/* The set that held the last one comes first: schedules repeat themselves. */
-static void to_front(struct ppi_holding *holding, uint32_t set, uint32_t width)
+/* Whether a set holds what the device holds now. That behind the last answer is asked first: schedules repeat themselves. */
+static bool is_within_one(struct making *making, uint32_t width)
 {
-    for (uint32_t i = 0; i < width && set > 0; i++) {
-        uint32_t value = holding->sets[(size_t)set * width + i];
-        holding->sets[(size_t)set * width + i] = holding->sets[i];
-        holding->sets[i] = value;
+    const struct ppi_holding *holding = making->holding;
+    for (uint32_t asked = 0, i = making->next; asked < holding->set_count; asked++, i++) {
+        i = i < holding->set_count ? i : 0;
+        if (contains(holding->sets + (size_t)i * width, making->now, width)) {
+            making->next = i + 1;
+            return true;
+        }
     }
+    return false;
 }
 
 /* Keeps what the device holds now, unless it is within a set; takes out those that are within it. */
@@ -51,11 +56,8 @@ static void keep(struct making *making)
 {
     struct ppi_holding *holding = making->holding;
     uint32_t width = 2 * holding->count, left = 0;
-    for (uint32_t i = 0; i < holding->set_count; i++)
-        if (contains(holding->sets + (size_t)i * width, making->now, width)) {
-            to_front(holding, i, width);
-            return;
-        }
+    if (is_within_one(making, width))
+        return;
     for (uint32_t i = 0; i < holding->set_count; i++)
         if (!contains(making->now, holding->sets + (size_t)i * width, width))
             memmove(holding->sets + (size_t)left++ * width, holding->sets + (size_t)i * width, width * sizeof *holding->sets);

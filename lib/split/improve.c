@@ -7,10 +7,10 @@
 #include "base/checked.h"
 #include "split/moves.h"
 
-enum { MOST_GIVERS = 64, WALKS = 8, CHUNK_WALKS = 3, FEW = 500 };
+enum { MOST_GIVERS = 64, WALKS = 8, CHUNK_WALKS = 2, FEW = 500 };
 
 /* The share of the time by which a step may be worse at first. */
-#define WIDEST 0.005
+#define WIDEST 0.0025
 
 struct improving {
     struct ppi_splitting *splitting;
