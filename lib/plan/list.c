@@ -13,8 +13,7 @@ enum { USUAL_CHUNKS = 4, MOST_CHUNKS = 16 };
 enum { MOST_PARTED = 64 };
 
 /* Nodes that the searches for splits may visit: all together, and one at most. */
-#define ALL_VISITS 70000000u
-#define MOST_VISITS 250000000u
+#define ALL_VISITS 55000000u
 
 /* What varies, with the defaults filled in. */
 struct listing {
@@ -206,8 +205,8 @@ static void share_visits(ppsched_plan *plan)
     uint64_t families = plan->count > 0;
     for (size_t i = 1; i < plan->count; i++)
         families += !ppi_candidates_are_alike(&plan->candidates[i], &plan->candidates[i - 1]);
-    uint64_t each = families > 1 ? ALL_VISITS / families : MOST_VISITS;
-    plan->most_visited = each < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : each > MOST_VISITS ? MOST_VISITS : each;
+    uint64_t each = families > 1 ? ALL_VISITS / families : PPI_MOST_VISITS;
+    plan->most_visited = each < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : each > PPI_MOST_VISITS ? PPI_MOST_VISITS : each;
 }
 
 ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error)

@@ -281,6 +281,8 @@ static ppsched_status look_at_chosen(const ppsched_plan *view, ppsched_plan *pla
     struct share share = {plan, plan->count, PPI_INFINITE};
     ppsched_plan longer = *view;
     longer.most_visited = 8 * plan->most_visited > LEAST_SECOND_VISITS ? 8 * plan->most_visited : LEAST_SECOND_VISITS;
+    if (longer.most_visited > PPI_MOST_VISITS)
+        longer.most_visited = PPI_MOST_VISITS;
     ppsched_status status = PPSCHED_OK;
     for (size_t i = 0; i < plan->count; i++)
         if (ppi_candidate_fits(&plan->candidates[i]))

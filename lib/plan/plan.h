@@ -11,6 +11,7 @@
 
 /* Nodes that the search for a candidate's split may visit at least. */
 #define PPI_LEAST_VISITS 200000u
+#define PPI_MOST_VISITS 250000000u
 
 /* What a candidate is, and once it is evaluated what it costs. */
 struct ppi_candidate {

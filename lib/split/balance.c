@@ -8,23 +8,24 @@
 
 enum { HALVINGS = 36, MOST_MOVES = 512 };
 
-const double ppi_split_tilts[PPI_SPLIT_TILTS] = {0, 0.25, 0.5, 0.75, 1, -0.3};
+/* Of a device's stages the last has 1 + tilt of their mean, the first 1 - tilt. */
+static const double tilts[PPI_SPLIT_STARTS] = {0, 0.25, 0.5, 0.75, 1, -0.3, 0.34, -0.34, 0.1, 0.6};
 
 static double work_of(const struct ppi_splitting *splitting, uint32_t begin, uint32_t end)
 {
     return ppi_split_work(&splitting->state, splitting->cut[begin], splitting->cut[end]);
 }
 
-/* A stage's share: more for the later ones of each device, where `tilt` is above 0, and less below. */
-static double share_of(const struct ppi_splitting *splitting, uint32_t stage, double tilt)
+/* A stage's share of the work. */
+static double share_of(const struct ppi_splitting *splitting, uint32_t stage, int start)
 {
     uint32_t devices = splitting->state.schedule->shape.devices, chunks = splitting->state.stages / devices;
-    return chunks > 1 ? 1 + tilt * (2.0 * (stage / devices) / (chunks - 1) - 1) : 1;
+    return chunks > 1 ? 1 + tilts[start] * (2.0 * (stage / devices) / (chunks - 1) - 1) : 1;
 }
 
 /* Fills stages up to `most` times their share, leaving enough for those behind; what is left is the last one's. Tells whether
  * that is no more than its own. */
-static bool fill(struct ppi_splitting *splitting, double most, double tilt)
+static bool fill(struct ppi_splitting *splitting, double most, int start)
 {
     uint32_t stages = splitting->state.stages, block = 0, least_behind = 0;
     for (uint32_t s = 1; s < stages; s++)
@@ -32,28 +33,28 @@ static bool fill(struct ppi_splitting *splitting, double most, double tilt)
     for (uint32_t s = 0; s + 1 < stages; s++) {
         uint32_t begin = block, end = splitting->blocks - least_behind;
         block += ppi_split_least(splitting, s);
-        while (block < end && work_of(splitting, begin, block + 1) <= most * share_of(splitting, s, tilt))
+        while (block < end && work_of(splitting, begin, block + 1) <= most * share_of(splitting, s, start))
             block++;
         splitting->at[s] = begin;
         least_behind -= ppi_split_least(splitting, s + 1);
     }
     splitting->at[stages - 1] = block;
     splitting->at[stages] = splitting->blocks;
-    return work_of(splitting, block, splitting->blocks) <= most * share_of(splitting, stages - 1, tilt);
+    return work_of(splitting, block, splitting->blocks) <= most * share_of(splitting, stages - 1, start);
 }
 
 /* The least that the fullest stage can have. */
-static void fill_evenly(struct ppi_splitting *splitting, double tilt)
+static void fill_evenly(struct ppi_splitting *splitting, int start)
 {
     double low = 0, high = 4 * work_of(splitting, 0, splitting->blocks);
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
-        if (fill(splitting, middle, tilt))
+        if (fill(splitting, middle, start))
             high = middle;
         else
             low = middle;
     }
-    fill(splitting, high, tilt);
+    fill(splitting, high, start);
 }
 
 /* Moves a block from one stage to another over those between them. */
@@ -131,10 +132,98 @@ static void level_devices(struct ppi_splitting *splitting)
     }
 }
 
-void ppi_balance(struct ppi_splitting *splitting, double tilt)
+/* --- chunks --- */
+
+/* Blocks of the layers that are in the first stage, or the last, whatever the split is; and how many others take as long. */
+struct end {
+    uint32_t blocks, others;
+};
+
+static struct end end_of(const struct ppi_splitting *splitting, uint32_t layers, bool is_first)
+{
+    uint32_t count = splitting->blocks, total = splitting->cut[count];
+    struct end end = {0, 0};
+    for (uint32_t block = 0; block < count; block++)
+        end.blocks += is_first ? splitting->cut[block + 1] <= layers : splitting->cut[block] >= total - layers;
+    if (end.blocks == 0 || end.blocks >= count)
+        return (struct end){0, 0};
+    double own = is_first ? work_of(splitting, 0, end.blocks) : work_of(splitting, count - end.blocks, count);
+    double mean = (work_of(splitting, 0, count) - own) / (count - end.blocks);
+    end.others = mean > 0 && own / mean < count ? (uint32_t)(own / mean + 0.5) : 0;
+    return end;
+}
+
+/* What a stage has in the place of other blocks: an end, which takes as long as some of them. */
+static uint32_t with_end(uint32_t count, struct end end)
+{
+    return end.blocks + (count > end.others ? count - end.others : end.blocks == 0);
+}
+
+/* Blocks of a stage of the chunks before one, where all have whole numbers: `each` of all chunks. */
+static uint32_t before_chunk(uint32_t chunk, uint32_t chunks, uint32_t each, double tilt)
+{
+    double share = (double)chunk / chunks;
+    double sum = each * (share + tilt * (chunks > 1 ? share * (chunk - 1.0) / (chunks - 1) - share : 0));
+    return sum > 0 ? (uint32_t)(sum + 0.5) : 0;
+}
+
+static uint32_t of_chunk(uint32_t chunk, uint32_t chunks, uint32_t each, double tilt)
+{
+    return before_chunk(chunk + 1, chunks, each, tilt) - before_chunk(chunk, chunks, each, tilt);
+}
+
+/* The first chunk that has other numbers than that before it, or how many there are; and whether it has more. */
+static uint32_t find_border(uint32_t chunks, uint32_t each, double tilt, bool *grows)
+{
+    *grows = true;
+    for (uint32_t chunk = 1; chunk < chunks; chunk++) {
+        uint32_t before = of_chunk(chunk - 1, chunks, each, tilt), now = of_chunk(chunk, chunks, each, tilt);
+        *grows = now > before;
+        if (now != before)
+            return chunk;
+    }
+    return chunks;
+}
+
+/* Those that are left over, or missing, are where larger chunks meet smaller ones. */
+static void put_rest(struct ppi_splitting *splitting, uint32_t border, bool grows)
+{
+    uint32_t stages = splitting->state.stages, *at = splitting->at;
+    for (uint32_t i = 0; at[stages] != splitting->blocks && i < 4 * stages; i++) {
+        bool misses = at[stages] > splitting->blocks, on = grows == misses;
+        uint32_t s = (on ? border + i : border + 4 * stages - 1 - i) % stages;
+        if (s == 0 || s + 1 == stages || (misses && at[s + 1] - at[s] <= ppi_split_least(splitting, s)))
+            continue;
+        for (uint32_t t = s + 1; t <= stages; t++)
+            at[t] += misses ? -1u : 1u;
+    }
+}
+
+/* As many blocks on each stage of a chunk. Tells whether there are enough for that. */
+static bool put_chunks(struct ppi_splitting *splitting, double tilt)
+{
+    const struct ppi_split_state *state = &splitting->state;
+    struct end first = end_of(splitting, state->layers->first, true), last = end_of(splitting, state->layers->last, false);
+    uint32_t devices = state->schedule->shape.devices, stages = state->stages, chunks = stages / devices, begin = 0;
+    uint32_t each = (splitting->blocks - first.blocks - last.blocks + devices / 2) / devices;
+    bool grows;
+    for (uint32_t s = 0; s <= stages; s++) {
+        uint32_t count = s < stages ? of_chunk(s / devices, chunks, each, tilt) : 0;
+        count = s == 0 ? with_end(count, first) : s + 1 == stages ? with_end(count, last) : count;
+        splitting->at[s] = begin;
+        begin += s == stages || count > ppi_split_least(splitting, s) ? count : ppi_split_least(splitting, s);
+    }
+    uint32_t border = find_border(chunks, each, tilt, &grows) * devices;
+    put_rest(splitting, border, grows);
+    return splitting->at[stages] == splitting->blocks;
+}
+
+void ppi_balance(struct ppi_splitting *splitting, int start)
 {
     splitting->state.visited += (uint64_t)HALVINGS * (splitting->blocks + splitting->state.stages) / 8;
-    fill_evenly(splitting, tilt);
+    if (start >= PPI_SPLIT_TILTS && put_chunks(splitting, tilts[start]))
+        return;
+    fill_evenly(splitting, start);
     if (splitting->state.stages > splitting->state.schedule->shape.devices)
         level_devices(splitting);
 }

@@ -275,7 +275,7 @@ static ppsched_status start(struct improving *improving, int number, bool by_way
         status = ppi_splitting_try(splitting, &better, error);
     } else {
         ppi_split_state_choose_alike(&splitting->state);
-        status = ppi_splitting_try_balanced(splitting, ppi_split_tilts[number], error);
+        status = ppi_splitting_try_start(splitting, number, error);
     }
     splitting->most_visited = until;
     improving->by_way = by_way;
@@ -293,7 +293,7 @@ static ppsched_status start_all(struct improving *improving, ppsched_error *erro
 {
     const struct ppi_splitting *splitting = improving->splitting;
     uint64_t prices = splitting->most_visited / splitting->state.walk.count; /* that there is time for */
-    int starts = !improving->has_chunks || prices < FEW ? 1 : PPI_SPLIT_TILTS,
+    int starts = !improving->has_chunks || prices < FEW ? 1 : PPI_SPLIT_STARTS,
         ways = improving->may_pin && prices >= FEW ? 2 : 1;
     uint64_t each = splitting->most_visited / (2 * (unsigned)(starts * ways));
     ppsched_status status = PPSCHED_OK;

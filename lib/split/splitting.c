@@ -201,11 +201,11 @@ static void forget(struct ppi_splitting *splitting, const struct ppi_split_quest
         splitting->now_pin[s] = PPSCHED_NONE;
 }
 
-ppsched_status ppi_splitting_try_balanced(struct ppi_splitting *splitting, double tilt, ppsched_error *error)
+ppsched_status ppi_splitting_try_start(struct ppi_splitting *splitting, int start, ppsched_error *error)
 {
     struct ppi_split_price price;
     bool better;
-    ppi_balance(splitting, tilt);
+    ppi_balance(splitting, start);
     ppsched_status status = ppi_splitting_price(splitting, &price, error);
     splitting->first_lack = price.lack;
     if (status == PPSCHED_OK && price.lack > 0)
@@ -217,11 +217,14 @@ ppsched_status ppi_splitting_try_balanced(struct ppi_splitting *splitting, doubl
 static ppsched_status try_balanced(struct ppi_splitting *splitting, bool any, ppsched_error *error)
 {
     bool has_chunks = splitting->state.stages > splitting->state.schedule->shape.devices;
-    ppsched_status status = ppi_splitting_try_balanced(splitting, 0, error);
+    ppsched_status status = ppi_splitting_try_start(splitting, 0, error);
     double first_lack = splitting->first_lack;
     for (int i = 2; i < PPI_SPLIT_TILTS && first_lack > 0 && has_chunks && status == PPSCHED_OK; i += 2)
         if (!any || splitting->best.lack > 0)
-            status = ppi_splitting_try_balanced(splitting, ppi_split_tilts[i], error);
+            status = ppi_splitting_try_start(splitting, i, error);
+    for (int i = PPI_SPLIT_TILTS; i < PPI_SPLIT_STARTS && has_chunks && status == PPSCHED_OK; i++)
+        if (!any || splitting->best.lack > 0)
+            status = ppi_splitting_try_start(splitting, i, error);
     splitting->first_lack = first_lack;
     return status;
 }

@@ -88,16 +88,15 @@ void ppi_splitting_go_back(struct ppi_splitting *splitting);
 /* Moves a block from one stage to another, over those between them, which keep as many. */
 void ppi_split_move(uint32_t *at, uint32_t from, uint32_t to);
 
-/* Tilts that are worth a try. */
-enum { PPI_SPLIT_TILTS = 6 };
-extern const double ppi_split_tilts[PPI_SPLIT_TILTS];
+/* Splits to begin with: of each device the stages have work alike, or the later ones more and more, or less; those from TILTS on
+ * have as many blocks on each stage of a chunk. */
+enum { PPI_SPLIT_TILTS = 6, PPI_SPLIT_STARTS = 10 };
 
-/* Puts a split at hand whose devices have work alike. Of a device's stages the last has 1 + tilt of their mean, the first
- * 1 - tilt. */
-void ppi_balance(struct ppi_splitting *splitting, double tilt);
+/* Puts one at hand. */
+void ppi_balance(struct ppi_splitting *splitting, int start);
 
-/* Tries such a split, mended where devices lack memory. */
-ppsched_status ppi_splitting_try_balanced(struct ppi_splitting *splitting, double tilt, ppsched_error *error);
+/* Tries one, mended where devices lack memory. */
+ppsched_status ppi_splitting_try_start(struct ppi_splitting *splitting, int start, ppsched_error *error);
 
 /* Moves blocks from stage to stage, those first whose time matters, until nothing gets better or enough was visited. */
 ppsched_status ppi_split_improve(struct ppi_splitting *splitting, ppsched_error *error);
