@@ -183,18 +183,16 @@ static bool is_nearer(const ppsched_plan *plan, const struct ppi_candidate *a, c
     return ppi_candidate_step(plan, a) < ppi_candidate_step(plan, b);
 }
 
-/* The best so far of those like it; `any` tells whether there was one at all, which may have been refused. */
-static const struct ppi_candidate *find_like(const ppsched_plan *plan, const struct ppi_candidate *candidate, bool *any)
+/* The best so far of those like it that were not refused, or NULL. */
+static const struct ppi_candidate *find_like(const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
     const struct ppi_candidate *best = NULL, *other = candidate;
-    *any = false;
     while (other > plan->candidates && candidate->strategy->plan == NULL) {
         other--;
         if (other->strategy != candidate->strategy || other->stages != candidate->stages)
             break;
         if (!ppi_candidates_are_alike(other, candidate))
             continue;
-        *any = true;
         if (ppi_candidate_runs(other) && other->layers != NULL && (best == NULL || is_nearer(plan, other, best)))
             best = other;
     }
@@ -213,7 +211,8 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
         if (progress != NULL && tell_share(&share, 0) != 0)
             return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
         if (plan->layers != NULL)
-            candidate->like = find_like(plan, candidate, &candidate->only_near);
+            candidate->like = find_like(plan, candidate);
+        candidate->only_near = candidate->like != NULL;
         if (!candidate->evaluated)
             status = ppi_candidate_evaluate(view, candidate, &known, progress, &share, error);
         if (status != PPSCHED_OK)

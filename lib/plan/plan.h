@@ -30,7 +30,7 @@ struct ppi_candidate {
     bool proved;
     struct ppi_same_kind same;        /* how it recomputes, where all stages do alike */
     const struct ppi_candidate *like; /* whose split the search for its own begins with; or NULL */
-    bool only_near;                   /* and goes down from there alone; or, as those like it were refused, no further at all */
+    bool only_near;                   /* and goes down from there alone */
     bool is_chosen;                   /* for a longer search for its split, which is still to come */
     uint32_t runs_on;                 /* bits of runtimes */
 };

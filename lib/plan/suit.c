@@ -9,9 +9,16 @@ ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers,
                                  ppsched_error *error)
 {
     uint32_t decoders = layers->count - layers->first - layers->last, begin = 0;
-    if (decoders % stages != 0 || decoders == 0)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders evenly, and %u do not go into %u stages", title,
-                        decoders, stages);
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        if (ppi_is_mtp(&layers->entries[e].given))
+            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told of MTP layers", title);
+    if (decoders < stages)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders evenly, and %u do not go into %u stages; %u would",
+                        title, decoders, stages, stages);
+    if (decoders % stages != 0)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "%s divides decoders evenly, and %u do not go into %u stages; %u or %u would", title, decoders, stages,
+                        decoders / stages * stages, (decoders / stages + 1) * stages);
     for (uint32_t s = 0; s < stages; begin += counts[s++]) {
         if (s > 0 && !layers->is_cut[begin])
             return ppi_fail(error, PPSCHED_ERROR_REFUSED,
@@ -157,9 +164,7 @@ static ppsched_status suit_with(struct suiting *suiting, ppsched_error *error)
 
 static uint64_t visits_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
-    if (!candidate->only_near)
-        return plan->most_visited;
-    return candidate->like != NULL ? plan->most_visited / NEAR : 0;
+    return candidate->only_near ? plan->most_visited / NEAR : plan->most_visited;
 }
 
 ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,

@@ -78,9 +78,9 @@ def _best_as_asked(fitting: List[Candidate]) -> BestByRuntime:
 
 # --- one runtime alone ---
 
-def _without_others(reason: str) -> str:
-    """A reason without the runtimes that can."""
-    return re.sub(r"; [^;]* can run it.*$", "", reason)
+def _without_others(reason: str, strategy: str) -> str:
+    """A reason without the runtimes that can, and without the name of what it is of."""
+    return re.sub(r"; [^;]* can run it.*$", "", reason).removeprefix(f"{strategy}: ")
 
 
 class Runnable:
@@ -99,7 +99,7 @@ class Runnable:
             try:
                 self._plan.iteration(candidate, self._progress).launch(self._runtime, model=self._plan.model(candidate))
             except Refused as error:
-                self._reasons.setdefault(candidate.strategy, _without_others(str(error)))
+                self._reasons.setdefault(candidate.strategy, _without_others(str(error), candidate.strategy))
                 continue
             yield candidate
 
@@ -115,7 +115,7 @@ class Runnable:
         """One line, once all that fit have been asked for: the reason of each strategy, and what else would do."""
         for candidate in self._plan:
             if self._is_planned and candidate.reason:
-                self._reasons.setdefault(candidate.strategy, _without_others(candidate.reason))
+                self._reasons.setdefault(candidate.strategy, _without_others(candidate.reason, candidate.strategy))
         strategies: Dict[str, List[str]] = {}
         for strategy, reason in self._reasons.items():
             strategies.setdefault(reason, []).append(strategy)
