@@ -92,7 +92,7 @@ static ppsched_status find_planner(struct ppi_launch *launch, ppsched_error *err
     return refuse(schedule, "Primus has no algorithm that makes this order", error);
 }
 
-/* A layout is Megatron-LM's; on a v it would have the numbers of other layers, and has a code of its own that recomputes none. */
+/* A layout is Megatron-LM's; on a v it would have the numbers of other layers, and there its own code recomputes none. */
 static ppsched_status fits_split(struct ppi_launch *launch, ppsched_error *error)
 {
     if (launch->parts->recomputed != PPI_RECOMPUTED_NONE && launch->maker->strategy->placement == PPSCHED_PLACEMENT_V)

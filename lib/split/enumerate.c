@@ -128,7 +128,7 @@ static bool add_stage(struct enumerating *all, uint32_t stage, double factor)
         uint32_t device = placement->device_of[(size_t)copy * splitting->state.stages + stage];
         all->load[device] += factor * all->passes * (all->work[end] - all->work[begin]);
         all->taken[device] += factor > 0 ? 1 : PPSCHED_NONE; /* one less */
-        if (all->taken[device] == 1 && placement->copies == 1 && !splitting->state.walk.by_span) {
+        if (factor > 0 && all->taken[device] == 1 && placement->copies == 1 && !splitting->state.walk.by_span) {
             all->head[device] = all->forward[begin];
             all->tail[device] = all->splits_backward ? 0 : all->input[begin];
         }

@@ -143,7 +143,7 @@ static ppsched_status search(struct ppi_splitting *splitting, uint64_t most_visi
         splitting->most_visited = most_visited / 256;
         status = ppi_split_improve(splitting, error);
         if (status == PPSCHED_OK)
-            status = ppi_split_enumerate(splitting, most_visited / 8, error);
+            status = ppi_split_enumerate(splitting, most_visited / 4, error);
         splitting->state.visited = splitting->next_poll = 0;
     }
     splitting->most_visited = most_visited;

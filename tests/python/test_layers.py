@@ -200,6 +200,20 @@ class PlanTest(unittest.TestCase):
                 owner = " " if candidate.chunks == 1 else " stage_manager."
                 self.assertEqual(f"{owner}num_layers_per_stage={','.join(map(str, decoders))}" in line, len(set(decoders)) > 1)
 
+    def test_the_first_group_size_is_refused(self):
+        """20 microbatches in groups of 6 would deadlock; what fits by recomputation is found in groups of 7 and more."""
+        full = {"name": "full", "backward_time": 3, "mem_forward": 0.1}
+        layers = ppsched.Layers([{"name": "decoder", "count": 36, "forward_time": 1, "backward_time": 2, "mem_forward": 1, "mem_static": 1,
+                                  "recompute": [full]}])
+        words = {"layers": layers, "strategies": ["interleaved_1f1b"], "chunks": [3], "runtime": "megatron"}
+        plan = ppsched.plan(ppsched.Config(6, 20, mem_limit=24), **words)
+        refused = {candidate.options["group_size"] for candidate in plan.listed if candidate.status == "refused"}
+        fitting = {candidate.options["group_size"] for candidate in plan if candidate.fits}
+        self.assertIn(6, refused)
+        self.assertEqual(fitting, {candidate.options["group_size"] for candidate in plan if candidate.status != "refused"})
+        self.assertGreater(sum(map(bool, plan.split(plan.best).recomputes)), 0)
+        self.assertIn(" --recompute-granularity full", plan.schedule(plan.best).launch("megatron", model=plan.model(plan.best)))
+
     def test_searches_recompute_too(self):
         """Where they find no order for layers that keep all."""
         plan = ppsched.plan(ppsched.Config(4, 8, mem_limit=15), layers=ppsched.Layers(ROWS), strategies=["zb_auto", "zbv_auto", "v_half", "v_min"])

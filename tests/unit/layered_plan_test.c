@@ -466,7 +466,7 @@ static void test_what_cannot_be(void **state)
     expect_reason(
         odd, 2,
         &OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_SAIL, .chunks = one, .chunk_count = 1),
-        "sail-sg's runtime divides decoders evenly, and 5 do not go into 2 stages");
+        "sail-sg's runtime divides decoders evenly, and 5 do not go into 2 stages; 4 or 6 would");
     ppsched_layers_release(block);
     ppsched_layers_release(odd);
     ppsched_layers_release(few);
