@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same model in other numbers of stages and microbatches: see <ppsched/config.h>. */
+/* The same model in other numbers of stages and microbatches: see <ppsched/config.h>. No split of layers does that: stages are
+ * divided too, pairs of them have times of their own, and sums are in the order of stages, to the last bit. */
 #ifndef PPSCHED_PLAN_RESTAGE_H
 #define PPSCHED_PLAN_RESTAGE_H
 
