@@ -34,6 +34,8 @@ extern "C" {
  *     are passed over.
  *   - Without "placement" it is what the queues show.
  *
+ * A UTF-8 byte order mark before the text is no part of it; UTF-16 is refused by its name.
+ *
  * The reading is strict: a token is read whole or refused. The schedule need not be valid;
  * ppsched_schedule_check tells. Memory and time are linear in `size`: a text whose ops can fill but
  * a small part of the sizes that it names is refused.

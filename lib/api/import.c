@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ppsched/import.h>
 
+#include <string.h>
+
 #include "api/log.h"
 #include "api/null.h"
 #include "format/formats.h"
+
+/* Takes the mark away that Excel and some editors put before UTF-8. Texts that begin with that of UTF-16 are refused. */
+static ppsched_status skip_mark(const char **data, size_t *size, ppsched_error *error)
+{
+    if (*size >= 2 && (memcmp(*data, "\xFF\xFE", 2) == 0 || memcmp(*data, "\xFE\xFF", 2) == 0))
+        return ppi_fail(error, PPSCHED_ERROR_SYNTAX, "the text is UTF-16; save it as UTF-8");
+    if (*size >= 3 && memcmp(*data, "\xEF\xBB\xBF", 3) == 0) {
+        *data += 3;
+        *size -= 3;
+    }
+    return PPSCHED_OK;
+}
 
 ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, const char *data, size_t size,
                                        const ppsched_environment *environment, ppsched_error *error)
@@ -19,11 +33,14 @@ ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, c
         return status;
     if (row->read == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "format %s is written, not read; csv and json are read", row->name);
-    status = ppi_host_take(&host, environment, error);
+    const char *text = size > 0 ? data : "";
+    status = skip_mark(&text, &size, error);
+    if (status == PPSCHED_OK)
+        status = ppi_host_take(&host, environment, error);
     if (status != PPSCHED_OK)
         return status;
     ppi_reading_start(&reading, &host, error);
-    status = row->read(&reading, size > 0 ? data : "", size);
+    status = row->read(&reading, text, size);
     if (status == PPSCHED_OK)
         status = ppi_reading_finish(out, &reading);
     ppi_reading_clear(&reading);

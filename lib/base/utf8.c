@@ -27,12 +27,36 @@ size_t ppi_utf8_length(const char *text, size_t size)
     return length;
 }
 
+/* The character of so many bytes. */
+static uint32_t decode(const char *text, size_t length)
+{
+    static const unsigned char masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    uint32_t character = (unsigned char)text[0] & masks[length];
+    for (size_t i = 1; i < length; i++)
+        character = character << 6 | ((unsigned char)text[i] & 0x3Fu);
+    return character;
+}
+
+/* Control characters, line ends, and those of format: nothing to see, or others turned round. */
+static bool is_obeyed(uint32_t character)
+{
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {{0x0000, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},   {0x0600, 0x0605},   {0x061C, 0x061C},
+                  {0x06DD, 0x06DD},   {0x070F, 0x070F},   {0x0890, 0x0891},   {0x08E2, 0x08E2},   {0x180E, 0x180E},
+                  {0x200B, 0x200F},   {0x2028, 0x202E},   {0x2060, 0x206F},   {0xFEFF, 0xFEFF},   {0xFFF9, 0xFFFB},
+                  {0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+                  {0xE0000, 0xE007F}};
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0] && ranges[i].first <= character; i++)
+        if (character <= ranges[i].last)
+            return true;
+    return false;
+}
+
 size_t ppi_printable_length(const char *text, size_t size)
 {
-    unsigned char lead = (unsigned char)text[0];
     size_t length = ppi_utf8_length(text, size);
-    bool is_control = lead < 0x20 || lead == 0x7F || (lead == 0xC2 && length == 2 && (unsigned char)text[1] < 0xA0);
-    return is_control ? 0 : length;
+    return length > 0 && is_obeyed(decode(text, length)) ? 0 : length;
 }
 
 size_t ppi_find_broken_utf8(const char *text, size_t size)

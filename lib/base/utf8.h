@@ -9,7 +9,8 @@
 /* Number of bytes of the character that begins here, of the `size` >= 1 that are there; 0 where none does. */
 size_t ppi_utf8_length(const char *text, size_t size);
 
-/* The same, and 0 for control characters (C0, DEL, C1) too, which a terminal would obey. */
+/* The same, and 0 for what a terminal would obey or not show: control characters (C0, DEL, C1), line and paragraph separators,
+ * and Unicode's format characters (Cf), which turn the direction of others, join, or tag them. */
 size_t ppi_printable_length(const char *text, size_t size);
 
 /* Index of the first byte that belongs to no character; `size` where all do. */

@@ -505,7 +505,7 @@ class ProgressTest(unittest.TestCase):
                 ppsched.generate("auto", self.config, progress=tell)
         with self.assertRaises(TypeError):
             ppsched.generate("auto", self.config, progress=lambda share: None)
-        with self.assertRaises(TypeError):
+        with self.assertRaisesRegex(ppsched.Error, "progress must be a function, not 3"):
             ppsched.generate("auto", self.config, progress=3)
 
     def test_ctrl_c(self):

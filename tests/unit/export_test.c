@@ -152,7 +152,7 @@ static void test_names_are_escaped(void **state)
     free_example(&e);
 }
 
-/* A terminal obeys control characters, the C1 of which UTF-8 has two bytes. */
+/* A terminal obeys control characters, the C1 of which UTF-8 has two bytes, and Unicode's of format. */
 static void test_names_do_not_steer_terminals(void **state)
 {
     ppsched_config *config = make_config(1, 1, 1);
@@ -165,14 +165,14 @@ static void test_names_do_not_steer_terminals(void **state)
     expect_ok(ppsched_builder_append(builder, 0, ops, 2, &error), &error);
     expect_ok(ppsched_builder_set_name(builder,
                                        "a\n\x1b[31m\x7f\xc2\x9b"
-                                       "b\xc2\xa0\xc3\xa4",
+                                       "b\xc2\xa0\xc3\xa4\xe2\x80\xae\xe2\x81\xa6\xf3\xa0\x80\xa1",
                                        &error),
               &error);
     expect_ok(ppsched_builder_finish(&e.schedule, builder, &error), &error);
     ppsched_builder_destroy(builder);
     e.timeline = make_timeline(e.schedule, config);
     char *text = text_of(&e, PPSCHED_FORMAT_TEXT, NULL);
-    assert_int_equal(strncmp(text, "a??[31m???b\xc2\xa0\xc3\xa4: makespan 3,", 28), 0);
+    assert_int_equal(strncmp(text, "a??[31m???b\xc2\xa0\xc3\xa4??????????: makespan 3,", 38), 0);
     free(text);
     free_example(&e);
 }

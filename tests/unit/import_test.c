@@ -131,9 +131,9 @@ static void test_csv_tokens_that_are_refused(void **state)
     EXPECT_CSV("0", SYNTAX, 0, 0, "capital letters");
     EXPECT_CSV("\"0F0\"", SYNTAX, 0, 0, "cannot read");
     EXPECT_CSV("0F0,\0,0B0", SYNTAX, 0, 1, "cannot read \"?\"");
-    EXPECT_CSV("\xEF\xBB\xBF"
-               "0F0",
-               SYNTAX, 0, 0, "cannot read \"???0F0\"");
+    EXPECT_CSV("0F0,\xE2\x80\xAE"
+               "0B0",
+               SYNTAX, 0, 1, "cannot read \"???0B0\"");
     EXPECT_CSV("0F0\r,0B0", SYNTAX, 0, 0, "\"0F0?\"");
     EXPECT_CSV("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", SYNTAX, 0, 0, "xxxxxxxx...\": ");
 }
@@ -232,6 +232,24 @@ static void test_cut_short_bidirectional(void **state)
     sprintf(text, "%s\"microbatches\": 4, \"iterations\": 1, %s", head, rows);
     expect_refusal(PPSCHED_FORMAT_JSON, text, strlen(text), PPSCHED_ERROR_INVALID_SCHEDULE, 1, 0,
                    "(1F0): stage 1 is on another device too");
+}
+
+/* Excel and some editors put a byte order mark before the text. */
+static void test_byte_order_marks(void **state)
+{
+    static const char *const wide[] = {"\xFF\xFE\x30\0\x46\0\x30\0", "\xFE\xFF\0\x30\0\x46\0\x30"};
+    ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, "\xEF\xBB\xBF\x30"
+                                                                 "F0,0B0\r\n");
+    (void)state;
+    expect_queue(schedule, 0, "0F0 0B0");
+    ppsched_schedule_release(schedule);
+    schedule = import_text(PPSCHED_FORMAT_JSON, "\xEF\xBB\xBF" HEAD QUEUES "}");
+    assert_int_equal(ppsched_schedule_stages(schedule), 2);
+    ppsched_schedule_release(schedule);
+    for (size_t i = 0; i < 2; i++) {
+        expect_refusal(PPSCHED_FORMAT_CSV, wide[i], 8, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, PPSCHED_NONE, "save it as UTF-8");
+        expect_refusal(PPSCHED_FORMAT_JSON, wide[i], 8, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, PPSCHED_NONE, "save it as UTF-8");
+    }
 }
 
 static void test_json_escapes(void **state)
@@ -377,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_byte_order_marks),
         cmocka_unit_test(test_csv_with_communication),
         cmocka_unit_test(test_placements_of_rows),
         cmocka_unit_test(test_both_ways),

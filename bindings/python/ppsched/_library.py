@@ -6,6 +6,7 @@ import pathlib
 from typing import Callable, Dict, List, Optional, Type
 
 from . import _abi
+from .shown import shown
 
 _HERE = pathlib.Path(__file__).resolve().parent
 _SONAME = f"libppsched.so.{_abi.ABI_VERSION}"
@@ -116,13 +117,13 @@ lib = _load()
 def encoded(what: str, text: object) -> bytes:
     """A text as C takes it; turns down what C would cut short or cannot hold."""
     if not isinstance(text, str):
-        raise Error(f"{what} must be a text, not {text!r}")
+        raise Error(f"{what} must be a text, not {shown(text)}")
     if "\0" in text:
-        raise Error(f"{what} {text!r} holds a NUL character")
+        raise Error(f"{what} {shown(text)} holds a NUL character")
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Error(f"{what} {text!r} is no Unicode text") from None
+        raise Error(f"{what} {shown(text)} is no Unicode text") from None
 
 
 def decoded(text: Optional[bytes]) -> str:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the command begins and ends: Ctrl-C and a missing library give one line, never a traceback.
+"""How the command begins and ends: Ctrl-C and a missing library give one line, never a traceback; what is half written goes away
+when the command is told to end.
 
 Where the package is imported by other programs nothing here acts.
 """
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing import NoReturn, Optional, Type
 
 INTERRUPTED = 130  # exit status, as a shell has it
+_ENDING = (_signal.SIGTERM, _signal.SIGHUP)
 _SCRIPTS = ("ppsched", "ppsched.in")
 
 
@@ -41,6 +43,18 @@ def _leave(_number: int = 0, _frame: Optional[FrameType] = None) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
+def _quit(number: int, _frame: Optional[FrameType] = None) -> NoReturn:
+    """What SIGTERM and SIGHUP do where nothing is half done."""
+    os._exit(128 + number)
+
+
+def _end(number: int, _frame: Optional[FrameType] = None) -> NoReturn:
+    """What they do else: the command ends as at an error, with the status that a shell has for them."""
+    for signal in _ENDING:
+        _signal.signal(signal, _signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
 class Start:
     """As a context manager around the package's imports: of a command that lacks what they need it is said in one line."""
 
@@ -50,6 +64,9 @@ class Start:
     def __enter__(self) -> None:
         if self._is_command and callable(_signal.getsignal(_signal.SIGINT)):  # else it is ignored, as in the background
             _signal.signal(_signal.SIGINT, _leave)
+        for number in _ENDING if self._is_command else ():
+            if _signal.getsignal(number) == _signal.SIG_DFL:  # else it is ignored, as with nohup
+                _signal.signal(number, _quit)
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
@@ -59,18 +76,23 @@ class Start:
 
 
 class Interruptible:
-    """As a context manager around the command's work: there Ctrl-C raises KeyboardInterrupt, so that what is half done is put
-    in order. Where Python would lose that, as in finalizers, the process ends at once."""
+    """As a context manager around the command's work: there Ctrl-C raises KeyboardInterrupt, and a signal to end SystemExit, so
+    that what is half done is put in order. Where Python would lose that, as in finalizers, the process ends at once."""
 
     def __init__(self) -> None:
         self._is_ours = _signal.getsignal(_signal.SIGINT) is _leave
+        self._endings = [number for number in _ENDING if _signal.getsignal(number) is _quit]
 
     def __enter__(self) -> None:
+        for number in self._endings:
+            _signal.signal(number, _end)
         if self._is_ours:
             sys.unraisablehook = self._lost
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
     def __exit__(self, *_: object) -> None:
+        for number in self._endings:
+            _signal.signal(number, _quit)
         if self._is_ours:
             _signal.signal(_signal.SIGINT, _leave)
 

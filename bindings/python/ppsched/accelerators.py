@@ -5,6 +5,7 @@ from typing import Any, List, NamedTuple, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Error, decoded, encoded, lib
+from .shown import shown
 from .views import sized
 from .words import nearest
 
@@ -88,5 +89,5 @@ def find_accelerator(name: str) -> Accelerator:
     """The one of a name, in any case."""
     known = {device.name: device for device in accelerators()}
     if str(name).lower() not in known:
-        raise Error(f"there is no device {name!r}; {nearest(str(name).lower(), known) or 'there are ' + ', '.join(known)}")
+        raise Error(f"there is no device {shown(name)}; {nearest(str(name).lower(), known) or 'there are ' + ', '.join(known)}")
     return known[name.lower()]

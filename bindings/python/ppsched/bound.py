@@ -6,7 +6,7 @@ from typing import NamedTuple, Union
 from . import _abi
 from ._abi import Objective
 from ._library import call, lib
-from .config import Config
+from .config import Config, config_of
 from .enums import member
 from .views import sized
 
@@ -31,5 +31,5 @@ class Bound(NamedTuple):
 def lower_bound(config: Config, objective: Union[Objective, str] = "span") -> Bound:
     """The bounds for the config's placement (default: loop), on the longest device span or the makespan."""
     record = sized(_abi.Bound)
-    call(lib.ppsched_config_find_bound, ctypes.byref(record), config._handle, member(Objective, "objective", objective))
+    call(lib.ppsched_config_find_bound, ctypes.byref(record), config_of(config)._handle, member(Objective, "objective", objective))
     return Bound(*(getattr(record, field) for field in Bound._fields))

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import sys
-import unicodedata
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._library import Error, decoded, lib
@@ -25,6 +24,7 @@ from .profile_options import Measurement, add_measured_argument, add_profile_arg
 from .progress import ProgressBar
 from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
 from .schedule import generate
+from .shown import printable
 from .size_options import add_size_arguments, resized
 from .strategy import Strategy, find_strategy, strategies
 from .timeline import Timeline
@@ -214,11 +214,6 @@ def terminal_columns(to_terminal: bool) -> int:
     return shutil.get_terminal_size().columns if to_terminal else 0
 
 
-def printable(text: str) -> str:
-    """A name from a file for a terminal, which would obey control characters."""
-    return "".join("?" if unicodedata.category(character) == "Cc" else character for character in text)
-
-
 def print_text(text: str, path: Optional[str] = None) -> None:
     """To a file, or to standard output. Who reads that may stop to: then the rest goes nowhere."""
     if path is None:
@@ -336,7 +331,7 @@ def run_strategies(arguments: argparse.Namespace) -> None:
 def _tell(command: str, message: str) -> None:
     """One line on standard error."""
     if sys.stderr is not None:
-        print(f"ppsched {command}: {message}".encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
+        print(f"ppsched {command}: {printable(message)}".encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
 
 
 def _fail(command: str, error: Union[BaseException, str]) -> int:

@@ -8,6 +8,7 @@ from ._library import Error
 from .op import Op, units
 from .profile import Profile
 from .schedule import Schedule
+from .shown import shown
 from .timeline import Span, Timeline
 from .trace import ANNOTATIONS, COMPUTE, RANGES, Ops, ops_of_token
 from .words import counted
@@ -107,6 +108,8 @@ def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float]
     tolerance: what an op may lag before the plan and the measurement part; default: half of the plan's mean op. Sends and
     receives are left out, as traces tell when they were posted, not when they went.
     """
+    if not isinstance(timeline, Timeline) or not isinstance(profile, Profile):
+        raise Error(f"compare a ppsched.Timeline with a ppsched.Profile, not {shown(timeline)} with {shown(profile)}")
     _check_sizes(timeline.schedule, profile)
     _check_units(timeline.config.units.time, profile)
     queues = _aligned(timeline, profile)
@@ -114,7 +117,7 @@ def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float]
     if tolerance is None:
         tolerance = math.fsum(_length(row.planned) for row in rows) / len(rows) / 2
     if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 <= tolerance < math.inf:
-        raise Error(f"tolerance is {tolerance!r}; it must be a finite number, at least 0")
+        raise Error(f"tolerance is {shown(tolerance)}; it must be a finite number, at least 0")
     inputs = _Inputs(timeline, rows)
     partings = [parting for queue in queues if (parting := _parting(queue, inputs, tolerance)) is not None]
     ends = max(row.planned.end for row in rows), max(row.measured.end for row in rows)
@@ -131,7 +134,7 @@ def _length(span: Span) -> float:
 def _check_units(planned: Optional[str], profile: Profile) -> None:
     if planned is not None and planned != profile.units.time:
         raise Error(f"the plan's times are in {planned}, those of {profile.name} in {profile.units.time}; read them with "
-                    f"time_unit={planned!r}")
+                    f"time_unit={shown(planned)}")
 
 
 def _check_sizes(schedule: Schedule, profile: Profile) -> None:

@@ -10,6 +10,7 @@ from . import _abi
 from ._abi import Placement, Quantity
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .enums import member
+from .shown import shown
 from .units import PLAIN, Units
 from .words import counted, names_checked
 
@@ -40,6 +41,7 @@ class Quantities(TypedDict, total=False):
     mem_limit: Numbers
 
 
+OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
 DEFAULT: Numbers = ()  # of a list that is not given
 
 
@@ -51,10 +53,10 @@ def quantities_in(values: Mapping[str, Any]) -> Quantities:
 def integer(name: str, value: object) -> int:
     """An integer that C can take."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise Error(f"{name} must be an integer, not {value!r}")
+        raise Error(f"{name} must be an integer, not {shown(value)}")
     number = operator.index(value)
     if not -2**63 <= number < 2**63:
-        raise Error(f"{name} is {number}, which no integer of the library can hold", _abi.Status.ERROR_RANGE)
+        raise Error(f"{name} is {shown(number)}, which no integer of the library can hold", _abi.Status.ERROR_RANGE)
     return number
 
 
@@ -64,29 +66,39 @@ def _is_number(value: object) -> bool:
         not isinstance(value, Iterable) or getattr(value, "ndim", None) == 0)
 
 
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)) and not _is_number(value)
+
+
 def numbers(name: str, value: object) -> List[float]:
-    """A flat list of floats from a number, a list, or a matrix."""
-    if _is_number(value):
-        value = [value]
-    if isinstance(value, (str, bytes, Mapping, bool)) or not isinstance(value, Iterable):
-        raise Error(f"{name} must be a number or a list of numbers, not {value!r}")
-    flat: List[float] = []
-    for item in value:
-        row: List[object] = [item] if _is_number(item) or isinstance(item, (str, bytes, Mapping)) or not isinstance(item, Iterable) else list(item)
-        for number in row:
-            if isinstance(number, bool) or not hasattr(number, "__float__"):
-                raise Error(f"{name} must hold numbers, not {number!r}")
-            flat.append(_to_float(name, number))
-    if not flat:
+    """A flat list of floats from a number, a list, or where there is one a pair of things, a matrix."""
+    value = [value] if _is_number(value) else value
+    if not _is_list(value):
+        raise Error(f"{name} must be a number or a list of numbers, not {shown(value)}")
+    items: List[Any] = list(cast(Iterable[object], value))
+    if name in OF_PAIRS and items and all(map(_is_list, items)):
+        items = _joined(name, [list(row) for row in items])
+    for number in items:
+        if isinstance(number, bool) or not hasattr(number, "__float__"):
+            raise Error(f"{name} must hold numbers, not {shown(number)}")
+    if not items:
         raise Error(f"{name} is an empty list", _abi.Status.ERROR_LENGTH)
-    return flat
+    return [_to_float(name, number) for number in items]
+
+
+def _joined(name: str, rows: List[List[Any]]) -> List[Any]:
+    """The rows of a matrix one behind the other."""
+    for index, row in enumerate(rows):
+        if len(row) != len(rows):
+            raise Error(f"{name}: row {index} has {counted(len(row), 'number')}, but there are {counted(len(rows), 'row')}", _abi.Status.ERROR_LENGTH)
+    return [number for row in rows for number in row]
 
 
 def _to_float(name: str, number: Any) -> float:
     try:
         return float(number)
     except OverflowError:
-        raise Error(f"{name} holds {str(number)[:40]}..., which is too large", _abi.Status.ERROR_RANGE) from None
+        raise Error(f"{name} holds {shown(number)}, which is too large", _abi.Status.ERROR_RANGE) from None
 
 
 class Values:
@@ -147,7 +159,11 @@ class Config:
                  mem_forward: Numbers = (), mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (),
                  mem_static: Numbers = (), mem_weights: Numbers = (), mem_limit: Numbers = (), units: Units = PLAIN) -> None:
         given = quantities_in(locals())
+        if options is not None and not isinstance(options, Mapping):
+            raise Error(f"options must be a mapping of names to values, not {shown(options)}")
         self.units = units
+        if not isinstance(units, Units):
+            raise Error(f"units must be a ppsched.Units, not {shown(units)}")
         units.check()
         stages = devices if stages is None else stages
         self._own(new_handle(lib.ppsched_config_create, integer("devices", devices), integer("stages", stages),
@@ -188,6 +204,8 @@ class Config:
     def _set_placement(self, placement: Union[Placement, str, Sequence[int]]) -> None:
         if isinstance(placement, str):
             placement = member(Placement, "placement", placement)
+        if not isinstance(placement, (int, Iterable)):
+            raise Error(f"placement must be a ppsched.Placement, its name, or the device of each stage, not {shown(placement)}")
         if isinstance(placement, int):
             call(lib.ppsched_config_set_placement, self._handle, placement, None, 0)
             return
@@ -260,6 +278,13 @@ class Config:
                            counted(self.microbatches, "microbatch", "es"), counted(self.iterations, "iteration")])
         given = [name for name in QUANTITIES if getattr(self, name)]
         return f"<ppsched.Config: {sizes}, {self.placement.name.lower()} placement{'; with ' if given else ''}{', '.join(given)}>"
+
+
+def config_of(value: object) -> Config:
+    """What must be a config."""
+    if not isinstance(value, Config):
+        raise Error(f"config must be a ppsched.Config, not {shown(value)}")
+    return value
 
 
 from .model_end import ModelEnd, model_end  # noqa: E402  here, as ends are read like the lists of a config

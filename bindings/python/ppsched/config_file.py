@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Config files of the command line: JSON, or YAML where PyYAML is installed."""
 import json
-import pathlib
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._library import Error
 from .config import QUANTITIES
+from .shown import shown
 from .words import nearest
 
 # Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
@@ -17,15 +17,18 @@ MAPPINGS = ("options", "embedding", "head")
 LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "mem_limits", "placements")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "empty_stages")
 OTHERS = ("placement", *BOOLEANS, *MAPPINGS, *LISTS)
+MOST_BYTES = 64 << 20   # of a file
+MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 
 def _unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise Error(f"key {key!r} stands twice")
-    return dict(pairs)
+    values: Dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise Error(f"key {shown(key)} stands twice")
+        values[key] = value
+    return values
 
 
 def _read_json(path: str, text: str) -> Any:
@@ -46,14 +49,34 @@ def _unreadable(path: str, error: BaseException) -> Error:
 
 
 def _unique_loader(yaml: Any) -> Any:
-    """PyYAML's safe loader, but a key may not stand twice."""
+    """PyYAML's safe loader, but a key may not stand twice, and aliases do not stand for values without end."""
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # of a module that may be missing
+        def __init__(self, text: str) -> None:
+            super().__init__(text)
+            self._values, self._aliased = 0, 0  # so far: all values, those behind aliases as often as they are named; these alone
+            self._sizes: Dict[int, int] = {}    # of a node, by its identity
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event, before = self.peek_event(), self._values
+            is_alias = isinstance(event, yaml.AliasEvent)
+            node = super().compose_node(parent, index)
+            if is_alias and id(node) not in self._sizes:
+                raise yaml.composer.ComposerError(None, None, f"*{shown(event.anchor)[1:-1]} stands within itself", event.start_mark)
+            self._values += self._sizes[id(node)] if is_alias else 1
+            self._aliased += self._sizes[id(node)] if is_alias else 0
+            if self._aliased > MOST_ALIASED:
+                raise yaml.composer.ComposerError(None, None, f"aliases stand for more than {MOST_ALIASED} values", event.start_mark)
+            if not is_alias:
+                self._sizes[id(node)] = self._values - before
+            return node
+
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            keys = [key.value for key, _ in node.value]
-            for key in keys:
-                if keys.count(key) > 1:
-                    raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", node.start_mark)
+            keys = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value in keys:
+                    raise yaml.constructor.ConstructorError(None, None, f"key {shown(key.value)} stands twice", node.start_mark)
+                keys.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
             return super().construct_mapping(node, deep)
 
     # 1e-3 is a number, as in JSON and YAML 1.2; PyYAML wants 1.0e-3
@@ -80,21 +103,39 @@ def _read_yaml(path: str, text: str) -> Any:
 
 def _check_value(path: str, key: str, value: object) -> None:
     if key in INTEGERS and (isinstance(value, bool) or not isinstance(value, int)):
-        raise Error(f"{path}: {key} must be an integer, not {value!r}")
+        raise Error(f"{path}: {key} must be an integer, not {shown(value)}")
     if key in TEXTS and not isinstance(value, str):
-        raise Error(f"{path}: {key} must be a text, not {value!r}")
+        raise Error(f"{path}: {key} must be a text, not {shown(value)}")
     if key in MAPPINGS and not isinstance(value, dict):
-        raise Error(f"{path}: {key} must be a mapping of names to values, not {value!r}")
+        raise Error(f"{path}: {key} must be a mapping of names to values, not {shown(value)}")
     if key in LISTS and not isinstance(value, list):
-        raise Error(f"{path}: {key} must be a list, not {value!r}")
+        raise Error(f"{path}: {key} must be a list, not {shown(value)}")
     if key == "split" and not all(type(count) is int for count in value):  # type: ignore[attr-defined]  # it is a list
-        raise Error(f"{path}: split must be a list of numbers of layers, not {value!r}")
+        raise Error(f"{path}: split must be a list of numbers of layers, not {shown(value)}")
     if key == "recompute" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # likewise
-        raise Error(f"{path}: recompute must be a list of texts such as '0-3:full', not {value!r}")
+        raise Error(f"{path}: recompute must be a list of texts such as '0-3:full', not {shown(value)}")
     if key in BOOLEANS and not isinstance(value, bool):
-        raise Error(f"{path}: {key} must be true or false, not {value!r}")
+        raise Error(f"{path}: {key} must be true or false, not {shown(value)}")
     if key == "placement" and not isinstance(value, (str, list)):
-        raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {value!r}")
+        raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {shown(value)}")
+
+
+def file_text(path: str) -> str:
+    """The text of a file, which may have a byte order mark; not of one without end, as a device may be."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise Error(f"{path}: it has more than {MOST_BYTES >> 20} MiB")
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise Error(f"{path}: it is UTF-16; save it as UTF-8")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
+    except ValueError as error:  # names with NUL
+        raise _unreadable(path, error) from None
 
 
 def read_mapping(path: str, known: Sequence[str], text: Optional[str] = None) -> Dict[str, Any]:
@@ -105,14 +146,7 @@ def read_mapping(path: str, known: Sequence[str], text: Optional[str] = None) ->
 
 def read_values(path: str, text: Optional[str] = None) -> Dict[str, Any]:
     """Likewise, whatever the keys are."""
-    try:
-        text = pathlib.Path(path).read_text(encoding="utf-8") if text is None else text
-    except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
-    except ValueError as error:
-        raise _unreadable(path, error) from None
+    text = file_text(path) if text is None else text
     values = _read_yaml(path, text) if is_yaml(path) else _read_json(path, text)
     if not isinstance(values, dict):
         raise Error(f"{path}: the file must hold a mapping of keys to values")
@@ -122,18 +156,13 @@ def read_values(path: str, text: Optional[str] = None) -> Dict[str, Any]:
 def _known(path: str, values: Dict[str, Any], known: Sequence[str]) -> Dict[str, Any]:
     for key in values:
         if key not in known:
-            raise Error(f"{path}: unknown key {key!r}; {nearest(key, known) or 'known keys: ' + ', '.join(known)}")
+            raise Error(f"{path}: unknown key {shown(key)}; {nearest(key, known) or 'known keys: ' + ', '.join(known)}")
     return values
 
 
 def read_layers_file(path: str) -> Any:
     """The list of layers of a file that is one, or has one under "layers", as a config file may."""
-    try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
+    text = file_text(path)
     return _list_of_layers(path, _read_yaml(path, text) if is_yaml(path) else _read_json(path, text))
 
 

@@ -7,6 +7,7 @@ from ._library import Error
 from .accelerators import EFFICIENCIES, Accelerator, Link, find_accelerator
 from .model import Model, Training, Transformer
 from .model_files import read_mapping_of
+from .shown import shown
 from .unit_advice import amount_in, unit_meant
 from .words import nearest
 
@@ -24,7 +25,7 @@ def _number(where: str, name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         wanted = f"a number with a unit, such as \"{'94GB' if dimension == 'memory' else '2us' if dimension == 'time' else '400GB/s'}\"" \
             if dimension else "a plain number"
-        raise Error(f"{where}: {name} is {value!r}; it must be {wanted}")
+        raise Error(f"{where}: {name} is {shown(value)}; it must be {wanted}")
     unit = unit_meant(key, dimension, value) if dimension else ""
     if value > 0 and dimension and unit != IN[dimension]:
         raise Error(f"{where}: {name} is {value:g}, which would be {value:g} {IN[dimension]}; write \"{value:g}{unit}\"")
@@ -38,7 +39,7 @@ def _link(where: str, name: str, given: Any) -> Link:
         raise Error(f"{where}: {name} must be a mapping with bandwidth, and of {', '.join(Link._fields[1:])} what is known")
     unknown = next((key for key in given if key not in Link._fields), None)
     if unknown is not None:
-        raise Error(f"{where}: {name} has no {unknown!r}; {nearest(unknown, Link._fields) or 'it has ' + ', '.join(Link._fields)}")
+        raise Error(f"{where}: {name} has no {shown(unknown)}; {nearest(unknown, Link._fields) or 'it has ' + ', '.join(Link._fields)}")
     return Link(**{key: _number(where, f"{name}.{key}", value) for key, value in given.items()})
 
 
@@ -61,7 +62,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
             row[name] = _efficiency(where, name, value)
         elif name == "node_devices":
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise Error(f"{where}: node_devices is {value!r}; it must be an integer, 1 or more")
+                raise Error(f"{where}: node_devices is {shown(value)}; it must be an integer, 1 or more")
             row[name] = value
         else:
             row[name] = str(value) if name == "name" else _number(where, name, value)
@@ -79,7 +80,7 @@ def read_device(name: str) -> Accelerator:
         raise Error(f"{name}: like: {error}") from None
     unknown = next((key for key in fields if key not in Accelerator._fields), None)
     if unknown is not None:
-        raise Error(f"{name}: a device has no {unknown!r}; it has like, {', '.join(Accelerator._fields)}")
+        raise Error(f"{name}: a device has no {shown(unknown)}; it has like, {', '.join(Accelerator._fields)}")
     row: Dict[str, Any] = {"name": os.path.basename(name), **base, **_row(name, fields)}
     missing = [key for key in Accelerator._fields if key not in row and key not in Accelerator._field_defaults]
     if missing:

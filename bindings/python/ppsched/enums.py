@@ -4,6 +4,7 @@ import enum
 from typing import Type, TypeVar
 
 from ._library import Error
+from .shown import shown
 
 Member = TypeVar("Member", bound=enum.IntEnum)
 
@@ -15,4 +16,4 @@ def member(kind: Type[Member], what: str, value: object) -> Member:
     for found in kind:
         if found == value and not isinstance(value, bool):
             return found
-    raise Error(f"there is no {what} {value!r}; there are {', '.join(name.lower() for name in kind.__members__)}")
+    raise Error(f"there is no {what} {shown(value)}; there are {', '.join(name.lower() for name in kind.__members__)}")

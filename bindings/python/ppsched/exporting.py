@@ -6,6 +6,7 @@ from typing import Dict, List, Optional, Union
 from . import _abi
 from ._abi import Format
 from ._library import Error, call, lib
+from .shown import shown
 from .views import sized
 
 _FORMATS: Dict[str, Format] = {format.name.split("_")[0].lower(): format for format in Format}
@@ -16,8 +17,8 @@ def export_format(name: Union[Format, str]) -> Format:
     """A format from its name, one of FORMAT_NAMES: the first word of its enumerator."""
     if isinstance(name, Format):
         return name
-    if name not in _FORMATS:
-        raise Error(f"there is no format {name!r}; there are {', '.join(_FORMATS)}")
+    if not isinstance(name, str) or name not in _FORMATS:
+        raise Error(f"there is no format {shown(name)}; there are {', '.join(_FORMATS)}")
     return _FORMATS[name]
 
 
@@ -43,6 +44,8 @@ def export(schedule: ctypes.c_void_p, timeline: Optional[ctypes.c_void_p], forma
 
     if not 0 <= text_columns < 2**32:
         raise Error(f"text_columns is {text_columns}, which is out of range", _abi.Status.ERROR_RANGE)
+    if not isinstance(time_scale, (int, float)):
+        raise Error(f"time_scale must be a number, not {shown(time_scale)}")
     options = sized(_abi.ExportOptions)
     options.text_columns, options.time_scale = text_columns, time_scale
     try:

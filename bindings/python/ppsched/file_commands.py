@@ -6,7 +6,7 @@ import sys
 from typing import Any, Dict, List, Optional
 
 from .cli import (FORMATS, Commands, UsageError, add_cost_arguments, check_limit, ending_of, plain_numbers, print_text,
-                  printable, terminal_columns)
+                  terminal_columns)
 from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
@@ -16,6 +16,7 @@ from .lowering_options import add_channel_arguments, add_lowering_arguments, eva
 from .profile_options import Measurement, profile_fault
 from .reader import FORMATS as READ_FORMATS, config_for, format_of
 from .schedule import Finding, Schedule
+from .shown import printable
 from .transfer_report import TransferReport, error_row
 from .words import counted
 

@@ -4,6 +4,7 @@ from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 from ._library import Error
 from .model import Transformer
+from .shown import shown
 from .words import misspelt
 
 Fields = Mapping[str, Any]
@@ -35,7 +36,7 @@ class Reader:
             value = self.fields.get(name)
             if value is not None:
                 if isinstance(value, bool) or not isinstance(value, int):
-                    raise Error(f"{self.where}: {name} must be an integer, not {value!r}")
+                    raise Error(f"{self.where}: {name} must be an integer, not {shown(value)}")
                 if value < 0:
                     raise Error(f"{self.where}: {name} is {value}; it must be 0 or more")
                 return value
@@ -44,13 +45,13 @@ class Reader:
     def switch(self, name: str, default: bool = False) -> bool:
         value = self.fields.get(name)
         if value is not None and not isinstance(value, bool):
-            raise Error(f"{self.where}: {name} must be true or false, not {value!r}")
+            raise Error(f"{self.where}: {name} must be true or false, not {shown(value)}")
         return default if value is None else value
 
     def share(self, name: str, default: float) -> float:
         value = self.fields.get(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1):
-            raise Error(f"{self.where}: {name} must be a number from 0 to 1, not {value!r}")
+            raise Error(f"{self.where}: {name} must be a number from 0 to 1, not {shown(value)}")
         return default if value is None else value
 
     def check(self, kind: str) -> None:
@@ -188,7 +189,7 @@ def read_huggingface(where: str, fields: Fields) -> Tuple[Transformer, str]:
         raise Error(f"{where}: a multimodal model ({kind or part}); give a file with the fields of its language model alone, such as those "
                     "of text_config, and a model_type of " + ", ".join(TYPES))
     if kind not in TYPES:
-        raise Error(f"{where}: model_type {kind!r} is not known; {_why_unknown(kind, fields)}")
+        raise Error(f"{where}: model_type {shown(kind)} is not known; {_why_unknown(kind, fields)}")
     reader = Reader(where, fields)
     row = TYPES[str(kind)](reader)
     reader.check(str(kind))

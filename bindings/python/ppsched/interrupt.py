@@ -1,35 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C during a call into the library."""
+"""Ctrl-C, and signals to end, during a call into the library."""
 import signal
 import threading
 from types import FrameType
-from typing import Callable, Optional
+from typing import Callable, Dict, Optional
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+Handler = Callable[[int, Optional[FrameType]], object]
 
 
 class Interrupts:
-    """As a context manager: what the handler of Ctrl-C raises is kept in `error`, as it would get lost where C calls Python, and
+    """As a context manager: what the handlers of these signals raise is kept in `error`, as it would get lost where C calls Python, and
     comes out at the end. Outside the main thread, and where there is no handler, nothing changes."""
 
     def __init__(self) -> None:
         self.error: Optional[BaseException] = None
-        self._handler: Optional[Callable[[int, Optional[FrameType]], object]] = None
+        self._handlers: Dict[int, Handler] = {}
 
     def __enter__(self) -> "Interrupts":
-        handler = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is threading.main_thread() and callable(handler):
-            self._handler = handler
-            signal.signal(signal.SIGINT, self._handle)
+        for number in _SIGNALS if threading.current_thread() is threading.main_thread() else ():
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self._handlers[number] = handler
+                signal.signal(number, self._handle)
         return self
 
     def _handle(self, number: int, frame: Optional[FrameType]) -> None:
         try:
-            if self._handler is not None:
-                self._handler(number, frame)
+            self._handlers[number](number, frame)
         except BaseException as error:  # comes out at the end
             self.error = error
 
     def __exit__(self, *_: object) -> None:
-        if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
+        for number, handler in self._handlers.items():
+            if signal.getsignal(number) == self._handle:  # else it has been set anew meanwhile
+                signal.signal(number, handler)
         if self.error is not None:
             raise self.error from None

@@ -10,6 +10,7 @@ from .config import integer
 from .enums import member
 from .filling import text_of
 from .layers import LayerSplit, split_record
+from .shown import shown
 from .views import sized
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Op
     options.exact = bool(exact)
     options.layers = _count("layers", layers)
     options.micro_batch, options.data_parallel = _count("micro_batch", micro_batch), _count("data_parallel", data_parallel)
+    if model is not None and not isinstance(model, LayerSplit):
+        raise Error(f"model must be a ppsched.LayerSplit, not {shown(model)}")
     if model is not None:
         record = split_record(*model)
         options.model, options.split = model.layers._handle.value, ctypes.pointer(record)

@@ -9,6 +9,7 @@ from .config import Config, numbers
 from .config_file import read_layers_file, read_layers_text
 from .layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_layers
 from .model_end import model_end
+from .shown import shown
 from .size_options import end_of
 from .usage import UsageError
 
@@ -121,7 +122,7 @@ def _kinds(layers: Layers, words: Optional[Sequence[str]]) -> List[int]:
             if layer >= len(layers):
                 raise Error(f"--recompute {word}: there are layers 0 to {len(layers) - 1}")
             if match[3] not in names[layer]:
-                raise Error(f"--recompute {word}: layer {layer} has no kind {match[3]!r}; it has {', '.join(names[layer]) or 'none'}")
+                raise Error(f"--recompute {word}: layer {layer} has no kind {shown(match[3])}; it has {', '.join(names[layer]) or 'none'}")
             if kinds[layer]:
                 raise UsageError(f"--recompute {word}: layer {layer} has kind {names[layer][kinds[layer] - 1]} already; a layer has one")
             kinds[layer] = names[layer].index(match[3]) + 1

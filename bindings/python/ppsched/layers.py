@@ -11,6 +11,7 @@ from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, integer, numbers
 from .enums import member
 from .layout import Layout
+from .shown import shown
 from .views import Shared, sized
 
 
@@ -75,17 +76,17 @@ COSTS = ("forward_time", "backward_time", "backward_input_time", "backward_weigh
 
 def _number(where: str, value: object) -> float:
     if isinstance(value, (bool, str)) or len(given := numbers(where, value)) != 1:
-        raise Error(f"{where} must be one number, not {value!r}")
+        raise Error(f"{where} must be one number, not {shown(value)}")
     return given[0]
 
 
 def _checked(where: str, row: object, known: Iterable[str]) -> Mapping[str, Any]:
     if not isinstance(row, Mapping):
-        raise Error(f"{where} must be a mapping, not {row!r}")
+        raise Error(f"{where} must be a mapping, not {shown(row)}")
     known = list(known)
     unknown = next((key for key in row if key not in known), None)
     if unknown is not None:
-        raise Error(f"{where} has no {unknown!r}; it has {', '.join(known)}")
+        raise Error(f"{where} has no {shown(unknown)}; it has {', '.join(known)}")
     if not isinstance(row.get("name"), str) or not row["name"]:
         raise Error(f"{where} has no name")
     return row
@@ -94,7 +95,7 @@ def _checked(where: str, row: object, known: Iterable[str]) -> Mapping[str, Any]
 def _recomputes(where: str, row: Mapping[str, Any], backward: float) -> List[_abi.Recompute]:
     given = row.get("recompute", [])
     if not isinstance(given, Iterable) or isinstance(given, (str, Mapping)):
-        raise Error(f"{where}: recompute must be a list, not {given!r}")
+        raise Error(f"{where}: recompute must be a list, not {shown(given)}")
     kinds = []
     for number, item in enumerate(given):
         place = f"{where}: recompute {number}"
@@ -112,14 +113,14 @@ def _flags(where: str, row: Mapping[str, Any]) -> int:
     flags = 0
     for name in ("with_next", "tied"):
         if not isinstance(row.get(name, False), bool):
-            raise Error(f"{where}: {name} must be true or false, not {row[name]!r}")
+            raise Error(f"{where}: {name} must be true or false, not {shown(row[name])}")
         flags |= LayerFlag[name.upper()] if row.get(name) else 0
     return flags
 
 
 def _place(where: str, place: object) -> LayerPlace:
     if not isinstance(place, (str, LayerPlace)) or isinstance(place, str) and place.upper() not in LayerPlace.__members__:
-        raise Error(f"{where}: there is no place {place!r}; it must be any, first or last")
+        raise Error(f"{where}: there is no place {shown(place)}; it must be any, first or last")
     return member(LayerPlace, "place", place)
 
 
@@ -165,7 +166,7 @@ class Layers(Shared):
 
     def __init__(self, rows: Iterable[Layer]) -> None:
         if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
-            raise Error(f"layers must be a list, not {rows!r}")
+            raise Error(f"layers must be a list, not {shown(rows)}")
         self.given = list(rows)
         records = [_record(number, row, _own_place(self.given, number)) for number, row in enumerate(self.given)]
         pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*[ctypes.pointer(record) for record in records])

@@ -9,6 +9,7 @@ from ._abi import Status
 from ._library import Error, call, encoded, lib, new_handle
 from .config import integer
 from .filling import text_of
+from .shown import shown
 from .views import Shared, sized
 from .words import counted, names_checked, nearest
 
@@ -178,4 +179,4 @@ def _has_several(schedule: str) -> bool:
     for name, several in TITAN_SCHEDULES.items():
         if isinstance(schedule, str) and schedule.lower() == name.lower():
             return several
-    raise Error(f"torchtitan has no schedule {schedule!r}; {nearest(schedule, TITAN_SCHEDULES) or 'it has ' + ', '.join(TITAN_SCHEDULES)}")
+    raise Error(f"torchtitan has no schedule {shown(schedule)}; {nearest(schedule, TITAN_SCHEDULES) or 'it has ' + ', '.join(TITAN_SCHEDULES)}")

@@ -8,11 +8,17 @@ from . import _abi
 from ._library import Error, call, lib
 from .config import Config
 from .interrupt import Interrupts
+from .shown import shown
 
 if TYPE_CHECKING:
     from ctypes import _Pointer
 
 Progress = Callable[[float, float], object]
+
+
+def check_progress(progress: object) -> None:
+    if progress is not None and not callable(progress):
+        raise Error(f"progress must be a function, not {shown(progress)}")
 
 
 class Listener:

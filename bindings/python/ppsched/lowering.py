@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional, Union
 from . import _abi
 from ._abi import ChannelOrder, Lowering, Status
 from ._library import Error, lib, new_handle
+from .config import integer
 from .enums import member
 from .filling import records_of
 from .op import Op, from_record
@@ -57,7 +58,7 @@ def edges(schedule: "Schedule") -> List[Edge]:
 
 
 def buffers(schedule: "Schedule", device: int) -> List[Buffer]:
-    if not 0 <= device < schedule.devices:
+    if not 0 <= integer("device", device) < schedule.devices:
         raise IndexError(f"there is no device {device}")
     records = records_of(_abi.OpBuffer, lib.ppsched_schedule_get_buffers, None, schedule._handle, device)
     return [Buffer(none_if_unset(record.slot), none_if_unset(record.until)) for record in records]
@@ -68,7 +69,7 @@ def lowered(schedule: "Schedule", lowering: Union[Lowering, str], **passes: int)
     options = sized(_abi.LowerOptions)
     options.lowering = member(Lowering, "lowering", lowering)
     for name, value in passes.items():
-        if not 0 <= int(value) < 2**32:
+        if not 0 <= integer(name, int(value) if isinstance(value, bool) else value) < 2**32:
             raise Error(f"{name} is {value}; it must not be negative, nor that large", Status.ERROR_RANGE)
         setattr(options, name, int(value))
     return new_handle(lib.ppsched_schedule_lower, schedule._handle, schedule.config._handle, ctypes.byref(options))

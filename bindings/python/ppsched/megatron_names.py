@@ -6,6 +6,7 @@ from ._library import Error
 from .megatron_arguments import HARMLESS, NOT_TAKEN
 from .megatron_training import SHORT, TAKEN, TRAINING, integer_of, switch_of, training_options
 from .model import Transformer
+from .shown import shown
 from .words import nearest
 
 # Of the model: the argument, and the field of Transformer that it is.
@@ -46,7 +47,7 @@ def check_names(where: str, fields: Mapping[str, Any]) -> None:
     known = [*SIZES, *OTHERS, *TRAINING, *SHORT, *TAKEN]
     for name in fields:
         if name not in known and name not in NOT_TAKEN and name not in HARMLESS:
-            raise Error(f"{where}: unknown argument {name!r}; {nearest(name, known) or nearest(name, NOT_TAKEN | HARMLESS) or 'names are those of Megatron-LM, with underscores'}")
+            raise Error(f"{where}: unknown argument {shown(name)}; {nearest(name, known) or nearest(name, NOT_TAKEN | HARMLESS) or 'names are those of Megatron-LM, with underscores'}")
     missing = [name for name in ("num_layers", "hidden_size", "num_attention_heads") if fields.get(name) is None]
     missing += [] if fields.get("padded_vocab_size") or fields.get("vocab_size") else ["padded_vocab_size"]
     if missing:
@@ -81,7 +82,7 @@ def _has_dropout(where: str, fields: Mapping[str, Any]) -> bool:
     shares = [fields[name] for name in ("hidden_dropout", "attention_dropout") if fields.get(name) is not None]
     for share in shares:
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
-            raise Error(f"{where}: dropout must be a number from 0 to 1, not {share!r}")
+            raise Error(f"{where}: dropout must be a number from 0 to 1, not {shown(share)}")
     return bool(shares) and shares[0] > 0
 
 

@@ -3,6 +3,7 @@
 from typing import Any, Dict, List, Mapping
 
 from ._library import Error
+from .shown import shown
 from .words import nearest
 
 # The argument, and the option of the command that it is.
@@ -27,7 +28,7 @@ def integer_of(where: str, name: str, value: object, least: int = 0) -> int:
     if isinstance(value, str) and value.isdigit():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Error(f"{where}: {name} must be an integer, not {value!r}")
+        raise Error(f"{where}: {name} must be an integer, not {shown(value)}")
     if value < least:
         raise Error(f"{where}: {name} is {value}; it must be {least} or more")
     return value
@@ -36,13 +37,13 @@ def integer_of(where: str, name: str, value: object, least: int = 0) -> int:
 def switch_of(where: str, fields: Mapping[str, Any], name: str, default: bool = False) -> bool:
     value = fields.get(name)
     if value is not None and not isinstance(value, bool):
-        raise Error(f"{where}: {name} must be yes or no, not {value!r}")
+        raise Error(f"{where}: {name} must be yes or no, not {shown(value)}")
     return default if value is None else value
 
 
 def _known(where: str, name: str, value: Any, known: Mapping[str, int]) -> int:
     if value not in known:
-        raise Error(f"{where}: {name} is {value!r}; {nearest(value, known) or 'known are ' + ', '.join(known)}")
+        raise Error(f"{where}: {name} is {shown(value)}; {nearest(value, known) or 'known are ' + ', '.join(known)}")
     return known[value]
 
 
@@ -111,6 +112,6 @@ def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         elif option != "recompute":
             value = integer_of(where, name, value, 0 if option in ("zero", "etp", "vpp") else 1)
         if named.get(option, value) != value:
-            raise Error(f"{where}: {name} is {value!r}, and by another name of it {named[option]!r}; give one of them")
+            raise Error(f"{where}: {name} is {shown(value)}, and by another name of it {shown(named[option])}; give one of them")
         named[option] = value
     return {**options, **named}

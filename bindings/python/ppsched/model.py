@@ -11,6 +11,7 @@ from .accelerators import Accelerator, accelerator_record, find_accelerator
 from .config import integer, numbers
 from .enums import member
 from .layers import Layer, Layers
+from .shown import shown
 from .views import Shared, sized
 
 Record = TypeVar("Record", bound=NamedTuple)
@@ -171,7 +172,7 @@ class Model(Shared):
         for name, value, kind in (("transformer", transformer, Transformer), ("training", training, Training),
                                   ("accelerator", accelerator, Accelerator)):
             if not isinstance(value, kind) and value is not None:
-                raise TypeError(f"Model: {name} must be a ppsched.{kind.__name__}, not {value!r}")
+                raise TypeError(f"Model: {name} must be a ppsched.{kind.__name__}, not {shown(value)}")
         self.transformer, self.training, self.accelerator = transformer, training, accelerator
         device = None if accelerator is None else accelerator_record(accelerator)
         shape, trained = _record(_abi.Transformer, transformer, TransformerFlag), _record(_abi.Training, training, TrainingFlag)

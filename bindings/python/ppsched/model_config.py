@@ -8,6 +8,7 @@ from .config_file import read_values
 from .megatron_names import is_megatron, plain
 from .megatron_training import SHORT, TAKEN, TRAINING
 from .model_files import read_mapping_of
+from .shown import shown
 
 # Keys that are options of the command, and what they are; the command line goes over them.
 OPTIONS: Dict[str, Any] = {"model": str, "device": str, "gpus": int, "step_time": (str, int, float), "tokens_per_second": (int, float)}
@@ -20,7 +21,7 @@ def _set_options(arguments: argparse.Namespace, config: Dict[str, Any]) -> None:
             continue
         value = config.pop(name)
         if isinstance(value, bool) or not isinstance(value, kinds):
-            raise Error(f"{arguments.config}: {name} must be {'a text' if kinds is str else 'a number'}, not {value!r}")
+            raise Error(f"{arguments.config}: {name} must be {'a text' if kinds is str else 'a number'}, not {shown(value)}")
         if getattr(arguments, name) is None:
             setattr(arguments, name, str(value) if name == "step_time" else value)
 

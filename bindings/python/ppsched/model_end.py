@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the embedding and the head of a model take beside its layers."""
+from collections.abc import Mapping
 from typing import Optional, TypedDict, cast
 
 from . import _abi
 from ._abi import Status
 from ._library import Error
 from .config import numbers
+from .shown import shown
 from .views import sized
 
 
@@ -30,9 +32,11 @@ def model_end(name: str, values: Optional[ModelEnd]) -> _abi.ModelEnd:
     """The library's record of what the embedding or the head takes."""
     record = sized(_abi.ModelEnd)
     fields = list(ModelEnd.__annotations__)
+    if values is not None and not isinstance(values, Mapping):
+        raise Error(f"{name} must be a mapping of names to numbers, not {shown(values)}")
     for key, value in (values or {}).items():
         if key not in fields:
-            raise Error(f"{name} has no {key!r}; it has {', '.join(fields)}")
+            raise Error(f"{name} has no {shown(key)}; it has {', '.join(fields)}")
         if len(given := numbers(f"{name} {key}", value)) != 1:
             raise Error(f"{name} {key} has {len(given)} values; give 1", Status.ERROR_LENGTH)
         setattr(record, key, given[0])

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that describe a model: Hugging Face's config.json, Megatron-LM's argument names, sizes as calculon has them."""
-import pathlib
 from typing import Any, Dict, Mapping, NamedTuple, Sequence
 
 from ._library import Error
-from .config_file import _read_json, _read_yaml, is_yaml
+from .config_file import _read_json, _read_yaml, file_text, is_yaml
 from .huggingface import TYPES, Reader, longest_sequence, read_huggingface
 from .megatron_names import is_megatron, read_megatron
 from .model import Transformer
@@ -24,12 +23,7 @@ class ModelFile(NamedTuple):
 
 def read_mapping_of(path: str) -> Mapping[str, Any]:
     """The keys and values of a JSON or YAML file."""
-    try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
+    text = file_text(path)
     values = _read_yaml(path, text) if is_yaml(path) else _read_json(path, text)
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise Error(f"{path}: the file must hold a mapping of keys to values")

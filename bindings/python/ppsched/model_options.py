@@ -10,6 +10,7 @@ from .megatron_training import training_options
 from .model import Model, Training
 from .model_files import ModelFile, model_of, read_mapping_of, read_model
 from .number_options import add_count_argument
+from .shown import shown
 from .usage import UsageError
 
 DEFAULT_DEVICE = "h100"
@@ -202,7 +203,7 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
     training, pp = training_of(found, options), _one(options, "pp")
     recompute = options.get("recompute_kind") or options.get("recompute") or "none"
     if recompute not in RECOMPUTE:
-        raise Error(f"recompute is {recompute!r}; it must be {', '.join(RECOMPUTE)}")
+        raise Error(f"recompute is {shown(recompute)}; it must be {', '.join(RECOMPUTE)}")
     if pp > found.transformer.layers:
         raise Error(f"--pp {pp} is more than the {found.transformer.layers} layers of the model; give {found.transformer.layers} or less")
     vpp = _one(options, "vpp")

@@ -5,6 +5,7 @@ import re
 from typing import Any, List, Optional, Union
 
 from ._library import Error
+from .shown import shown
 from .units import parse
 
 _NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
@@ -19,7 +20,7 @@ def _numbers(word: str) -> List[Union[float, str]]:
         except Error as error:
             raise argparse.ArgumentTypeError(f"{word}: {error}") from None
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{word!r} is no number; a number may have a unit, as 6.1ms, and a list is "
+            raise argparse.ArgumentTypeError(f"{shown(word)} is no number; a number may have a unit, as 6.1ms, and a list is "
                                              "written 1 2 3 or 1,2,3") from None
     return found
 
@@ -34,7 +35,7 @@ def _counts(word: str) -> List[int]:
     try:
         return [int(text) for text in word.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{word!r} is no integer; a list is written 1 2 4 or 1,2,4") from None
+        raise argparse.ArgumentTypeError(f"{shown(word)} is no integer; a list is written 1 2 4 or 1,2,4") from None
 
 
 def add_count_argument(parser: Any, *strings: str, **given: Any) -> None:

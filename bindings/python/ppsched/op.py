@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One operation of a schedule."""
 import ctypes
+import operator
 import re
 from typing import Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -8,6 +9,7 @@ from . import _abi
 from ._abi import Kind
 from ._library import Error, lib
 from .filling import text_of
+from .shown import shown
 
 _TOKENS = {kind: kind.name for kind in Kind}
 _PATTERN = re.compile(r"([0-9]{1,10})([A-Z_]+?)([0-9]{0,10})")
@@ -29,10 +31,10 @@ class Op(NamedTuple):
     @classmethod
     def from_token(cls, token: str, overlapped: bool = False) -> "Op":
         """Reads a token; raises Error where it is none."""
-        match = _PATTERN.fullmatch(token.strip())
+        match = _PATTERN.fullmatch(token.strip()) if isinstance(token, str) else None
         kind = Kind.__members__.get(match[2]) if match else None
         if match is None or kind is None or (match[3] == "") != (kind in NO_MICROBATCH):
-            raise Error(f"{token!r} is no op; ops look like 3F0, 3B0, 3I0, 3W0 or 3SEND_F0")
+            raise Error(f"{shown(token)} is no op; ops look like 3F0, 3B0, 3I0, 3W0 or 3SEND_F0")
         return cls(int(match[1]), kind, int(match[3]) if match[3] else None, overlapped)
 
     def __str__(self) -> str:
@@ -44,11 +46,17 @@ def from_record(record: _abi.Op) -> Op:
     return Op(record.stage, Kind(record.kind), microbatch, bool(record.flags & _abi.OpFlag.OVERLAPPED))
 
 
+def _is_within(number: object, most: int) -> bool:
+    return hasattr(number, "__index__") and 0 <= operator.index(number) <= most
+
+
 def to_record(op: Op) -> _abi.Op:
     """The C record; numbers that do not fit are turned down here, as C would wrap them."""
+    if not isinstance(op, Op):
+        raise Error(f"{shown(op)} is no op; give a ppsched.Op, or a token such as 3F0")
     microbatch = _abi.NONE if op.microbatch is None else op.microbatch
-    if op.kind not in _TOKENS or not 0 <= op.stage <= 0xFFFF or not 0 <= microbatch <= _abi.NONE:
-        raise Error(f"{tuple(op)}: stage, kind or microbatch is out of range", _abi.Status.ERROR_RANGE)
+    if op.kind not in _TOKENS or not _is_within(op.stage, 0xFFFF) or not _is_within(microbatch, _abi.NONE):
+        raise Error(f"{shown(tuple(op))}: stage, kind or microbatch is out of range", _abi.Status.ERROR_RANGE)
     return _abi.Op(microbatch, op.stage, 0, op.kind, _abi.OpFlag.OVERLAPPED if op.overlapped else 0, 0)
 
 

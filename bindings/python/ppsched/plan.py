@@ -11,15 +11,16 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Un
 from . import _abi
 from ._abi import ChannelOrder, Format, Lowering, Objective, Placement, Runtime, Status
 from ._library import Error, call, decoded, encoded, lib, new_handle
-from .config import Config, Numbers, integer, numbers
+from .config import Config, Numbers, config_of, integer, numbers
 from .enums import member
 from .exporting import format_name
 from .layers import Layer, LayerSplit, Layers, Split
-from .listener import Listener, Progress
+from .listener import Listener, Progress, check_progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
 from .schedule import Schedule, generate
 from .strategy import find_strategy
+from .shown import shown
 from .timeline import Bubble, Timeline
 from .units import Units
 from .views import Shared, none_if_unset, sized
@@ -150,6 +151,8 @@ class Plan(Shared, Sequence[Candidate]):
     def __getitem__(self, rank: Union[int, slice]) -> Union[Candidate, List[Candidate]]:
         if not self._candidates:
             self._candidates = sorted(map(self._read, range(len(self))), key=lambda candidate: candidate.rank)
+        if not isinstance(rank, (int, slice)):
+            raise TypeError(f"the rank of a candidate must be an integer, not {shown(rank)}")
         return self._candidates[rank]
 
     def _read(self, number: int) -> Candidate:
@@ -174,6 +177,8 @@ class Plan(Shared, Sequence[Candidate]):
         return self[0] if len(self) > 0 and self[0].fits else None
 
     def _number(self, candidate: Candidate) -> int:
+        if not isinstance(candidate, Candidate):
+            raise Error(f"candidate must be a ppsched.Candidate of this plan, not {shown(candidate)}")
         if not 0 <= candidate.rank < len(self) or self[candidate.rank] != candidate:
             raise Error(f"{candidate.strategy} of rank {candidate.rank} is no candidate of this plan")
         return candidate.number
@@ -208,7 +213,8 @@ class Plan(Shared, Sequence[Candidate]):
 
     def schedule(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
         """The candidate's schedule as its strategy makes it, not lowered. progress: see ppsched.generate."""
-        return generate(candidate.strategy, self.config_of(candidate), progress=progress)
+        config = self.config_of(candidate)
+        return generate(candidate.strategy, config, progress=progress)
 
     def iteration(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
         """One iteration of the candidate's schedule, which runtimes run again and again; all iterations where they do not flush, or
@@ -283,6 +289,15 @@ def _list(options: _abi.PlanOptions, name: str, count: str, values: Optional[Seq
     return array
 
 
+def _several(name: str, values: Any) -> List[Any]:
+    """Names of which one may stand alone."""
+    if isinstance(values, str):
+        return [values]
+    if not isinstance(values, Iterable):
+        raise Error(f"{name} must be a list of names, not {shown(values)}")
+    return list(values)
+
+
 def _counts(name: str, values: Union[Iterable[int], int, None]) -> Optional[List[int]]:
     if values is None:
         return None
@@ -342,17 +357,18 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     progress: called with the share of the work that is done and the best step time so far; returns False to stop, which raises
     ppsched.Cancelled.
     """
+    config_of(config)
+    check_progress(progress)
     goal = member(Objective, "objective", objective)
     options = sized(_abi.PlanOptions)
     options.objective, options.effort = goal, _effort(effort)
     options.lowering, options.placements = member(Lowering, "lowering", lowering), _placement_bits(placements)
-    names = None if strategies is None else [encoded("strategy", name) for name in
-                                             ([strategies] if isinstance(strategies, str) else strategies)]
+    names = None if strategies is None else [encoded("strategy", name) for name in _several("strategies", strategies)]
     limits = None if memory_limits is None else numbers("memory_limits", memory_limits)
     model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
     ends = model_end("embedding", embedding), model_end("head", head)
     options.channel, options.embedding, options.head = ctypes.pointer(model), ctypes.pointer(ends[0]), ctypes.pointer(ends[1])
-    asked = list(runtimes or ())
+    asked = [] if runtimes is None else _several("runtimes", runtimes)
     options.runtimes = sum({1 << member(Runtime, "runtime", name) for name in asked})
     planned_for = None if runtime is None else member(Runtime, "runtime", runtime)
     options.runtime = planned_for or 0

@@ -10,6 +10,7 @@ from ._library import Error
 from .config import QUANTITIES, Config, Quantities, integer
 from .config_file import is_yaml, read_mapping
 from .same_units import in_same_units
+from .shown import shown
 from .trace import Ops
 from .units import PLAIN, TIMES as UNITS_OF_TIME, Units
 from .words import counted
@@ -54,7 +55,7 @@ def parse_statistic(statistic: Statistic) -> Union[str, float]:
     except (TypeError, ValueError, OverflowError):
         quantile = math.nan
     if isinstance(statistic, bool) or not 0 <= quantile <= 1:
-        raise Error(f"the statistic must be mean, median or a quantile from 0 to 1, not {str(statistic)[:40]!r}")
+        raise Error(f"the statistic must be mean, median or a quantile from 0 to 1, not {shown(str(statistic)[:40])}")
     return quantile
 
 
@@ -141,7 +142,7 @@ class Profile:
     @classmethod
     def _of_traces(cls, values: List[Tuple[str, Any]], time_unit: str, warmup: int) -> "Profile":
         if time_unit not in UNITS_OF_TIME:
-            raise Error(f"there is no time unit {time_unit!r}; there are {', '.join(UNITS_OF_TIME)}")
+            raise Error(f"there is no time unit {shown(time_unit)}; there are {', '.join(UNITS_OF_TIME)}")
         if integer("warmup", warmup) < 0:
             raise Error(f"warmup is {warmup}; it must not be negative")
         if not values:
@@ -242,7 +243,7 @@ def _size(values: Mapping[str, Any], key: str) -> Optional[int]:
 
 def _sample(name: str, stage: int, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Error(f"{name} must hold numbers, not {value!r}")
+        raise Error(f"{name} must hold numbers, not {shown(value)}")
     if not 0 <= value <= LARGEST:
         raise Error(f"{name} of stage {stage} is {str(value)[:40]}; it must be at least 0 and at most {LARGEST:g}")
     return float(value)

@@ -8,6 +8,7 @@ from . import _abi
 from ._abi import Format, Placement
 from ._library import Error, lib, new_handle
 from .config import Config, Quantities
+from .shown import shown
 from .units import PLAIN, Units
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ FORMATS: Dict[str, Format] = {"csv": Format.CSV, "json": Format.JSON}
 def import_text(text: Union[str, bytes], format: Union[Format, str]) -> ctypes.c_void_p:
     """The library's handle of the schedule that a text holds."""
     if not isinstance(format, Format):
-        if format not in FORMATS:
-            raise Error(f"there is no format {format!r} to read; there are {', '.join(FORMATS)}")
+        if not isinstance(format, str) or format not in FORMATS:
+            raise Error(f"there is no format {shown(format)} to read; there are {', '.join(FORMATS)}")
         format = FORMATS[format]
     if isinstance(text, str):
         try:

@@ -9,15 +9,16 @@ from typing import Callable, List, NamedTuple, NoReturn, Optional, Tuple, Union
 from . import _abi
 from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement, Runtime
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
-from .config import Config, Numbers, Quantities, quantities_in
+from .config import Config, Numbers, Quantities, config_of, integer, quantities_in
 from .exporting import export, export_format
 from .filling import text_of
 from .launching import launch_line
 from .layers import LayerSplit
-from .listener import Listener, Progress
+from .listener import Listener, Progress, check_progress
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
 from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
+from .shown import shown
 from .views import Shared, View, none_if_unset
 from .words import counted, names_checked
 
@@ -77,8 +78,12 @@ class Schedule(Shared):
                     name: str = "custom", *, flushes: bool = True) -> "Schedule":
         """Your own order: for each device its ops, as Op or token. It is not checked here; see check."""
         builder = Builder(config, name, flushes=flushes)
+        if not isinstance(queues, Iterable):
+            raise Error(f"queues must be a list of ops for each device, not {shown(queues)}")
         pairs: Iterable[Tuple[int, Iterable[Ops]]] = queues.items() if isinstance(queues, Mapping) else enumerate(queues)
         for device, ops in pairs:
+            if isinstance(ops, str) or not isinstance(ops, Iterable):
+                raise Error(f"device {device}: the queue must be a list of ops, not {shown(ops)}")
             builder.append(device, *ops)
         return builder.finish()
 
@@ -182,6 +187,7 @@ class Schedule(Shared):
 
     def device_of(self, stage: int, microbatch: int = 0) -> Optional[int]:
         """Device that runs a stage for a microbatch; None out of range."""
+        stage, microbatch = integer("stage", stage), integer("microbatch", microbatch)
         if not (0 <= stage < self.stages and 0 <= microbatch < self.microbatches * self.iterations):
             return None
         return none_if_unset(lib.ppsched_schedule_device_of(self._handle, stage, microbatch))
@@ -212,7 +218,7 @@ class Schedule(Shared):
 
         latest: latest starts too, and why devices are idle; reusable: for Timeline.update.
         """
-        config = self.config if config is None else config
+        config = self.config if config is None else config_of(config)
         flags = (0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY) | (_abi.EvaluateFlag.REUSABLE if reusable else 0)
         return Timeline(new_handle(lib.ppsched_schedule_evaluate, self._handle, config._handle, flags), self, config)
 
@@ -221,7 +227,7 @@ class Schedule(Shared):
                            rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> "Timeline":
         """Times this lowered schedule with its sends and receives, which wait for their edges and, in the channel model (see
         prove), for each other; by default for their edges alone."""
-        config = self.config if config is None else config
+        config = self.config if config is None else config_of(config)
         model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
         handle = new_handle(lib.ppsched_schedule_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)
         return Timeline(handle, self, config)
@@ -257,7 +263,7 @@ class Builder:
     config: Config
 
     def __init__(self, config: Config, name: str = "custom", *, flushes: bool = True) -> None:
-        self._lend(config, new_handle(lib.ppsched_builder_create, config._handle))
+        self._lend(config, new_handle(lib.ppsched_builder_create, config_of(config)._handle))
         self._release = weakref.finalize(self, lib.ppsched_builder_destroy, self._handle)
         call(lib.ppsched_builder_set_name, self._handle, encoded("name", name))
         call(lib.ppsched_builder_set_flushes, self._handle, bool(flushes))
@@ -271,7 +277,7 @@ class Builder:
 
     def append(self, device: int, *ops: Ops) -> None:
         """Appends ops, as Op or token, to a device's queue."""
-        if not 0 <= device < 2**32:
+        if not 0 <= integer("device", device) < 2**32:
             raise Error(f"device is {device}, which is out of range", _abi.Status.ERROR_RANGE)
         records, count = to_records(ops)
         call(lib.ppsched_builder_append, self._handle, device, records, count)
@@ -295,6 +301,8 @@ def generate(strategy: Union[str, Callable[[Config, Builder], object]], config: 
     (or makespan) of the best schedule so far, infinite where there is none; where it returns False the search ends with
     ppsched.Cancelled. Ctrl-C ends a search too, with KeyboardInterrupt.
     """
+    config_of(config)
+    check_progress(progress)
     if callable(strategy):
         return _generate_with(strategy, config)
     return _search(encoded("strategy", strategy), config, progress)

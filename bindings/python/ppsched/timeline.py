@@ -7,7 +7,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Union
 from . import _abi, explain
 from ._abi import Format, Kind, Objective
 from ._library import call, lib
-from .config import Config
+from .config import Config, config_of, integer
 from .explain import CriticalOp, Relief, Sensitivity
 from .exporting import export, export_format
 from .filling import records_of
@@ -115,7 +115,7 @@ class Timeline(Shared):
 
         What was taken from it before, such as its spans, is of no use afterwards.
         """
-        call(lib.ppsched_timeline_update, self._handle, config._handle)
+        call(lib.ppsched_timeline_update, self._handle, config_of(config)._handle)
         self.config = config
 
     @property
@@ -186,7 +186,7 @@ class Timeline(Shared):
 
     def memory(self, device: int) -> List[MemoryPoint]:
         """The memory of a device over time: its static memory at 0, then a point for each change."""
-        if not 0 <= device < self.schedule.devices:
+        if not 0 <= integer("device", device) < self.schedule.devices:
             raise IndexError(f"there is no device {device}")
         points = records_of(_abi.MemoryPoint, lib.ppsched_timeline_get_memory, self._handle, device)
         return [MemoryPoint(point.time, point.memory) for point in points]
@@ -199,6 +199,7 @@ class Timeline(Shared):
         of the config's unit, if it has one, else 1).
         """
         chosen, units = export_format(format), self.config.units
+        text_columns = integer("text_columns", text_columns)
         columns = max(1, text_columns - len(units.after_memory)) if text_columns > 0 else text_columns
         text = export(self.schedule._handle, self._handle, chosen, text_columns=columns,
                       time_scale=time_scale or units.microseconds)

@@ -8,6 +8,7 @@ GPU; from the first operator on the CPU inside the range to its end; the range i
 """
 import bisect
 import gzip
+import io
 import json
 import re
 import zlib
@@ -29,6 +30,7 @@ _COMMUNICATION = ("c10d::", "nccl", "gloo:", "record_param_comms")
 _PAIR = re.compile(r"\(([^;()]*);([^;()]*)\)OVERLAP_F_B")
 _SINGLE_STAGE = re.compile(r"(Forward|Backward) \d+")
 _LARGEST = 1e18  # microseconds; a time beyond is none
+_MOST_RATIO, _LARGE = 200, 1 << 30  # how well gzip packs a trace at most, and up to which size that does not matter
 _ROUNDING = 1.0  # microseconds; what neighbours may overlap
 
 
@@ -93,14 +95,24 @@ def pair_in_order(ops: Ops, token: str) -> Ops:
     return first, second
 
 
+def _unpacked(path: str, data: bytes) -> bytes:
+    """What gzip packed, which is not much more than any trace can be."""
+    most = max(_LARGE, len(data) * _MOST_RATIO)
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        unpacked = file.read(most + 1)
+    if len(unpacked) > most:
+        raise Error(f"{path}: unpacked it has more than {most >> 20} MiB, {_MOST_RATIO} times what it has as a file; no trace is packed so well")
+    return unpacked
+
+
 def read_text(path: str) -> str:
     """The text of a file, which may be packed by gzip."""
     try:
         with open(path, "rb") as file:
             data = file.read()
         if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-        return data.decode("utf-8")
+            data = _unpacked(path, data)
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Error(f"{path}: byte {error.start} is no UTF-8") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:

@@ -3,6 +3,7 @@
 from typing import Optional
 
 from ._library import Error
+from .shown import shown
 from .units import BYTES, KIND_OF, KINDS, TIMES, parse
 
 LARGE = 10.0**6  # numbers from here on are bytes, or bytes a second
@@ -23,7 +24,7 @@ def amount_in(where: str, text: str, dimension: str) -> float:
     except Error as error:
         raise Error(f"{where}: {error}") from None
     if amount is None:
-        raise Error(f"{where} is {text!r}; it must be a number with a unit; units are {KINDS[KIND_OF[dimension]]}")
+        raise Error(f"{where} is {shown(text)}; it must be a number with a unit; units are {KINDS[KIND_OF[dimension]]}")
     if amount.kind != KIND_OF[dimension]:
         raise Error(f"{where}: {amount.unit} is a unit of {amount.kind}; units of {KIND_OF[dimension]} are {KINDS[KIND_OF[dimension]]}")
     seconds, one = TIMES["s"], BYTES["B"]

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Dict, Iterator, NamedTuple, Optional, Tuple
 
 from ._library import Error
+from .shown import shown
 
 TIMES: Dict[str, int] = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}  # in nanoseconds
 BYTES: Dict[str, int] = {"B": 1, **{prefix + "B": 1000**power for power, prefix in enumerate("kMGT", 1)},
@@ -51,7 +52,7 @@ def _meaning(unit: str) -> Tuple[str, Fraction]:
         return "bandwidth", Fraction(BITS[unit], 8 * TIMES["s"])
     if slash and amount in BYTES and time in TIMES:
         return "bandwidth", Fraction(BYTES[amount], TIMES[time])
-    raise Error(f"there is no unit {unit!r}; there are {'; '.join(f'of {kind} {names}' for kind, names in KINDS.items())}")
+    raise Error(f"there is no unit {shown(unit)}; there are {'; '.join(f'of {kind} {names}' for kind, names in KINDS.items())}")
 
 
 def parse(text: str) -> Optional[Amount]:
@@ -86,7 +87,7 @@ class Units(NamedTuple):
     def check(self) -> None:
         for name, unit, known in (("time", self.time, TIMES), ("memory", self.memory, BYTES), ("bytes", self.bytes, {"B": 1})):
             if unit is not None and unit not in known:
-                raise Error(f"units: there is no unit of {name} {unit!r}; there are {', '.join(known)}")
+                raise Error(f"units: there is no unit of {name} {shown(unit)}; there are {', '.join(known)}")
 
     @property
     def row(self) -> Optional[Dict[str, Optional[str]]]:

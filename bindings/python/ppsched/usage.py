@@ -4,6 +4,9 @@ import argparse
 from typing import NoReturn
 
 from ._library import Error
+from .shown import printable
+
+_MOST = 600  # characters of a message
 
 
 class UsageError(Error):
@@ -14,4 +17,6 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line; --help has the usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {' '.join(message.split())}\n")
+        text = " ".join(message.split())
+        text = text if len(text) <= _MOST else text[:_MOST] + "..."
+        self.exit(2, f"{self.prog}: {printable(text)}\n".encode("utf-8", "backslashreplace").decode("utf-8"))

@@ -3,6 +3,8 @@
 import functools
 from typing import Any, Callable, Iterable, List, TypeVar, cast
 
+from .shown import shown
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -48,7 +50,7 @@ def names_checked(function: Function) -> Function:
     def checked(*values: object, **given: object) -> object:
         for name in given:
             if name not in names:
-                raise TypeError(f"{title} has no argument {name!r}; {nearest(name, names) or 'it has ' + ', '.join(names)}")
+                raise TypeError(f"{title} has no argument {shown(name)}; {nearest(name, names) or 'it has ' + ', '.join(names)}")
         return function(*values, **given)
 
     return cast(Function, checked)
