@@ -8,17 +8,13 @@
 
 size_t ppi_integer_to_text(char text[PPI_INTEGER_SIZE], int64_t value)
 {
-    char reversed[PPI_INTEGER_SIZE];
-    size_t digits = 0, length = 0;
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do {
-        reversed[digits++] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest != 0);
-    if (value < 0)
-        text[length++] = '-';
-    while (digits > 0)
-        text[length++] = reversed[--digits];
+    size_t length = value < 0 ? 2 : 1;
+    for (uint64_t more = rest; more >= 10; more /= 10)
+        length++;
+    text[0] = '-';
+    for (size_t i = length; i > (size_t)(value < 0); rest /= 10)
+        text[--i] = (char)('0' + rest % 10);
     return length;
 }
 
