@@ -52,14 +52,14 @@ int main(void)
 
     if (ppsched_config_create(&config, 4, 8, 12, NULL, &error) != PPSCHED_OK ||
         describe(config, &shown, &error) != PPSCHED_OK ||
-        ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_SPAN, &error) != PPSCHED_OK ||
+        ppsched_config_find_bound(&bound, config, PPSCHED_OBJECTIVE_MAKESPAN, &error) != PPSCHED_OK ||
         ppsched_schedule_generate(&schedule, config, "auto", &error) != PPSCHED_OK ||
         ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK)
         return fail(&error);
 
     ppsched_timeline_get_metrics(&metrics, timeline, NULL);
-    printf("span %g, at least %g: %.1f %% above; peak memory %g of 5, at least %g\n", metrics.span, bound.value,
-           100 * (metrics.span / bound.value - 1), metrics.peak_memory, bound.least_limit);
+    printf("makespan %g, at least %g: %.1f %% above; peak memory %g of 5, at least %g\n", metrics.makespan, bound.value,
+           100 * (metrics.makespan / bound.value - 1), metrics.peak_memory, bound.least_limit);
 
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);

@@ -69,8 +69,10 @@ static void expect_honest_progress(const ppsched_strategy_info *info)
     ppsched_timeline *timeline = make_timeline(schedule, config);
     if (witness.falls != 0 || witness.calls == 0 || witness.share != 1)
         fail_msg("%s: %d calls, %d of them fell back, last share %g", info->name, witness.calls, witness.falls, witness.share);
-    if (witness.best < HUGE_VAL && fabs(witness.best - metrics_of(timeline).span) > 1e-9)
-        fail_msg("%s: says %g, has %g", info->name, witness.best, metrics_of(timeline).span);
+    ppsched_metrics metrics = metrics_of(timeline);
+    double has = strcmp(info->name, "auto") == 0 ? metrics.makespan : metrics.span;
+    if (witness.best < HUGE_VAL && fabs(witness.best - has) > 1e-9)
+        fail_msg("%s: says %g, has %g", info->name, witness.best, has);
     expect_ok(ppsched_config_copy(&silent, config, &error), &error);
     assert_int_equal(ppsched_config_set_progress(silent, NULL, NULL, NULL), PPSCHED_OK);
     int calls = witness.calls;
