@@ -19,8 +19,8 @@ from .listener import Listener, Progress, check_progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
 from .schedule import Schedule, generate
-from .strategy import find_strategy
 from .shown import shown
+from .strategy import find_strategy
 from .timeline import Bubble, Timeline
 from .units import Units
 from .views import Shared, none_if_unset, sized
