@@ -30,6 +30,16 @@ enum ppsched_lowering {
                                          for each other in a circle; so they never do */
 };
 
+/* Of how many of the stages that a device uses next it gathers what it does not hold, before an op:
+ * of the op's own at least. */
+enum ppsched_unshard_lookahead {
+    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0, /* as many as it may hold */
+    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1, /* device r: r + 2, or as many as it may hold if these are
+                                           fewer. Where gathering takes as long as a forward that is
+                                           what fits in before its first op has its input */
+    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2  /* the caller's own, a number for each device */
+};
+
 /* The passes, in the order in which they run: merging and splitting, unsharding, reducing, sends
  * and receives, deferring. Sized: set `size`; zero means off. */
 typedef struct ppsched_lower_options {
@@ -38,22 +48,32 @@ typedef struct ppsched_lower_options {
     uint32_t merge_backwards; /* 1: an I with its W right behind it becomes a B */
     uint32_t split_backwards; /* 1: a B that is in no overlapped pair becomes an I with its W right
                                  behind it */
-    uint32_t unshard;         /* most stages whose parameters a device holds at once (an overlapped
-                                 pair holds its two in any case): UNSHARD before a stage's next ops,
-                                 RESHARD behind them, as PyTorch does (with 3); 0: none of these */
+    uint32_t unshard;         /* most stages whose parameters a device holds at once, as PyTorch's
+                                 max_active_stages (3 there): UNSHARD before a stage's next ops,
+                                 RESHARD once it is not among the next `unshard` ones; an overlapped
+                                 pair that comes next is taken whole, and may be one more. 0: none
+                                 of these */
     uint32_t reduce_grad;     /* 1: REDUCE_GRAD behind the last B or W of a stage and iteration */
     uint32_t defer_receives;  /* 1, for PYTORCH: as its defer_pp_recv: a receive waits until right
                                  before its consumer, or before a send to the device that it is
                                  from, if that has the higher rank. Not safe: many orders hang where
                                  sends block, and some of the V placement where they are buffered
                                  (prove them) */
+
+    /* With `unshard`, as PyTorch's unshard_lookahead: how early each UNSHARD comes. Nothing else
+     * moves but receives, since an UNSHARD has a turn of its own in the PYTORCH lowering. */
+    int32_t unshard_lookahead;          /* enum ppsched_unshard_lookahead */
+    const uint32_t *unshard_lookaheads; /* with LIST: 1 to `unshard` for each device; borrowed */
+    uint32_t unshard_lookahead_count;   /* with LIST: as many as devices, else 0 */
+    uint32_t reserved;                  /* 0 */
 } ppsched_lower_options;
 
 /* Makes a lowered schedule; the given one stays. It must be executable and hold F, B, I and W
  * alone. `config` may be NULL but for BY_TIME. `*out` gets one reference.
- * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE where the order cannot be run; REFUSED
- *   where it has been lowered already, or BY_TIME where an op that sends takes no time; MISMATCH
- *   with BY_TIME; NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE, RANGE; LENGTH where there is not one lookahead a device;
+ *   INVALID_SCHEDULE where the order cannot be run; REFUSED where it has been lowered already, an
+ *   overlapped pair needs more stages than `unshard`, or BY_TIME where an op that sends takes no
+ *   time; MISMATCH with BY_TIME; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_config *config,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a lowered schedule needs of its runtime: edges between devices, receive buffers, and how
- * long send buffers live. All of it follows from the order of the ops alone, and holds at any
- * speed. */
+/* What a schedule needs of its runtime: edges between devices, receive buffers, how long send
+ * buffers live, and slots that a runtime allocates once. All of it follows from the order of the
+ * ops alone, and holds at any speed. */
 #ifndef PPSCHED_TRAFFIC_H
 #define PPSCHED_TRAFFIC_H
 
@@ -54,6 +54,94 @@ PPSCHED_API ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, 
                                                         size_t *needed, uint32_t *slots,
                                                         const ppsched_schedule *schedule,
                                                         uint32_t device, ppsched_error *error);
+
+/* --- communicators --- */
+
+/* What devices set up between them before they run. */
+enum ppsched_connecting {
+    PPSCHED_CONNECTING_EDGES = 0, /* a communicator for each edge, a directed pair of devices that
+                                     hold neighbouring stages: those of one round are made in one
+                                     collective call, as no device is in two of them */
+    PPSCHED_CONNECTING_STAGES = 1 /* a first message for each pair of neighbouring stages on two
+                                     devices, where all share one communicator: rounds of disjoint
+                                     devices */
+};
+
+/* What is set up in a round: between two devices, and with STAGES the stages that these hold for
+ * it. 20 bytes, no padding. */
+typedef struct ppsched_connection {
+    uint32_t round; /* from 0 */
+    uint32_t sender;
+    uint32_t receiver;
+    uint32_t sending_stage;   /* with EDGES PPSCHED_NONE, as several may use it */
+    uint32_t receiving_stage; /* likewise */
+} ppsched_connection;
+
+/* Lists what all devices set up, round by round in an order that is the same for all, so that none
+ * waits for another in a circle. As PyTorch's directed P2P groups: pairs of devices in their order,
+ * each in the first round where both are free, and each round twice, upwards and then downwards;
+ * pairs of stages in the order of the stages likewise, upwards alone. It follows from the placement
+ * alone, also of a schedule that is not lowered. `what`: enum ppsched_connecting. Fills a buffer:
+ * see ppsched.h.
+ * Errors: ARGUMENT, RANGE, BUFFER, NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_schedule_get_connections(ppsched_connection *out,
+                                                            size_t capacity, size_t *needed,
+                                                            const ppsched_schedule *schedule,
+                                                            int32_t what, ppsched_error *error);
+
+/* --- slots --- */
+
+/* What shares slots. */
+enum ppsched_slot_use {
+    PPSCHED_SLOT_USE_STAGE_MICROBATCH = 0, /* a slot for each live stage pass: from its F to its B,
+                                              or to its W where the backward is split */
+    PPSCHED_SLOT_USE_MICROBATCH = 1,       /* a slot for each live microbatch: from the first F of
+                                              its stage passes on the device to the last B or W */
+    PPSCHED_SLOT_USE_RECEIVE = 2           /* a slot for each received value: from its receive to
+                                              the B or W of the stage pass; each stage has slots of
+                                              its own for activations and for gradients */
+};
+
+/* Who holds a slot and when. Positions are those of the device's queue, both inclusive; an
+ * overlapped pair has the position of its first op. 24 bytes, no padding. */
+typedef struct ppsched_lifetime {
+    uint32_t microbatch;
+    uint32_t stage; /* PPSCHED_NONE with MICROBATCH */
+    int32_t kind;   /* F; with RECEIVE RECV_F or RECV_B */
+    uint32_t slot;  /* in its arena, from 0 */
+    uint32_t first;
+    uint32_t last;
+} ppsched_lifetime;
+
+/* Slots that are alike, to be allocated once. 20 bytes, no padding. */
+typedef struct ppsched_arena {
+    uint32_t stage; /* with RECEIVE, else PPSCHED_NONE */
+    int32_t kind;   /* as of its lifetimes */
+    uint32_t slots; /* the least that do: as many as live at once at most */
+    uint32_t first; /* its lifetimes, in the list of these */
+    uint32_t count;
+} ppsched_arena;
+
+/* Lists who holds which slot of a device, arena by arena: by stage, with RECEIVE activations before
+ * gradients, then by microbatch. Each takes the lowest slot that is free, in the order of their
+ * first positions, then last ones: as PyTorch's activation liveness and its proposed receive pools.
+ * `use`: enum ppsched_slot_use; with RECEIVE a schedule that is not lowered has none. Fills a
+ * buffer: see ppsched.h.
+ * Errors: ARGUMENT; RANGE, also where there is no such device; INVALID_SCHEDULE where the order
+ *   cannot be run; BUFFER, NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_schedule_get_lifetimes(ppsched_lifetime *out, size_t capacity,
+                                                          size_t *needed,
+                                                          const ppsched_schedule *schedule,
+                                                          uint32_t device, int32_t use,
+                                                          ppsched_error *error);
+
+/* Lists the arenas of these. Those without a lifetime are left out. Fills a buffer: see ppsched.h.
+ * Errors: as ppsched_schedule_get_lifetimes. */
+PPSCHED_API ppsched_status ppsched_schedule_get_arenas(ppsched_arena *out, size_t capacity,
+                                                       size_t *needed,
+                                                       const ppsched_schedule *schedule,
+                                                       uint32_t device, int32_t use,
+                                                       ppsched_error *error);
 
 #ifdef __cplusplus
 }

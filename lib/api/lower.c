@@ -6,6 +6,32 @@
 #include "base/sized.h"
 #include "check/check.h"
 
+static ppsched_status check_lookaheads(const ppsched_lower_options *options, uint32_t devices, ppsched_error *error)
+{
+    bool is_list = options->unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_LIST;
+    ppsched_status status = ppi_check_choice("unshard_lookahead", options->unshard_lookahead, PPSCHED_UNSHARD_LOOKAHEAD_FULL,
+                                             PPSCHED_UNSHARD_LOOKAHEAD_LIST, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (options->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "ppsched_lower_options: reserved is %u; it must be 0",
+                        options->reserved);
+    if (options->unshard == 0 && options->unshard_lookahead != PPSCHED_UNSHARD_LOOKAHEAD_FULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead goes with unshard, 1 or more stages");
+    if (options->unshard_lookahead_count != (is_list ? devices : 0))
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "unshard_lookaheads has %u values; it must have %u%s",
+                        options->unshard_lookahead_count, is_list ? devices : 0,
+                        is_list ? ", one a device" : ", as unshard_lookahead asks for no list");
+    if (is_list && options->unshard_lookaheads == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard_lookaheads is NULL");
+    for (uint32_t d = 0; is_list && d < devices; d++)
+        if (options->unshard_lookaheads[d] < 1 || options->unshard_lookaheads[d] > options->unshard)
+            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){d, PPSCHED_NONE, PPSCHED_NONE, d},
+                               "unshard_lookaheads: device %u has %u; it must be 1 to %u, as unshard", d,
+                               options->unshard_lookaheads[d], options->unshard);
+    return PPSCHED_OK;
+}
+
 static ppsched_status check_options(const ppsched_lower_options *options, const ppsched_config *config, ppsched_error *error)
 {
     ppsched_status status = ppi_check_choice("lowering", options->lowering, PPSCHED_LOWERING_NONE,
@@ -51,6 +77,8 @@ ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_sche
                                            "ppsched_lower_options", error);
     if (status == PPSCHED_OK)
         status = check_options(&own, config, error);
+    if (status == PPSCHED_OK)
+        status = check_lookaheads(&own, schedule->shape.devices, error);
     if (status == PPSCHED_OK)
         status = check_schedule(schedule, error);
     if (status == PPSCHED_OK)

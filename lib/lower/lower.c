@@ -25,7 +25,7 @@ static ppsched_status split(const struct pass *pass, ppsched_builder *out, const
 
 static ppsched_status unshard(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
 {
-    return ppi_unshard(out, in, pass->options->unshard, error);
+    return ppi_unshard(out, in, pass->options, error);
 }
 
 static ppsched_status reduce(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)

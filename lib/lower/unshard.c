@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UNSHARD and RESHARD: before each op a device gathers the parameters of the stages that it uses next, and drops the others, so
- * that it never holds more than a few. */
+/* UNSHARD and RESHARD: before each op a device drops the parameters of the stages that it does not use soon, and gathers those
+ * that it does. Two windows over the stages that come next tell how soon: of `most` stages it keeps what it holds, of the
+ * first few of these, its lookahead, it gathers what it does not. (PyTorch's max_active_stages and unshard_lookahead.) */
 #include "base/error.h"
 #include "lower/passes.h"
-#include "lower/python_set.h"
 
 /* One device. Its stages in the order in which they come next: by the unit that uses them. */
 struct device {
     const ppsched_queue *queue;
+    uint32_t number;
     size_t *next_use; /* by op: the next op of its stage; the queue's count where there is none */
     uint32_t *stages; /* those that are still used, the next first */
     size_t *use;      /* when each stage is used next */
     uint32_t stage_count;
-    struct ppi_python_set active;
+    uint32_t *held; /* gathered ones, in the order in which they were */
+    bool *is_held;  /* by stage */
+    uint32_t held_count;
 };
 
 struct sharding {
     const ppsched_schedule *schedule;
+    const ppsched_lower_options *options;
     ppsched_builder *out;
-    uint32_t most;
     struct device device;
     size_t *last; /* by stage, for the scan from behind */
 };
@@ -56,11 +59,10 @@ static void move_on(struct device *device, size_t i)
         device->stage_count--;
 }
 
-/* How many of the stages that come next may be held: whole units, until they are `most`. */
-static uint32_t count_wanted(const struct sharding *sharding)
+/* How many of the stages that come next a window takes: whole units, until they are at least `most`. */
+static uint32_t window_of(const struct device *device, uint32_t most)
 {
-    const struct device *device = &sharding->device;
-    uint32_t count = device->stage_count < sharding->most ? device->stage_count : sharding->most;
+    uint32_t count = device->stage_count < most ? device->stage_count : most;
     if (count > 0 && count < device->stage_count) {
         size_t last = device->use[device->stages[count - 1]];
         bool is_first_of_pair = (device->queue->ops[last].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
@@ -69,92 +71,117 @@ static uint32_t count_wanted(const struct sharding *sharding)
     return count;
 }
 
-static ppsched_status put(struct sharding *sharding, uint32_t d, uint8_t kind, uint32_t stage, ppsched_error *error)
+static uint32_t lookahead_of(const ppsched_lower_options *options, uint32_t device)
+{
+    switch (options->unshard_lookahead) {
+    case PPSCHED_UNSHARD_LOOKAHEAD_AUTO:
+        return device + 2 < options->unshard ? device + 2 : options->unshard;
+    case PPSCHED_UNSHARD_LOOKAHEAD_LIST:
+        return options->unshard_lookaheads[device];
+    default:
+        return options->unshard;
+    }
+}
+
+static ppsched_status put(struct sharding *sharding, uint8_t kind, uint32_t stage, ppsched_error *error)
 {
     ppsched_op op = {.microbatch = PPSCHED_NONE, .stage = (uint16_t)stage, .kind = kind};
-    return ppi_builder_append(sharding->out, d, &op, 1, error);
+    return ppi_builder_append(sharding->out, sharding->device.number, &op, 1, error);
 }
 
-static bool is_wanted(const struct device *device, uint32_t wanted, uint32_t stage)
+/* Drops all that is held but the first `kept` stages that come next. */
+static ppsched_status drop_others(struct sharding *sharding, uint32_t kept, ppsched_error *error)
 {
-    for (uint32_t k = 0; k < wanted; k++)
-        if (device->stages[k] == stage)
-            return true;
-    return false;
-}
-
-/* Drops all stages but the first `wanted` ones. */
-static ppsched_status drop_others(struct sharding *sharding, uint32_t d, uint32_t wanted, ppsched_error *error)
-{
-    struct ppi_python_set *active = &sharding->device.active;
+    struct device *device = &sharding->device;
     ppsched_status status = PPSCHED_OK;
-    for (uint32_t i = 0; i < active->size && status == PPSCHED_OK; i++) {
-        uint32_t stage = active->table[i];
-        if (stage == PPI_SET_FREE || stage == PPI_SET_REMOVED || is_wanted(&sharding->device, wanted, stage))
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < device->held_count && status == PPSCHED_OK; i++) {
+        uint32_t stage = device->held[i];
+        if (kept > 0 && device->use[stage] <= device->use[device->stages[kept - 1]]) {
+            device->held[left++] = stage;
             continue;
-        ppi_python_set_remove(active, stage);
-        status = put(sharding, d, PPSCHED_KIND_RESHARD, stage, error);
+        }
+        device->is_held[stage] = false;
+        status = put(sharding, PPSCHED_KIND_RESHARD, stage, error);
     }
+    device->held_count = left;
     return status;
 }
 
-static ppsched_status gather(struct sharding *sharding, uint32_t d, uint32_t wanted, ppsched_error *error)
+static ppsched_status gather(struct sharding *sharding, uint32_t wanted, ppsched_error *error)
 {
     struct device *device = &sharding->device;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t k = 0; k < wanted && status == PPSCHED_OK; k++) {
         uint32_t stage = device->stages[k];
-        if (ppi_python_set_has(&device->active, stage))
+        if (device->is_held[stage])
             continue;
-        if (!ppi_python_set_add(&device->active, &sharding->schedule->host, stage))
-            return ppi_fail_memory(error, "the lowering");
-        status = put(sharding, d, PPSCHED_KIND_UNSHARD, stage, error);
+        device->is_held[stage] = true;
+        device->held[device->held_count++] = stage;
+        status = put(sharding, PPSCHED_KIND_UNSHARD, stage, error);
     }
     return status;
+}
+
+/* An overlapped pair of two stages needs both at once. */
+static ppsched_status check_unit(const struct sharding *sharding, size_t i, ppsched_error *error)
+{
+    const ppsched_op *unit = &sharding->device.queue->ops[i];
+    char token[PPI_UNIT_TOKEN_SIZE];
+    if (sharding->options->unshard > 1 || ppi_unit_length(unit) == 1 || unit[0].stage == unit[1].stage)
+        return PPSCHED_OK;
+    ppi_unit_token(token, unit);
+    return ppi_fail_at(
+        error, PPSCHED_ERROR_REFUSED, (struct ppi_place){sharding->device.number, unit->stage, unit->microbatch, (uint32_t)i},
+        "device %u: %s needs 2 stages gathered at once, unshard is 1; make it 2 or more", sharding->device.number, token);
 }
 
 static ppsched_status shard_device(struct sharding *sharding, uint32_t d, ppsched_error *error)
 {
     struct device *device = &sharding->device;
     const ppsched_queue *queue = device->queue = &sharding->schedule->queues[d];
+    uint32_t lookahead = lookahead_of(sharding->options, d);
     ppsched_status status = PPSCHED_OK;
+    device->number = d;
     find_uses(sharding);
-    if (!ppi_python_set_make(&device->active, &sharding->schedule->host))
-        return ppi_fail_memory(error, "the lowering");
     for (size_t i = 0; i < queue->count && status == PPSCHED_OK;) {
         size_t length = ppi_unit_length(&queue->ops[i]);
-        uint32_t wanted = count_wanted(sharding);
-        status = drop_others(sharding, d, wanted, error);
+        status = check_unit(sharding, i, error);
         if (status == PPSCHED_OK)
-            status = gather(sharding, d, wanted, error);
+            status = drop_others(sharding, window_of(device, sharding->options->unshard), error);
+        if (status == PPSCHED_OK)
+            status = gather(sharding, window_of(device, lookahead), error);
         if (status == PPSCHED_OK)
             status = ppi_builder_append(sharding->out, d, &queue->ops[i], length, error);
         for (size_t k = 0; k < length; k++, i++)
             move_on(device, i);
     }
-    if (status == PPSCHED_OK)
-        status = drop_others(sharding, d, 0, error);
-    ppi_python_set_clear(&device->active, &sharding->schedule->host);
-    return status;
+    return status == PPSCHED_OK ? drop_others(sharding, 0, error) : status;
 }
 
-ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t most, ppsched_error *error)
+ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedule, const ppsched_lower_options *options,
+                           ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    struct sharding sharding = {.schedule = schedule, .out = out, .most = most};
+    struct sharding sharding = {.schedule = schedule, .options = options, .out = out};
+    struct device *device = &sharding.device;
     ppsched_status status = PPSCHED_OK;
-    sharding.device.next_use = ppi_allocate(host, ppi_longest_queue(schedule), sizeof *sharding.device.next_use);
-    sharding.device.stages = ppi_allocate(host, schedule->shape.stages, sizeof *sharding.device.stages);
-    sharding.device.use = ppi_allocate(host, schedule->shape.stages, sizeof *sharding.device.use);
+    device->next_use = ppi_allocate(host, ppi_longest_queue(schedule), sizeof *device->next_use);
+    device->stages = ppi_allocate(host, schedule->shape.stages, 2 * sizeof *device->stages);
+    device->use = ppi_allocate(host, schedule->shape.stages, sizeof *device->use);
+    device->is_held = ppi_allocate_zeroed(host, schedule->shape.stages, sizeof *device->is_held);
     sharding.last = ppi_allocate(host, schedule->shape.stages, sizeof *sharding.last);
-    if (sharding.device.next_use == NULL || sharding.device.stages == NULL || sharding.device.use == NULL ||
+    if (device->next_use == NULL || device->stages == NULL || device->use == NULL || device->is_held == NULL ||
         sharding.last == NULL)
         status = ppi_fail_memory(error, "the lowering");
+    else
+        device->held = device->stages + schedule->shape.stages;
     for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++)
         status = shard_device(&sharding, d, error);
     ppi_release(host, sharding.last);
-    ppi_release(host, sharding.device.use);
-    ppi_release(host, sharding.device.stages);
-    ppi_release(host, sharding.device.next_use);
+    ppi_release(host, device->is_held);
+    ppi_release(host, device->use);
+    ppi_release(host, device->stages);
+    ppi_release(host, device->next_use);
     return status;
 }

@@ -195,6 +195,34 @@ CASE(test_edges_and_buffers)
     CHECK(lonely.edges().empty() && lonely.buffers(1).ops.empty() && lonely.buffers(0).slots == 0 && lonely.queue(1).empty());
 }
 
+CASE(test_slots_and_connections)
+{
+    ppsched::LowerOptions options;
+    const uint32_t lookaheads[] = {1, 2, 2};
+    options.lowering = PPSCHED_LOWERING_PYTORCH;
+    options.unshard = 2;
+    options.unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_LIST;
+    options.unshard_lookaheads = lookaheads;
+    options.unshard_lookahead_count = 3;
+    const Schedule sending = Schedule::generate(Config(3, 6, 6), "interleaved_1f1b").lower(options);
+    for (ppsched_slot_use use : {PPSCHED_SLOT_USE_STAGE_MICROBATCH, PPSCHED_SLOT_USE_MICROBATCH, PPSCHED_SLOT_USE_RECEIVE}) {
+        const std::vector<ppsched::Lifetime> lifetimes = sending.lifetimes(1, use);
+        size_t listed = 0;
+        for (const ppsched::Arena &arena : sending.arenas(1, use)) {
+            CHECK(arena.first == listed && arena.slots >= 1 && arena.slots <= arena.count);
+            for (size_t i = 0; i < arena.count; i++)
+                CHECK(lifetimes[listed + i].slot < arena.slots && lifetimes[listed + i].kind == arena.kind);
+            listed += arena.count;
+        }
+        CHECK(listed == lifetimes.size() && listed == (use == PPSCHED_SLOT_USE_MICROBATCH ? 6u
+                                                       : use == PPSCHED_SLOT_USE_RECEIVE  ? 24u
+                                                                                          : 12u));
+    }
+    CHECK(sending.connections(PPSCHED_CONNECTING_EDGES).size() == 6);
+    CHECK(sending.connections(PPSCHED_CONNECTING_STAGES).size() == 5);
+    CHECK(status_of([&] { (void)sending.arenas(3, PPSCHED_SLOT_USE_RECEIVE); }) == PPSCHED_ERROR_RANGE);
+}
+
 CASE(test_texts)
 {
     const Config config(4, 8, 8);

@@ -136,6 +136,16 @@ static void expect_edges(const ppsched_schedule *schedule)
             EXPECT(!is_matched || buffers[i].slot == PPSCHED_NONE || buffers[i].slot < slots);
         }
         free(buffers);
+        for (int32_t use = PPSCHED_SLOT_USE_STAGE_MICROBATCH; use <= PPSCHED_SLOT_USE_RECEIVE; use++) {
+            ppsched_lifetime *lifetimes = calloc(ops + 1, sizeof *lifetimes);
+            EXPECT(lifetimes != NULL);
+            error = fresh_error();
+            size_t held = 0;
+            (void)accepted(ppsched_schedule_get_lifetimes(lifetimes, ops, &held, schedule, d, use, &error), &error);
+            for (size_t i = 0; i < held; i++)
+                EXPECT(lifetimes[i].first <= lifetimes[i].last && lifetimes[i].last < ops);
+            free(lifetimes);
+        }
     }
     for (size_t i = 0; i < count && i < 64; i++)
         messages += edges[i].transfers;

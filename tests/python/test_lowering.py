@@ -28,6 +28,62 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual(" ".join(tokens(schedule, 1)),
                          "1UNSHARD 1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1 1REDUCE_GRAD 1RESHARD")
 
+    def test_lookahead(self):
+        schedule = ppsched.generate("looped_bfs", ppsched.Config(2, 1, 6))
+        self.assertEqual(" ".join(tokens(schedule.lower("none", unshard=3), 0)),
+                         "0UNSHARD 2UNSHARD 4UNSHARD 0F0 2F0 4F0 4B0 4RESHARD 2B0 2RESHARD 0B0 0RESHARD")
+        self.assertEqual(" ".join(tokens(schedule.lower("none", unshard=3, unshard_lookahead="auto"), 0)),
+                         "0UNSHARD 2UNSHARD 0F0 4UNSHARD 2F0 4F0 4B0 4RESHARD 2B0 2RESHARD 0B0 0RESHARD")
+        self.assertEqual(tokens(schedule.lower("none", unshard=3, unshard_lookahead=[3, 1]), 0),
+                         tokens(schedule.lower("none", unshard=3), 0))
+        for given, text in ((dict(unshard=3, unshard_lookahead=[1]), "has 1 values; it must have 2, one a device"),
+                            (dict(unshard=3, unshard_lookahead=[1, 4]), "device 1 has 4; it must be 1 to 3, as unshard"),
+                            (dict(unshard=3, unshard_lookahead=[0, 1]), "device 0 has 0; it must be 1 to 3"),
+                            (dict(unshard=3, unshard_lookahead="half"), "no unshard_lookahead 'half'; there are full, auto"),
+                            (dict(unshard_lookahead="auto"), "goes with unshard, 1 or more stages")):
+            with self.assertRaisesRegex(ppsched.Error, text):
+                schedule.lower("none", **given)
+
+    def test_a_pair_needs_both_its_stages(self):
+        schedule = ppsched.generate("dualpipe_v", ppsched.Config(2, 6, 4))
+        with self.assertRaisesRegex(ppsched.Refused, r"device 0: \(0F3;3B1\)OVERLAP_F_B needs 2 stages gathered at once, unshard is 1"):
+            schedule.lower("pytorch", unshard=1)
+        self.assertIn("3UNSHARD", tokens(schedule.lower("pytorch", unshard=2, unshard_lookahead=[1, 1]), 0))
+
+    def test_slots(self):
+        schedule = lowered(devices=2, microbatches=4, lowering="pytorch")
+        for use in ppsched.SlotUse:
+            for arena in schedule.arenas(0, use):
+                taken = {}
+                for life in sorted(arena.lifetimes, key=lambda life: life.first):
+                    self.assertLess(taken.get(life.slot, -1), life.first)
+                    taken[life.slot] = life.last
+                self.assertEqual(len(taken), arena.slots)
+        with self.assertRaisesRegex(ppsched.Error, "no use of slots 'weights'; there are stage_microbatch, microbatch, receive"):
+            schedule.arenas(0, "weights")
+        with self.assertRaises(IndexError):
+            schedule.arenas(2)
+        self.assertEqual([connection[:3] for connection in schedule.connections()], [(0, 0, 1), (1, 1, 0)])
+        self.assertEqual(schedule.connections("stages"), [ppsched.Connection(0, 0, 1, 0, 1)])
+
+    def test_command_with_slots(self):
+        words = ("schedule", "--strategy", "dualpipe_v", "--num-devices", "2", "-s", "4", "-b", "6", "--lower", "pytorch", "--unshard", "2")
+        result = run(*words, "--unshard-lookahead", "1,2", "--reduce-grad", "--slots", "--format", "json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        row = json.loads(result.stdout)
+        for queue, slots in zip(row["queues"], row["slots"]):
+            self.assertEqual(queue["device"], slots["device"])
+            for stage, microbatch, slot, first, last in slots["stage_microbatch"]["slots"]:
+                self.assertIn(f"{stage}F{microbatch}", queue["ops"][first])
+                self.assertRegex(queue["ops"][last], f"{stage}[BW]{microbatch}")
+                self.assertLess(slot, slots["stage_microbatch"]["count"])
+            for stage, direction, microbatch, _, first, last in slots["receive"]:
+                self.assertEqual(queue["ops"][first], f"{stage}RECV_{direction}{microbatch}")
+                self.assertRegex(queue["ops"][last], f"{stage}[BW]{microbatch}")
+            self.assertEqual(len(slots["microbatch"]["slots"]), 6)
+        self.assertEqual((row["edge_rounds"], row["preconnect_rounds"]), ([[[0, 1]], [[1, 0]]], [[[0, 1]], [[2, 3]]]))
+        self.assertEqual((run(*words, "--slots").returncode, run(*words[:-2], "--unshard-lookahead", "auto").returncode), (2, 2))
+
     def test_gradients_are_reduced_by_iteration(self):
         queue = "0F0 0F1 0F2 0I0 0I1 0I2 0W0 0W2 0W1 0F3 0I3 0W3".split()
         schedule = ppsched.Schedule.from_queues(ppsched.Config(1, 2, 1, iterations=2), [queue], flushes=False)

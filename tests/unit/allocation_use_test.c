@@ -62,6 +62,42 @@ static ppsched_status schedule_get_buffers(struct attempt *attempt)
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
+static ppsched_status schedule_get_connections(struct attempt *attempt)
+{
+    struct {
+        size_t count;
+        ppsched_connection connections[8];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_schedule_get_connections(out.connections, 8, &out.count, attempt->own.lowered,
+                                                             attempt->variant, &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+static ppsched_status schedule_get_lifetimes(struct attempt *attempt)
+{
+    struct {
+        size_t count;
+        ppsched_lifetime lifetimes[40];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_schedule_get_lifetimes(out.lifetimes, 40, &out.count, attempt->own.lowered, 1,
+                                                           attempt->variant, &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+static ppsched_status schedule_get_arenas(struct attempt *attempt)
+{
+    struct {
+        size_t count;
+        ppsched_arena arenas[8];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_schedule_get_arenas(out.arenas, 8, &out.count, attempt->own.lowered, 1, attempt->variant,
+                                                        &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
 /* --- lowering --- */
 
 /* All lowerings, with all passes. */
@@ -379,6 +415,9 @@ int main(void)
         SHORTAGE(schedule_prove, .variants = 3),
         SHORTAGE(schedule_get_edges, .variants = 1),
         SHORTAGE(schedule_get_buffers, .variants = 1),
+        SHORTAGE(schedule_get_connections, .variants = PPSCHED_CONNECTING_STAGES + 1),
+        SHORTAGE(schedule_get_lifetimes, .variants = PPSCHED_SLOT_USE_RECEIVE + 1),
+        SHORTAGE(schedule_get_arenas, .variants = PPSCHED_SLOT_USE_RECEIVE + 1),
         SHORTAGE(schedule_renumber, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 1),
         SHORTAGE(schedule_evaluate, .variants = 4),

@@ -103,6 +103,21 @@ static ppsched_status get_buffers(const struct filling *f)
     return status;
 }
 
+static ppsched_status get_connections(const struct filling *f)
+{
+    return ppsched_schedule_get_connections(OUT(f), OWN(f, lowered), PPSCHED_CONNECTING_EDGES, f->error);
+}
+
+static ppsched_status get_lifetimes(const struct filling *f)
+{
+    return ppsched_schedule_get_lifetimes(OUT(f), OWN(f, lowered), 1, PPSCHED_SLOT_USE_RECEIVE, f->error);
+}
+
+static ppsched_status get_arenas(const struct filling *f)
+{
+    return ppsched_schedule_get_arenas(OUT(f), OWN(f, lowered), 1, PPSCHED_SLOT_USE_RECEIVE, f->error);
+}
+
 /* --- the table --- */
 
 struct row {
@@ -134,6 +149,9 @@ static const struct row rows[] = {
     ROW(ppsched_layout_write_modules, char, write_modules),
     ROW(ppsched_schedule_get_edges, ppsched_edge, get_edges),
     ROW(ppsched_schedule_get_buffers, ppsched_op_buffer, get_buffers),
+    ROW(ppsched_schedule_get_connections, ppsched_connection, get_connections),
+    ROW(ppsched_schedule_get_lifetimes, ppsched_lifetime, get_lifetimes),
+    ROW(ppsched_schedule_get_arenas, ppsched_arena, get_arenas),
 };
 
 /* --- the rule --- */

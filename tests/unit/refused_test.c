@@ -102,6 +102,8 @@ static void test_numbers_past_the_last(void **state)
         const ppsched_status all[] = {
             ppsched_builder_append(builder, past[i].devices, &op, 1, NULL),
             ppsched_schedule_get_buffers(NULL, 0, NULL, NULL, schedule, past[i].devices, NULL),
+            ppsched_schedule_get_lifetimes(NULL, 0, NULL, schedule, past[i].devices, PPSCHED_SLOT_USE_MICROBATCH, NULL),
+            ppsched_schedule_get_arenas(NULL, 0, NULL, schedule, past[i].devices, PPSCHED_SLOT_USE_RECEIVE, NULL),
             ppsched_timeline_get_device_metrics(&device, timeline, past[i].devices, NULL),
             ppsched_timeline_get_idle(&idle, timeline, past[i].devices, NULL),
             ppsched_timeline_get_memory(NULL, 0, NULL, timeline, past[i].devices, NULL),

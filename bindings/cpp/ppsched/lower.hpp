@@ -20,6 +20,9 @@ using LowerOptions = Sized<ppsched_lower_options>;
 using Edge = ppsched_edge;
 using OpBuffer = ppsched_op_buffer;
 using Wait = ppsched_wait;
+using Lifetime = ppsched_lifetime;
+using Arena = ppsched_arena;
+using Connection = ppsched_connection;
 
 /* What Schedule::prove found. */
 struct Proof {
@@ -58,6 +61,21 @@ inline Buffers buffers(const ppsched_schedule *schedule, uint32_t device, size_t
     Buffers buffers{0, std::vector<OpBuffer>(op_count)};
     call(ppsched_schedule_get_buffers, buffers.ops.data(), op_count, nullptr, &buffers.slots, schedule, device);
     return buffers;
+}
+
+inline std::vector<Lifetime> lifetimes(const ppsched_schedule *schedule, uint32_t device, ppsched_slot_use use)
+{
+    return items_of<std::vector<Lifetime>>(ppsched_schedule_get_lifetimes, schedule, device, static_cast<int32_t>(use));
+}
+
+inline std::vector<Arena> arenas(const ppsched_schedule *schedule, uint32_t device, ppsched_slot_use use)
+{
+    return items_of<std::vector<Arena>>(ppsched_schedule_get_arenas, schedule, device, static_cast<int32_t>(use));
+}
+
+inline std::vector<Connection> connections(const ppsched_schedule *schedule, ppsched_connecting what)
+{
+    return items_of<std::vector<Connection>>(ppsched_schedule_get_connections, schedule, static_cast<int32_t>(what));
 }
 
 } // namespace detail

@@ -114,6 +114,20 @@ public:
     [[nodiscard]] std::vector<Edge> edges() const { return detail::edges(get()); }
     [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device, queue(device).size()); }
 
+    /* Slots of a device that its runtime allocates once, who holds them, and in which rounds devices connect. */
+    [[nodiscard]] std::vector<Arena> arenas(uint32_t device, ppsched_slot_use use) const
+    {
+        return detail::arenas(get(), device, use);
+    }
+    [[nodiscard]] std::vector<Lifetime> lifetimes(uint32_t device, ppsched_slot_use use) const
+    {
+        return detail::lifetimes(get(), device, use);
+    }
+    [[nodiscard]] std::vector<Connection> connections(ppsched_connecting what) const
+    {
+        return detail::connections(get(), what);
+    }
+
     /* Times the schedule; `flags` as in enum ppsched_evaluate_flag. */
     [[nodiscard]] Timeline evaluate(const Config &config, uint32_t flags = 0) const;
 

@@ -9,7 +9,8 @@
 from ._start import Start
 
 with Start():
-    from ._abi import ChannelOrder, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Runtime, Status
+    from ._abi import (ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Runtime, SlotUse,
+                       Status)
     from ._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
     from .accelerators import Accelerator, Link, accelerators, find_accelerator
     from .bound import Bound, lower_bound
@@ -26,6 +27,7 @@ with Start():
     from .plan import Candidate, LeastLimit, Plan, plan
     from .profile import Measured, Profile, Spread
     from .schedule import Builder, Finding, Schedule, generate, read
+    from .slots import Arena, Connection, Lifetime
     from .strategy import Option, Strategy, find_strategy, strategies
     from .timeline import Bubble, DeviceMetrics, Idle, MemoryPoint, Metrics, Span, Timeline
     from .units import Units
@@ -34,12 +36,12 @@ with Start():
 __version__: str = decoded(lib.ppsched_version_text())
 
 __all__ = [
-    "Accelerator", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config",
+    "Accelerator", "Arena", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config", "Connecting", "Connection",
     "CriticalOp", "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle",
-    "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Link",
+    "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link",
     "Lowering", "Measured", "MegatronMemory", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
-    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "Span", "Split", "Spread",
+    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
     "accelerators", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
     "read", "read_model", "strategies",

@@ -128,6 +128,12 @@ class Lowering(enum.IntEnum):
     JUST_IN_TIME = 3
 
 
+class UnshardLookahead(enum.IntEnum):
+    FULL = 0
+    AUTO = 1
+    LIST = 2
+
+
 class TransformerFlag(enum.IntEnum):
     TIED = 1
     GATED = 2
@@ -204,6 +210,17 @@ class Status(enum.IntEnum):
     ERROR_INTERNAL = 14
     ERROR_CANCELLED = 15
     ERROR_SYNTAX = 16
+
+
+class Connecting(enum.IntEnum):
+    EDGES = 0
+    STAGES = 1
+
+
+class SlotUse(enum.IntEnum):
+    STAGE_MICROBATCH = 0
+    MICROBATCH = 1
+    RECEIVE = 2
 
 
 AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
@@ -499,6 +516,10 @@ class LowerOptions(Structure):
     unshard: int
     reduce_grad: int
     defer_receives: int
+    unshard_lookahead: int
+    unshard_lookaheads: _Pointer[c_uint32]
+    unshard_lookahead_count: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("lowering", c_int32),
@@ -507,6 +528,10 @@ class LowerOptions(Structure):
         ("unshard", c_uint32),
         ("reduce_grad", c_uint32),
         ("defer_receives", c_uint32),
+        ("unshard_lookahead", c_int32),
+        ("unshard_lookaheads", POINTER(c_uint32)),
+        ("unshard_lookahead_count", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -955,6 +980,53 @@ class OpBuffer(Structure):
     ]
 
 
+class Connection(Structure):
+    round: int
+    sender: int
+    receiver: int
+    sending_stage: int
+    receiving_stage: int
+    _fields_ = [
+        ("round", c_uint32),
+        ("sender", c_uint32),
+        ("receiver", c_uint32),
+        ("sending_stage", c_uint32),
+        ("receiving_stage", c_uint32),
+    ]
+
+
+class Lifetime(Structure):
+    microbatch: int
+    stage: int
+    kind: int
+    slot: int
+    first: int
+    last: int
+    _fields_ = [
+        ("microbatch", c_uint32),
+        ("stage", c_uint32),
+        ("kind", c_int32),
+        ("slot", c_uint32),
+        ("first", c_uint32),
+        ("last", c_uint32),
+    ]
+
+
+class Arena(Structure):
+    stage: int
+    kind: int
+    slots: int
+    first: int
+    count: int
+    _fields_ = [
+        ("stage", c_uint32),
+        ("kind", c_int32),
+        ("slots", c_uint32),
+        ("first", c_uint32),
+        ("count", c_uint32),
+    ]
+
+
 class Wait(Structure):
     device: int
     position: int
@@ -1283,6 +1355,9 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_strategy_fits": (c_int32, [c_char_p, c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_edges": (c_int32, [POINTER(Edge), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_schedule_get_lifetimes": (c_int32, [POINTER(Lifetime), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_int32, POINTER(Error)]),
+    "ppsched_schedule_get_arenas": (c_int32, [POINTER(Arena), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_int32, POINTER(Error)]),
     "ppsched_version": (c_uint32, []),
     "ppsched_version_text": (c_char_p, []),
     "ppsched_abi_version": (c_uint32, []),
@@ -1416,6 +1491,9 @@ class Library(CDLL):
     ppsched_strategy_fits: Callable[..., int]
     ppsched_schedule_get_edges: Callable[..., int]
     ppsched_schedule_get_buffers: Callable[..., int]
+    ppsched_schedule_get_connections: Callable[..., int]
+    ppsched_schedule_get_lifetimes: Callable[..., int]
+    ppsched_schedule_get_arenas: Callable[..., int]
     ppsched_version: Callable[..., int]
     ppsched_version_text: Callable[..., Optional[bytes]]
     ppsched_abi_version: Callable[..., int]

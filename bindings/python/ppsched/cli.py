@@ -26,6 +26,7 @@ from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, 
 from .schedule import generate
 from .shown import printable
 from .size_options import add_size_arguments, resized
+from .slot_report import slot_rows
 from .strategy import Strategy, find_strategy, strategies
 from .timeline import Timeline
 from .units import PLAIN
@@ -84,6 +85,8 @@ def _add_schedule(commands: Commands) -> None:
     add_export_arguments(parser)
     parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
     parser.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
+    parser.add_argument("--slots", action="store_true",
+                        help="with json: slots of activations and received values, and rounds in which devices connect")
     parser.set_defaults(run=run_schedule)
 
 
@@ -279,6 +282,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--measured goes with text and json, not with {chosen}")
     if values.get("explain") and chosen not in (None, "text", "json"):
         raise UsageError(f"--explain: it goes with text and json, not with {chosen}")
+    if values.get("slots") and chosen != "json":
+        raise UsageError("--slots: it goes with json alone")
     timeline = _build(values)
     if picture and output:
         if not values.get("no_visualization"):
@@ -290,6 +295,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         text = text.splitlines()[0] + "\n"
     if values.get("explain"):
         text = _explained(timeline, text, chosen or "text")
+    if values.get("slots"):
+        text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
     print_text(values["measurement"].beside(timeline, text, chosen), output)
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lowering, and the proof that a lowered schedule cannot hang."""
 import ctypes
-from typing import TYPE_CHECKING, List, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Union
 
 from . import _abi
-from ._abi import ChannelOrder, Lowering, Status
+from ._abi import ChannelOrder, Lowering, Status, UnshardLookahead
 from ._library import Error, lib, new_handle
 from .config import integer
 from .enums import member
@@ -64,10 +64,26 @@ def buffers(schedule: "Schedule", device: int) -> List[Buffer]:
     return [Buffer(none_if_unset(record.slot), none_if_unset(record.until)) for record in records]
 
 
-def lowered(schedule: "Schedule", lowering: Union[Lowering, str], **passes: int) -> ctypes.c_void_p:
+def _look_ahead(options: _abi.LowerOptions, lookahead: Union[str, Sequence[int]]) -> None:
+    """Sets how early to gather: by a name, or by a number for each device."""
+    if isinstance(lookahead, str):
+        options.unshard_lookahead = member(UnshardLookahead, "unshard_lookahead", lookahead)
+        return
+    for count in lookahead:
+        if not 0 <= int(count) < 2**32:
+            raise Error(f"unshard_lookahead has {count}; it must not be negative, nor that large", Status.ERROR_RANGE)
+    options.unshard_lookahead = UnshardLookahead.LIST
+    options.unshard_lookahead_count = len(lookahead)
+    array = (ctypes.c_uint32 * max(len(lookahead), 1))(*map(int, lookahead))
+    options.unshard_lookaheads = ctypes.cast(array, ctypes.POINTER(ctypes.c_uint32))
+
+
+def lowered(schedule: "Schedule", lowering: Union[Lowering, str], lookahead: Union[str, Sequence[int]] = "full",
+            **passes: int) -> ctypes.c_void_p:
     """The handle of a lowered schedule."""
     options = sized(_abi.LowerOptions)
     options.lowering = member(Lowering, "lowering", lowering)
+    _look_ahead(options, lookahead)
     for name, value in passes.items():
         if not 0 <= integer(name, int(value) if isinstance(value, bool) else value) < 2**32:
             raise Error(f"{name} is {value}; it must not be negative, nor that large", Status.ERROR_RANGE)

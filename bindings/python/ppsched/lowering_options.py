@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for lowering, and for how a runtime sends and receives."""
 import argparse
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from ._abi import ChannelOrder
 from .config import Config
 from .schedule import Schedule
 from .timeline import Timeline
+from .usage import UsageError
 
 LOWERINGS = ("pytorch", "by_time", "just_in_time")
 PASSES = {
@@ -23,6 +24,15 @@ CHANNEL = {
 }
 
 
+def _lookahead(word: str) -> Union[str, List[int]]:
+    if word in ("full", "auto"):
+        return word
+    try:
+        return [int(text) for text in word.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{word!r} is neither full, nor auto, nor a number for each device, as 2,3,3") from None
+
+
 def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower", choices=LOWERINGS,
                         help="place sends and receives: as PyTorch does, by the times, or each right before it is needed")
@@ -30,6 +40,9 @@ def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
         option = "--" + name.replace("_", "-")
         if name == "unshard":
             parser.add_argument(option, type=int, metavar="N", default=0, help=text)
+            parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
+                                help="with --unshard N: of how many of the next stages to gather what is not there: full (N, the "
+                                     "default), auto (r + 2 on device r, N at most), or a number for each device, as 2,3,3")
         else:
             parser.add_argument(option, action="store_true", help=text)
 
@@ -45,6 +58,11 @@ def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none"
 def lower(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     """The schedule, lowered as the options say."""
     passes: Dict[str, Any] = {name: values.get(name) for name in PASSES if values.get(name)}
+    lookahead = values.get("unshard_lookahead")
+    if lookahead is not None:
+        if "unshard" not in passes:
+            raise UsageError("--unshard-lookahead goes with --unshard N, 1 or more stages")
+        passes["unshard_lookahead"] = lookahead
     if not values.get("lower") and not passes:
         return schedule
     return schedule.lower(values.get("lower") or "none", **passes)

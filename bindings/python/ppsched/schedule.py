@@ -2,12 +2,12 @@
 """Schedules: built by a strategy, by a generator of yours, or op by op."""
 import ctypes
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Callable, List, NamedTuple, NoReturn, Optional, Tuple, Union
 
 from . import _abi
-from ._abi import ChannelOrder, FindingKind, Format, Lowering, Placement, Runtime
+from ._abi import ChannelOrder, Connecting, FindingKind, Format, Lowering, Placement, Runtime, SlotUse
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, Quantities, config_of, integer, quantities_in
 from .exporting import export, export_format
@@ -19,6 +19,7 @@ from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowere
 from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
 from .shown import shown
+from .slots import Arena, Connection, arenas, connections
 from .views import Shared, View, none_if_unset
 from .words import counted, names_checked
 
@@ -116,16 +117,18 @@ class Schedule(Shared):
         return cls._read(import_file(path, format), quantities_in(locals()))
 
     @names_checked
-    def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0, reduce_grad: bool = False,
-              merge_backwards: bool = False, split_backwards: bool = False, defer_receives: bool = False) -> "Schedule":
+    def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
+              unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: bool = False, merge_backwards: bool = False,
+              split_backwards: bool = False, defer_receives: bool = False) -> "Schedule":
         """A schedule that a runtime can run: with sends and receives where the lowering puts them ("pytorch", "by_time",
         "just_in_time", or "none" for the other passes alone).
 
-        unshard: most stages whose parameters a device holds at once, 0 for no UNSHARD and RESHARD; reduce_grad: REDUCE_GRAD
-        behind a stage's last weight gradient; merge_backwards, split_backwards: neighbouring I and W into B, and back;
+        unshard: most stages whose parameters a device holds at once, 0 for no UNSHARD and RESHARD; unshard_lookahead: of how
+        many of the next stages it gathers what it has not, "full" for as many, "auto" for r + 2 on device r, or a number for
+        each device; reduce_grad: REDUCE_GRAD behind a stage's last weight gradient; merge_backwards, split_backwards: neighbouring I and W into B, and back;
         defer_receives: PyTorch's defer_pp_recv.
         """
-        handle = lowered(self, lowering, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
+        handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
                          split_backwards=split_backwards, defer_receives=defer_receives)
         return Schedule(handle, self.config)
 
@@ -148,6 +151,18 @@ class Schedule(Shared):
     def buffers(self, device: int) -> List[Buffer]:
         """For each op of a device's queue what it holds, if it sends or receives."""
         return buffers(self, device)
+
+    @names_checked
+    def arenas(self, device: int, use: Union[SlotUse, str] = "stage_microbatch") -> List[Arena]:
+        """Slots that a device's runtime allocates once, and who holds which of them when: of live stage passes
+        ("stage_microbatch"), of live microbatches ("microbatch"), or of received values, by stage and direction ("receive")."""
+        return arenas(self, device, use)
+
+    @names_checked
+    def connections(self, what: Union[Connecting, str] = "edges") -> List[Connection]:
+        """In which rounds all devices set up a communicator for each directed pair of devices ("edges"), or send a first message
+        between neighbouring stages ("stages"), as PyTorch does."""
+        return connections(self, what)
 
     @property
     def name(self) -> str:
