@@ -99,7 +99,55 @@ enum ppsched_quantity {
 
     /* Size of what B or I of a stage hands back to the stage before: 1 or S, >= 0. Default: that of
      * the activation which came from there. */
-    PPSCHED_QUANTITY_GRADIENT_BYTES = 16
+    PPSCHED_QUANTITY_GRADIENT_BYTES = 16,
+
+    /* --- memory beside activations, static memory and weights: see enum ppsched_memory_cause --- */
+
+    /* Optimizer states of a stage: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_MEM_OPTIMIZER = 17,
+
+    /* What a device holds beside its stages (contexts, communication library): 1 or D, >= 0.
+     * Default: 0. */
+    PPSCHED_QUANTITY_MEM_OTHER = 18,
+
+    /* Gradients of a stage, from the start of its first B or W until the end of its REDUCE_GRAD;
+     * without one they stay: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_MEM_GRADIENTS = 19,
+
+    /* Gathered weights of a stage, from the start of its UNSHARD until its RESHARD: 1 or S, >= 0.
+     * Default: 0. */
+    PPSCHED_QUANTITY_MEM_GATHERED = 20,
+
+    /* What a stage pass keeps of its forward's output, from the end of its F until the end of its B
+     * or I: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_MEM_OUTPUT = 21,
+
+    /* What F of a stage sends, from the end of F until its SEND_F is done: 1 or S, >= 0. Default:
+     * 0. */
+    PPSCHED_QUANTITY_MEM_SEND_FORWARD = 22,
+
+    /* What B or I of a stage sends, likewise: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 23,
+
+    /* What F of a stage receives, from where the device comes to its RECV_F until F starts, from
+     * when on it is the stage pass's: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 24,
+
+    /* What B or I of a stage receives, from where the device comes to its RECV_B until B or I ends:
+     * 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 25,
+
+    /* Work space of F, while it runs: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_MEM_WORK_FORWARD = 26,
+
+    /* Of B: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 27,
+
+    /* Of I: 1 or S, >= 0. Default: that of B. */
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 28,
+
+    /* Of W: 1 or S, >= 0. Default: that of B. */
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 29
 };
 
 /* --- making it --- */

@@ -50,13 +50,15 @@ typedef struct ppsched_metrics {
 /* Figures of one device. Sized. Times and memory in the caller's units. */
 typedef struct ppsched_device_metrics {
     uint32_t size;
-    uint32_t peak_position; /* the op of its queue at whose start the peak first stands, as doubles
-                               add up; PPSCHED_NONE where no op adds to the static memory */
+    uint32_t peak_position; /* the op of its queue with which the peak first stands, as doubles
+                               add up: from its start on, or from its end where that adds what it
+                               sends; PPSCHED_NONE where no op adds to the static memory */
     double busy;            /* sum of durations, an overlapped pair counted once */
     double idle;            /* makespan - busy */
     double first_start;     /* of F, B, I and W; 0 where the queue has none */
     double last_end;        /* likewise */
-    double static_memory;   /* static memory of its stages, and their weights times the versions */
+    double static_memory;   /* static memory of its stages, their weights times the versions, their
+                               optimizer states, and what the device holds beside */
     double peak_memory;     /* static memory included */
     double peak_time;       /* when the peak first stands */
     double memory_limit;    /* infinite where none is set */
@@ -78,6 +80,41 @@ typedef struct ppsched_idle {
     double edge;         /* the value waits for its edge, which other values occupy */
     double head_of_line; /* the value, or its receive, waits behind other comm ops of its channel */
 } ppsched_idle;
+
+/* What memory is taken by: how much says the quantity of that name (enum ppsched_quantity). */
+enum ppsched_memory_cause {
+    PPSCHED_MEMORY_CAUSE_STATIC = 0,      /* mem_static of the device's stages */
+    PPSCHED_MEMORY_CAUSE_WEIGHTS = 1,     /* mem_weights, times the versions */
+    PPSCHED_MEMORY_CAUSE_OPTIMIZER = 2,   /* mem_optimizer */
+    PPSCHED_MEMORY_CAUSE_OTHER = 3,       /* mem_other of the device */
+    PPSCHED_MEMORY_CAUSE_GRADIENTS = 4,   /* mem_gradients */
+    PPSCHED_MEMORY_CAUSE_GATHERED = 5,    /* mem_gathered */
+    PPSCHED_MEMORY_CAUSE_SENDS = 6,       /* mem_send_forward, mem_send_backward */
+    PPSCHED_MEMORY_CAUSE_RECEIVES = 7,    /* mem_receive_forward, mem_receive_backward */
+    PPSCHED_MEMORY_CAUSE_OUTPUTS = 8,     /* mem_output */
+    PPSCHED_MEMORY_CAUSE_WORK = 9,        /* mem_work_forward and so on */
+    PPSCHED_MEMORY_CAUSE_ACTIVATIONS = 10 /* mem_forward, less what mem_backward_input and
+                                             mem_backward_weight have released */
+};
+
+/* A time in which a device computes nothing. 32 bytes, no padding. */
+typedef struct ppsched_idle_window {
+    double start;
+    double end;
+    double memory; /* the most that it holds meanwhile */
+    double free;   /* its limit less that; infinite where none is set, negative where it is over */
+} ppsched_idle_window;
+
+/* Something that stands in a device's memory. 32 bytes, no padding. */
+typedef struct ppsched_memory_item {
+    int32_t cause;       /* enum ppsched_memory_cause */
+    uint32_t stage;      /* PPSCHED_NONE of OTHER */
+    uint32_t microbatch; /* PPSCHED_NONE where it is of none */
+    uint32_t position;   /* the op of the device's queue that it came with; PPSCHED_NONE where it is
+                            always there */
+    double memory;
+    double since; /* when it came */
+} ppsched_memory_item;
 
 /* A step of a device's memory curve: the level from `time` on. 16 bytes, no padding. */
 typedef struct ppsched_memory_point {
@@ -130,10 +167,11 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
 
 /* Times the schedule of a timeline anew, as ppsched_schedule_evaluate would with this config and
  * the timeline's flags: for a launcher that plans each step with the costs it has just measured.
- * Allocates nothing. What was borrowed from the timeline is invalid afterwards; on an error all is
+ * Allocates nothing, but where a config gives mem_optimizer or a quantity of memory behind it (enum
+ * ppsched_quantity), the first two times. What was borrowed from the timeline is invalid afterwards; on an error all is
  * as before.
- * Errors: ARGUMENT, also where the timeline was made without REUSABLE; MISMATCH, RANGE as
- *   ppsched_schedule_evaluate. */
+ * Errors: ARGUMENT, also where the timeline was made without REUSABLE; MISMATCH, RANGE, and where it
+ *   allocates NO_MEMORY, as ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline,
                                                    const ppsched_config *config,
                                                    ppsched_error *error);
@@ -176,12 +214,55 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
                                                      uint32_t device, ppsched_error *error);
 
 /* Memory of a device over time: its static memory at 0, then a point for each start or end that
- * changes it, in queue order. Fills a buffer: see ppsched.h.
- * Errors: ARGUMENT; RANGE where there is no such device; BUFFER. */
+ * changes it, in the order of time, and of the queue where times are equal. Fills a buffer: see
+ * ppsched.h.
+ *   - Of what memory is taken by see enum ppsched_memory_cause. Sends, receives and gathered weights
+ *     count where the schedule has the ops.
+ *   - With mem_optimizer or one of those behind it (enum ppsched_quantity) a level is the sum of the
+ *     causes, in their order; else it is a running sum, as ever.
+ * Errors: ARGUMENT; RANGE where there is no such device; BUFFER; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
                                                        size_t *needed,
                                                        const ppsched_timeline *timeline,
                                                        uint32_t device, ppsched_error *error);
+
+/* The part of it that has one cause (enum ppsched_memory_cause): at 0, then a point for each change.
+ * Fills a buffer: see ppsched.h.
+ * Errors: as ppsched_timeline_get_memory; RANGE also where there is no such cause. */
+PPSCHED_API ppsched_status ppsched_timeline_get_memory_of_cause(ppsched_memory_point *out,
+                                                                size_t capacity, size_t *needed,
+                                                                const ppsched_timeline *timeline,
+                                                                uint32_t device, int32_t cause,
+                                                                ppsched_error *error);
+
+/* A device's peak by cause, in the order of enum ppsched_memory_cause; added up in that order they
+ * are the peak to the last bit. Fills a buffer: see ppsched.h.
+ * Errors: ARGUMENT; RANGE where there is no such device; BUFFER. */
+PPSCHED_API ppsched_status ppsched_timeline_get_peak_causes(double *out, size_t capacity,
+                                                            size_t *needed,
+                                                            const ppsched_timeline *timeline,
+                                                            uint32_t device, ppsched_error *error);
+
+/* All that stands in a device's memory at its peak, by cause; then what is always there comes first,
+ * by stage, and all else in the order in which it came. What takes 0 is left out. Fills a buffer:
+ * see ppsched.h.
+ * Errors: as ppsched_timeline_get_memory. */
+PPSCHED_API ppsched_status ppsched_timeline_get_peak_items(ppsched_memory_item *out,
+                                                           size_t capacity, size_t *needed,
+                                                           const ppsched_timeline *timeline,
+                                                           uint32_t device, ppsched_error *error);
+
+/* The times in which a device computes nothing, from 0 to the makespan, and what memory is free in
+ * each: what could be done there beside. Fills a buffer: see ppsched.h.
+ * Errors: as ppsched_timeline_get_memory. */
+PPSCHED_API ppsched_status ppsched_timeline_get_idle_windows(ppsched_idle_window *out,
+                                                             size_t capacity, size_t *needed,
+                                                             const ppsched_timeline *timeline,
+                                                             uint32_t device, ppsched_error *error);
+
+/* A cause's name: that of its enumerator, such as "gradients"; NULL for an unknown one. Static
+ * storage. */
+PPSCHED_API const char *ppsched_cause_name(int32_t cause);
 
 #ifdef __cplusplus
 }

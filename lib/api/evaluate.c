@@ -151,23 +151,3 @@ ppsched_status ppsched_timeline_get_idle(ppsched_idle *out, const ppsched_timeli
     return ppi_give_sized(out, &timeline->idle[device], sizeof timeline->idle[device],
                           PPI_SIZE_UP_TO(ppsched_idle, head_of_line), "ppsched_idle", error);
 }
-
-ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity, size_t *needed,
-                                           const ppsched_timeline *timeline, uint32_t device, ppsched_error *error)
-{
-    ppsched_memory_point point;
-    size_t count = 0;
-    PPI_REQUIRE_BUFFER(out, capacity);
-    PPI_REQUIRE(timeline);
-    ppsched_status status = check_device(timeline, device, error);
-    if (status != PPSCHED_OK)
-        return status;
-    struct ppi_memory_walk walk = ppi_memory_walk_start(timeline, device), again = walk;
-    while (ppi_memory_walk_next(&walk, &point))
-        count++;
-    status = ppi_check_room(out, capacity, count, "points", error);
-    if (status == PPSCHED_OK && out != NULL)
-        while (ppi_memory_walk_next(&again, out))
-            out++;
-    return ppi_tell_needed(needed, count, status);
-}

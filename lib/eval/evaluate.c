@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/event_loop.h"
+#include "eval/memory.h"
 #include "eval/timeline.h"
 
 /* What a reusable timeline keeps, so that nothing need be allocated again. */
@@ -38,11 +39,15 @@ static ppsched_status allocate(ppsched_timeline **out, const ppsched_schedule *s
     timeline->latest = wants_latest ? ppi_allocate(host, ops, sizeof *timeline->latest) : NULL;
     timeline->flush_times = ppi_allocate(host, timeline->flush_count, sizeof *timeline->flush_times);
     timeline->devices = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *timeline->devices);
+    timeline->fixed = ppi_allocate(host, schedule->shape.devices, PPI_FIXED_CAUSES * sizeof *timeline->fixed);
+    timeline->fixed_of_stages = ppi_allocate(host, (size_t)schedule->placement.copies * schedule->shape.stages,
+                                             PPI_FIXED_STAGE_CAUSES * sizeof *timeline->fixed_of_stages);
     timeline->idle = wants_idle ? ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *timeline->idle) : NULL;
     timeline->schedule = schedule;
     ppi_schedule_retain(schedule);
     if (timeline->costs.lanes == NULL || timeline->spans == NULL || (wants_latest && timeline->latest == NULL) ||
-        timeline->flush_times == NULL || timeline->devices == NULL || (wants_idle && timeline->idle == NULL)) {
+        timeline->flush_times == NULL || timeline->devices == NULL || timeline->fixed == NULL ||
+        timeline->fixed_of_stages == NULL || (wants_idle && timeline->idle == NULL)) {
         ppi_timeline_destroy(timeline);
         return ppi_fail_memory(error, "the timeline");
     }
@@ -70,6 +75,10 @@ void ppi_timeline_destroy(ppsched_timeline *timeline)
     ppi_release(&host, timeline->latest);
     ppi_release(&host, timeline->flush_times);
     ppi_release(&host, timeline->devices);
+    ppi_release(&host, timeline->fixed);
+    ppi_release(&host, timeline->fixed_of_stages);
+    ppi_memory_destroy(timeline->memory);
+    ppi_release(&host, timeline->peak_causes);
     ppi_release(&host, timeline->idle);
     ppi_schedule_release(timeline->schedule);
     ppi_release(&host, timeline);
@@ -134,6 +143,8 @@ ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *con
 {
     for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++)
         ppi_device_figures(timeline, d, config);
+    if (timeline->memory != NULL && timeline->memory->is_used)
+        ppi_memory_peaks(timeline);
     sum_up(timeline);
     return check_finite(timeline, error);
 }
@@ -162,11 +173,33 @@ static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline 
     return status;
 }
 
+/* For memory that comes and goes beside activations. */
+static ppsched_status add_memory(ppsched_timeline *timeline, ppsched_error *error)
+{
+    if (timeline->memory != NULL)
+        return PPSCHED_OK;
+    timeline->peak_causes = ppi_allocate(&timeline->host, timeline->schedule->shape.devices,
+                                         PPI_CAUSES * sizeof *timeline->peak_causes);
+    if (timeline->peak_causes == NULL)
+        return ppi_fail_memory(error, "the timeline");
+    return ppi_memory_make(&timeline->memory, timeline->schedule, error);
+}
+
 ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  bool wants_latest, bool wants_idle, ppsched_error *error)
 {
+    ppsched_timeline *timeline = NULL;
     ppsched_status status = check_shapes(schedule, config, error);
-    return status == PPSCHED_OK ? allocate(out, schedule, wants_latest, wants_idle, error) : status;
+    if (status == PPSCHED_OK)
+        status = allocate(&timeline, schedule, wants_latest, wants_idle, error);
+    if (status == PPSCHED_OK && ppi_holds_more(config))
+        status = add_memory(timeline, error);
+    if (status != PPSCHED_OK) {
+        ppi_timeline_destroy(timeline);
+        return status;
+    }
+    *out = timeline;
+    return PPSCHED_OK;
 }
 
 /* Takes over the loop, or clears it. */
@@ -223,6 +256,8 @@ ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_con
 {
     struct ppi_reuse *reuse = timeline->reuse;
     ppsched_status status = check_shapes(timeline->schedule, config, error);
+    if (status == PPSCHED_OK && ppi_holds_more(config))
+        status = add_memory(reuse->spare, error); /* if it is the first such config */
     if (status == PPSCHED_OK)
         status = evaluate_in(&reuse->loop, reuse->spare, config, error);
     if (status != PPSCHED_OK)

@@ -1,14 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the times of one device add up to: busy time, memory over time, peak. */
-#include "base/checked.h"
-#include "eval/timeline.h"
+#include <float.h>
+#include <string.h>
 
-static inline const struct ppi_lane *lane_of(const ppsched_timeline *timeline, const ppsched_op *op)
+#include "base/checked.h"
+#include "eval/memory.h"
+
+/* By cause. */
+static void sum_fixed(ppsched_timeline *timeline, const ppsched_config *config)
 {
-    return ppi_lane_of(&timeline->costs, timeline->schedule, op);
+    const ppsched_schedule *schedule = timeline->schedule;
+    size_t lanes = (size_t)schedule->placement.copies * schedule->shape.stages;
+    memset(timeline->fixed, 0, (size_t)schedule->shape.devices * PPI_FIXED_CAUSES * sizeof *timeline->fixed);
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        ppi_add_other_memory(&timeline->fixed[(size_t)d * PPI_FIXED_CAUSES + PPSCHED_MEMORY_CAUSE_OTHER], config, d);
+    for (size_t i = 0; i < lanes; i++) {
+        double *own = timeline->fixed_of_stages + i * PPI_FIXED_STAGE_CAUSES;
+        double *all = timeline->fixed + (size_t)timeline->costs.lanes[i].device * PPI_FIXED_CAUSES;
+        ppi_fixed_memory(own, config, (uint32_t)(i % schedule->shape.stages), schedule->weight_versions);
+        for (int cause = 0; cause < PPI_FIXED_STAGE_CAUSES; cause++)
+            all[cause] += own[cause];
+    }
 }
 
-void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
+/* In one sum, stage by stage. */
+static void sum_static(ppsched_timeline *timeline, const ppsched_config *config)
 {
     const ppsched_schedule *schedule = timeline->schedule;
     size_t lanes = (size_t)schedule->placement.copies * schedule->shape.stages;
@@ -17,6 +33,24 @@ void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
     for (size_t i = 0; i < lanes; i++)
         ppi_add_static_memory(&timeline->devices[timeline->costs.lanes[i].device].static_memory, config,
                               (uint32_t)(i % schedule->shape.stages), schedule->weight_versions);
+}
+
+void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    bool has_more = timeline->memory != NULL && ppi_holds_more(config);
+    sum_fixed(timeline, config);
+    sum_static(timeline, config);
+    if (timeline->memory != NULL)
+        timeline->memory->is_used = has_more;
+    if (!has_more)
+        return;
+    ppi_holdings_fill(timeline->memory->holdings, config, &schedule->placement);
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        double causes[PPI_CAUSES] = {0};
+        memcpy(causes, timeline->fixed + (size_t)d * PPI_FIXED_CAUSES, PPI_FIXED_CAUSES * sizeof *causes);
+        timeline->devices[d].static_memory = ppi_level_of(causes);
+    }
 }
 
 static double limit_of(const ppsched_config *config, uint32_t device)
@@ -51,29 +85,46 @@ void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsch
     note_span(figures, queue, spans);
 }
 
-struct ppi_memory_walk ppi_memory_walk_start(const ppsched_timeline *timeline, uint32_t device)
+/* --- the peak of activations by cause --- */
+
+/* The next double. */
+static double next_to(double x, bool up)
 {
-    return (struct ppi_memory_walk){timeline, &timeline->schedule->queues[device], 0, timeline->devices[device].static_memory,
-                                    false};
+    union {
+        double value;
+        int64_t bits;
+    } next = {x};
+    if (x == 0)
+        return up ? DBL_TRUE_MIN : -DBL_TRUE_MIN;
+    next.bits += (x > 0) == up ? 1 : -1;
+    return next.value;
 }
 
-bool ppi_memory_walk_next(struct ppi_memory_walk *walk, ppsched_memory_point *out)
+/* What must be added to a part so that the whole comes out to the last bit. Where no double does that the part is moved by its
+ * own last bit, which may be that of `*moved`, a part of it. */
+static double rest_of(double whole, double part, double *moved)
 {
-    if (!walk->started) {
-        walk->started = true;
-        *out = (ppsched_memory_point){0, walk->memory};
-        return true;
+    double rest = whole - part;
+    for (int tries = 0; tries < 8 && part + rest != whole; tries++) {
+        double other = next_to(rest, part + rest < whole);
+        if ((part + rest < whole) == (part + other > whole) && part + other != whole) {
+            *moved = next_to(*moved, true);
+            return whole - part;
+        }
+        rest = other;
     }
-    while (walk->position < walk->queue->count) {
-        const ppsched_op *op = &walk->queue->ops[walk->position];
-        const ppsched_span *span = &walk->timeline->spans[walk->queue->first + walk->position];
-        double change = ppi_is_compute(op->kind) ? lane_of(walk->timeline, op)->memory[op->kind] : 0;
-        walk->position++;
-        if (change == 0)
-            continue;
-        walk->memory += change;
-        *out = (ppsched_memory_point){op->kind == PPSCHED_KIND_F ? span->start : span->end, walk->memory};
-        return true;
-    }
-    return false;
+    return rest;
+}
+
+void ppi_split_peak(const ppsched_timeline *timeline, uint32_t device, double *out)
+{
+    const ppsched_device_metrics *figures = &timeline->devices[device];
+    memset(out, 0, PPI_CAUSES * sizeof *out);
+    memcpy(out, timeline->fixed + (size_t)device * PPI_FIXED_CAUSES, PPI_FIXED_CAUSES * sizeof *out);
+    double unused = 0, *weights = &out[PPSCHED_MEMORY_CAUSE_WEIGHTS], *fixed = &out[PPSCHED_MEMORY_CAUSE_STATIC];
+    if (*weights > 0)
+        *weights = rest_of(figures->static_memory, *fixed, &unused);
+    else
+        *fixed = figures->static_memory;
+    out[PPSCHED_MEMORY_CAUSE_ACTIVATIONS] = rest_of(figures->peak_memory, figures->static_memory, fixed);
 }

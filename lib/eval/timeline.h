@@ -18,8 +18,13 @@ struct ppsched_timeline {
     size_t flush_count;
     bool has_transfers;   /* the times are those of ppi_evaluate_transfers */
     bool pairs_are_timed; /* the config gave the durations of overlapped pairs */
+    bool blocks, batches; /* with transfers: as the channel model */
     ppsched_device_metrics *devices;
-    ppsched_idle *idle; /* a device each; NULL where it was not asked for */
+    double *fixed;             /* PPI_FIXED_CAUSES a device: what it always holds, by cause */
+    double *fixed_of_stages;   /* PPI_FIXED_STAGE_CAUSES a lane, likewise */
+    struct ppi_memory *memory; /* what beside these and activations it may hold; NULL where none is given */
+    double *peak_causes;       /* with that: the peak by cause, PPI_CAUSES a device */
+    ppsched_idle *idle;        /* a device each; NULL where it was not asked for */
     ppsched_metrics metrics;
     struct ppi_reuse *reuse; /* NULL unless it is reusable */
 };
@@ -29,7 +34,8 @@ ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *sche
                             uint32_t flags, ppsched_error *error);
 void ppi_timeline_destroy(ppsched_timeline *timeline);
 
-/* The same into a reusable timeline, which on an error stays as it was. Allocates nothing. */
+/* The same into a reusable timeline, which on an error stays as it was. Allocates nothing, but for the first two configs that give
+ * memory of more causes. */
 ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
 /* A timeline without times; its costs have zeroed lanes. Shapes must agree. */
@@ -53,7 +59,8 @@ void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 /* Fills `idle`, from spans and figures. */
 void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 
-/* Fills the static memory of all devices: that of their stages, and all versions of their weights. */
+/* Fills the static memory of all devices: that of their stages, all versions of their weights, optimizer states, and what they
+ * hold beside. And what the config says of memory that comes and goes beside activations. */
 void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config);
 
 /* Fills a device's figures but `idle`, beside what its ops add up to. */
@@ -64,19 +71,5 @@ static inline bool ppi_is_over_limit(double peak, double limit)
 {
     return peak > limit * (1 + 1e-9);
 }
-
-/* Goes along a device's memory curve, point by point. */
-struct ppi_memory_walk {
-    const ppsched_timeline *timeline;
-    const ppsched_queue *queue;
-    size_t position;
-    double memory;
-    bool started;
-};
-
-struct ppi_memory_walk ppi_memory_walk_start(const ppsched_timeline *timeline, uint32_t device);
-
-/* The next point; false at the end. */
-bool ppi_memory_walk_next(struct ppi_memory_walk *walk, ppsched_memory_point *out);
 
 #endif

@@ -2,6 +2,7 @@
 /* Trace Event JSON, as Perfetto and chrome://tracing read it: a process for the schedule, a track a device, a memory counter a
  * device. Sends and receives have tracks of their own beside their device's, with an arrow (a flow) from each SEND to its RECV.
  * Format: "Trace Event Format" (Google, 2016). */
+#include "eval/memory.h"
 #include "format/formats.h"
 #include "model/transfer.h"
 
@@ -19,6 +20,7 @@ struct trace {
     const ppsched_timeline *timeline;
     double scale;
     struct ppi_transfers transfers; /* empty without comm ops */
+    struct ppi_memory_room *room;   /* as ppi_memory_room_make gives it */
 };
 
 /* Devices come first, then for each its lanes of sends and of receives. */
@@ -139,6 +141,12 @@ static void write_comm(const struct trace *trace, uint32_t device, const ppsched
         write_arrow_end(trace, track, op, number, arrow);
 }
 
+/* Where a device's memory is written to. */
+struct counter {
+    const struct trace *trace;
+    uint32_t device;
+};
+
 static void write_memory(struct ppi_writer *writer, uint32_t device, double time, double memory)
 {
     ppi_write_text(writer, ",\n{\"name\": \"memory of device ");
@@ -148,6 +156,14 @@ static void write_memory(struct ppi_writer *writer, uint32_t device, double time
     ppi_write_text(writer, ", \"args\": {\"memory\": ");
     ppi_write_json_number(writer, memory);
     ppi_write_text(writer, "}}");
+}
+
+static void count_step(void *user, double time, uint32_t position, const double *by_cause, double level)
+{
+    const struct counter *counter = user;
+    (void)position;
+    (void)by_cause;
+    write_memory(counter->trace->writer, counter->device, time * counter->trace->scale, level);
 }
 
 static void write_device(const struct trace *trace, uint32_t device)
@@ -161,18 +177,23 @@ static void write_device(const struct trace *trace, uint32_t device)
         else
             write_unit(trace, device, &queue->ops[i], &spans[i]);
     }
-    struct ppi_memory_walk walk = ppi_memory_walk_start(trace->timeline, device);
-    ppsched_memory_point point;
-    while (ppi_memory_walk_next(&walk, &point))
-        write_memory(trace->writer, device, point.time * trace->scale, point.memory);
+    struct counter counter = {trace, device};
+    const struct ppi_memory_listener listener = {.user = &counter, .step = count_step};
+    write_memory(trace->writer, device, 0, trace->timeline->devices[device].static_memory);
+    ppi_memory_go_through(trace->timeline, device, trace->room, &listener);
 }
 
 static void write_trace(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                         const ppsched_export_options *options)
 {
-    struct trace trace = {writer, schedule, timeline, options->time_scale != 0 ? options->time_scale : 1, {.ops = NULL}};
+    struct trace trace = {writer, schedule, timeline, options->time_scale != 0 ? options->time_scale : 1, {.ops = NULL}, NULL};
     if (ppi_has_comm_ops(schedule) && ppi_transfers_find(&trace.transfers, schedule, NULL) != PPSCHED_OK) {
         writer->lacks = "the transfers";
+        return;
+    }
+    if (ppi_memory_room_make(&trace.room, timeline, NULL) != PPSCHED_OK) {
+        writer->lacks = "the memory curve";
+        ppi_transfers_clear(&trace.transfers);
         return;
     }
     ppi_write_text(writer, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
@@ -180,6 +201,7 @@ static void write_trace(struct ppi_writer *writer, const ppsched_schedule *sched
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         write_device(&trace, d);
     ppi_write_text(writer, "\n]}\n");
+    ppi_memory_room_destroy(trace.room);
     ppi_transfers_clear(&trace.transfers);
 }
 

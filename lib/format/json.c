@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One JSON object: sizes, a queue a device with tokens, starts and ends, the metrics, and what else a schedule is. */
+#include "eval/memory.h"
 #include "format/formats.h"
 #include "format/json_reader.h"
 
@@ -78,6 +79,21 @@ static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeli
     ppi_write(writer, "}", 1);
 }
 
+/* Where there are more causes than activations, what is always there, and weights. */
+static void write_peaks(struct ppi_writer *writer, const ppsched_timeline *timeline)
+{
+    if (timeline->memory == NULL || !timeline->memory->is_used)
+        return;
+    ppi_write_text(writer, ",\n \"peak_by_cause\": ");
+    for (int32_t cause = 0; cause < PPI_CAUSES; cause++) {
+        ppi_write_text(writer, cause == 0 ? "{\"" : ",\n  \"");
+        ppi_write_text(writer, ppi_cause_name(cause));
+        write_devices(writer, timeline, "\": [", timeline->peak_causes, PPI_CAUSES * sizeof *timeline->peak_causes,
+                      (size_t)cause * sizeof *timeline->peak_causes);
+    }
+    ppi_write(writer, "}", 1);
+}
+
 static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *timeline)
 {
     const ppsched_metrics *metrics = &timeline->metrics;
@@ -92,6 +108,7 @@ static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *tim
     ppi_write(writer, "}", 1);
     if (timeline->idle != NULL)
         write_idle(writer, timeline);
+    write_peaks(writer, timeline);
 }
 
 /* What a schedule has beside sizes and queues. */

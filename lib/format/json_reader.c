@@ -133,6 +133,7 @@ static const struct ppi_json_member members[] = {
     {"queues", ppi_read_queues, true},
     {"metrics", pass_over_object, false},
     {"idle_by_cause", pass_over_object, false},
+    {"peak_by_cause", pass_over_object, false},
     {"flushes", read_flushes, false},
     {"weight_versions", read_weight_versions, false},
     {"stage_devices", read_map, false},

@@ -383,6 +383,9 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_sche
     ppsched_status status = ppi_timeline_make(&timeline, schedule, config, false, true, error);
     if (status != PPSCHED_OK)
         return status;
+    timeline->has_transfers = true;
+    timeline->blocks = model->blocking != 0;
+    timeline->batches = model->batched != 0;
     status = ppi_costs_fill(&timeline->costs, config, &schedule->placement, error);
     if (status == PPSCHED_OK) {
         ppi_static_memory(timeline, config);
@@ -390,7 +393,6 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_sche
     }
     if (status == PPSCHED_OK)
         status = ppi_figures(timeline, config, error);
-    timeline->has_transfers = true;
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
     if (status != PPSCHED_OK) {
         ppi_timeline_destroy(timeline);

@@ -144,6 +144,22 @@ void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t s
         *sum += ppi_value_at(fixed, stage);
     if (weights->values != NULL)
         *sum += versions * ppi_value_at(weights, stage);
+    if (list_of(config, PPSCHED_QUANTITY_MEM_OPTIMIZER) != NULL)
+        *sum += value_or(config, PPSCHED_QUANTITY_MEM_OPTIMIZER, stage, 0);
+}
+
+void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device)
+{
+    if (list_of(config, PPSCHED_QUANTITY_MEM_OTHER) != NULL)
+        *sum += value_or(config, PPSCHED_QUANTITY_MEM_OTHER, device, 0);
+}
+
+void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *config, uint32_t stage, uint32_t versions)
+{
+    versions = config->weight_versions != 0 ? config->weight_versions : versions;
+    out[0] = value_or(config, PPSCHED_QUANTITY_MEM_STATIC, stage, 0);
+    out[1] = versions * value_or(config, PPSCHED_QUANTITY_MEM_WEIGHTS, stage, 0);
+    out[2] = value_or(config, PPSCHED_QUANTITY_MEM_OPTIMIZER, stage, 0);
 }
 
 /* When nothing else is on the way. */

@@ -19,6 +19,9 @@ struct ppi_lane {
     double backward_delay;            /* from the device of the next stage */
 };
 
+/* What a stage always holds, in the order of enum ppsched_memory_cause; a device has one more, what it holds beside. */
+enum { PPI_FIXED_STAGE_CAUSES = 3, PPI_FIXED_CAUSES = 4 };
+
 struct ppi_costs {
     struct ppi_host host;
     struct ppi_values overlapped; /* borrowed from the config */
@@ -41,8 +44,15 @@ struct ppi_transfer_cost ppi_link_cost_of(const ppsched_config *config, double b
 struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
                                               uint32_t to);
 
-/* Adds a stage's static memory: its own, and all versions of its weights, `versions` where the config does not say how many. */
+/* Adds a stage's static memory: its own, all versions of its weights, `versions` where the config does not say how many, and its
+ * optimizer states. */
 void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t stage, uint32_t versions);
+
+/* Adds what a device holds beside its stages. */
+void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device);
+
+/* The same of a stage by cause. */
+void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *config, uint32_t stage, uint32_t versions);
 
 /* Durations and memory of a stage; RANGE where the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error);

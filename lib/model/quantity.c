@@ -33,6 +33,19 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_P2P_BANDWIDTH] = {"p2p_bandwidth", PER_DEVICE_PAIR, LEAST_POSITIVE, PPI_INFINITE},
     [PPSCHED_QUANTITY_ACTIVATION_BYTES] = {"activation_bytes", PER_STAGE, 0, NO_BOUND},
     [PPSCHED_QUANTITY_GRADIENT_BYTES] = {"gradient_bytes", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_OPTIMIZER] = {"mem_optimizer", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_OTHER] = {"mem_other", PER_DEVICE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_GRADIENTS] = {"mem_gradients", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_GATHERED] = {"mem_gathered", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_OUTPUT] = {"mem_output", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_SEND_FORWARD] = {"mem_send_forward", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_SEND_BACKWARD] = {"mem_send_backward", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD] = {"mem_receive_forward", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD] = {"mem_receive_backward", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_WORK_FORWARD] = {"mem_work_forward", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_WORK_BACKWARD] = {"mem_work_backward", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT] = {"mem_work_backward_input", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT] = {"mem_work_backward_weight", PER_STAGE, 0, NO_BOUND},
 };
 
 bool ppi_quantity_known(int32_t quantity)

@@ -218,6 +218,52 @@ static ppsched_status put_bytes(struct making *making, int32_t quantity, ppsched
     return ppi_config_set_values(making->to, quantity, making->list, new, error);
 }
 
+/* What memory beside these is of: a stage's parameters, what goes over its first or last border, or the op that runs. */
+enum share { OF_PARAMETERS, OF_FIRST_BORDER, OF_LAST_BORDER, OF_OPS };
+
+static const struct {
+    int32_t quantity;
+    enum share share;
+} holdings[] = {
+    {PPSCHED_QUANTITY_MEM_OPTIMIZER, OF_PARAMETERS},
+    {PPSCHED_QUANTITY_MEM_GRADIENTS, OF_PARAMETERS},
+    {PPSCHED_QUANTITY_MEM_GATHERED, OF_PARAMETERS},
+    {PPSCHED_QUANTITY_MEM_OUTPUT, OF_LAST_BORDER},
+    {PPSCHED_QUANTITY_MEM_SEND_FORWARD, OF_LAST_BORDER},
+    {PPSCHED_QUANTITY_MEM_SEND_BACKWARD, OF_FIRST_BORDER},
+    {PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD, OF_FIRST_BORDER},
+    {PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD, OF_LAST_BORDER},
+    {PPSCHED_QUANTITY_MEM_WORK_FORWARD, OF_OPS},
+    {PPSCHED_QUANTITY_MEM_WORK_BACKWARD, OF_OPS},
+    {PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT, OF_OPS},
+    {PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT, OF_OPS},
+};
+
+/* Of a new stage, which is one of `pieces` parts of old stage `first`, or made of all from there to `last`. */
+static double shared(const struct ppi_values *list, enum share share, uint32_t first, uint32_t last, uint32_t pieces)
+{
+    double found = ppi_value_at(list, share == OF_LAST_BORDER ? last : first);
+    for (uint32_t old = first + 1; old <= last && (share == OF_PARAMETERS || share == OF_OPS); old++)
+        found = share == OF_OPS ? ppi_larger(found, ppi_value_at(list, old)) : found + ppi_value_at(list, old);
+    return share == OF_PARAMETERS ? found / pieces : found;
+}
+
+/* Parameters are divided evenly, or added up; the others grow with the microbatch, and work space is that of the largest op. */
+static ppsched_status put_holding(struct making *making, int32_t quantity, enum share share, ppsched_error *error)
+{
+    uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
+    const struct ppi_values *list = &making->from->values[quantity];
+    if (list->values == NULL)
+        return PPSCHED_OK;
+    for (uint32_t s = 0; s < new; s++) {
+        uint32_t first = new > old ? s / (new / old) : s *(old / new);
+        uint32_t last = new > old ? first : first + old / new - 1;
+        making->list[s] = shared(list, share, first, last, new > old ? new / old : 1) *
+                          (share == OF_PARAMETERS ? 1 : making->size);
+    }
+    return ppi_config_set_values(making->to, quantity, making->list, new, error);
+}
+
 /* Durations of pairs: one for all, or one a forward stage. */
 static ppsched_status put_overlapped(struct making *making, ppsched_error *error)
 {
@@ -257,6 +303,8 @@ static ppsched_status put_all(struct making *making, ppsched_error *error)
         status = put_bytes(making, PPSCHED_QUANTITY_ACTIVATION_BYTES, error);
     if (status == PPSCHED_OK)
         status = put_bytes(making, PPSCHED_QUANTITY_GRADIENT_BYTES, error);
+    for (size_t i = 0; i < sizeof holdings / sizeof holdings[0] && status == PPSCHED_OK; i++)
+        status = put_holding(making, holdings[i].quantity, holdings[i].share, error);
     if (status == PPSCHED_OK)
         status = put_overlapped(making, error);
     return status == PPSCHED_OK ? ppi_config_take_run(making->to, making->from, error) : status;

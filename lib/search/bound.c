@@ -167,6 +167,8 @@ static void sum_devices(struct bounds *bounds)
         add_passes(bounds, (uint32_t)(i / stages), stage);
         ppi_add_static_memory(&bounds->sums[bounds->costs.lanes[i].device].fixed, bounds->config, stage, 1);
     }
+    for (uint32_t d = 0; d < bounds->config->shape.devices; d++)
+        ppi_add_other_memory(&bounds->sums[d].fixed, bounds->config, d);
 }
 
 /* `time` is that of all iterations. */

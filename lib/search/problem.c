@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "model/holding.h"
 
 static struct ppi_stage read_stage(const struct ppi_lane *lane, bool splits)
 {
@@ -18,6 +19,42 @@ static struct ppi_stage read_stage(const struct ppi_lane *lane, bool splits)
     stage.input = !splits || (stage.fuses && full < input) ? full : input;
     stage.weight = (stage.fuses ? full : split) - stage.input;
     return stage;
+}
+
+/* Memory beside activations, on the safe side: an output counts from the start of its F, gradients from the beginning, and the
+ * largest work space all the time. `work`: of each device, the largest yet. */
+static void add_holding(struct ppi_problem *problem, uint32_t s, const struct ppi_holding *holding, double *work)
+{
+    struct ppi_stage *stage = &problem->stage[s];
+    double largest = holding->work[PPSCHED_KIND_F];
+    stage->memory[PPSCHED_KIND_F] += holding->output;
+    stage->memory[PPSCHED_KIND_B] -= holding->output;
+    stage->memory[PPSCHED_KIND_I] -= holding->output;
+    problem->device[stage->device].fixed += holding->gradients;
+    if (!stage->splits || stage->fuses)
+        largest = ppi_larger(largest, holding->work[PPSCHED_KIND_B]);
+    if (stage->splits)
+        largest = ppi_larger(largest, ppi_larger(holding->work[PPSCHED_KIND_I], holding->work[PPSCHED_KIND_W]));
+    if (largest > work[stage->device]) {
+        problem->device[stage->device].fixed += largest - work[stage->device];
+        work[stage->device] = largest;
+    }
+}
+
+static ppsched_status add_holdings(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_placement *place,
+                                   ppsched_error *error)
+{
+    struct ppi_holding *holdings = ppi_allocate(&config->host, problem->stages, sizeof *holdings);
+    double *work = ppi_allocate_zeroed(&config->host, problem->devices, sizeof *work);
+    bool has_room = holdings != NULL && work != NULL;
+    if (has_room) {
+        ppi_holdings_fill(holdings, config, place);
+        for (uint32_t s = 0; s < problem->stages; s++)
+            add_holding(problem, s, &holdings[s], work);
+    }
+    ppi_release(&config->host, work);
+    ppi_release(&config->host, holdings);
+    return has_room ? PPSCHED_OK : ppi_fail_memory(error, "the problem");
 }
 
 /* The stages of each device, in one list: a counting sort. */
@@ -51,6 +88,7 @@ static void sum_devices(struct ppi_problem *problem, const ppsched_config *confi
     }
     for (uint32_t d = 0; d < problem->devices; d++) {
         struct ppi_device *device = &problem->device[d];
+        ppi_add_other_memory(&device->fixed, config, d);
         device->limit = PPI_INFINITE;
         if (limit->values != NULL) /* decimal limits are rounded */
             device->limit = ppi_value_at(limit, d) * (1 + 1e-12) - device->fixed;
@@ -93,14 +131,19 @@ static void find_areas(struct ppi_problem *problem)
     }
 }
 
-static void fill(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_costs *costs)
+static ppsched_status fill(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_costs *costs,
+                           const struct ppi_placement *place, ppsched_error *error)
 {
+    ppsched_status status = PPSCHED_OK;
     for (uint32_t s = 0; s < problem->stages; s++)
         problem->stage[s] = read_stage(&costs->lanes[s], !config->has_whole_backwards);
+    if (ppi_holds_more(config))
+        status = add_holdings(problem, config, place, error);
     list_stages(problem);
     sum_devices(problem, config);
     find_tails(problem);
     find_areas(problem);
+    return status;
 }
 
 ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, const ppsched_config *config, int32_t placement,
@@ -126,13 +169,14 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, 
     if (status != PPSCHED_OK)
         return status;
     status = ppi_costs_make(&costs, config, &place, error);
+    if (status == PPSCHED_OK) {
+        status = fill(&problem, config, &costs, &place, error);
+        ppi_costs_clear(&costs);
+    }
     ppi_release(&config->host, place.device_of);
-    if (status != PPSCHED_OK)
-        return status;
-    fill(&problem, config, &costs);
-    ppi_costs_clear(&costs);
-    *out = problem;
-    return PPSCHED_OK;
+    if (status == PPSCHED_OK)
+        *out = problem;
+    return status;
 }
 
 ppsched_status ppi_problem_make_units(struct ppi_problem *out, struct ppi_room *room, const ppsched_config *config,

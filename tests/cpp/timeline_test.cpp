@@ -19,6 +19,22 @@ Timeline orphan()
     return Schedule::generate(config, "1f1b").evaluate(config);
 }
 
+CASE(test_memory_by_cause)
+{
+    ppsched::Config config(2, 2, 4);
+    config.set_values(PPSCHED_QUANTITY_MEM_GRADIENTS, {3, 5});
+    config.set_values(PPSCHED_QUANTITY_MEM_OTHER, 1);
+    const ppsched::Timeline timeline = ppsched::Schedule::generate(config, "1f1b").evaluate(config);
+    const std::vector<double> causes = timeline.peak_causes(1);
+    double sum = 0;
+    for (double cause : causes)
+        sum += cause;
+    CHECK(causes[PPSCHED_MEMORY_CAUSE_GRADIENTS] == 5 && sum == timeline.device_metrics(1).peak_memory);
+    CHECK(timeline.memory(1, PPSCHED_MEMORY_CAUSE_GRADIENTS).size() == 2);
+    CHECK(timeline.peak_items(1).size() == 3); /* what is beside, gradients, one stage pass */
+    CHECK(timeline.idle_windows(1).front().start == 0);
+}
+
 CASE(test_timeline_outlives_what_it_is_of)
 {
     Timeline timeline = orphan();

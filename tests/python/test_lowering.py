@@ -66,6 +66,30 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual([connection[:3] for connection in schedule.connections()], [(0, 0, 1), (1, 1, 0)])
         self.assertEqual(schedule.connections("stages"), [ppsched.Connection(0, 0, 1, 0, 1)])
 
+    def test_memory_by_cause(self):
+        config = ppsched.Config(2, 4, mem_static=3, mem_weights=2, mem_gradients=[5, 7], mem_gathered=4, mem_send_forward=0.5,
+                                mem_receive_forward=0.25, mem_work_forward=1, mem_other=[1, 2], mem_limit=30)
+        timeline = ppsched.generate("1f1b", config).lower("pytorch", unshard=1, reduce_grad=True).evaluate()
+        peak = timeline.peak_by_cause(0)
+        self.assertEqual({cause: size for cause, size in peak.items() if size},
+                         {"static": 3, "weights": 2, "other": 1, "gradients": 5, "gathered": 4, "work": 1, "activations": 2})
+        self.assertEqual(sum(peak.values()), timeline.device_metrics[0].peak_memory)
+        self.assertEqual([(point.time, point.memory) for point in timeline.memory(0, "gradients")], [(0, 0), (4, 5), (15, 0)])
+        items = timeline.peak_items(0)
+        self.assertEqual([(item.cause, item.stage, item.microbatch) for item in items if item.cause in ("gathered", "activations")],
+                         [("gathered", 0, None), ("activations", 0, 1), ("activations", 0, 2)])
+        window = timeline.idle_windows(1)[0]
+        self.assertEqual((window.start, window.end, window.free), (0, 1, 30 - window.memory))
+        with self.assertRaisesRegex(ppsched.Error, "no cause of memory 'dreams'; there are static, weights, optimizer"):
+            timeline.memory(0, "dreams")
+        with self.assertRaises(IndexError):
+            timeline.peak_items(2)
+        words = ("schedule", "-s", "2", "-b", "4", "--lower", "pytorch", "--mem-gradients", "5")
+        self.assertEqual(json.loads(run(*words, "--format", "json").stdout)["peak_by_cause"]["gradients"], [5, 5])
+        self.assertNotIn("peak_by_cause", json.loads(run(*words[:-2], "--format", "json").stdout))
+        result = run(*words, "--mem-limit", "6")
+        self.assertEqual((result.returncode, result.stderr.count("over its limit 6")), (1, 1))
+
     def test_command_with_slots(self):
         words = ("schedule", "--strategy", "dualpipe_v", "--num-devices", "2", "-s", "4", "-b", "6", "--lower", "pytorch", "--unshard", "2")
         result = run(*words, "--unshard-lookahead", "1,2", "--reduce-grad", "--slots", "--format", "json")

@@ -25,6 +25,7 @@ static void make_configs(struct handles *handles)
     expect_ok(ppsched_config_create(&handles->config, 2, 4, 4, &handles->environment, &error), &error);
     expect_ok(ppsched_config_create(&handles->plain, 2, 2, 4, &handles->environment, &error), &error);
     expect_ok(ppsched_config_set_values(handles->config, PPSCHED_QUANTITY_FORWARD_TIMES, times, 4, &error), &error);
+    set_number(handles->config, PPSCHED_QUANTITY_MEM_WORK_FORWARD, 0.5);
     expect_ok(ppsched_config_set_option(handles->config, "group_size", "2", &error), &error);
 }
 

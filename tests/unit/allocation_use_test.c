@@ -171,6 +171,54 @@ static ppsched_status timeline_get_sensitivities(struct attempt *attempt)
     return take_bytes(attempt, status, out, sizeof out);
 }
 
+/* Of a timeline with more causes of memory than activations. */
+static ppsched_status timeline_get_memory(struct attempt *attempt)
+{
+    struct {
+        size_t count;
+        ppsched_memory_point points[64];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_timeline_get_memory(out.points, 64, &out.count, attempt->own.crossing, 1, &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+static ppsched_status timeline_get_memory_of_cause(struct attempt *attempt)
+{
+    struct {
+        size_t count;
+        ppsched_memory_point points[64];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_timeline_get_memory_of_cause(out.points, 64, &out.count, attempt->own.timeline, 1,
+                                                                 PPSCHED_MEMORY_CAUSE_WORK, &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+static ppsched_status timeline_get_peak_items(struct attempt *attempt)
+{
+    struct {
+        size_t count;
+        ppsched_memory_item items[64];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_timeline_get_peak_items(out.items, 64, &out.count, attempt->own.timeline, 1,
+                                                            &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
+static ppsched_status timeline_get_idle_windows(struct attempt *attempt)
+{
+    struct {
+        size_t count;
+        ppsched_idle_window windows[64];
+    } out;
+    prepare_bytes(&out, sizeof out);
+    ppsched_status status = ppsched_timeline_get_idle_windows(out.windows, 64, &out.count, attempt->own.timeline, 1,
+                                                              &attempt->error);
+    return take_bytes(attempt, status, &out, sizeof out);
+}
+
 /* --- texts --- */
 
 /* A format for each variant, of the schedules that it can hold. */
@@ -286,6 +334,7 @@ static void test_schedules_and_timelines(void **state)
     ppsched_metrics metrics = {.size = sizeof metrics};
     ppsched_device_metrics device = {.size = sizeof device};
     ppsched_idle idle = {.size = sizeof idle};
+    double causes[16];
     ppsched_memory_point points[64];
     double slack[4];
     (void)state;
@@ -313,7 +362,10 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_timeline_get_metrics(&metrics, own->timeline, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_device_metrics(&device, own->timeline, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_idle(&idle, own->timeline, 1, NULL));
-    NO_MEMORY_FOR(ppsched_timeline_get_memory(points, 64, NULL, own->timeline, 1, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_get_memory(points, 64, NULL, own->piped, 1, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_get_memory_of_cause(points, 64, NULL, own->piped, 1, 0, NULL));
+    NO_MEMORY_FOR(ppsched_timeline_get_peak_causes(causes, 16, NULL, own->timeline, 1, NULL));
+    NO_MEMORY_FOR(ppsched_cause_name(1));
     NO_MEMORY_FOR(ppsched_timeline_get_device_slack(slack, 2, NULL, own->timeline, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_stage_slack(slack, 4, NULL, own->timeline, NULL));
     ppsched_timeline *reusable = NULL;
@@ -424,6 +476,10 @@ int main(void)
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),
         SHORTAGE(timeline_get_critical_path, .variants = 1),
         SHORTAGE(timeline_get_sensitivities, .variants = 2),
+        SHORTAGE(timeline_get_memory, .variants = 1),
+        SHORTAGE(timeline_get_memory_of_cause, .variants = 1),
+        SHORTAGE(timeline_get_peak_items, .variants = 1),
+        SHORTAGE(timeline_get_idle_windows, .variants = 1),
         SHORTAGE(schedule_export, .variants = LAST_FORMAT),
         SHORTAGE(schedule_export_to_buffer, .variants = LAST_FORMAT),
         SHORTAGE(schedule_write_launch_arguments, .variants = 4 * LAST_RUNTIME),

@@ -103,6 +103,26 @@ static ppsched_status get_buffers(const struct filling *f)
     return status;
 }
 
+static ppsched_status get_memory_of_cause(const struct filling *f)
+{
+    return ppsched_timeline_get_memory_of_cause(OUT(f), OWN(f, timeline), 1, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, f->error);
+}
+
+static ppsched_status get_peak_causes(const struct filling *f)
+{
+    return ppsched_timeline_get_peak_causes(OUT(f), OWN(f, timeline), 1, f->error);
+}
+
+static ppsched_status get_peak_items(const struct filling *f)
+{
+    return ppsched_timeline_get_peak_items(OUT(f), OWN(f, timeline), 1, f->error);
+}
+
+static ppsched_status get_idle_windows(const struct filling *f)
+{
+    return ppsched_timeline_get_idle_windows(OUT(f), OWN(f, timeline), 1, f->error);
+}
+
 static ppsched_status get_connections(const struct filling *f)
 {
     return ppsched_schedule_get_connections(OUT(f), OWN(f, lowered), PPSCHED_CONNECTING_EDGES, f->error);
@@ -137,6 +157,10 @@ static const struct row rows[] = {
     ROW(ppsched_op_write_token, char, write_token),
     ROW(ppsched_finding_write_text, char, write_finding),
     ROW(ppsched_timeline_get_memory, ppsched_memory_point, get_memory),
+    ROW(ppsched_timeline_get_memory_of_cause, ppsched_memory_point, get_memory_of_cause),
+    ROW(ppsched_timeline_get_peak_causes, double, get_peak_causes),
+    ROW(ppsched_timeline_get_peak_items, ppsched_memory_item, get_peak_items),
+    ROW(ppsched_timeline_get_idle_windows, ppsched_idle_window, get_idle_windows),
     ROW(ppsched_timeline_get_critical_path, ppsched_critical_op, get_critical_path),
     ROW(ppsched_timeline_get_device_slack, double, get_device_slack),
     ROW(ppsched_timeline_get_stage_slack, double, get_stage_slack),

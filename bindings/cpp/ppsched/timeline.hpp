@@ -22,6 +22,8 @@ using DeviceMetrics = Sized<ppsched_device_metrics>;
 using Idle = Sized<ppsched_idle>;
 using Metrics = Sized<ppsched_metrics>;
 using CriticalOp = ppsched_critical_op;
+using IdleWindow = ppsched_idle_window;
+using MemoryItem = ppsched_memory_item;
 using MemoryPoint = ppsched_memory_point;
 using Sensitivity = ppsched_sensitivity;
 using Span = ppsched_span;
@@ -79,6 +81,31 @@ public:
     std::vector<MemoryPoint> memory(uint32_t device) const
     {
         return detail::items_of<std::vector<MemoryPoint>>(ppsched_timeline_get_memory, get(), schedule_.known(device));
+    }
+
+    /* The part of it that has one cause. */
+    std::vector<MemoryPoint> memory(uint32_t device, ppsched_memory_cause cause) const
+    {
+        return detail::items_of<std::vector<MemoryPoint>>(ppsched_timeline_get_memory_of_cause, get(), schedule_.known(device),
+                                                          static_cast<int32_t>(cause));
+    }
+
+    /* A device's peak by cause (enum ppsched_memory_cause); their sum is the peak exactly. */
+    std::vector<double> peak_causes(uint32_t device) const
+    {
+        return detail::items_of<std::vector<double>>(ppsched_timeline_get_peak_causes, get(), schedule_.known(device));
+    }
+
+    /* All that stands in a device's memory at its peak. */
+    std::vector<MemoryItem> peak_items(uint32_t device) const
+    {
+        return detail::items_of<std::vector<MemoryItem>>(ppsched_timeline_get_peak_items, get(), schedule_.known(device));
+    }
+
+    /* When a device computes nothing, and what memory is free then. */
+    std::vector<IdleWindow> idle_windows(uint32_t device) const
+    {
+        return detail::items_of<std::vector<IdleWindow>>(ppsched_timeline_get_idle_windows, get(), schedule_.known(device));
     }
 
     /* The ops in a row that make the makespan as long as it is. Not with transfers. */

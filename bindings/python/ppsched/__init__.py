@@ -9,7 +9,7 @@
 from ._start import Start
 
 with Start():
-    from ._abi import (ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, Objective, Placement, Reason, Runtime, SlotUse,
+    from ._abi import (ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause, Objective, Placement, Reason, Runtime, SlotUse,
                        Status)
     from ._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
     from .accelerators import Accelerator, Link, accelerators, find_accelerator
@@ -20,6 +20,7 @@ with Start():
     from .layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
     from .layout import Layout, LayoutStage
     from .lowering import Buffer, Edge, Proof, Wait
+    from .memory import IdleWindow, MemoryItem, MemoryPoint
     from .model import LayerMemory, MegatronMemory, Model, Parameters, PassCost, Training, Transformer, UpdateCost
     from .model_end import ModelEnd
     from .model_files import ModelFile, read_model
@@ -29,7 +30,7 @@ with Start():
     from .schedule import Builder, Finding, Schedule, generate, read
     from .slots import Arena, Connection, Lifetime
     from .strategy import Option, Strategy, find_strategy, strategies
-    from .timeline import Bubble, DeviceMetrics, Idle, MemoryPoint, Metrics, Span, Timeline
+    from .timeline import Bubble, DeviceMetrics, Idle, Metrics, Span, Timeline
     from .units import Units
     from .views import View
 
@@ -38,8 +39,8 @@ __version__: str = decoded(lib.ppsched_version_text())
 __all__ = [
     "Accelerator", "Arena", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config", "Connecting", "Connection",
     "CriticalOp", "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle",
-    "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link",
-    "Lowering", "Measured", "MegatronMemory", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "Numbers",
+    "IdleWindow",    "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link",
+    "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",

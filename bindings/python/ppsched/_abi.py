@@ -69,6 +69,19 @@ class Quantity(enum.IntEnum):
     P2P_BANDWIDTH = 14
     ACTIVATION_BYTES = 15
     GRADIENT_BYTES = 16
+    MEM_OPTIMIZER = 17
+    MEM_OTHER = 18
+    MEM_GRADIENTS = 19
+    MEM_GATHERED = 20
+    MEM_OUTPUT = 21
+    MEM_SEND_FORWARD = 22
+    MEM_SEND_BACKWARD = 23
+    MEM_RECEIVE_FORWARD = 24
+    MEM_RECEIVE_BACKWARD = 25
+    MEM_WORK_FORWARD = 26
+    MEM_WORK_BACKWARD = 27
+    MEM_WORK_BACKWARD_INPUT = 28
+    MEM_WORK_BACKWARD_WEIGHT = 29
 
 
 class LogLevel(enum.IntEnum):
@@ -79,6 +92,20 @@ class LogLevel(enum.IntEnum):
 class EvaluateFlag(enum.IntEnum):
     EARLIEST_ONLY = 1
     REUSABLE = 2
+
+
+class MemoryCause(enum.IntEnum):
+    STATIC = 0
+    WEIGHTS = 1
+    OPTIMIZER = 2
+    OTHER = 3
+    GRADIENTS = 4
+    GATHERED = 5
+    SENDS = 6
+    RECEIVES = 7
+    OUTPUTS = 8
+    WORK = 9
+    ACTIVATIONS = 10
 
 
 class Reason(enum.IntEnum):
@@ -393,6 +420,36 @@ class Idle(Structure):
         ("transfer", c_double),
         ("edge", c_double),
         ("head_of_line", c_double),
+    ]
+
+
+class IdleWindow(Structure):
+    start: float
+    end: float
+    memory: float
+    free: float
+    _fields_ = [
+        ("start", c_double),
+        ("end", c_double),
+        ("memory", c_double),
+        ("free", c_double),
+    ]
+
+
+class MemoryItem(Structure):
+    cause: int
+    stage: int
+    microbatch: int
+    position: int
+    memory: float
+    since: float
+    _fields_ = [
+        ("cause", c_int32),
+        ("stage", c_uint32),
+        ("microbatch", c_uint32),
+        ("position", c_uint32),
+        ("memory", c_double),
+        ("since", c_double),
     ]
 
 
@@ -1267,6 +1324,11 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_timeline_get_device_metrics": (c_int32, [POINTER(DeviceMetrics), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_timeline_get_idle": (c_int32, [POINTER(Idle), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_timeline_get_memory": (c_int32, [POINTER(MemoryPoint), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_memory_of_cause": (c_int32, [POINTER(MemoryPoint), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_int32, POINTER(Error)]),
+    "ppsched_timeline_get_peak_causes": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_peak_items": (c_int32, [POINTER(MemoryItem), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_idle_windows": (c_int32, [POINTER(IdleWindow), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_cause_name": (c_char_p, [c_int32]),
     "ppsched_timeline_get_critical_path": (c_int32, [POINTER(CriticalOp), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_timeline_get_device_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_timeline_get_stage_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
@@ -1403,6 +1465,11 @@ class Library(CDLL):
     ppsched_timeline_get_device_metrics: Callable[..., int]
     ppsched_timeline_get_idle: Callable[..., int]
     ppsched_timeline_get_memory: Callable[..., int]
+    ppsched_timeline_get_memory_of_cause: Callable[..., int]
+    ppsched_timeline_get_peak_causes: Callable[..., int]
+    ppsched_timeline_get_peak_items: Callable[..., int]
+    ppsched_timeline_get_idle_windows: Callable[..., int]
+    ppsched_cause_name: Callable[..., Optional[bytes]]
     ppsched_timeline_get_critical_path: Callable[..., int]
     ppsched_timeline_get_device_slack: Callable[..., int]
     ppsched_timeline_get_stage_slack: Callable[..., int]

@@ -39,6 +39,19 @@ class Quantities(TypedDict, total=False):
     mem_static: Numbers
     mem_weights: Numbers
     mem_limit: Numbers
+    mem_optimizer: Numbers
+    mem_other: Numbers
+    mem_gradients: Numbers
+    mem_gathered: Numbers
+    mem_output: Numbers
+    mem_send_forward: Numbers
+    mem_send_backward: Numbers
+    mem_receive_forward: Numbers
+    mem_receive_backward: Numbers
+    mem_work_forward: Numbers
+    mem_work_backward: Numbers
+    mem_work_backward_input: Numbers
+    mem_work_backward_weight: Numbers
 
 
 OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
@@ -138,7 +151,9 @@ class Config:
 
     The others are lists of numbers; one number stands for all. Per stage: forward_times, backward_times (full backward),
     backward_input_times, backward_weight_times, mem_forward, mem_backward_input, mem_backward_weight, mem_static,
-    mem_weights, activation_bytes, gradient_bytes. Per device: mem_limit. Per pair of devices: p2p_time, p2p_bandwidth. Per
+    mem_weights, activation_bytes, gradient_bytes, and what else takes memory: mem_optimizer, mem_gradients, mem_gathered,
+    mem_output, mem_send_forward, mem_send_backward, mem_receive_forward, mem_receive_backward, mem_work_forward,
+    mem_work_backward, mem_work_backward_input, mem_work_backward_weight. Per device: mem_limit, mem_other. Per pair of devices: p2p_time, p2p_bandwidth. Per
     forward stage or pair of stages: overlapped_times. One number: backward_input_share. All are attributes too: lists as they
     were given, empty where the default holds.
     """
@@ -157,7 +172,11 @@ class Config:
                  backward_input_share: Numbers = (), overlapped_times: Numbers = (), p2p_time: Numbers = (),
                  p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (), gradient_bytes: Numbers = (),
                  mem_forward: Numbers = (), mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (),
-                 mem_static: Numbers = (), mem_weights: Numbers = (), mem_limit: Numbers = (), units: Units = PLAIN) -> None:
+                 mem_static: Numbers = (), mem_weights: Numbers = (), mem_limit: Numbers = (),
+                 mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
+                 mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
+                 mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
+                 mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (), units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
@@ -257,6 +276,19 @@ class Config:
     mem_static = Values("Memory that a stage always takes.")
     mem_weights = Values("Memory of one version of a stage's weights.")
     mem_limit = Values("Memory of a device.")
+    mem_optimizer = Values("Memory of a stage's optimizer states.")
+    mem_other = Values("Memory that a device holds beside its stages.")
+    mem_gradients = Values("Memory of a stage's gradients, from its first weight gradient until they are reduced.")
+    mem_gathered = Values("Memory of a stage's gathered weights, while it has them.")
+    mem_output = Values("Memory of its output that a stage pass keeps from its forward to its backward, a stage.")
+    mem_send_forward = Values("Memory of what a forward sends, until it is sent, a stage.")
+    mem_send_backward = Values("Memory of what a backward sends, until it is sent, a stage.")
+    mem_receive_forward = Values("Memory of what a forward receives, until it starts, a stage.")
+    mem_receive_backward = Values("Memory of what a backward receives, until it ends, a stage.")
+    mem_work_forward = Values("Work space of a forward while it runs, a stage.")
+    mem_work_backward = Values("Work space of a full backward while it runs, a stage.")
+    mem_work_backward_input = Values("Work space of a backward for the input gradient alone, a stage (default: that of a full one).")
+    mem_work_backward_weight = Values("Work space of a backward for the weight gradient alone, a stage (default: that of a full one).")
 
     def validate(self) -> None:
         """Raises where the lists contradict each other."""

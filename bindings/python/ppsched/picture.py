@@ -141,8 +141,28 @@ def _draw_legend(pyplot: Any, axes: Any, kinds: Set[Kind], chunks: int) -> None:
                 handlelength=1, handleheight=1, labelspacing=0.35)
 
 
+def _draw_causes(axes: Any, timeline: Timeline) -> None:
+    """What the memory of the fullest device is taken by, area upon area, where that is more than activations."""
+    device, end = timeline.metrics.peak_device, timeline.metrics.makespan
+    causes = [cause for cause, peak in timeline.peak_by_cause(device).items() if peak or len(timeline.memory(device, cause)) > 1]
+    if set(causes) <= {"static", "weights", "activations"}:
+        return
+    curves = {cause: timeline.memory(device, cause) for cause in causes}
+    times = sorted({point.time for points in curves.values() for point in points} | {end})
+    stacked = []
+    for points in curves.values():
+        place, levels = 0, []
+        for time in times:
+            while place + 1 < len(points) and points[place + 1].time <= time:
+                place += 1
+            levels.append(points[place].memory)
+        stacked.append(levels)
+    axes.stackplot(times, *stacked, step="post", alpha=0.35, linewidth=0, labels=[f"device {device}: {cause}" for cause in causes])
+
+
 def _draw_memory(pyplot: Any, axes: Any, timeline: Timeline) -> None:
     """A curve a device, told apart by colour, and the memory limit."""
+    _draw_causes(axes, timeline)
     devices = timeline.schedule.devices
     colours = pyplot.get_cmap("viridis")
     figures, units = timeline.device_metrics, timeline.config.units

@@ -96,7 +96,12 @@ class Schedule(Shared):
                   overlapped_times: Numbers = (), p2p_time: Numbers = (), p2p_bandwidth: Numbers = (),
                   activation_bytes: Numbers = (), gradient_bytes: Numbers = (), mem_forward: Numbers = (),
                   mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (), mem_static: Numbers = (),
-                  mem_weights: Numbers = (), mem_limit: Numbers = ()) -> "Schedule":
+                  mem_weights: Numbers = (), mem_limit: Numbers = (),
+                  mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (),
+                  mem_gathered: Numbers = (), mem_output: Numbers = (), mem_send_forward: Numbers = (),
+                  mem_send_backward: Numbers = (), mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (),
+                  mem_work_forward: Numbers = (), mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (),
+                  mem_work_backward_weight: Numbers = ()) -> "Schedule":
         """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
 
         `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
@@ -112,7 +117,11 @@ class Schedule(Shared):
              p2p_time: Numbers = (), p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (),
              gradient_bytes: Numbers = (), mem_forward: Numbers = (), mem_backward_input: Numbers = (),
              mem_backward_weight: Numbers = (), mem_static: Numbers = (), mem_weights: Numbers = (),
-             mem_limit: Numbers = ()) -> "Schedule":
+             mem_limit: Numbers = (),
+             mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
+             mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
+             mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
+             mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = ()) -> "Schedule":
         """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
         return cls._read(import_file(path, format), quantities_in(locals()))
 

@@ -2,18 +2,18 @@
 """The evaluator's result: when each op runs, and what that costs."""
 import ctypes
 import weakref
-from typing import Any, Callable, List, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
 
 from . import _abi, explain
-from ._abi import Format, Kind, Objective
+from ._abi import Format, Kind, MemoryCause, Objective
 from ._library import call, lib
 from .config import Config, config_of, integer
 from .explain import CriticalOp, Relief, Sensitivity
 from .exporting import export, export_format
-from .filling import records_of
+from .memory import IdleWindow, MemoryItem, MemoryPoint, curve, idle_windows, peak_by_cause, peak_items
 from .unit_texts import with_units
 from .views import Item, Shared, View, none_if_unset, sized
-from .words import counted
+from .words import counted, names_checked
 
 
 class Span(NamedTuple):
@@ -25,13 +25,6 @@ class Span(NamedTuple):
 
 def _span(record: _abi.Span) -> Span:
     return Span(record.start, record.end)
-
-
-class MemoryPoint(NamedTuple):
-    """The memory of a device from `time` on."""
-
-    time: float
-    memory: float
 
 
 class Bubble(NamedTuple):
@@ -184,12 +177,23 @@ class Timeline(Shared):
         call(lib.ppsched_timeline_get_idle, ctypes.byref(record), self._handle, device)
         return Idle(*(getattr(record, name) for name in Idle._fields))
 
-    def memory(self, device: int) -> List[MemoryPoint]:
-        """The memory of a device over time: its static memory at 0, then a point for each change."""
-        if not 0 <= integer("device", device) < self.schedule.devices:
-            raise IndexError(f"there is no device {device}")
-        points = records_of(_abi.MemoryPoint, lib.ppsched_timeline_get_memory, self._handle, device)
-        return [MemoryPoint(point.time, point.memory) for point in points]
+    @names_checked
+    def memory(self, device: int, cause: Union[MemoryCause, str, None] = None) -> List[MemoryPoint]:
+        """The memory of a device over time, or the part of it with one cause: what is always there at 0, then a point for each
+        change."""
+        return curve(self, device, cause)
+
+    def peak_by_cause(self, device: int) -> Dict[str, float]:
+        """A device's peak by what takes it, such as "gradients"; in their order they sum to the peak exactly."""
+        return peak_by_cause(self, device)
+
+    def peak_items(self, device: int) -> List[MemoryItem]:
+        """All that stands in a device's memory at its peak."""
+        return peak_items(self, device)
+
+    def idle_windows(self, device: int) -> List[IdleWindow]:
+        """When a device computes nothing, and what memory is free then."""
+        return idle_windows(self, device)
 
     def export(self, format: Union[Format, str], *, text_columns: int = 0, time_scale: float = 0.0) -> str:
         """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron", "deepspeed" or

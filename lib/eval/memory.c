@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Most of it happens where ops start and end, in the order of the queue. What does not (a send is done, weights are gathered,
+ * gradients reduced) waits in a heap until its time has come. At equal times the order of the queue holds. */
+#include "eval/memory.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/heap.h"
+#include "model/transfer.h"
+
+enum { SENT, GATHERED, DROPPED, REDUCED };   /* events of the heap */
+enum { NONE = 0, LISTED = 1, STANDING = 2 }; /* of a buffer: there is a send for it; it is held */
+
+/* A stage on the device that is gone through. */
+struct holder {
+    uint32_t device; /* as of which the rest holds */
+    bool has_gradients, is_gathered;
+    double gathered_until; /* when its UNSHARD is done */
+};
+
+struct ppi_memory_room {
+    struct ppi_host host;
+    struct ppi_heap pending;
+    struct holder *holders;       /* by stage */
+    uint8_t *sending, *receiving; /* by transfer, where the schedule has any */
+};
+
+struct walk {
+    const ppsched_timeline *timeline;
+    const ppsched_schedule *schedule;
+    const ppsched_queue *queue;
+    struct ppi_memory_room *room;
+    const struct ppi_memory_listener *listener;
+    double level[PPI_CAUSES];
+    bool has_changed;
+    double came, comms_end; /* when the device came to the op in hand; when the comm ops that block it are done */
+};
+
+static const char *const names[PPI_CAUSES] = {[PPSCHED_MEMORY_CAUSE_STATIC] = "static",
+                                              [PPSCHED_MEMORY_CAUSE_WEIGHTS] = "weights",
+                                              [PPSCHED_MEMORY_CAUSE_OPTIMIZER] = "optimizer",
+                                              [PPSCHED_MEMORY_CAUSE_OTHER] = "other",
+                                              [PPSCHED_MEMORY_CAUSE_GRADIENTS] = "gradients",
+                                              [PPSCHED_MEMORY_CAUSE_GATHERED] = "gathered",
+                                              [PPSCHED_MEMORY_CAUSE_SENDS] = "sends",
+                                              [PPSCHED_MEMORY_CAUSE_RECEIVES] = "receives",
+                                              [PPSCHED_MEMORY_CAUSE_OUTPUTS] = "outputs",
+                                              [PPSCHED_MEMORY_CAUSE_WORK] = "work",
+                                              [PPSCHED_MEMORY_CAUSE_ACTIVATIONS] = "activations"};
+
+const char *ppi_cause_name(int32_t cause)
+{
+    return cause >= 0 && cause < PPI_CAUSES ? names[cause] : NULL;
+}
+
+double ppi_level_of(const double *by_cause)
+{
+    double level = 0;
+    for (int i = 0; i < PPI_CAUSES; i++)
+        level += by_cause[i];
+    return level;
+}
+
+/* --- room --- */
+
+static size_t most_pending(const ppsched_schedule *schedule)
+{
+    size_t most = 0;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        size_t count = 0;
+        for (size_t i = 0; i < schedule->queues[d].count; i++)
+            count += !ppi_is_compute(schedule->queues[d].ops[i].kind);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+static ppsched_status make_room(struct ppi_memory_room **out, const ppsched_schedule *schedule, ppsched_error *error)
+{
+    const struct ppi_host *host = &schedule->host;
+    struct ppi_memory_room *room = ppi_allocate_zeroed(host, 1, sizeof *room);
+    size_t transfers = ppi_has_comm_ops(schedule) ? ppi_transfer_numbers(schedule) : 0;
+    if (room == NULL)
+        return ppi_fail_memory(error, "the memory curve");
+    room->host = *host;
+    room->pending.events = ppi_allocate(host, most_pending(schedule), sizeof *room->pending.events);
+    room->holders = ppi_allocate(host, schedule->shape.stages, sizeof *room->holders);
+    room->sending = transfers > 0 ? ppi_allocate(host, transfers, sizeof *room->sending) : NULL;
+    room->receiving = transfers > 0 ? ppi_allocate(host, transfers, sizeof *room->receiving) : NULL;
+    if (room->pending.events == NULL || room->holders == NULL ||
+        (transfers > 0 && (room->sending == NULL || room->receiving == NULL))) {
+        ppi_memory_room_destroy(room);
+        return ppi_fail_memory(error, "the memory curve");
+    }
+    *out = room;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_memory_room_make(struct ppi_memory_room **out, const ppsched_timeline *timeline, ppsched_error *error)
+{
+    *out = NULL;
+    if (timeline->memory == NULL || !timeline->memory->is_used)
+        return PPSCHED_OK;
+    return make_room(out, timeline->schedule, error);
+}
+
+void ppi_memory_room_destroy(struct ppi_memory_room *room)
+{
+    if (room == NULL)
+        return;
+    struct ppi_host host = room->host;
+    ppi_release(&host, room->receiving);
+    ppi_release(&host, room->sending);
+    ppi_release(&host, room->holders);
+    ppi_release(&host, room->pending.events);
+    ppi_release(&host, room);
+}
+
+ppsched_status ppi_memory_make(struct ppi_memory **out, const ppsched_schedule *schedule, ppsched_error *error)
+{
+    const struct ppi_host *host = &schedule->host;
+    size_t lanes = (size_t)schedule->placement.copies * schedule->shape.stages;
+    struct ppi_memory *memory = ppi_allocate_zeroed(host, 1, sizeof *memory);
+    if (memory == NULL)
+        return ppi_fail_memory(error, "the memory curve");
+    memory->host = *host;
+    memory->holdings = ppi_allocate(host, lanes, sizeof *memory->holdings);
+    ppsched_status status = memory->holdings == NULL ? ppi_fail_memory(error, "the memory curve")
+                                                     : make_room(&memory->room, schedule, error);
+    if (status != PPSCHED_OK) {
+        ppi_memory_destroy(memory);
+        return status;
+    }
+    *out = memory;
+    return PPSCHED_OK;
+}
+
+void ppi_memory_destroy(struct ppi_memory *memory)
+{
+    if (memory == NULL)
+        return;
+    struct ppi_host host = memory->host;
+    ppi_memory_room_destroy(memory->room);
+    ppi_release(&host, memory->holdings);
+    ppi_release(&host, memory);
+}
+
+/* --- steps --- */
+
+static void change(struct walk *walk, int32_t cause, const ppsched_op *op, double amount, double time)
+{
+    bool is_of_pass = cause != PPSCHED_MEMORY_CAUSE_GRADIENTS && cause != PPSCHED_MEMORY_CAUSE_GATHERED;
+    if (amount == 0)
+        return;
+    walk->level[cause] += amount;
+    walk->has_changed = true;
+    if (walk->listener->change != NULL)
+        walk->listener->change(walk->listener->user,
+                               &(struct ppi_memory_change){.cause = cause,
+                                                           .stage = op->stage,
+                                                           .microbatch = is_of_pass ? op->microbatch : PPSCHED_NONE,
+                                                           .position = (uint32_t)(op - walk->queue->ops),
+                                                           .amount = amount,
+                                                           .time = time});
+}
+
+static void end_step(struct walk *walk, double time, uint32_t position)
+{
+    if (walk->has_changed && walk->listener->step != NULL)
+        walk->listener->step(walk->listener->user, time, position, walk->level, ppi_level_of(walk->level));
+    walk->has_changed = false;
+}
+
+static const struct ppi_holding *holding_of(const struct walk *walk, const ppsched_op *op)
+{
+    const struct ppi_costs *costs = &walk->timeline->costs;
+    size_t lane = op->stage;
+    if (walk->schedule->placement.copies > 1 && op->microbatch != PPSCHED_NONE)
+        lane = (size_t)(ppi_lane_of(costs, walk->schedule, op) - costs->lanes);
+    return &walk->timeline->memory->holdings[lane];
+}
+
+static struct holder *holder_of(const struct walk *walk, const ppsched_op *op)
+{
+    struct holder *holder = &walk->room->holders[op->stage];
+    if (holder->device != walk->queue->device)
+        *holder = (struct holder){.device = walk->queue->device};
+    return holder;
+}
+
+static void happen(struct walk *walk, const struct ppi_event *event)
+{
+    const ppsched_op *op = &walk->queue->ops[event->index];
+    const struct ppi_holding *holding = holding_of(walk, op);
+    struct holder *holder = holder_of(walk, op);
+    uint8_t *sending = event->what == SENT ? &walk->room->sending[ppi_output_of(walk->schedule, op)] : NULL;
+    switch (event->what) {
+    case SENT:
+        if (*sending == STANDING)
+            change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op, -holding->send[ppi_goes_back(op->kind)], event->time);
+        *sending = NONE;
+        break;
+    case GATHERED:
+        if (!holder->is_gathered)
+            change(walk, PPSCHED_MEMORY_CAUSE_GATHERED, op, holding->gathered, event->time);
+        holder->is_gathered = true;
+        break;
+    case DROPPED:
+        if (holder->is_gathered)
+            change(walk, PPSCHED_MEMORY_CAUSE_GATHERED, op, -holding->gathered, event->time);
+        holder->is_gathered = false;
+        break;
+    default:
+        change(walk, PPSCHED_MEMORY_CAUSE_GRADIENTS, op, -holding->gradients, event->time);
+        break;
+    }
+    end_step(walk, event->time, event->index);
+}
+
+/* All that waits for a time up to this one. */
+static void drain(struct walk *walk, double until)
+{
+    struct ppi_event event;
+    while (walk->room->pending.count > 0 && walk->room->pending.events[0].time <= until) {
+        ppi_heap_take(&walk->room->pending, &event);
+        happen(walk, &event);
+    }
+}
+
+static void put_off(struct walk *walk, double time, int32_t what, uint32_t position)
+{
+    ppi_heap_put(&walk->room->pending, time, what, position);
+}
+
+/* --- compute ops --- */
+
+static bool is_received(const struct walk *walk, const ppsched_op *op)
+{
+    uint32_t input = walk->room->receiving != NULL ? ppi_input_of(walk->schedule, op) : PPSCHED_NONE;
+    if (input == PPSCHED_NONE || walk->room->receiving[input] != STANDING)
+        return false;
+    walk->room->receiving[input] = NONE;
+    return true;
+}
+
+static void start_op(struct walk *walk, const ppsched_op *op, double time)
+{
+    const struct ppi_holding *holding = holding_of(walk, op);
+    if (op->kind == PPSCHED_KIND_F) {
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op,
+               ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[PPSCHED_KIND_F], time);
+        if (is_received(walk, op))
+            change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, -holding->receive[0], time);
+    } else if (op->kind != PPSCHED_KIND_I && !holder_of(walk, op)->has_gradients) {
+        holder_of(walk, op)->has_gradients = true;
+        change(walk, PPSCHED_MEMORY_CAUSE_GRADIENTS, op, holding->gradients, time);
+    }
+    change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, holding->work[op->kind], time);
+}
+
+static void end_op(struct walk *walk, const ppsched_op *op, double time)
+{
+    const struct ppi_holding *holding = holding_of(walk, op);
+    uint32_t sent = walk->room->sending != NULL ? ppi_output_of(walk->schedule, op) : PPSCHED_NONE;
+    change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, -holding->work[op->kind], time);
+    if (op->kind != PPSCHED_KIND_F)
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op,
+               ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[op->kind], time);
+    if (op->kind == PPSCHED_KIND_F)
+        change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, holding->output, time);
+    else if (ppi_is_backward(op->kind))
+        change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, -holding->output, time);
+    if (ppi_is_backward(op->kind) && is_received(walk, op))
+        change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, -holding->receive[1], time);
+    if (sent != PPSCHED_NONE && walk->room->sending[sent] == LISTED) {
+        walk->room->sending[sent] = STANDING;
+        change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op, holding->send[ppi_is_backward(op->kind)], time);
+    }
+}
+
+static void compute(struct walk *walk, uint32_t i, uint32_t length)
+{
+    const ppsched_span *span = &walk->timeline->spans[walk->queue->first + i];
+    drain(walk, span->start);
+    for (uint32_t k = i; k < i + length; k++)
+        start_op(walk, &walk->queue->ops[k], span->start);
+    end_step(walk, span->start, i);
+    drain(walk, span->end);
+    for (uint32_t k = i; k < i + length; k++)
+        end_op(walk, &walk->queue->ops[k], span->end);
+    end_step(walk, span->end, i);
+    walk->came = walk->comms_end = span->end;
+}
+
+/* --- other ops --- */
+
+/* When the device comes to an op that does not compute. A comm op's span begins with its transfer. */
+static void come_to(struct walk *walk, uint32_t i)
+{
+    const ppsched_timeline *timeline = walk->timeline;
+    const ppsched_op *op = &walk->queue->ops[i];
+    const ppsched_span *span = &timeline->spans[walk->queue->first + i];
+    bool is_comm = ppi_is_comm(op), goes_on = i > 0 && is_comm && ppi_is_comm(op - 1) && timeline->batches;
+    if (!timeline->has_transfers || !is_comm) {
+        walk->came = span->start;
+        return;
+    }
+    if (timeline->blocks && !goes_on && walk->came < walk->comms_end)
+        walk->came = walk->comms_end;
+    uint32_t iteration = op->microbatch / walk->schedule->shape.microbatches;
+    if (timeline->flush_count > 0 && iteration > 0 && walk->came < timeline->flush_times[iteration - 1])
+        walk->came = timeline->flush_times[iteration - 1];
+    if (walk->comms_end < span->end)
+        walk->comms_end = span->end;
+}
+
+static void send(struct walk *walk, uint32_t i)
+{
+    const ppsched_op *op = &walk->queue->ops[i];
+    uint32_t number = ppi_output_of(walk->schedule, op);
+    bool backward = ppi_goes_back(op->kind);
+    double end = walk->timeline->has_transfers ? walk->timeline->spans[walk->queue->first + i].end
+                                               : walk->came + holding_of(walk, op)->leaving[backward];
+    if (number != PPSCHED_NONE)
+        put_off(walk, end, SENT, i);
+}
+
+static void receive(struct walk *walk, uint32_t i)
+{
+    const ppsched_op *op = &walk->queue->ops[i];
+    uint32_t number = ppi_input_of(walk->schedule, op);
+    if (number == PPSCHED_NONE || walk->room->receiving[number] == STANDING)
+        return;
+    walk->room->receiving[number] = STANDING;
+    drain(walk, walk->came);
+    change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, holding_of(walk, op)->receive[ppi_goes_back(op->kind)], walk->came);
+    end_step(walk, walk->came, i);
+}
+
+static void do_other(struct walk *walk, uint32_t i)
+{
+    const ppsched_op *op = &walk->queue->ops[i];
+    const ppsched_span *span = &walk->timeline->spans[walk->queue->first + i];
+    struct holder *holder = holder_of(walk, op);
+    come_to(walk, i);
+    if (ppi_is_send(op->kind)) {
+        send(walk, i);
+    } else if (ppi_is_receive(op->kind)) {
+        receive(walk, i);
+    } else if (op->kind == PPSCHED_KIND_UNSHARD) {
+        put_off(walk, span->start, GATHERED, i);
+        holder->gathered_until = span->end;
+    } else if (op->kind == PPSCHED_KIND_RESHARD) {
+        put_off(walk, holder->gathered_until > span->start ? holder->gathered_until : span->start, DROPPED, i);
+    } else if (op->kind == PPSCHED_KIND_REDUCE_GRAD && holder->has_gradients) {
+        holder->has_gradients = false; /* the next iteration has its own */
+        put_off(walk, span->end, REDUCED, i);
+    }
+}
+
+/* --- a device --- */
+
+static void list_sends(const struct walk *walk)
+{
+    for (size_t i = 0; i < walk->queue->count; i++) {
+        const ppsched_op *op = &walk->queue->ops[i];
+        uint32_t number = ppi_is_send(op->kind) ? ppi_output_of(walk->schedule, op) : PPSCHED_NONE;
+        if (number != PPSCHED_NONE)
+            walk->room->sending[number] = LISTED;
+    }
+}
+
+/* What a queue has left in the room is none of the next one's business. */
+static void forget(const struct walk *walk)
+{
+    for (size_t i = 0; i < walk->queue->count && walk->room->sending != NULL; i++) {
+        const ppsched_op *op = &walk->queue->ops[i];
+        uint32_t sent = ppi_output_of(walk->schedule, op), received = ppi_input_of(walk->schedule, op);
+        if (sent != PPSCHED_NONE)
+            walk->room->sending[sent] = NONE;
+        if (received != PPSCHED_NONE)
+            walk->room->receiving[received] = NONE;
+    }
+    for (size_t i = 0; i < walk->queue->count; i++)
+        walk->room->holders[walk->queue->ops[i].stage].device = PPSCHED_NONE;
+    walk->room->pending.count = 0;
+}
+
+static void go_through_all(struct walk *walk)
+{
+    const ppsched_queue *queue = walk->queue;
+    forget(walk);
+    list_sends(walk);
+    for (uint32_t i = 0; i < queue->count;) {
+        uint32_t length = (uint32_t)ppi_unit_length(&queue->ops[i]);
+        if (ppi_is_compute(queue->ops[i].kind))
+            compute(walk, i, length);
+        else
+            do_other(walk, i);
+        i += length;
+    }
+    drain(walk, PPI_INFINITE);
+}
+
+/* Where only activations come and go: in the order of the queue, as a running sum. */
+static void go_through_activations(struct walk *walk, double level)
+{
+    for (uint32_t i = 0; i < walk->queue->count; i++) {
+        const ppsched_op *op = &walk->queue->ops[i];
+        const ppsched_span *span = &walk->timeline->spans[walk->queue->first + i];
+        double amount = ppi_is_compute(op->kind) ? ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[op->kind]
+                                                 : 0;
+        double time = op->kind == PPSCHED_KIND_F ? span->start : span->end;
+        if (amount == 0)
+            continue;
+        level += amount;
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, amount, time);
+        if (walk->listener->step != NULL)
+            walk->listener->step(walk->listener->user, time, i, walk->level, level);
+    }
+}
+
+void ppi_memory_go_through(const ppsched_timeline *timeline, uint32_t device, struct ppi_memory_room *room,
+                           const struct ppi_memory_listener *listener)
+{
+    struct walk walk = {.timeline = timeline,
+                        .schedule = timeline->schedule,
+                        .queue = &timeline->schedule->queues[device],
+                        .room = room,
+                        .listener = listener};
+    memcpy(walk.level, timeline->fixed + (size_t)device * PPI_FIXED_CAUSES, PPI_FIXED_CAUSES * sizeof *walk.level);
+    if (room != NULL)
+        go_through_all(&walk);
+    else
+        go_through_activations(&walk, timeline->devices[device].static_memory);
+}
+
+/* --- peaks --- */
+
+struct peak {
+    ppsched_device_metrics *figures;
+    double *causes;
+};
+
+static void raise_peak(void *user, double time, uint32_t position, const double *by_cause, double level)
+{
+    struct peak *peak = user;
+    if (!(level > peak->figures->peak_memory))
+        return;
+    peak->figures->peak_memory = level;
+    peak->figures->peak_time = time;
+    peak->figures->peak_position = position;
+    memcpy(peak->causes, by_cause, PPI_CAUSES * sizeof *by_cause);
+}
+
+void ppi_memory_peaks(ppsched_timeline *timeline)
+{
+    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
+        struct peak peak = {&timeline->devices[d], timeline->peak_causes + (size_t)d * PPI_CAUSES};
+        const struct ppi_memory_listener listener = {.user = &peak, .step = raise_peak};
+        memset(peak.causes, 0, PPI_CAUSES * sizeof *peak.causes);
+        memcpy(peak.causes, timeline->fixed + (size_t)d * PPI_FIXED_CAUSES, PPI_FIXED_CAUSES * sizeof *peak.causes);
+        peak.figures->peak_memory = timeline->devices[d].static_memory;
+        peak.figures->peak_time = 0;
+        peak.figures->peak_position = PPSCHED_NONE;
+        ppi_memory_go_through(timeline, d, timeline->memory->room, &listener);
+    }
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands in a device's memory at its peak, and what is free of it while the device is idle: see <ppsched/evaluate.h>. The
+ * caller releases both lists to the timeline's host. */
+#ifndef PPSCHED_EVAL_MEMORY_LISTS_H
+#define PPSCHED_EVAL_MEMORY_LISTS_H
+
+#include "eval/memory.h"
+
+ppsched_status ppi_peak_items_make(ppsched_memory_item **out, size_t *count, const ppsched_timeline *timeline, uint32_t device,
+                                   ppsched_error *error);
+ppsched_status ppi_idle_windows_make(ppsched_idle_window **out, size_t *count, const ppsched_timeline *timeline,
+                                     uint32_t device, ppsched_error *error);
+
+#endif
