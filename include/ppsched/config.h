@@ -101,7 +101,7 @@ enum ppsched_quantity {
      * the activation which came from there. */
     PPSCHED_QUANTITY_GRADIENT_BYTES = 16,
 
-    /* --- memory beside activations, static memory and weights: see enum ppsched_memory_cause --- */
+    /* --- memory of other causes: see enum ppsched_memory_cause --- */
 
     /* Optimizer states of a stage: 1 or S, >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_OPTIMIZER = 17,

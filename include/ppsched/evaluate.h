@@ -168,10 +168,10 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
 /* Times the schedule of a timeline anew, as ppsched_schedule_evaluate would with this config and
  * the timeline's flags: for a launcher that plans each step with the costs it has just measured.
  * Allocates nothing, but where a config gives mem_optimizer or a quantity of memory behind it (enum
- * ppsched_quantity), the first two times. What was borrowed from the timeline is invalid afterwards; on an error all is
- * as before.
- * Errors: ARGUMENT, also where the timeline was made without REUSABLE; MISMATCH, RANGE, and where it
- *   allocates NO_MEMORY, as ppsched_schedule_evaluate. */
+ * ppsched_quantity), the first two times. What was borrowed from the timeline is invalid
+ * afterwards; on an error all is as before.
+ * Errors: ARGUMENT, also where the timeline was made without REUSABLE; MISMATCH, RANGE, and where
+ *   it allocates NO_MEMORY, as ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline,
                                                    const ppsched_config *config,
                                                    ppsched_error *error);
@@ -216,18 +216,18 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
 /* Memory of a device over time: its static memory at 0, then a point for each start or end that
  * changes it, in the order of time, and of the queue where times are equal. Fills a buffer: see
  * ppsched.h.
- *   - Of what memory is taken by see enum ppsched_memory_cause. Sends, receives and gathered weights
- *     count where the schedule has the ops.
- *   - With mem_optimizer or one of those behind it (enum ppsched_quantity) a level is the sum of the
- *     causes, in their order; else it is a running sum, as ever.
+ *   - Of what memory is taken by see enum ppsched_memory_cause. Sends, receives and gathered
+ *     weights count where the schedule has the ops.
+ *   - With mem_optimizer or one of those behind it (enum ppsched_quantity) a level is the sum of
+ *     the causes, in their order; else it is a running sum, as ever.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
                                                        size_t *needed,
                                                        const ppsched_timeline *timeline,
                                                        uint32_t device, ppsched_error *error);
 
-/* The part of it that has one cause (enum ppsched_memory_cause): at 0, then a point for each change.
- * Fills a buffer: see ppsched.h.
+/* The part of it that has one cause (enum ppsched_memory_cause): at 0, then a point for each
+ * change. Fills a buffer: see ppsched.h.
  * Errors: as ppsched_timeline_get_memory; RANGE also where there is no such cause. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory_of_cause(ppsched_memory_point *out,
                                                                 size_t capacity, size_t *needed,
@@ -243,9 +243,9 @@ PPSCHED_API ppsched_status ppsched_timeline_get_peak_causes(double *out, size_t 
                                                             const ppsched_timeline *timeline,
                                                             uint32_t device, ppsched_error *error);
 
-/* All that stands in a device's memory at its peak, by cause; then what is always there comes first,
- * by stage, and all else in the order in which it came. What takes 0 is left out. Fills a buffer:
- * see ppsched.h.
+/* All that stands in a device's memory at its peak, by cause; then what is always there comes
+ * first, by stage, and all else in the order in which it came. What takes 0 is left out. Fills a
+ * buffer: see ppsched.h.
  * Errors: as ppsched_timeline_get_memory. */
 PPSCHED_API ppsched_status ppsched_timeline_get_peak_items(ppsched_memory_item *out,
                                                            size_t capacity, size_t *needed,

@@ -34,8 +34,8 @@ ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *sche
                             uint32_t flags, ppsched_error *error);
 void ppi_timeline_destroy(ppsched_timeline *timeline);
 
-/* The same into a reusable timeline, which on an error stays as it was. Allocates nothing, but for the first two configs that give
- * memory of more causes. */
+/* The same into a reusable timeline, which on an error stays as it was. Allocates nothing, but for the first two configs that
+ * give memory of more causes. */
 ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
 /* A timeline without times; its costs have zeroed lanes. Shapes must agree. */

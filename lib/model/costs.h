@@ -44,8 +44,8 @@ struct ppi_transfer_cost ppi_link_cost_of(const ppsched_config *config, double b
 struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
                                               uint32_t to);
 
-/* Adds a stage's static memory: its own, all versions of its weights, `versions` where the config does not say how many, and its
- * optimizer states. */
+/* Adds a stage's static memory: its own, all versions of its weights, `versions` where the config does not say how many, and
+ * its optimizer states. */
 void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t stage, uint32_t versions);
 
 /* Adds what a device holds beside its stages. */

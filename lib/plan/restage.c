@@ -143,8 +143,9 @@ static ppsched_status check_kept(const struct making *making, uint32_t stage, pp
         double whole = making->old[(size_t)stage * PARTS + part], apart = kept(making, stage, (enum part)part);
         if (magnitude(apart) > magnitude(whole) * (1 + PPI_ROUNDING))
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
-                               "stage %u: %s is %g, but the embedding or the head, which are part of it, take %g", stage,
-                               ppi_quantity_name(parts[part].quantity), whole, apart);
+                               "stage %u: %s is %g, but the embedding or the head, which are part of it, take %g; add them "
+                               "to the stage, or give the model by its layers, beside which they stand",
+                               stage, ppi_quantity_name(parts[part].quantity), whole, apart);
     }
     return PPSCHED_OK;
 }

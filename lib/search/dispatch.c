@@ -10,8 +10,9 @@
 #include "search/periodic.h"
 
 enum {
-    MOST_STAGES = 16,  /* of a device: the work grows with their square */
-    VISITS_OF_STEP = 4 /* and as many as its device has stages */
+    MOST_STAGES = 16,     /* of a device: the work grows with their square */
+    VISITS_OF_STEP = 4,   /* and as many as its device has stages, */
+    DEVICES_OF_VISIT = 16 /* and one for so many devices that are looked at for the first to finish */
 };
 
 struct dispatcher {
@@ -81,6 +82,7 @@ static ppsched_status dispatch(struct dispatcher *dispatcher, double weight_lag,
     struct ppi_partial *partial = &dispatcher->partial;
     struct ppi_orders *out = &dispatcher->attempt->candidate;
     struct ppi_watch *watch = &dispatcher->attempt->watch;
+    const uint32_t visits = VISITS_OF_STEP + partial->problem->devices / DEVICES_OF_VISIT;
     uint32_t ahead, device;
     ppsched_status status = PPSCHED_OK;
     dispatcher->weight_lag = weight_lag;
@@ -93,7 +95,7 @@ static ppsched_status dispatch(struct dispatcher *dispatcher, double weight_lag,
             ppi_partial_hold(partial, device, ahead);
         else
             ppi_partial_put(partial, &step, out);
-        status = ppi_watch_spend(watch, VISITS_OF_STEP + dispatcher->attempt->problem.device[device].count, error);
+        status = ppi_watch_spend(watch, visits + dispatcher->attempt->problem.device[device].count, error);
     }
     if (ppi_partial_is_complete(partial))
         ppi_attempt_keep(dispatcher->attempt, ppi_partial_objective(partial));

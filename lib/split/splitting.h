@@ -88,8 +88,8 @@ void ppi_splitting_go_back(struct ppi_splitting *splitting);
 /* Moves a block from one stage to another, over those between them, which keep as many. */
 void ppi_split_move(uint32_t *at, uint32_t from, uint32_t to);
 
-/* Splits to begin with: of each device the stages have work alike, or the later ones more and more, or less; those from TILTS on
- * have as many blocks on each stage of a chunk. */
+/* Splits to begin with: of each device the stages have work alike, or the later ones more and more, or less; those from TILTS
+ * on have as many blocks on each stage of a chunk. */
 enum { PPI_SPLIT_TILTS = 6, PPI_SPLIT_STARTS = 10 };
 
 /* Puts one at hand. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/format.h"
 #include "base/nearest.h"
 #include "strategy/descriptors.h"
 
@@ -34,7 +35,7 @@ static bool has_name(const struct ppi_strategy *strategy, const char *name)
     return false;
 }
 
-static const char *nearest(const char *name)
+static struct ppi_nearest nearest(const char *name)
 {
     struct ppi_nearest best = ppi_nearest_start(name);
     for (uint32_t i = 0; i < COUNT; i++) {
@@ -42,7 +43,22 @@ static const char *nearest(const char *name)
         for (uint32_t a = 0; a < table[i]->alias_count; a++)
             ppi_nearest_offer(&best, table[i]->aliases[a], table[i]->name);
     }
-    return best.answer;
+    return best;
+}
+
+/* Proposes the name that was meant; where none is near, all of them, without their aliases. */
+static ppsched_status refuse_name(const char *name, ppsched_error *error)
+{
+    char names[sizeof error->message] = "";
+    struct ppi_nearest best = nearest(name);
+    if (2 * best.distance <= strlen(best.answer))
+        return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_STRATEGY, "there is no strategy \"%q\"; did you mean %s?", name,
+                        best.answer);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        size_t length = strlen(names);
+        ppi_print(names + length, sizeof names - length, i == 0 ? "%s" : ", %s", table[i]->name);
+    }
+    return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_STRATEGY, "there is no strategy \"%q\"; there are %s", name, names);
 }
 
 ppsched_status ppi_strategy_find(const char *name, uint32_t *out, ppsched_error *error)
@@ -52,6 +68,5 @@ ppsched_status ppi_strategy_find(const char *name, uint32_t *out, ppsched_error 
             *out = i;
             return PPSCHED_OK;
         }
-    return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_STRATEGY, "there is no strategy \"%q\"; did you mean %s?", name,
-                    nearest(name));
+    return refuse_name(name, error);
 }

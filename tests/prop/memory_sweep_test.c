@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory by cause over random uneven problems, lowered and not: against a simulation in which every allocation is an object with
- * a size, a beginning and an end, and a level is the sum of all that stand. Sizes are eighths, so that sums are exact. */
+/* Memory by cause over random uneven problems, lowered and not: against a simulation in which every allocation is an object
+ * with a size, a beginning and an end, and a level is the sum of all that stand. Sizes are eighths, so that sums are exact. */
 #include "support/channel_rules.h"
 #include "support/lowering.h"
 

@@ -335,7 +335,6 @@ static void test_schedules_and_timelines(void **state)
     ppsched_device_metrics device = {.size = sizeof device};
     ppsched_idle idle = {.size = sizeof idle};
     double causes[16];
-    ppsched_memory_point points[64];
     double slack[4];
     (void)state;
     make_handles(own, 0);
@@ -362,10 +361,7 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_timeline_get_metrics(&metrics, own->timeline, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_device_metrics(&device, own->timeline, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_idle(&idle, own->timeline, 1, NULL));
-    NO_MEMORY_FOR(ppsched_timeline_get_memory(points, 64, NULL, own->piped, 1, NULL));
-    NO_MEMORY_FOR(ppsched_timeline_get_memory_of_cause(points, 64, NULL, own->piped, 1, 0, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_peak_causes(causes, 16, NULL, own->timeline, 1, NULL));
-    NO_MEMORY_FOR(ppsched_cause_name(1));
     NO_MEMORY_FOR(ppsched_timeline_get_device_slack(slack, 2, NULL, own->timeline, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_stage_slack(slack, 4, NULL, own->timeline, NULL));
     ppsched_timeline *reusable = NULL;

@@ -120,8 +120,9 @@ static const struct row rows[] = {
      "torchtitan, pytorch, colossalai and jaxpp can run it, sail and primus one of its kind"},
     {"v_search", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES, NODES,
      NO_PRIMUS, NODES_V, TOGETHER "0", NO_DUALPIPE_V, TORCH_AND_V},
-    {"auto", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
-     NOT_DEEP("0F4 at position 4", "0B0"), NODES, NO_PRIMUS, NO_V, PLANNED("4"), NO_DUALPIPE_V, TORCH},
+    {"auto", 4, NOT_1F1B("0I0 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"),
+     CLASS("InterleavedZeroBubble", "4", "loop"), NOT_DEEP("0I0 at position 4", "0B0"), NODES, PRIMUS_4("zero-bubble"), NO_V,
+     JAX("ZeroBubble"), NO_DUALPIPE_V, "torchtitan, pytorch, primus and jaxpp can run it"},
 };
 
 static void expect_cell(const ppsched_schedule *schedule, const struct row *row, int32_t runtime, const char *wanted)

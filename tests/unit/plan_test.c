@@ -113,9 +113,11 @@ static void test_ends_are_part_of_their_stages(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 0.3);
     for (int64_t stages = 2; stages <= 4; stages += 2) {
         expect_end_refused(config, stages, (ppsched_model_end)END(.mem_static = 3),
-                           "stage 1: mem_static is 0, but the embedding or the head, which are part of it, take 3");
+                           "stage 1: mem_static is 0, but the embedding or the head, which are part of it, take 3; add them "
+                           "to the stage, or give the model by its layers, beside which they stand");
         expect_end_refused(config, stages, (ppsched_model_end)END(.mem_weights = 3),
-                           "stage 1: mem_weights is 0, but the embedding or the head, which are part of it, take 3");
+                           "stage 1: mem_weights is 0, but the embedding or the head, which are part of it, take 3; add them "
+                           "to the stage, or give the model by its layers, beside which they stand");
         expect_end_refused(config, stages, (ppsched_model_end)END(.backward_time = 1, .backward_weight_time = 1.5),
                            "head: backward_weight_time (1.5) is above backward_time (1)");
         expect_end_refused(config, stages, (ppsched_model_end)END(.mem_backward_input = 1),

@@ -72,19 +72,25 @@ static void test_names(void **state)
     assert_int_equal(ppsched_strategy_find(&found, "gpip", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
     assert_string_equal(error.message, "there is no strategy \"gpip\"; did you mean gpipe?");
     assert_int_equal(ppsched_strategy_find(&found, "a\nb", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
-    assert_non_null(strstr(error.message, "\"a?b\"; did you mean"));
+    assert_non_null(strstr(error.message, "\"a?b\"; there are gpipe, 1f1b"));
     char longest[2000];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = '\0';
     assert_int_equal(ppsched_strategy_find(&found, longest, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
-    assert_non_null(strstr(error.message, "xxx...\"; did you mean"));
+    assert_non_null(strstr(error.message, "xxx...\"; there are "));
     assert_int_equal(ppsched_strategy_find(&found, "a\xFF\xC3\xA4\xC3", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
-    assert_non_null(strstr(error.message, "\"a?\xC3\xA4?\"; did you mean"));
+    assert_non_null(strstr(error.message, "\"a?\xC3\xA4?\"; there are "));
     memset(longest, 'x', 63);
     memcpy(longest + 63, "\xC3\xA4\xC3\xA4", 5); /* a character of two bytes is not cut in two */
     assert_int_equal(ppsched_strategy_find(&found, longest, &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
-    assert_non_null(strstr(error.message, "x\xC3\xA4...\"; did you mean"));
+    assert_non_null(strstr(error.message, "x\xC3\xA4...\"; there are "));
     assert_int_equal(ppsched_strategy_find(&found, "", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY);
+    assert_int_equal(ppsched_strategy_find(&found, "all", &error), PPSCHED_ERROR_UNKNOWN_STRATEGY); /* near to none */
+    for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
+        ppsched_strategy_info info = {.size = sizeof info};
+        assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
+        assert_non_null(strstr(error.message, info.name));
+    }
     assert_int_equal(ppsched_strategy_find(&found, NULL, &error), PPSCHED_ERROR_ARGUMENT);
 }
 

@@ -13,7 +13,7 @@ import sys
 TYPE_CHECKING = False  # typing and signal take milliseconds, in which Ctrl-C would still give a traceback
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
-    from typing import NoReturn, Optional, Type
+    from typing import NoReturn, Optional, Set, Type
 
 INTERRUPTED = 130  # exit status, as a shell has it
 _ENDING = (_signal.SIGTERM, _signal.SIGHUP)
@@ -37,22 +37,28 @@ def _say(text: str) -> None:
         pass
 
 
+unfinished: Set[str] = set()  # files that go away where the process ends at once
+
+
+def _drop_unfinished() -> None:
+    for path in list(unfinished):
+        try:
+            os.unlink(path)
+        except OSError:
+            pass
+
+
 def _leave(_number: int = 0, _frame: Optional[FrameType] = None) -> NoReturn:
-    """What Ctrl-C does where nothing is half done: the process ends at once."""
+    """What Ctrl-C does where Python would lose an exception: the process ends at once."""
+    _drop_unfinished()
     _say("interrupted")
     os._exit(INTERRUPTED)
 
 
 def _quit(number: int, _frame: Optional[FrameType] = None) -> NoReturn:
-    """What SIGTERM and SIGHUP do where nothing is half done."""
+    """What SIGTERM and SIGHUP do, with the status that a shell has for them."""
+    _drop_unfinished()
     os._exit(128 + number)
-
-
-def _end(number: int, _frame: Optional[FrameType] = None) -> NoReturn:
-    """What they do else: the command ends as at an error, with the status that a shell has for them."""
-    for signal in _ENDING:
-        _signal.signal(signal, _signal.SIG_IGN)
-    raise SystemExit(128 + number)
 
 
 class Start:
@@ -76,23 +82,18 @@ class Start:
 
 
 class Interruptible:
-    """As a context manager around the command's work: there Ctrl-C raises KeyboardInterrupt, and a signal to end SystemExit, so
-    that what is half done is put in order. Where Python would lose that, as in finalizers, the process ends at once."""
+    """As a context manager around the command's work: there Ctrl-C raises KeyboardInterrupt, so that what is half done is put in
+    order. Where Python would lose that, as in finalizers, the process ends at once."""
 
     def __init__(self) -> None:
         self._is_ours = _signal.getsignal(_signal.SIGINT) is _leave
-        self._endings = [number for number in _ENDING if _signal.getsignal(number) is _quit]
 
     def __enter__(self) -> None:
-        for number in self._endings:
-            _signal.signal(number, _end)
         if self._is_ours:
             sys.unraisablehook = self._lost
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
     def __exit__(self, *_: object) -> None:
-        for number in self._endings:
-            _signal.signal(number, _quit)
         if self._is_ours:
             _signal.signal(_signal.SIGINT, _leave)
 

@@ -3,10 +3,11 @@
 import contextlib
 import os
 import stat
-import tempfile
+import uuid
 from typing import Iterator
 
 from ._library import Error
+from ._start import unfinished
 
 
 _DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")
@@ -26,8 +27,7 @@ def whole_file(path: str) -> Iterator[str]:
         if os.path.abspath(path).startswith(_DESCRIPTORS):
             raise OSError(22, "It is a file that is open already; give its own name, or no -o")
         path = os.path.realpath(path)  # what a link leads to
-        handle, temporary = tempfile.mkstemp(prefix=".ppsched-", suffix=os.path.splitext(path)[1], dir=os.path.dirname(path))
-        os.close(handle)
+        temporary = _temporary_beside(path)
         yield temporary
         os.chmod(temporary, 0o666 & ~_umask() if mode is None else stat.S_IMODE(mode))
         os.replace(temporary, path)
@@ -36,6 +36,15 @@ def whole_file(path: str) -> Iterator[str]:
     finally:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
+        unfinished.discard(temporary or "")
+
+
+def _temporary_beside(path: str) -> str:
+    """A new file, which goes away too where the process ends at once."""
+    temporary = os.path.join(os.path.dirname(path), f".ppsched-{uuid.uuid4().hex}{os.path.splitext(path)[1]}")
+    unfinished.add(temporary)
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    return temporary
 
 
 def _umask() -> int:

@@ -13,12 +13,13 @@ from .launching import RUNTIME_NAMES
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, channel_of
 from .number_options import add_number_argument
-from .plan import Candidate, Plan, plan
+from .plan import Candidate, LeastLimit, Plan, plan
 from .plan_table import candidate_row, candidates_csv, split_cells, table
 from .progress import ProgressBar
 from .runs_on import Runnable
 from .size_options import add_end_arguments, end_of
 from .usage import UsageError
+from .words import counted
 from .writing import ending_of
 
 # What may vary: option, the argument of ppsched.plan, type, help. Config files have these keys too.
@@ -98,18 +99,29 @@ def why_none(made: Plan) -> str:
     closest = next((candidate for candidate in made if candidate.excess), None)
     if closest is None and made.runtime is not None:
         return Runnable(made, made.runtime.name.lower()).why_none()
-    words, unit = NOTHING, made.config.units.after_memory
-    if closest is not None:
-        words += (f"; closest is {closest.strategy} with {closest.chunks} chunk{'s' if closest.chunks > 1 else ''} a device: the most that a "
-                  f"device lacks is {closest.excess:g}{unit} (device {_worst(made, closest)})")
-    words += _too_large(made)
     try:
-        least = made.least_limit()
-        words += f"; the least limit that would do is {least.limit:g}{unit} ({least.candidate.strategy})"
+        return NOTHING + _what_would_do(made, made.least_limit(), closest)
     except Error:
         refused = next((candidate.reason for candidate in made if candidate.reason), "there is none to try")
-        words += f": {refused}"
-    return words
+        return f"{NOTHING}{_lack(made, closest)}{_too_large(made)}: {refused}"
+
+
+def _lack(made: Plan, closest: Optional[Candidate]) -> str:
+    if closest is None:
+        return ""
+    return (f"; closest is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device lacks is "
+            f"{closest.excess:g}{made.config.units.after_memory} (device {_worst(made, closest)})")
+
+
+def _what_would_do(made: Plan, least: LeastLimit, closest: Optional[Candidate]) -> str:
+    """The least limit and its candidate; what lacks least is another where that candidate gives no schedule below its limit."""
+    other = closest if closest is not None and closest.number != least.candidate.number else None
+    words = _lack(made, closest) if other is None else ""
+    words += f"{_too_large(made)}; the least limit that would do is {least.limit:g}{made.config.units.after_memory} ({least.candidate.strategy}"
+    if other is None:
+        return words + ")"
+    why = "gives no schedule below that" if least.candidate.excess is None else f"lacks {least.candidate.excess:g} on one device"
+    return words + f", which {why}){_lack(made, other).replace('; closest is', '; of the others', 1).replace(': the most that a device lacks is', ' lacks least:')}"
 
 
 def _too_large(made: Plan) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional, Union
 from . import _abi
 from ._abi import Connecting, Kind, SlotUse
 from ._library import lib
+from .config import integer
 from .enums import member
 from .filling import records_of
 from .views import none_if_unset
@@ -49,7 +50,7 @@ def _lifetime(record: _abi.Lifetime) -> Lifetime:
 
 
 def arenas(schedule: "Schedule", device: int, use: Union[SlotUse, str]) -> List[Arena]:
-    if not 0 <= device < schedule.devices:
+    if not 0 <= integer("device", device) < schedule.devices:
         raise IndexError(f"there is no device {device}")
     chosen = member(SlotUse, "use of slots", use)
     lifetimes = [_lifetime(record) for record in
