@@ -51,7 +51,7 @@ static ppsched_status refuse_name(const char *name, ppsched_error *error)
 {
     char names[sizeof error->message] = "";
     struct ppi_nearest best = nearest(name);
-    if (2 * best.distance <= strlen(best.answer))
+    if (2 * best.distance <= strlen(name) && 2 * best.distance <= strlen(best.answer))
         return ppi_fail(error, PPSCHED_ERROR_UNKNOWN_STRATEGY, "there is no strategy \"%q\"; did you mean %s?", name,
                         best.answer);
     for (uint32_t i = 0; i < COUNT; i++) {
