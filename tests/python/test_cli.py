@@ -360,7 +360,7 @@ class BadInputTest(CommandTest):
 
     def test_refusal_leaves_the_old_file(self):
         path = self.write("a.json", "old")
-        self.fail_with(1, "did you mean", "schedule", "--strategy", "x", "-s", 2, "-b", 2, "-o", path)
+        self.fail_with(1, "did you mean", "schedule", "--strategy", "gpip", "-s", 2, "-b", 2, "-o", path)
         self.assertEqual(path.read_text(encoding="utf-8"), "old")
 
 

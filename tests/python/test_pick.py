@@ -390,7 +390,7 @@ class RuntimesTest(FolderTest):
             self.fail_with(1, "; closest that does is 1f1b with 1 chunk a device: the most that a device lacks is 1\n", command, *PROBLEM,
                            "--mem-limit", 3, "--runtime", "deepspeed")
         self.fail_with(2, "invalid choice", "pick", *PROBLEM, "--runtime", "nccl")
-        self.fail_with(1, "no candidate fits; the least limit", "pick", *PROBLEM, "--mem-limit", 0.5, "--runtime", "megatron")
+        self.fail_with(1, "no candidate fits; closest", "pick", *PROBLEM, "--mem-limit", 0.5, "--runtime", "megatron")
 
 
 if __name__ == "__main__":

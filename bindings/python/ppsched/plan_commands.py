@@ -114,14 +114,12 @@ def _lack(made: Plan, closest: Optional[Candidate]) -> str:
 
 
 def _what_would_do(made: Plan, least: LeastLimit, closest: Optional[Candidate]) -> str:
-    """The least limit and its candidate; what lacks least is another where that candidate gives no schedule below its limit."""
-    other = closest if closest is not None and closest.number != least.candidate.number else None
-    words = _lack(made, closest) if other is None else ""
-    words += f"{_too_large(made)}; the least limit that would do is {least.limit:g}{made.config.units.after_memory} ({least.candidate.strategy}"
-    if other is None:
-        return words + ")"
+    """What lacks least, and the least limit with its candidate; why that is another."""
+    words = f"{_lack(made, closest)}{_too_large(made)}; the least limit that would do is {least.limit:g}{made.config.units.after_memory} "
+    if closest is None or closest.number == least.candidate.number:
+        return f"{words}({least.candidate.strategy})"
     why = "gives no schedule below that" if least.candidate.excess is None else f"lacks {least.candidate.excess:g} on one device"
-    return words + f", which {why}){_lack(made, other).replace('; closest is', '; of the others', 1).replace(': the most that a device lacks is', ' lacks least:')}"
+    return f"{words}({least.candidate.strategy}, which {why})"
 
 
 def _too_large(made: Plan) -> str:
