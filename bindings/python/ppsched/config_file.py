@@ -18,6 +18,7 @@ LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", 
 BOOLEANS = ("no_visualization", "split_backward", "empty_stages")
 OTHERS = ("placement", *BOOLEANS, *MAPPINGS, *LISTS)
 MOST_BYTES = 64 << 20   # of a file
+AT_ONCE = 1 << 16       # of these, first
 MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
@@ -124,7 +125,9 @@ def file_text(path: str) -> str:
     """The text of a file, which may have a byte order mark; not of one without end, as a device may be."""
     try:
         with open(path, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(AT_ONCE)
+            while len(data) <= MOST_BYTES and (more := file.read(len(data))):  # not all room at once: most files are small
+                data += more
         if len(data) > MOST_BYTES:
             raise Error(f"{path}: it has more than {MOST_BYTES >> 20} MiB")
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
