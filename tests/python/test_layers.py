@@ -472,9 +472,9 @@ class PickTest(FolderTest):
     def test_a_winner_that_none_runs(self):
         text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe", "zb_h1")
         self.assertRegex(text, r"\nbest that .*torchtitan, pytorch.* run: zb_h1, V = 1")
-        self.assertRegex(text, r"\nmegatron, .*: none of the 2 candidates that fit; --runtime NAME plans for one of them\n")
+        self.assertRegex(text, r"\nmegatron, .*: none of the 2 candidates that fit; --runtime NAME plans splits and recomputation for one of them alone\n")
         text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe")
-        self.assertIn("\nno runtime runs the only candidate that fits; --runtime NAME plans for one of them\n", text)
+        self.assertIn("\nno runtime runs the only candidate that fits; --runtime NAME plans splits and recomputation for one of them alone\n", text)
 
     def test_none_for_a_runtime(self):
         self.fail_with(1, "no candidate that fits runs on deepspeed; zb_h1: ", "pick", "-c", "model.json", "--strategies", "zb_h1",

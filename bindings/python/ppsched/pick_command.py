@@ -234,7 +234,7 @@ def _runtime_lines(found: BestByRuntime, plan: Plan, units: Units, commands: Map
     """The best of each runtime, a line a candidate with the command that builds it below; and those that run none of what was
     tried."""
     missing = [name for name in RUNTIME_NAMES if name not in found.best]
-    others = "; --runtime NAME plans for one of them" if plan.layers is not None else ""
+    others = "; --runtime NAME plans splits and recomputation for one of them alone" if plan.layers is not None else ""
     if len(missing) == len(RUNTIME_NAMES):
         return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}{others}"]
     numbers = {candidate.number: candidate for candidate in found.best.values()}
@@ -243,7 +243,11 @@ def _runtime_lines(found: BestByRuntime, plan: Plan, units: Units, commands: Map
         names = [f"({name})" if name in found.alike else name for name, best in found.best.items() if best.number == number]
         figures = _figures(candidate, units)
         lines += [f"best that {', '.join(names)} run{'s' if len(names) == 1 else ''}: {figures}", f"    {commands[number]}"]
-    return lines + ([f"{', '.join(missing)}: none of {_tried(found)}{others}"] if missing else [])
+    if missing:
+        lines.append(f"{', '.join(missing)}: none of {_tried(found)}{others}")
+    elif plan.layers is not None:
+        lines.append("--runtime NAME plans splits and recomputation for one of them alone")
+    return lines
 
 
 # --- the command ---
