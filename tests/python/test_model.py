@@ -246,6 +246,13 @@ class FileTest(unittest.TestCase):
             shape = model_of("c", {**sizes, "model_type": kind, "num_key_value_heads": None}).transformer
             self.assertEqual(shape.key_value_heads, 0)
 
+    def test_names_of_later_classes(self):
+        """Transformers 5 writes the experts of qwen3_moe as num_local_experts."""
+        fields = json.loads((DATA / "models" / "qwen3-235b-a22b.json").read_text(encoding="utf-8"))["config"]
+        later = {**fields, "num_local_experts": fields["num_experts"]}
+        del later["num_experts"]
+        self.assertEqual(model_of("c", later).transformer, model_of("c", fields).transformer)
+
     def test_megatron_names(self):
         found = model_of("m", {"num-layers": 4, "hidden-size": 64, "num-attention-heads": 4, "vocab-size": 1000, "tp": 2,
                                "swiglu": "yes",

@@ -80,7 +80,7 @@ def _mistral(reader: Reader, key_value_heads: int = 8) -> Dict[str, Any]:
 
 
 def _mixtral(reader: Reader) -> Dict[str, Any]:
-    return {**_common(reader, 8), "experts": reader.count("num_local_experts"),
+    return {**_common(reader, 8), "experts": reader.count("num_local_experts", "num_experts"),
             "experts_per_token": reader.count("num_experts_per_tok"),
             "expert_ffn_size": reader.count("intermediate_size")}
 
@@ -101,7 +101,7 @@ def _qwen3_moe(reader: Reader) -> Dict[str, Any]:
     if dense != list(range(len(dense))) or (dense and step > 1):
         raise Error(f"{reader.where}: mlp_only_layers is {dense}; only the first layers can be told so, with decoder_sparse_step 1")
     row = {**_common(reader, 4), "qk_norm": True, "qkv_bias": bias, "projection_bias": bias,
-           "experts": reader.count("num_experts"),
+           "experts": reader.count("num_experts", "num_local_experts"),
            "experts_per_token": reader.count("num_experts_per_tok"), "expert_ffn_size": reader.count("moe_intermediate_size"),
            "dense_layers": len(dense), "expert_interval": step, "expert_offset": 1 if step > 1 else 0}
     if dense or step > 1 or step > layers:
