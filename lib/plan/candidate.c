@@ -254,7 +254,8 @@ static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsche
     candidate->bound = bound_below(bound, ppi_candidate_step(plan, candidate));
     candidate->excess = ppi_excess_of(timeline);
     if (plan->layers == NULL)
-        candidate->proved = ppi_candidate_fits(candidate) && candidate->bound == ppi_candidate_step(plan, candidate);
+        candidate->proved = candidate->metrics.limit_device == PPSCHED_NONE &&
+                            candidate->bound == ppi_candidate_step(plan, candidate);
     sum_traffic(candidate, config, schedule);
     return PPSCHED_OK;
 }

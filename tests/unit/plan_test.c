@@ -375,11 +375,17 @@ static void test_bounds_that_are_reached(void **state)
             for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
                 ppsched_candidate candidate = ranked(plan, i);
                 assert_true(candidate.bound <= candidate.step_time);
+                assert_int_equal(candidate.proved, candidate.bound == candidate.step_time);
                 reached += candidate.bound == candidate.step_time;
             }
             ppsched_plan_destroy(plan);
         }
     assert_true(reached > 0);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5); /* what does not fit is no proof */
+    ppsched_plan *plan = make_plan(config, &options);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
+        assert_false(ranked(plan, i).proved);
+    ppsched_plan_destroy(plan);
     ppsched_config_destroy(config);
 }
 
