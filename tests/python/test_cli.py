@@ -60,12 +60,23 @@ class ScheduleTest(CommandTest):
         result = run(*words)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("critical path, 17 ops:\n  device 0: 0F0\n", result.stdout)
-        self.assertIn("relieve stage 2 first: a unit less in each of its ops saves 11\n", result.stdout)
+        self.assertRegex(result.stdout, r"\nstage 2 on device 2 bounds the makespan: 1 more in each of its ops costs \d+, 1 less saves 11\n")
         row = json.loads(run(*words, "--format", "json").stdout)
         self.assertEqual(row["explain"]["critical_path"][-1]["end"], row["metrics"]["makespan"])
         self.assertEqual(row["explain"]["relief"]["makespan"]["stage"], 2)
         self.assertEqual(run(*words, "--format", "csv").returncode, 2)
         self.assertIn("transfers, which cannot be explained", run(*words, "--lower", "pytorch").stderr)
+
+    def test_explanations_are_short(self):
+        """At most 30 lines, the answer first, however large the schedule is."""
+        for words in ((80, 64, *[1] * 79, 1.7), (300, 8, 1), (3, 500, 1, 2, 1)):
+            size = {"-s": words[0], "-b": words[1]}
+            text = run("schedule", *(str(word) for pair in size.items() for word in pair), "-f", *map(str, words[2:]), "--explain").stdout
+            lines = text[text.index("\nstage " if "\nstage " in text else "\nno stage ") + 1:].splitlines()
+            self.assertLessEqual(len(lines), 30)
+            self.assertLess(max(map(len, lines)), 140)
+        self.assertIn("stage 1 on device 1 bounds the makespan", text)
+        self.assertRegex(text, r"0F7? \.\.\. .* ops\)|1F\d+ \.\.\. 1\w+ \(\d+ ops\)")
 
     def test_json(self):
         result = json.loads(self.succeed("schedule", "--strategy", "zb_h1", "-s", 4, "-b", 6, "--format", "json"))

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a schedule takes as long as it does: for people and as JSON."""
+import itertools
 import math
 from typing import Any, Dict, Iterable, List, Optional, Union
 
 from ._abi import Objective
-from .explain import CriticalOp
 from .timeline import Timeline
+from .words import counted
 
-MOST_OPS = 60  # of the critical path in a text
+# In a text.
+MOST_OPS = 8         # of a stretch of the critical path
+MOST_STRETCHES = 11
+MOST_STAGES = 14
 
 
 def _finite(numbers: Iterable[float]) -> List[Optional[float]]:
@@ -26,40 +30,59 @@ def explain_row(timeline: Timeline) -> Dict[str, Any]:
             "relief": {objective: timeline.relief(objective)._asdict() for objective in ("makespan", "span")}}
 
 
-def _path(timeline: Timeline) -> List[str]:
+def _stretches(timeline: Timeline) -> List[str]:
     """The critical path, a line for each stretch on one device."""
-    path = timeline.critical_path
-    lines: List[str] = []
-    left_out = len(path) - MOST_OPS
-    shown: List[Optional[CriticalOp]] = [*path] if left_out <= 0 else [*path[:MOST_OPS // 2], None, *path[-MOST_OPS // 2:]]
-    device: Optional[int] = None
-    for op in shown:
-        if op is None:
-            lines.append(f"  ... {left_out} more ...")
-            device = None
-        elif op.device != device:
-            device = op.device
-            lines.append(f"  device {device}: {op.op}")
-        else:
-            lines[-1] += f" {op.op}"
-    return [f"critical path, {len(path)} ops:", *lines]
+    stretches = [(device, [str(op.op) for op in ops]) for device, ops in itertools.groupby(timeline.critical_path, lambda op: op.device)]
+    return [f"  device {device}: {_few(ops)}" for device, ops in stretches]
+
+
+def _few(ops: List[str]) -> str:
+    if len(ops) <= MOST_OPS:
+        return " ".join(ops)
+    return f"{' '.join(ops[:MOST_OPS // 2])} ... {ops[-1]} ({len(ops)} ops)"
+
+
+def _shortened(lines: List[str], most: int, what: str) -> List[str]:
+    """The first and the last of them."""
+    if len(lines) <= most:
+        return lines
+    first, last = (most - 1) // 2, most - 1 - (most - 1) // 2
+    return [*lines[:first], f"  ... {len(lines) - first - last} more {what} ...", *lines[-last:]]
 
 
 def _stages(timeline: Timeline, objective: Union[Objective, str]) -> List[str]:
-    rows = [("stage", "device", timeline.config.units.heading("slack", "time"), "costs one more", "saves one less")]
-    for stage, (slack, found) in enumerate(zip(timeline.slack_by_stage, timeline.sensitivities(objective))):
-        rows.append((str(stage), str(timeline.schedule.device_of(stage)), f"{slack:g}", f"{found.more:g}", f"{found.less:g}"))
+    """Those in which more time costs most, in their order."""
+    units, sensitivities = timeline.config.units, timeline.sensitivities(objective)
+    rows = [("stage", "device", units.heading("slack", "time"), "costs one more", "saves one less")]
+    shown = sorted(sorted(range(len(sensitivities)), key=lambda stage: -sensitivities[stage].more)[:MOST_STAGES])
+    slack = timeline.slack_by_stage
+    for stage in shown:
+        found = sensitivities[stage]
+        rows.append((str(stage), str(timeline.schedule.device_of(stage)), f"{slack[stage]:g}", f"{found.more:g}", f"{found.less:g}"))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows]
+    lines = ["  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows]
+    others = [sensitivities[stage].more for stage in range(len(sensitivities)) if stage not in set(shown)]
+    if others:
+        lines.append(f"  {counted(len(others), 'other stage')}: one more costs at most {max(others):g}")
+    return lines
+
+
+def _answer(timeline: Timeline, objective: Union[Objective, str]) -> str:
+    """What bounds the step, in a sentence."""
+    relief = timeline.relief(objective)
+    after = timeline.config.units.after_time
+    unit = f"1{after}" if after else "1"
+    if not relief.less > 0:
+        return f"no stage alone bounds the {objective}: several ways through it are as long"
+    more = timeline.sensitivities(objective)[relief.stage].more
+    return (f"stage {relief.stage} on device {timeline.schedule.device_of(relief.stage)} bounds the {objective}: {unit} more in each of its "
+            f"ops costs {more:g}{after}, {unit} less saves {relief.less:g}{after}")
 
 
 def explain_text(timeline: Timeline, objective: Union[Objective, str] = "makespan") -> str:
-    """Lines for people: the path, each stage, and which to relieve first."""
-    relief = timeline.relief(objective)
+    """Lines for people, 30 at most: what bounds the step, the longest way through it, and what each stage's time costs."""
     after = timeline.config.units.after_time
-    advice = (f"relieve stage {relief.stage} first: {f'1{after}' if after else 'a unit'} less in each of its ops saves "
-              f"{relief.less:g}{after}" if relief.less > 0 else
-              "no stage alone makes it shorter: several ways through it are as long")
+    stretches = _stretches(timeline)
     question = f"what {f'1{after}' if after else 'a unit of time'} in each op of a stage does to the {objective}:"
-    return "\n".join([*_path(timeline), question,
-                      *_stages(timeline, objective), advice]) + "\n"
+    return "\n".join([_answer(timeline, objective), f"critical path, {len(timeline.critical_path)} ops:",
+                      *_shortened(stretches, MOST_STRETCHES, "stretches"), question, *_stages(timeline, objective)]) + "\n"

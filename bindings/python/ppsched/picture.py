@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture of a timeline, drawn with matplotlib: a row a device, and below it the memory of each device over time."""
 import collections
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+import importlib.util
+import io
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 from ._abi import Kind, Placement
 from ._library import Error
@@ -15,23 +17,25 @@ COLOURS = {Kind.F: "#4A90D9", Kind.B: "#E8833A", Kind.I: "#2FA88C", Kind.W: "#C9
 LABELS = {Kind.F: "F  forward", Kind.B: "B  full backward", Kind.I: "I  input gradient", Kind.W: "W  weight gradient"}
 OTHER = "#888888"
 
-_ROW = 0.36         # inches
+_ROW = 0.36         # inches, of a device
+_ALL_ROWS = 24.0    # inches, most for all of them
 _MEMORY = 2.1       # inches, for the memory panel
-_LONGEST = 40.0     # inches, widest picture
-_MOST_PIXELS = 60000  # on a side of a PNG
+_LONGEST = 26.6     # inches, widest picture: 3,990 pixels
+_DOTS = 150         # an inch of a PNG
 _NUMBER_SIZE = 8.0  # points, microbatch numbers where they have room
 _LEAST_SIZE = 4.0   # points, below which numbers are left out
+_MOST_SHOWN = 20_000  # ops in a notebook without being asked for
+_LEAST_EDGED = 3.0  # pixels, of ops that have a white edge
 
 
-def _matplotlib() -> Any:
+def _new_figure(width: float, height: float) -> Any:
+    """Without pyplot, so that the caller's backend and figures stay as they are."""
     try:
-        import matplotlib
+        from matplotlib.figure import Figure
     except ImportError:
         raise Error("drawing needs matplotlib (apt-get install python3-matplotlib, or pip install matplotlib); "
                     "-o with .csv, .json or .trace.json needs nothing") from None
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    return pyplot
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _paler(colour: str, chunk: int, chunks: int) -> str:
@@ -41,8 +45,19 @@ def _paler(colour: str, chunk: int, chunks: int) -> str:
     return "#" + "".join(f"{round(part + (255 - part) * share):02x}" for part in parts)
 
 
-def _rectangles(timeline: Timeline) -> Iterator[Tuple[int, float, float, Op, float, float]]:
-    """(device, start, duration, op, lower edge, height) of each op; the two of an overlapped pair share the row."""
+class _Box(NamedTuple):
+    """An op in the picture, in times and rows."""
+
+    device: int
+    op: Op
+    start: float
+    duration: float
+    lower: float
+    height: float
+
+
+def _boxes(timeline: Timeline) -> Iterator[_Box]:
+    """Of each op; the two of an overlapped pair share the row."""
     for device, (ops, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
         follows = False
         for op, span in zip(ops, spans):
@@ -50,7 +65,7 @@ def _rectangles(timeline: Timeline) -> Iterator[Tuple[int, float, float, Op, flo
                 continue
             half = op.overlapped or follows
             lower = device - 0.42 if not half or op.overlapped else float(device)
-            yield device, span.start, span.end - span.start, op, lower, 0.42 if half else 0.84
+            yield _Box(device, op, span.start, span.end - span.start, lower, 0.42 if half else 0.84)
             follows = op.overlapped
 
 
@@ -61,25 +76,34 @@ def _width(timeline: Timeline, count: int) -> float:
     return min(_LONGEST, max(9.0, 0.2 * per_device / busy_share + 1.5))
 
 
-def _draw_ops(axes: Any, timeline: Timeline, width: float) -> Set[Kind]:
+def _draw_ops(axes: Any, timeline: Timeline, width: float, row: float) -> Set[Kind]:
+    """row: inches of a device."""
     from matplotlib.collections import PolyCollection
-    schedule = timeline.schedule
-    chunks = _chunk_of_stages(schedule)
-    most = _most_chunks(schedule)
-    shapes: List[List[Tuple[float, float]]] = []
-    colours: List[str] = []
-    kinds: Set[Kind] = set()
+    chunks, most, boxes = _chunk_of_stages(timeline.schedule), _most_chunks(timeline.schedule), list(_boxes(timeline))
     inches = (width - 1.5) / (timeline.metrics.makespan or 1)
-    for device, start, duration, op, lower, height in _rectangles(timeline):
-        end, upper = start + duration, lower + height
-        shapes.append([(start, lower), (end, lower), (end, upper), (start, upper)])
-        colour = _paler(COLOURS.get(op.kind, OTHER), _chunk(chunks, device, op), most)
-        colours.append(colour)
-        kinds.add(op.kind)
-        _draw_number(axes, op, start + duration / 2, lower + height / 2, duration * inches, height, _ink(colour))
-    edge = 0.5 if width < _LONGEST else 0.1
-    axes.add_collection(PolyCollection(shapes, facecolors=colours, edgecolors="white", linewidths=edge))
-    return kinds
+    shapes = [[(box.start, box.lower), (box.start + box.duration, box.lower), (box.start + box.duration, box.lower + box.height),
+               (box.start, box.lower + box.height)] for box in boxes]
+    colours = [_paler(COLOURS.get(box.op.kind, OTHER), _chunk(chunks, box.device, box.op), most) for box in boxes]
+    least = min((box.duration for box in boxes if box.duration > 0), default=0.0) * inches * _DOTS
+    is_edged = least >= _LEAST_EDGED  # else the edges would be all that one sees of some
+    axes.add_collection(PolyCollection(shapes, facecolors=colours, edgecolors="white" if is_edged else "none",
+                                       linewidths=0.5 if is_edged else 0, antialiased=is_edged))
+    sizes = _number_sizes(boxes, inches, row)
+    for box, colour in zip(boxes, colours):
+        if box.op.microbatch is not None and box.op.kind in sizes:
+            axes.text(box.start + box.duration / 2, box.lower + box.height / 2, str(box.op.microbatch), ha="center", va="center",
+                      fontsize=sizes[box.op.kind], color=_ink(colour), clip_on=True)
+    return {box.op.kind for box in boxes}
+
+
+def _number_sizes(boxes: List[_Box], inches: float, row: float) -> Dict[Kind, float]:
+    """Points of the microbatch numbers of each kind, as large as fits all of its ops; without kinds where they could not be read."""
+    sizes: Dict[Kind, float] = {}
+    for box in boxes:
+        if box.op.microbatch is not None and box.duration > 0:
+            size = min(72 * inches * box.duration / (0.68 * len(str(box.op.microbatch))), 72 * row * box.height / 1.25)
+            sizes[box.op.kind] = min(sizes.get(box.op.kind, _NUMBER_SIZE), size)
+    return {kind: size for kind, size in sizes.items() if size >= _LEAST_SIZE}
 
 
 def _chunk_of_stages(schedule: Schedule) -> Optional[List[int]]:
@@ -110,16 +134,6 @@ def _ink(colour: str) -> str:
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 140 else "#222222"
 
 
-def _draw_number(axes: Any, op: Op, x: float, y: float, inches: float, height: float, ink: str) -> None:
-    """The microbatch number, as large as fits; left out where it could not be read."""
-    if op.microbatch is None:
-        return
-    text = str(op.microbatch)
-    size = min(_NUMBER_SIZE, 72 * inches / (0.68 * len(text)), 72 * _ROW * height / 1.25)
-    if size >= _LEAST_SIZE:
-        axes.text(x, y, text, ha="center", va="center", fontsize=size, color=ink, clip_on=True)
-
-
 def _draw_rows(axes: Any, timeline: Timeline) -> None:
     devices = timeline.schedule.devices
     axes.set_ylim(devices - 0.5, -0.5)
@@ -131,11 +145,12 @@ def _draw_rows(axes: Any, timeline: Timeline) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _draw_legend(pyplot: Any, axes: Any, kinds: Set[Kind], chunks: int) -> None:
-    handles = [pyplot.Rectangle((0, 0), 1, 1, color=COLOURS.get(kind, OTHER)) for kind in sorted(kinds)]
+def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int) -> None:
+    from matplotlib.patches import Rectangle
+    handles = [Rectangle((0, 0), 1, 1, color=COLOURS.get(kind, OTHER)) for kind in sorted(kinds)]
     labels = [LABELS.get(kind, kind.name) for kind in sorted(kinds)]
     if chunks > 1:
-        handles.append(pyplot.Rectangle((0, 0), 1, 1, color=_paler(COLOURS[Kind.F], 1, 2)))
+        handles.append(Rectangle((0, 0), 1, 1, color=_paler(COLOURS[Kind.F], 1, 2)))
         labels.append("paler: later stages")
     axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=8, borderaxespad=0,
                 handlelength=1, handleheight=1, labelspacing=0.35)
@@ -160,11 +175,12 @@ def _draw_causes(axes: Any, timeline: Timeline) -> None:
     axes.stackplot(times, *stacked, step="post", alpha=0.35, linewidth=0, labels=[f"device {device}: {cause}" for cause in causes])
 
 
-def _draw_memory(pyplot: Any, axes: Any, timeline: Timeline) -> None:
+def _draw_memory(axes: Any, timeline: Timeline) -> None:
     """A curve a device, told apart by colour, and the memory limit."""
+    from matplotlib import colormaps
     _draw_causes(axes, timeline)
     devices = timeline.schedule.devices
-    colours = pyplot.get_cmap("viridis")
+    colours = colormaps["viridis"]
     figures, units = timeline.device_metrics, timeline.config.units
     for device in range(devices):
         points = timeline.memory(device)
@@ -197,20 +213,35 @@ def _title(timeline: Timeline) -> str:
             f"bubble {bubble.of_total:.2%} of total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span")
 
 
+def figure_of(timeline: Timeline) -> Any:
+    """A matplotlib.figure.Figure of its own: no backend is chosen, and pyplot does not know it."""
+    width, devices = _width(timeline, len(timeline.schedule)), timeline.schedule.devices
+    rows = min(_ALL_ROWS, max(1.2, _ROW * devices))
+    figure = _new_figure(width, rows + _MEMORY + 1.2)
+    ops, memory = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [rows, _MEMORY]})
+    kinds = _draw_ops(ops, timeline, width, min(_ROW, rows / devices))
+    _draw_rows(ops, timeline)
+    _draw_legend(ops, kinds, _most_chunks(timeline.schedule))
+    _draw_memory(memory, timeline)
+    ops.set_xlim(0, timeline.metrics.makespan or 1)
+    ops.set_title(_title(timeline), loc="left", fontsize=10)
+    return figure
+
+
 def draw(timeline: Timeline, path: str, file_format: str) -> None:
     """Draws the timeline into a file of that format ("png", "svg" or "pdf")."""
-    pyplot = _matplotlib()
-    width = _width(timeline, len(timeline.schedule))
-    rows = max(1.2, _ROW * timeline.schedule.devices)
-    figure, (ops, memory) = pyplot.subplots(2, 1, sharex=True, figsize=(width, rows + _MEMORY + 1.2), layout="constrained",
-                                            gridspec_kw={"height_ratios": [rows, _MEMORY]})
-    try:
-        kinds = _draw_ops(ops, timeline, width)
-        _draw_rows(ops, timeline)
-        _draw_legend(pyplot, ops, kinds, _most_chunks(timeline.schedule))
-        _draw_memory(pyplot, memory, timeline)
-        ops.set_xlim(0, timeline.metrics.makespan or 1)
-        ops.set_title(_title(timeline), loc="left", fontsize=10)
-        figure.savefig(path, format=file_format, dpi=min(150, _MOST_PIXELS / max(figure.get_size_inches())))
-    finally:
-        pyplot.close(figure)
+    figure_of(timeline).savefig(path, format=file_format, dpi=_DOTS)
+
+
+def svg_of(timeline: Timeline) -> str:
+    """The picture as the text of an SVG file."""
+    text = io.StringIO()
+    figure_of(timeline).savefig(text, format="svg")
+    return text.getvalue()
+
+
+def shown_svg(timeline: Timeline) -> Optional[str]:
+    """For a notebook; None where there are very many ops, or no matplotlib."""
+    if len(timeline.schedule) > _MOST_SHOWN or importlib.util.find_spec("matplotlib") is None:
+        return None
+    return svg_of(timeline)

@@ -272,6 +272,16 @@ class Plan(Shared, Sequence[Candidate]):
         call(lib.ppsched_plan_find_least_limit, ctypes.byref(limit), ctypes.byref(number), self._handle)
         return LeastLimit(limit.value, self.listed[number.value])
 
+    def rows(self) -> List[Dict[str, Any]]:
+        """The ranked candidates as plain rows: pandas.DataFrame(plan.rows()), or polars.DataFrame."""
+        from .plan_table import plain_row
+        return [plain_row(candidate) for candidate in self]
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the candidates as a table."""
+        from .plan_table import html_table
+        return html_table(self[:], self.config.units)
+
     def __repr__(self) -> str:
         best, fitting = self.best, sum(candidate.fits for candidate in self)
         words = "" if best is None else f"; best {best.strategy} with step time {best.step_time:g}"

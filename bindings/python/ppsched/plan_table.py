@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Candidates as a table for people, and as rows for programs."""
 import csv
+import html
 import io
 import itertools
 import math
@@ -18,6 +19,7 @@ HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "
             "split", "recomputed")
 TO_THE_LEFT = ("strategy", "runs on", "split", "recomputed")
 MEASURES = {"limit": "memory", "step time": "time", "peak memory": "memory"}  # what columns with units hold
+MOST_IN_HTML = 40  # rows
 VARIED = ("limit", "M")  # columns that are left out where they say the same in every row
 
 
@@ -63,10 +65,15 @@ def _useful(column: Sequence[str]) -> bool:
     return len(set(cells)) > 1 if heading in VARIED else any(cells)
 
 
-def _aligned(rows: List[List[str]], units: Units) -> List[str]:
+def _columns(rows: List[List[str]], units: Units) -> Tuple[List[Tuple[str, ...]], List[bool]]:
+    """Those that say something, headings first, and which of them are aligned to the left."""
     columns = [column for column in zip(HEADINGS, *rows) if _useful(column)]
     lefts = [heading in TO_THE_LEFT for heading, *_ in columns]
-    columns = [(units.heading(heading, MEASURES.get(heading)), *cells) for heading, *cells in columns]
+    return [(units.heading(heading, MEASURES.get(heading)), *cells) for heading, *cells in columns], lefts
+
+
+def _aligned(rows: List[List[str]], units: Units) -> List[str]:
+    columns, lefts = _columns(rows, units)
     widths = [max(map(len, column)) for column in columns]
     return ["  ".join(cell.ljust(width) if left else cell.rjust(width) for cell, width, left in zip(line, widths, lefts)).rstrip()
             for line in zip(*columns)]
@@ -119,6 +126,30 @@ def candidate_row(candidate: Candidate, units: Units) -> Dict[str, Any]:
     del row["number"]
     row["bubble"] = None if candidate.bubble is None else candidate.bubble._asdict()
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
+
+
+# --- for notebooks ---
+
+def html_table(candidates: Sequence[Candidate], units: Units) -> str:
+    """The first candidates by rank, and how many there are more; reasons of those that are refused are in the plan."""
+    able = [candidate for candidate in candidates if candidate.status != "refused"]
+    columns, lefts = _columns([_cells(candidate, {}, {}) for candidate in able[:MOST_IN_HTML]], units)
+    if not able:
+        return f"<p>no candidate of {len(candidates)} can be made</p>"
+    rows = ["".join(f'<{tag} style="text-align:{"left" if left else "right"}">{html.escape(cell)}</{tag}>' for cell, left in zip(line, lefts))
+            for tag, line in zip(itertools.chain(["th"], itertools.repeat("td")), zip(*columns))]
+    left_out = len(able) - MOST_IN_HTML
+    more = f"<p>and {left_out} more</p>" if left_out > 0 else ""
+    return "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + f"</table>{more}"
+
+
+def plain_row(candidate: Candidate) -> Dict[str, Any]:
+    """Without anything nested: options and runtimes are texts, the bubble's figures columns."""
+    row = {**candidate_row(candidate, Units()), "options": " ".join(f"{name}={value}" for name, value in candidate.options.items()),
+           "runs_on": None if candidate.runs_on is None else " ".join(candidate.runs_on)}
+    del row["units"], row["bubble"]
+    bubble = [None] * len(Bubble._fields) if candidate.bubble is None else candidate.bubble
+    return {**row, **{f"bubble_{name}": value for name, value in zip(Bubble._fields, bubble)}}
 
 
 # --- as CSV ---

@@ -274,6 +274,13 @@ class Schedule(Shared):
         """
         return launch_line(self._handle, runtime, csv, exact, layers, model, micro_batch, data_parallel)
 
+    def _repr_svg_(self) -> Optional[str]:
+        """For notebooks: with the times of its own config; None where that has none, or the picture would be large."""
+        try:
+            return self.evaluate()._repr_svg_()
+        except Error:
+            return None
+
     def __repr__(self) -> str:
         sizes = [counted(self.devices, "device"), counted(self.stages, "stage"), counted(self.microbatches, "microbatch", "es"),
                  counted(self.iterations, "iteration")]

@@ -209,6 +209,28 @@ class Timeline(Shared):
                       time_scale=time_scale or units.microseconds)
         return with_units(text, chosen, units)
 
+    def rows(self) -> List[Dict[str, Any]]:
+        """All ops with their times as plain rows: pandas.DataFrame(timeline.rows()), or polars.DataFrame."""
+        return [{"device": device, "position": position, "op": str(op), "kind": op.kind.name, "stage": op.stage,
+                 "microbatch": op.microbatch, "start": span.start, "end": span.end}
+                for device, (ops, spans) in enumerate(zip(self.schedule.queues, self.spans))
+                for position, (op, span) in enumerate(zip(ops, spans))]
+
+    def draw(self) -> Any:
+        """A matplotlib.figure.Figure of it; the caller's backend and figures stay as they are."""
+        from .picture import figure_of
+        return figure_of(self)
+
+    def to_svg(self) -> str:
+        """The picture as the text of an SVG file; needs matplotlib."""
+        from .picture import svg_of
+        return svg_of(self)
+
+    def _repr_svg_(self) -> Optional[str]:
+        """For notebooks; None, so that they show the text, where the picture would be large or matplotlib is missing."""
+        from .picture import shown_svg
+        return shown_svg(self)
+
     def __repr__(self) -> str:
         metrics = self.metrics
         limit = "" if metrics.limit_device is None else f", over the limit of device {metrics.limit_device}"
