@@ -4,6 +4,7 @@ import base64
 import copy
 import hashlib
 import html.parser
+import importlib
 import json
 import math
 import os
@@ -18,7 +19,8 @@ from unittest import mock
 
 import ppsched
 from browser import Browser, find_browser
-from ppsched import report
+
+report = importlib.import_module("ppsched.report")  # the name ppsched.report is the function's
 
 FOLDER = pathlib.Path(report.__file__).resolve().parent / "report_page"
 NASTY = "</script><script>window.bitten = 1</script><img src=x onerror=\"window.bitten = 1\"><!-- \u2028\u2029'\"&amp;"

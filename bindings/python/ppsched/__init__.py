@@ -27,6 +27,7 @@ with Start():
     from .op import Op
     from .plan import Candidate, LeastLimit, Plan, plan
     from .profile import Measured, Profile, Spread
+    from .report import report
     from .schedule import Builder, Finding, Schedule, generate, read
     from .slots import Arena, Connection, Lifetime
     from .strategy import Option, Strategy, find_strategy, strategies
@@ -39,11 +40,11 @@ __version__: str = decoded(lib.ppsched_version_text())
 __all__ = [
     "Accelerator", "Arena", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChannelOrder", "Comparison", "Config", "Connecting", "Connection",
     "CriticalOp", "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle",
-    "IdleWindow",    "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link",
+    "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link",
     "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
     "accelerators", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
-    "read", "read_model", "strategies",
+    "read", "read_model", "report", "strategies",
 ]

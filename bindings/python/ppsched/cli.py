@@ -31,7 +31,7 @@ from .strategy import Strategy, find_strategy, strategies
 from .timeline import Timeline
 from .units import PLAIN
 from .usage import Parser, UsageError as UsageError
-from .writing import FORMATS as FORMATS, PICTURES as PICTURES, draw_file, ending_of as ending_of
+from .writing import FORMATS as FORMATS, PICTURES as PICTURES, draw_file as draw_file, ending_of as ending_of
 
 # Options of lists of numbers that have a short form.
 SHORT = {"forward_times": "-f", "backward_times": "-bw"}

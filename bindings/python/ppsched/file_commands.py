@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Any, Dict, List, Optional
 
-from .cli import (FORMATS, Commands, UsageError, add_cost_arguments, check_limit, ending_of, plain_numbers, print_text,
+from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, check_limit, draw_file, ending_of, plain_numbers, print_text,
                   terminal_columns)
 from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
@@ -15,10 +15,15 @@ from ._library import Error
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, is_lowered, lower
 from .profile_options import Measurement, profile_fault
 from .reader import FORMATS as READ_FORMATS, config_for, format_of
+from .report import report
 from .schedule import Finding, Schedule
 from .shown import printable
+from .timeline import Timeline
 from .transfer_report import TransferReport, error_row
 from .words import counted
+
+PAGES = (".html", ".htm")
+DRAWN, DRAWING = (*PICTURES, *PAGES), "drawing"
 
 # Keys of a config file that state sizes, and what they must agree with.
 SIZES = {"num_devices": "devices", "num_stages": "stages", "num_batches": "microbatches", "iterations": "iterations"}
@@ -37,7 +42,8 @@ def add_commands(commands: Commands) -> None:
                                   description="Reads a schedule and writes it in another format. Times, where that has any, are those of "
                                               "the options here: one number for all stages, or one a stage.")
     _add_file(convert)
-    convert.add_argument("--to", choices=FORMAT_NAMES, help="format of the output (default: by the ending of -o)")
+    convert.add_argument("--to", choices=FORMAT_NAMES,
+                         help="format of the output (default: by the ending of -o; .png .svg .pdf draws, .html is a page)")
     add_launch_argument(convert)
     add_layer_count_argument(convert)
     convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
@@ -153,11 +159,21 @@ def _format(arguments: argparse.Namespace) -> str:
         raise UsageError(fault)
     if format is None and not arguments.launch:
         format = FORMATS.get(ending_of(output, FORMATS) or "") if output else None
+        if output and ending_of(output, DRAWN):
+            format = DRAWING
         if format is None:
-            raise UsageError(f"give --to, or -o with one of the endings {' '.join(FORMATS)}")
+            raise UsageError(f"give --to, or -o with one of the endings {' '.join((*FORMATS, *DRAWN))}")
     if arguments.no_times and format != "json":
         raise UsageError(f"--no-times: it goes with json, not with {format or '--launch'}")
     return format or ""
+
+
+def _draw(timeline: Timeline, path: str) -> None:
+    """A picture, or a page."""
+    if ending_of(path, PICTURES):
+        draw_file(timeline, path)
+    else:
+        print_text(report(timeline, timeline.schedule.name), path)
 
 
 def run_convert(arguments: argparse.Namespace) -> None:
@@ -173,5 +189,8 @@ def run_convert(arguments: argparse.Namespace) -> None:
         return
     timeline = evaluate(schedule, vars(arguments))
     check_limit(timeline)
+    if format == DRAWING:
+        _draw(timeline, output)
+        return
     columns = arguments.text_columns or terminal_columns(output is None and sys.stdout.isatty())
     print_text(timeline.export(format, text_columns=columns, time_scale=arguments.time_scale), output)

@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Iterable
 from os import PathLike
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union, cast, overload
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
 from ._abi import ChannelOrder, Format, Lowering, Objective, Placement, Runtime, Status
@@ -18,13 +18,16 @@ from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress, check_progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
-from .schedule import Schedule, generate
+from .schedule import Function, Schedule, generate
 from .shown import shown
 from .strategy import find_strategy
 from .timeline import Bubble, Timeline
 from .units import Units
-from .views import Shared, none_if_unset, sized
+from .views import Plain, Shared, none_if_unset, sized
 from .words import counted, names_checked
+
+if TYPE_CHECKING:
+    from .own_schedules import Own
 
 
 class Candidate(NamedTuple):
@@ -138,9 +141,14 @@ class Plan(Shared, Sequence[Candidate]):
         self._effort, self._channel, self._has_asked = effort, channel, has_asked
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
+        self._own: "Dict[int, Own]" = {}  # by number, behind the library's
+        self._has_listed = True         # the library's; else there are the caller's own alone
 
     def __len__(self) -> int:
-        return lib.ppsched_plan_count(self._handle)
+        return self._listed_count() + len(self._own)
+
+    def _listed_count(self) -> int:
+        return lib.ppsched_plan_count(self._handle) if self._has_listed else 0
 
     @overload
     def __getitem__(self, rank: int) -> Candidate: ...
@@ -150,7 +158,9 @@ class Plan(Shared, Sequence[Candidate]):
 
     def __getitem__(self, rank: Union[int, slice]) -> Union[Candidate, List[Candidate]]:
         if not self._candidates:
-            self._candidates = sorted(map(self._read, range(len(self))), key=lambda candidate: candidate.rank)
+            from .own_schedules import ranked
+            found = sorted(map(self._read, range(self._listed_count())), key=lambda candidate: candidate.rank)
+            self._candidates = ranked([*found, *(own.candidate for own in self._own.values())]) if self._own else found
         if not isinstance(rank, (int, slice)):
             raise TypeError(f"the rank of a candidate must be an integer, not {shown(rank)}")
         return self._candidates[rank]
@@ -185,6 +195,8 @@ class Plan(Shared, Sequence[Candidate]):
 
     def config_of(self, candidate: Candidate) -> Config:
         """The candidate's own problem."""
+        if self._number(candidate) in self._own:
+            return self._own[candidate.number].config
         return self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))
 
     def split(self, candidate: Candidate) -> Split:
@@ -214,12 +226,22 @@ class Plan(Shared, Sequence[Candidate]):
     def schedule(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
         """The candidate's schedule as its strategy makes it, not lowered. progress: see ppsched.generate."""
         config = self.config_of(candidate)
-        return generate(candidate.strategy, config, progress=progress)
+        return self._made(candidate) or generate(candidate.strategy, config, progress=progress)
+
+    def _made(self, candidate: Candidate) -> Optional[Schedule]:
+        """What a function of the caller's made; None for the library's strategies."""
+        own = self._own.get(candidate.number)
+        if own is not None and own.schedule is None:
+            raise Error(f"{candidate.strategy} was refused: {candidate.reason}")
+        return None if own is None else own.schedule
 
     def iteration(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
         """One iteration of the candidate's schedule, which runtimes run again and again; all iterations where they do not flush, or
         where the search planned for their number."""
-        config, strategy = self.config_of(candidate), find_strategy(candidate.strategy)
+        config, made = self.config_of(candidate), self._made(candidate)
+        if made is not None:
+            return made
+        strategy = find_strategy(candidate.strategy)
         if strategy.flushes and not any(option.name == "objective" for option in strategy.options):
             call(lib.ppsched_config_set_iterations, config._handle, 1)
         return generate(candidate.strategy, config, progress=progress)
@@ -245,6 +267,8 @@ class Plan(Shared, Sequence[Candidate]):
         costs: the words that state times and memory, such as ["-c", "problem.yaml"]; by default the numbers of the plan's config.
         """
         from .command_words import schedule_words
+        if self._number(candidate) in self._own:
+            raise Error(f"{candidate.strategy} is a function of your own, which the command does not know; Plan.write keeps its schedule")
         return schedule_words(self, candidate, costs)
 
     def write(self, candidate: Candidate, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
@@ -268,11 +292,19 @@ class Plan(Shared, Sequence[Candidate]):
 
     def least_limit(self) -> LeastLimit:
         """Under which memory limit a candidate fits, where none does."""
+        if not self._has_listed:
+            raise Error("the least limit is searched for the library's strategies, and this plan has none")
         limit, number = ctypes.c_double(), ctypes.c_uint32()
         call(lib.ppsched_plan_find_least_limit, ctypes.byref(limit), ctypes.byref(number), self._handle)
         return LeastLimit(limit.value, self.listed[number.value])
 
-    def rows(self) -> List[Dict[str, Any]]:
+    def _add_own(self, functions: Sequence[Function]) -> None:
+        from .own_schedules import evaluate_own
+        first = self._listed_count()
+        for number, function in enumerate(functions, first):
+            self._own[number] = evaluate_own(function, self.config, number, self.objective, self.runtime, self._timed)
+
+    def rows(self) -> List[Dict[str, Plain]]:
         """The ranked candidates as plain rows: pandas.DataFrame(plan.rows()), or polars.DataFrame."""
         from .plan_table import plain_row
         return [plain_row(candidate) for candidate in self]
@@ -301,7 +333,7 @@ def _list(options: _abi.PlanOptions, name: str, count: str, values: Optional[Seq
 
 def _several(name: str, values: Any) -> List[Any]:
     """Names of which one may stand alone."""
-    if isinstance(values, str):
+    if isinstance(values, str) or callable(values):
         return [values]
     if not isinstance(values, Iterable):
         raise Error(f"{name} must be a list of names, not {shown(values)}")
@@ -341,7 +373,7 @@ def _placement_bits(placements: Union[Iterable[Union[Placement, str]], Placement
 
 
 @names_checked
-def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strategies: Union[Iterable[str], str, None] = None,
+def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strategies: Union[Iterable[Union[str, Function]], str, Function, None] = None,
          chunks: Union[Iterable[int], int, None] = None, group_sizes: Union[Iterable[int], int, None] = None,
          microbatches: Union[Iterable[int], int, None] = None, memory_limits: Optional[Numbers] = None,
          placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
@@ -356,7 +388,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     The config's costs are those of its stages: one a device, or one a layer, or any number that the candidates' stages divide or
     are divided by; embedding and head: what of the first and the last stage is not divided, such as {"forward_time": 0.2}.
     objective: the time of a step, "makespan" or "span". What varies: strategies (default: all whose iterations flush, but those
-    that search at length: v_search, and auto, which come with an effort), chunks (stages a device, default 1 to 4), group_sizes
+    that search at length: v_search, and auto, which come with an effort; functions of your own as for ppsched.generate are called once,
+    with the config as it is), chunks (stages a device, default 1 to 4), group_sizes
     (default: those that Megatron-LM takes), microbatches (at the same batch), memory_limits (each for all devices), placements.
     layers: the model by its layers, or the rows of ppsched.Layers: each candidate gets the split into stages that suits it, with whole layers and, where they
     need it to fit, some that are computed again (Plan.split); chunks are then by default all that there are layers for, and what
@@ -373,7 +406,12 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options = sized(_abi.PlanOptions)
     options.objective, options.effort = goal, _effort(effort)
     options.lowering, options.placements = member(Lowering, "lowering", lowering), _placement_bits(placements)
-    names = None if strategies is None else [encoded("strategy", name) for name in _several("strategies", strategies)]
+    chosen = [] if strategies is None else _several("strategies", strategies)
+    own = [function for function in chosen if callable(function)]
+    named = [encoded("strategy", name) for name in chosen if not callable(name)]
+    names = None if strategies is None else named or [b"gpipe"] * bool(own)
+    if own and (layers is not None or embedding is not None or head is not None):
+        raise Error("a function of your own builds a schedule of the config's stages; it goes without layers, embedding and head")
     limits = None if memory_limits is None else numbers("memory_limits", memory_limits)
     model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
     ends = model_end("embedding", embedding), model_end("head", head)
@@ -396,5 +434,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
                     Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked))
         del alive
-        call(lib.ppsched_plan_run, made._handle)
+        made._has_listed = bool(named) or not own
+        if made._has_listed:
+            call(lib.ppsched_plan_run, made._handle)
+    made._add_own(own)
     return made

@@ -13,6 +13,7 @@ from .plan import Candidate
 from .strategy import strategies
 from .timeline import Bubble
 from .units import Units
+from .views import Plain
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
 HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "of span", "peak memory", "device", "above bound", "runs on",
@@ -143,7 +144,7 @@ def html_table(candidates: Sequence[Candidate], units: Units) -> str:
     return "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + f"</table>{more}"
 
 
-def plain_row(candidate: Candidate) -> Dict[str, Any]:
+def plain_row(candidate: Candidate) -> Dict[str, Plain]:
     """Without anything nested: options and runtimes are texts, the bubble's figures columns."""
     row = {**candidate_row(candidate, Units()), "options": " ".join(f"{name}={value}" for name, value in candidate.options.items()),
            "runs_on": None if candidate.runs_on is None else " ".join(candidate.runs_on)}

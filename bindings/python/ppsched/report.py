@@ -8,13 +8,18 @@ import math
 import pathlib
 import re
 import shlex
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
-from ._abi import Lowering
+from ._abi import Lowering, Objective
+from ._library import Error
+from .enums import member
 from .launching import launch_row
+from .own_schedules import candidate_of, ranked
 from .plan import Candidate, Plan
 from .plan_table import candidate_row
+from .shown import shown
 from .timeline import Timeline
+from .words import counted
 
 _FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
 _SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "lanes.js", "pointing.js",
@@ -36,11 +41,14 @@ def _layers(plan: Plan, candidate: Candidate, timeline: Timeline) -> Dict[str, A
 
 def _timeline(plan: Plan, candidate: Candidate, timeline: Timeline, csv: Optional[str]) -> Dict[str, Any]:
     schedule = timeline.schedule if plan.lowering == Lowering.NONE else plan.schedule(candidate)  # runtimes lower it themselves
+    return {**_drawn(candidate, timeline), "launch": launch_row(schedule, csv, plan.model(candidate)), **_layers(plan, candidate, timeline)}
+
+
+def _drawn(candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
     limits = [figures.memory_limit for figures in timeline.device_metrics]
     return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
             "memory": [[list(point) for point in timeline.memory(device)] for device in range(timeline.schedule.devices)],
-            "memory_limits": [limit if math.isfinite(limit) else None for limit in limits],
-            "launch": launch_row(schedule, csv, plan.model(candidate)), **_layers(plan, candidate, timeline)}
+            "memory_limits": [limit if math.isfinite(limit) else None for limit in limits]}
 
 
 def _best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
@@ -78,6 +86,31 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
     return {"title": title or f"Pipeline schedules for {config.devices} devices", "objective": plan.objective.name.lower(),
             "problem": problem, "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in shown],
             "timelines": list(_timelines(plan, shown, count, csv))}
+
+
+def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *,
+                   objective: Union[Objective, str] = "makespan") -> Dict[str, Any]:
+    """The same of any timelines, such as those of schedules of one's own: each is a candidate, ranked as plans rank theirs."""
+    given = list(timelines) if isinstance(timelines, Iterable) else []
+    if not given or not all(isinstance(timeline, Timeline) for timeline in given):
+        raise Error(f"timelines must be a list of ppsched.Timeline, one at least, not {shown(timelines)}")
+    goal, units = member(Objective, "objective", objective), given[0].config.units
+    if any(timeline.config.units != units for timeline in given):
+        raise Error("the timelines are in different units, so that they cannot stand on one page")
+    candidates = ranked([candidate_of(timeline, number, goal) for number, timeline in enumerate(given)])
+    first = given[0].schedule
+    problem = {name: getattr(first, name) for name in ("devices", "stages", "microbatches", "iterations")}
+    drawn = [{**_drawn(candidate, given[candidate.number]), "launch": launch_row(given[candidate.number].schedule, None, None)}
+             for candidate in candidates]
+    return {"title": title or f"Pipeline schedules for {counted(first.devices, 'device')}", "objective": goal.name.lower(), "problem": problem,
+            "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in candidates], "timelines": drawn}
+
+
+def report(what: Union[Plan, Timeline, Sequence[Timeline]], title: Optional[str] = None) -> str:
+    """A page of a plan, or of one or more timelines, as HTML."""
+    if isinstance(what, Plan):
+        return report_html(report_data(what, title=title))
+    return report_html(timelines_data([what] if isinstance(what, Timeline) else what, title))
 
 
 # --- its page ---

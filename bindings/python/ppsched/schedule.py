@@ -324,7 +324,10 @@ class Builder:
         return f"<ppsched.Builder: {counted(self._count, 'op')} for {counted(self.config.devices, 'device')}>"
 
 
-def generate(strategy: Union[str, Callable[[Config, Builder], object]], config: Config, *,
+Function = Callable[[Config, Builder], object]  # of the caller's own
+
+
+def generate(strategy: Union[str, Function], config: Config, *,
              progress: Optional[Progress] = None) -> Schedule:
     """Builds a strategy's schedule; or that of your own function, which appends ops to a builder and whose result is checked.
 
@@ -344,7 +347,7 @@ def _search(name: bytes, config: Config, progress: Optional[Progress]) -> Schedu
         return Schedule(new_handle(lib.ppsched_schedule_generate, told._handle, name), config)
 
 
-def _generate_with(function: Callable[[Config, Builder], object], config: Config) -> Schedule:
+def _generate_with(function: Function, config: Config) -> Schedule:
     raised: List[BaseException] = []
 
     def run(_user: Optional[int], _config: int, handle: int) -> int:

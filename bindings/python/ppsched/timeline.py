@@ -12,7 +12,7 @@ from .explain import CriticalOp, Relief, Sensitivity
 from .exporting import export, export_format
 from .memory import IdleWindow, MemoryItem, MemoryPoint, curve, idle_windows, peak_by_cause, peak_items
 from .unit_texts import with_units
-from .views import Item, Shared, View, none_if_unset, sized
+from .views import Item, Plain, Shared, View, none_if_unset, sized
 from .words import counted, names_checked
 
 
@@ -209,14 +209,14 @@ class Timeline(Shared):
                       time_scale=time_scale or units.microseconds)
         return with_units(text, chosen, units)
 
-    def rows(self) -> List[Dict[str, Any]]:
+    def rows(self) -> List[Dict[str, Plain]]:
         """All ops with their times as plain rows: pandas.DataFrame(timeline.rows()), or polars.DataFrame."""
         return [{"device": device, "position": position, "op": str(op), "kind": op.kind.name, "stage": op.stage,
                  "microbatch": op.microbatch, "start": span.start, "end": span.end}
                 for device, (ops, spans) in enumerate(zip(self.schedule.queues, self.spans))
                 for position, (op, span) in enumerate(zip(ops, spans))]
 
-    def draw(self) -> Any:
+    def draw(self) -> object:
         """A matplotlib.figure.Figure of it; the caller's backend and figures stay as they are."""
         from .picture import figure_of
         return figure_of(self)

@@ -8,6 +8,7 @@ from . import _abi
 Item = TypeVar("Item", covariant=True)
 Self = TypeVar("Self", bound="Shared")
 Struct = TypeVar("Struct", bound=ctypes.Structure)
+Plain = Union[str, int, float, bool, None]  # what rows hold
 SHOWN = 16  # items of a view in its repr
 
 
