@@ -16,7 +16,8 @@ extern "C" {
 #endif
 
 enum ppsched_format {
-    PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: a row a device, time to the right */
+    PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: a row a device, time to the right; of
+                                        more than 1024 devices the first 512 and the last 511 */
     PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: a row a device, a cell an op; compute_only
                                         where all are F, B, I and W, else compute_comms */
     PPSCHED_FORMAT_JSON = 3,         /* one object: sizes, queues with tokens, starts and ends,

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "format/formats.h"
 
-enum { MOST_COLUMNS = 20000, LABEL_SIZE = 2 * PPI_TOKEN_SIZE + 1, LEAST_TICK = 10, LEAST_COLUMNS = 20 };
+enum { MOST_COLUMNS = 20000, MOST_ROWS = 1024, LABEL_SIZE = 2 * PPI_TOKEN_SIZE + 1, LEAST_TICK = 10, LEAST_COLUMNS = 20 };
 
 struct grid {
     const ppsched_schedule *schedule;
@@ -199,6 +199,22 @@ static void write_row(const struct grid *grid, uint32_t device)
     ppi_write_text(writer, "\n");
 }
 
+/* Of many devices the first and the last. */
+static void write_rows(const struct grid *grid)
+{
+    const uint32_t devices = grid->schedule->shape.devices, first = devices > MOST_ROWS ? MOST_ROWS / 2 : devices;
+    const uint32_t last = devices > MOST_ROWS ? devices - (MOST_ROWS - first - 1) : devices;
+    for (uint32_t d = 0; d < first; d++)
+        write_row(grid, d);
+    if (last > first) {
+        ppi_write_text(grid->writer, "... ");
+        ppi_write_integer(grid->writer, last - first);
+        ppi_write_text(grid->writer, " more devices ...\n");
+    }
+    for (uint32_t d = last; d < devices; d++)
+        write_row(grid, d);
+}
+
 static void write_grid(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                        const ppsched_export_options *options)
 {
@@ -211,8 +227,7 @@ static void write_grid(struct ppi_writer *writer, const ppsched_schedule *schedu
     grid.columns = choose_columns(&grid, most > around + LEAST_COLUMNS ? most - around : LEAST_COLUMNS);
     write_summary(&grid);
     write_axis(&grid);
-    for (uint32_t d = 0; d < schedule->shape.devices; d++)
-        write_row(&grid, d);
+    write_rows(&grid);
 }
 
 const struct ppi_format ppi_text_format = {.name = "text", .needs_timeline = true, .write = write_grid};

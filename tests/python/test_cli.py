@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line, as a user meets it: outputs, exit codes, one-line errors, no partial files."""
+import contextlib
 import csv
 import io
 import importlib.util
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from ppsched import published
 
@@ -66,6 +68,17 @@ class ScheduleTest(CommandTest):
         self.assertEqual(row["explain"]["relief"]["makespan"]["stage"], 2)
         self.assertEqual(run(*words, "--format", "csv").returncode, 2)
         self.assertIn("transfers, which cannot be explained", run(*words, "--lower", "pytorch").stderr)
+
+    def test_ops_stay_in_the_library(self):
+        """Whatever the size: the command makes no Python object of each op."""
+        from ppsched import cli, schedule
+        with mock.patch.object(schedule, "from_record", side_effect=AssertionError("an op")), contextlib.redirect_stdout(io.StringIO()) as output:
+            for words in (["--format", "csv"], ["--format", "json"], ["--format", "chrome"], [], ["--lower", "pytorch"], ["--channel", "pair"],
+                          ["--lower", "by_time", "--format", "json"], ["--launch", "torchtitan"], ["--launch", "megatron"]):
+                self.assertEqual(cli.main(["schedule", "-s", "4", "-b", "8", *words]), 0)
+            self.assertEqual(cli.main(["compare", "--num-devices", "4", "-b", "8"]), 0)
+            self.assertEqual(cli.main(["pick", "--num-devices", "4", "-b", "8"]), 0)
+        self.assertTrue(output.getvalue())
 
     def test_explanations_are_short(self):
         """At most 30 lines, the answer first, however large the schedule is."""

@@ -3,6 +3,7 @@
 #include "support/problem.h"
 
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,33 @@ static void test_text(void **state)
             assert_in_range(strlen(line), 30, 41);
     free(text);
     free_example(&e);
+}
+
+/* Of many devices the first and the last have rows. */
+static void test_text_of_many_devices(void **state)
+{
+    static const int32_t devices[] = {1024, 1025, 3000};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct example e = {.config = make_config(devices[i], devices[i], 1)};
+        e.schedule = make_schedule(e.config, "gpipe");
+        e.timeline = make_timeline(e.schedule, e.config);
+        const ppsched_export_options narrow = {.size = sizeof narrow, .text_columns = 60};
+        char *text = text_of(&e, PPSCHED_FORMAT_TEXT, &narrow), wanted[64];
+        int rows = 0, last = -1;
+        for (const char *at = strstr(text, "\ndevice "); at != NULL; at = strstr(at + 1, "\ndevice ")) {
+            int device = atoi(at + 8);
+            assert_true(device == last + 1 || (last == 511 && device == devices[i] - 511));
+            last = device;
+            rows++;
+        }
+        assert_int_equal(last, devices[i] - 1);
+        assert_int_equal(rows, devices[i] > 1024 ? 1023 : 1024);
+        snprintf(wanted, sizeof wanted, "\n... %d more devices ...\n", (int)devices[i] - 1023);
+        assert_int_equal(strstr(text, wanted) != NULL, devices[i] > 1024);
+        free(text);
+        free_example(&e);
+    }
 }
 
 static void test_json(void **state)
@@ -224,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_of_many_devices),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_chrome_trace),
         cmocka_unit_test(test_bad_arguments),

@@ -45,8 +45,7 @@ def _count(name: str, value: int) -> int:
 
 def launch_note(schedule: "Schedule", runtime: str) -> Optional[str]:
     """What a line alone does not tell of what it runs."""
-    splits = any(op.kind in (Kind.I, Kind.W) for queue in schedule.queues for op in queue)
-    if runtime != "torchtitan" or not splits:
+    if runtime != "torchtitan" or not schedule.kinds & {Kind.I, Kind.W}:
         return None
     return ("split backwards need an attention other than torchtitan's default FlexAttention, at whose BlockMask its backward of inputs "
             "stops")

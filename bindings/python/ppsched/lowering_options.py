@@ -70,7 +70,7 @@ def lower(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
 
 def is_lowered(schedule: Schedule) -> bool:
     """Whether it has sends or receives."""
-    return any(op.kind.name.startswith(("SEND", "RECV")) for queue in schedule.queues for op in queue)
+    return any(kind.name.startswith(("SEND", "RECV")) for kind in schedule.kinds)
 
 
 def channel_of(values: Mapping[str, Any]) -> Tuple[str, Dict[str, bool]]:

@@ -4,10 +4,10 @@ import ctypes
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Callable, List, NamedTuple, NoReturn, Optional, Tuple, Union
+from typing import Callable, List, NamedTuple, NoReturn, Optional, Set, Tuple, Union
 
 from . import _abi
-from ._abi import ChannelOrder, Connecting, FindingKind, Format, Lowering, Placement, Runtime, SlotUse
+from ._abi import ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, Placement, Runtime, SlotUse
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, Quantities, config_of, integer, quantities_in
 from .exporting import export, export_format
@@ -220,6 +220,12 @@ class Schedule(Shared):
     def queues(self) -> List[View[Op]]:
         """For each device a view of its ops."""
         return [self._queue(device) for device in range(self.devices)]
+
+    @property
+    def kinds(self) -> Set[Kind]:
+        """Of its ops, without a look at each in Python."""
+        place, size = _abi.Op.kind.offset, ctypes.sizeof(_abi.Op)
+        return {Kind(number) for queue in self.queues for number in set(queue.memory.cast("B")[place::size].tobytes())}
 
     def _queue(self, device: int) -> View[Op]:
         count = ctypes.c_size_t()
