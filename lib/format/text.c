@@ -2,7 +2,8 @@
 /* A grid for terminals: a row a device, time to the right, idle time dotted.
  *
  * A cell begins with the op's label, is filled up with dashes and ends in a blank; where it is too narrow for its label, the
- * kind's letter stands alone. With one stage a device a label leaves the stage out. */
+ * kind's letter stands alone. With one stage a device a label leaves the stage out. Below a device that sends is a row of
+ * its sends: '>' of an activation, '<' of a gradient. */
 #include <string.h>
 
 #include "base/number.h"
@@ -199,20 +200,62 @@ static void write_row(const struct grid *grid, uint32_t device)
     ppi_write_text(writer, "\n");
 }
 
+static bool sends(const ppsched_queue *queue)
+{
+    for (size_t i = 0; i < queue->count; i++)
+        if (ppi_is_send(queue->ops[i].kind))
+            return true;
+    return false;
+}
+
+/* A column at least for each, where there is one left. */
+static void write_sends(const struct grid *grid, uint32_t device)
+{
+    const ppsched_queue *queue = &grid->schedule->queues[device];
+    const ppsched_span *spans = ppi_spans_of(grid->timeline, queue);
+    struct ppi_writer *writer = grid->writer;
+    size_t column = 0;
+    if (!sends(queue))
+        return;
+    ppi_write_text(writer, "  sends");
+    ppi_write_repeated(writer, ' ', grid->margin - 7);
+    for (size_t i = 0; i < queue->count; i++) {
+        if (!ppi_is_send(queue->ops[i].kind))
+            continue;
+        size_t start = column_of(grid, spans[i].start), end = column_of(grid, spans[i].end);
+        start = start < column ? column : start;
+        end = end > start ? end : start + 1;
+        end = end < grid->columns ? end : grid->columns;
+        if (start >= end)
+            continue;
+        ppi_write_repeated(writer, '.', start - column);
+        ppi_write_repeated(writer, queue->ops[i].kind == PPSCHED_KIND_SEND_F ? '>' : '<', end - start);
+        column = end;
+    }
+    ppi_write_repeated(writer, '.', grid->columns - column);
+    ppi_write_text(writer, "\n");
+}
+
+static void write_device(const struct grid *grid, uint32_t device)
+{
+    write_row(grid, device);
+    write_sends(grid, device);
+}
+
 /* Of many devices the first and the last. */
 static void write_rows(const struct grid *grid)
 {
     const uint32_t devices = grid->schedule->shape.devices, first = devices > MOST_ROWS ? MOST_ROWS / 2 : devices;
     const uint32_t last = devices > MOST_ROWS ? devices - (MOST_ROWS - first - 1) : devices;
     for (uint32_t d = 0; d < first; d++)
-        write_row(grid, d);
+        write_device(grid, d);
     if (last > first) {
         ppi_write_text(grid->writer, "... ");
         ppi_write_integer(grid->writer, last - first);
         ppi_write_text(grid->writer, " more devices ...\n");
     }
     for (uint32_t d = last; d < devices; d++)
-        write_row(grid, d);
+        write_device(grid, d);
 }
 
 static void write_grid(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,

@@ -73,7 +73,7 @@ class ScheduleTest(CommandTest):
         """Whatever the size: the command makes no Python object of each op."""
         from ppsched import cli, schedule
         with mock.patch.object(schedule, "from_record", side_effect=AssertionError("an op")), contextlib.redirect_stdout(io.StringIO()) as output:
-            for words in (["--format", "csv"], ["--format", "json"], ["--format", "chrome"], [], ["--lower", "pytorch"], ["--channel", "pair"],
+            for words in (["--format", "csv"], ["--format", "json"], ["--format", "chrome"], [], ["--lower", "pytorch"], ["--lower", "pytorch", "--channel", "pair"],
                           ["--lower", "by_time", "--format", "json"], ["--launch", "torchtitan"], ["--launch", "megatron"]):
                 self.assertEqual(cli.main(["schedule", "-s", "4", "-b", "8", *words]), 0)
             self.assertEqual(cli.main(["compare", "--num-devices", "4", "-b", "8"]), 0)

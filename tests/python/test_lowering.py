@@ -19,7 +19,7 @@ def tokens(schedule, device):
 
 
 def run(*words):
-    return subprocess.run([sys.executable, "-m", "ppsched", *words], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False)
 
 
 class LoweringTest(unittest.TestCase):
@@ -199,6 +199,18 @@ class LoweringTest(unittest.TestCase):
         result = run(*words, "--channel", "group", "--blocking")
         self.assertGreater(json.loads(result.stdout)["metrics"]["makespan"], 25)
         self.assertEqual(run(*words, "--channel", "ring").returncode, 2)
+
+    def test_a_channel_needs_transfers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plain.csv")
+            self.assertEqual(run("schedule", "-s", 2, "-b", 3, "--format", "csv", "-o", path).returncode, 0)
+            for words in (("check", path, "--channel", "group", "--rendezvous"), ("schedule", "-s", 2, "-b", 3, "--channel", "pair"),
+                          ("convert", path, "--to", "text", "--blocking")):
+                result = run(*words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn(": the schedule has no sends and receives; lower it with --lower", result.stderr)
+            text = run("schedule", "-s", 2, "-b", 3, "--lower", "pytorch").stdout
+            self.assertEqual((text.count("\n  sends  "), text.count(">"), text.count("<")), (2, 3, 3))
 
     def test_check_and_convert(self):
         with tempfile.TemporaryDirectory() as folder:

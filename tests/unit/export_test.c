@@ -62,6 +62,31 @@ static void test_text(void **state)
     free_example(&e);
 }
 
+/* Below a device its sends. */
+static void test_text_of_sends(void **state)
+{
+    struct example e = make_example();
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
+    ppsched_schedule *lowered = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error;
+    (void)state;
+    set_number(e.config, PPSCHED_QUANTITY_P2P_TIME, 1);
+    expect_ok(ppsched_schedule_lower(&lowered, e.schedule, e.config, &options, &error), &error);
+    expect_ok(ppsched_schedule_evaluate_transfers(&timeline, lowered, e.config, NULL, 0, &error), &error);
+    char *text = export_text(lowered, timeline, PPSCHED_FORMAT_TEXT, NULL);
+    assert_string_equal(text, "1f1b: makespan 11, span 11; bubble 0.454545 of total, 0.833333 of ideal, 0.454545 of span\n"
+                              "time     0              5              10\n"
+                              "device 0 F0 F1 ............B0--- ...B1---   peak 2\n"
+                              "  sends  ...>..>..........................\n"
+                              "device 1 ......F0 B0--- F1 B1--- .........  peak 1\n"
+                              "  sends  ...............<........<........\n");
+    free(text);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(lowered);
+    free_example(&e);
+}
+
 /* Of many devices the first and the last have rows. */
 static void test_text_of_many_devices(void **state)
 {
@@ -252,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_of_sends),
         cmocka_unit_test(test_text_of_many_devices),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_chrome_trace),

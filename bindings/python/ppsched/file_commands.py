@@ -12,7 +12,7 @@ from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
 from .launch_options import LAYERS_ALONE, add_launch_argument, add_layer_count_argument, check_job, launch_fault, print_launch, take_job
 from ._library import Error
-from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, is_lowered, lower
+from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower
 from .profile_options import Measurement, profile_fault
 from .reader import FORMATS as READ_FORMATS, config_for, format_of
 from .report import report
@@ -114,6 +114,7 @@ def run_check(arguments: argparse.Namespace) -> None:
         if arguments.json and not isinstance(error, UsageError):
             _print_json(arguments, _error_row(error))
         raise
+    check_channel(schedule, vars(arguments))
     findings = schedule.check()
     transfers = TransferReport(schedule, vars(arguments)) if not findings and is_lowered(schedule) else None
     fault = transfers.fault if transfers else None

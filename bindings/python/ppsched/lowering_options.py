@@ -78,8 +78,17 @@ def channel_of(values: Mapping[str, Any]) -> Tuple[str, Dict[str, bool]]:
     return values.get("channel") or "none", {name: bool(values.get(name)) for name in CHANNEL}
 
 
+def check_channel(schedule: Schedule, values: Mapping[str, Any]) -> None:
+    """Refuses a channel model where nothing is sent."""
+    given = [f"--{name}" for name in ("channel", *CHANNEL) if values.get(name)]
+    if given and not is_lowered(schedule):
+        raise UsageError(f"{', '.join(given)}: the schedule has no sends and receives; lower it with --lower "
+                         "(a file: ppsched convert FILE --lower pytorch)")
+
+
 def evaluate(schedule: Schedule, values: Mapping[str, Any], config: Optional[Config] = None) -> Timeline:
     """With its transfers where it has any."""
+    check_channel(schedule, values)
     if not is_lowered(schedule):
         return schedule.evaluate(config)
     order, flags = channel_of(values)

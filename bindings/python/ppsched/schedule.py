@@ -224,7 +224,7 @@ class Schedule(Shared):
     @property
     def kinds(self) -> Set[Kind]:
         """Of its ops, without a look at each in Python."""
-        place, size = _abi.Op.kind.offset, ctypes.sizeof(_abi.Op)
+        place, size = getattr(_abi.Op, "kind").offset, ctypes.sizeof(_abi.Op)
         return {Kind(number) for queue in self.queues for number in set(queue.memory.cast("B")[place::size].tobytes())}
 
     def _queue(self, device: int) -> View[Op]:
