@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The package as others use it: installed and found through pkg-config, as C and as C++, shared and static; as a meson
-subproject, likewise; and installed with pip."""
+"""The package as others use it: installed and found through pkg-config, as C and as C++, shared and static; through CMake's
+find_package; as a meson subproject, the library alone; and installed with pip."""
 import importlib.util
 import os
 import pathlib
@@ -87,6 +87,7 @@ class InstallTest(unittest.TestCase):
 
     def subproject(self, source, languages, library):
         project = self.folder / f"outside{source.suffix}"
+        shutil.rmtree(project, ignore_errors=True)
         (project / "subprojects").mkdir(parents=True)
         (project / "subprojects" / "ppsched").symlink_to(ROOT)
         shutil.copy(source, project)
@@ -94,9 +95,38 @@ class InstallTest(unittest.TestCase):
             f"project('outside', {languages})\n"
             f"executable('consumer', '{source.name}', dependencies: dependency('ppsched', fallback: 'ppsched'))\n",
             encoding="utf-8")
-        run("meson", "setup", project / "build", project, f"-Ddefault_library={library}")
+        told = run("meson", "setup", project / "build", project, f"-Ddefault_library={library}", f"--prefix={project / 'prefix'}", "--libdir=lib")
+        self.assertRegex(told, r"(?i)as a subproject *: (true|YES)")
+        self.assertRegex(told, r"(?i)Python package and command *: (false|NO)")
         run("meson", "compile", "-C", project / "build", "consumer")
         self.assertEqual(run(project / "build" / "consumer"), "makespan 33")
+
+    def test_subproject_installs_the_library_alone(self):
+        self.subproject(CONSUMER, "'c'", "both")
+        project = self.folder / "outside.c"
+        run("meson", "install", "-C", project / "build")
+        prefix = project / "prefix"
+        installed = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
+        others = {name for name in installed if not name.startswith(("include/ppsched/", "lib/libppsched.", "lib/cmake/ppsched/", "lib/pkgconfig/"))}
+        self.assertEqual(others, set())
+        self.assertIn("lib/libppsched.so", installed)
+
+    @unittest.skipUnless(shutil.which("cmake"), "cmake is not installed")
+    def test_cmake(self):
+        """From where it was installed, and from where that was moved to; versions that are not there are not found."""
+        moved = self.folder / "moved"
+        shutil.copytree(self.prefix, moved, symlinks=True)
+        for number, (prefix, target) in enumerate(((self.prefix, "ppsched::ppsched"), (moved, "ppsched::ppsched"), (moved, "ppsched::static"))):
+            project = self.folder / f"cmake{number}"
+            project.mkdir()
+            shutil.copy(CONSUMER, project)
+            lines = ["cmake_minimum_required(VERSION 3.18)", "project(outside C)", "find_package(ppsched 0.1 REQUIRED)",
+                     "find_package(ppsched 999 QUIET)", "if(ppsched_FOUND)", 'message(FATAL_ERROR "there is no such version")', "endif()",
+                     f"add_executable(consumer {CONSUMER.name})", f"target_link_libraries(consumer {target})"]
+            (project / "CMakeLists.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            run("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+            run("cmake", "--build", project / "build")
+            self.assertEqual(run(project / "build" / "consumer"), "makespan 33")
 
     def test_subproject(self):
         self.subproject(CONSUMER, "'c'", "shared")
