@@ -147,7 +147,28 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 28,
 
     /* Of W: 1 or S, >= 0. Default: that of B. */
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 29
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 29,
+
+    /* --- sharded parameters, for ppsched_schedule_evaluate_transfers --- */
+
+    /* Duration of UNSHARD: 1 or S, >= 0. Default: its bytes / the bandwidth. */
+    PPSCHED_QUANTITY_UNSHARD_TIMES = 30,
+
+    /* Duration of REDUCE_GRAD: 1 or S, >= 0. Default: its bytes / the bandwidth. */
+    PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 31,
+
+    /* What UNSHARD of a stage moves: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_UNSHARD_BYTES = 32,
+
+    /* What REDUCE_GRAD of a stage moves: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 33,
+
+    /* Bytes per unit of time of both: 1 or D, > 0, may be infinite. Default: infinite. */
+    PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 34,
+
+    /* How much longer a device's F, B, I and W take while one of them runs: 1 or D, >= 1; infinite:
+     * they stand still. Default: 1, they run beside each other. */
+    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 35
 };
 
 /* --- making it --- */

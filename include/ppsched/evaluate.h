@@ -79,6 +79,8 @@ typedef struct ppsched_idle {
                             is busy sending */
     double edge;         /* the value waits for its edge, which other values occupy */
     double head_of_line; /* the value, or its receive, waits behind other comm ops of its channel */
+    double weights; /* the weights that it needs are not gathered yet, or UNSHARD or REDUCE_GRAD
+                            has it stand still (PPSCHED_QUANTITY_SHARDING_SLOWDOWN) */
 } ppsched_idle;
 
 /* What memory is taken by: how much says the quantity of that name (enum ppsched_quantity). */
@@ -133,8 +135,8 @@ typedef struct ppsched_memory_point {
  *     the way.
  *   - Both ops of an overlapped pair start and end together.
  *   - Where the schedule flushes, an iteration starts when the one before has ended on all devices.
- *   - Ops other than F, B, I and W take no time of their own here, and wait for their place in the
- *     queue and the flush alone.
+ *   - Ops other than F, B, I and W take no time of their own here, UNSHARD and REDUCE_GRAD neither,
+ *     and wait for their place in the queue and the flush alone.
  * Devices and stages of schedule and config must be equal; microbatches, iterations and placement
  * are the schedule's. Results are equal to the last bit on every platform. Time and memory are
  * linear in the ops.
@@ -156,8 +158,14 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     that needs it start.
  *   - Spans of sends and receives are from the transfer's start (a receive's: not before its turn)
  *     until they are done.
- * With infinite bandwidths and no model the times are those of ppsched_schedule_evaluate, to the
- * last bit. There are no latest starts, as which transfer goes first depends on times.
+ *   - UNSHARD and REDUCE_GRAD take their time (PPSCHED_QUANTITY_UNSHARD_TIMES and on) on a channel
+ *     of the device's own, one after another in the order of its queue, each from when the device
+ *     comes to it. F, B, I and W of a stage wait for its UNSHARD; a REDUCE_GRAD comes behind the
+ *     last W anyway. The device goes on meanwhile, slower by PPSCHED_QUANTITY_SHARDING_SLOWDOWN;
+ *     the flush, and the makespan, wait for all of them.
+ * With infinite bandwidths, no model and no times of sharding ops the times are those of
+ * ppsched_schedule_evaluate, to the last bit. There are no latest starts, as which transfer goes
+ * first depends on times.
  * `flags`: enum ppsched_evaluate_flag; EARLIEST_ONLY is of no effect, REUSABLE an ARGUMENT error.
  * Errors: as ppsched_schedule_evaluate, and those of ppsched_schedule_prove: INVALID_SCHEDULE where
  *   it hangs. */

@@ -94,6 +94,7 @@ static void pick_extremes(ppsched_timeline *timeline)
 {
     ppsched_metrics *metrics = &timeline->metrics;
     metrics->limit_device = PPSCHED_NONE;
+    metrics->makespan = timeline->sharding_end;
     for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
         const ppsched_device_metrics *device = &timeline->devices[d];
         double span = device->last_end - device->first_start;

@@ -303,12 +303,14 @@ static void come_to(struct walk *walk, uint32_t i)
     const ppsched_op *op = &walk->queue->ops[i];
     const ppsched_span *span = &timeline->spans[walk->queue->first + i];
     bool is_comm = ppi_is_comm(op), goes_on = i > 0 && is_comm && ppi_is_comm(op - 1) && timeline->batches;
-    if (!timeline->has_transfers || !is_comm) {
+    if (!timeline->has_transfers) {
         walk->came = span->start;
         return;
     }
     if (timeline->blocks && !goes_on && walk->came < walk->comms_end)
         walk->came = walk->comms_end;
+    if (!is_comm)
+        return;
     uint32_t iteration = op->microbatch / walk->schedule->shape.microbatches;
     if (timeline->flush_count > 0 && iteration > 0 && walk->came < timeline->flush_times[iteration - 1])
         walk->came = timeline->flush_times[iteration - 1];

@@ -19,6 +19,8 @@ struct ppsched_timeline {
     bool has_transfers;   /* the times are those of ppi_evaluate_transfers */
     bool pairs_are_timed; /* the config gave the durations of overlapped pairs */
     bool blocks, batches; /* with transfers: as the channel model */
+    bool has_sharding;    /* likewise: UNSHARD and REDUCE_GRAD take time */
+    double sharding_end;  /* of the last of them */
     ppsched_device_metrics *devices;
     double *fixed;             /* PPI_FIXED_CAUSES a device: what it always holds, by cause */
     double *fixed_of_stages;   /* PPI_FIXED_STAGE_CAUSES a lane, likewise */

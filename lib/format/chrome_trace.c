@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trace Event JSON, as Perfetto and chrome://tracing read it: a process for the schedule, a track a device, a memory counter a
- * device. Sends and receives have tracks of their own beside their device's, with an arrow (a flow) from each SEND to its RECV.
+ * device. Sends and receives have tracks of their own beside their device's, with an arrow (a flow) from each SEND to its RECV;
+ * UNSHARD and REDUCE_GRAD too where they take time.
  * Format: "Trace Event Format" (Google, 2016). */
 #include "eval/memory.h"
 #include "format/formats.h"
@@ -23,10 +24,21 @@ struct trace {
     struct ppi_memory_room *room;   /* as ppi_memory_room_make gives it */
 };
 
-/* Devices come first, then for each its lanes of sends and of receives. */
+/* Tracks of a device as it is shown: its own, lanes of sends and of receives, and what is gathered and reduced. */
+static uint64_t tracks_of_device(const struct trace *trace)
+{
+    return (trace->transfers.ops != NULL ? 1 + 2 * MOST_LANES : 1) + (uint64_t)trace->timeline->has_sharding;
+}
+
+/* Devices come first, then for each its lanes of sends and of receives, then for each its sharding ops. */
 static uint64_t lane_track(const struct trace *trace, uint32_t device, bool send, uint32_t lane)
 {
     return trace->schedule->shape.devices + ((uint64_t)device * 2 + !send) * MOST_LANES + lane;
+}
+
+static uint64_t sharding_track(const struct trace *trace, uint32_t device)
+{
+    return lane_track(trace, trace->schedule->shape.devices, true, device);
 }
 
 /* Names a track; tracks are shown by their sort index, a device's one below the other. */
@@ -45,12 +57,14 @@ static void write_track(const struct trace *trace, uint64_t track, uint32_t devi
 
 static void write_devices(const struct trace *trace)
 {
-    uint64_t step = trace->transfers.ops != NULL ? 1 + 2 * MOST_LANES : 1;
+    uint64_t step = tracks_of_device(trace);
     ppi_write_text(trace->writer, "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 0, \"args\": {\"name\": ");
     ppi_write_json_string(trace->writer, trace->schedule->name);
     ppi_write_text(trace->writer, "}}");
     for (uint32_t d = 0; d < trace->schedule->shape.devices; d++)
         write_track(trace, d, d, "", 0, d * step);
+    for (uint32_t d = 0; trace->timeline->has_sharding && d < trace->schedule->shape.devices; d++)
+        write_track(trace, sharding_track(trace, d), d, " gather and reduce", 0, (d + 1) * step - 1);
 }
 
 static void write_details(struct ppi_writer *writer, const ppsched_op *unit)
@@ -132,13 +146,19 @@ static void write_comm(const struct trace *trace, uint32_t device, const ppsched
     uint32_t lane = take_lane(lanes, &span);
     uint64_t track = lane_track(trace, device, send, lane);
     if (lane == lanes->used) {
-        uint64_t sort_index = device * (1 + 2 * MOST_LANES) + 1 + (send ? 0 : MOST_LANES) + lane;
+        uint64_t sort_index = device * tracks_of_device(trace) + 1 + (send ? 0 : MOST_LANES) + lane;
         write_track(trace, track, device, send ? " send" : " receive", lane, sort_index);
         lanes->used++;
     }
     write_unit(trace, track, op, &span);
     if (paired)
         write_arrow_end(trace, track, op, number, arrow);
+}
+
+static uint64_t track_of(const struct trace *trace, uint32_t device, const ppsched_op *op)
+{
+    bool shards = op->kind == PPSCHED_KIND_UNSHARD || op->kind == PPSCHED_KIND_REDUCE_GRAD;
+    return shards && trace->timeline->has_sharding ? sharding_track(trace, device) : device;
 }
 
 /* Where a device's memory is written to. */
@@ -175,7 +195,7 @@ static void write_device(const struct trace *trace, uint32_t device)
         if (ppi_is_comm(&queue->ops[i]))
             write_comm(trace, device, &queue->ops[i], spans[i], ppi_is_send(queue->ops[i].kind) ? &sends : &receives);
         else
-            write_unit(trace, device, &queue->ops[i], &spans[i]);
+            write_unit(trace, track_of(trace, device, &queue->ops[i]), &queue->ops[i], &spans[i]);
     }
     struct counter counter = {trace, device};
     const struct ppi_memory_listener listener = {.user = &counter, .step = count_step};

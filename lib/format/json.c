@@ -76,6 +76,9 @@ static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeli
     ppi_write_text(writer, ",\n \"idle_by_cause\": ");
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
         write_devices(writer, timeline, causes[i].name, timeline->idle, sizeof timeline->idle[0], causes[i].offset);
+    if (timeline->has_sharding)
+        write_devices(writer, timeline, ",\n  \"weights\": [", timeline->idle, sizeof timeline->idle[0],
+                      offsetof(ppsched_idle, weights));
     ppi_write(writer, "}", 1);
 }
 

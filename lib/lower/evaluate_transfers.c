@@ -3,14 +3,16 @@
  * the same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they can. */
 #include "lower/evaluate_transfers.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/heap.h"
 #include "eval/idle.h"
 #include "eval/sums.h"
 #include "lower/comm_run.h"
 #include "lower/proof.h"
+#include "lower/sharding.h"
 
-enum { COMPUTED, LEFT, THERE };
+enum { COMPUTED, LEFT, THERE, SHARDED };
 
 /* How far a transfer is. */
 struct state {
@@ -36,6 +38,7 @@ struct run {
     uint32_t *ready, ready_count; /* stack of devices that may go on */
     struct state *states;         /* of the transfers, by number */
     double *edge_free;            /* when each edge is */
+    struct ppi_sharding sharding;
     size_t passes_done, flushed;
     uint32_t iteration_end; /* first microbatch that may not start yet */
 };
@@ -128,13 +131,14 @@ static void look_at(struct run *run, uint32_t i)
 
 /* --- devices --- */
 
-/* Splits the wait of a device for a comm op that is done now. */
+/* Splits the wait of a device for a comm op that is done now, or was before it had its weights. */
 static void split_wait(struct run *run, uint32_t device, uint32_t i)
 {
     ppsched_idle *idle = &run->timeline->idle[device];
     bool is_send = ppi_is_send(run->schedule->ops[i].kind), has_computed = run->machines[device].has_computed;
     const struct state *state = &run->states[comm_of(run, i)->transfer];
-    double *from = &run->machines[device].clock, now = run->now;
+    double *from = &run->machines[device].clock, end = run->timeline->spans[i].end;
+    double now = ppi_sharding_takes_time(&run->sharding) && end < run->now ? end : run->now;
     double made = run->timeline->spans[ppi_moved_by(&run->comms.channels, i)->producer].end;
     ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(from, is_send ? state->asked : made, now));
     idle->head_of_line += ppi_part_of_wait(from, state->asked, now);
@@ -187,6 +191,15 @@ static uint32_t last_receive(const struct run *run, uint32_t i)
     return last;
 }
 
+/* UNSHARD or REDUCE_GRAD: the device goes on. */
+static void shard(struct run *run, uint32_t device, uint32_t i)
+{
+    ppsched_span *span = &run->timeline->spans[i];
+    *span = ppi_sharding_run(&run->sharding, device, &run->schedule->ops[i], run->now);
+    if (span->end > run->now)
+        ppi_heap_put(&run->heap, span->end, SHARDED, device);
+}
+
 static double duration_of(const struct run *run, const ppsched_op *unit)
 {
     const struct ppi_costs *costs = &run->timeline->costs;
@@ -202,7 +215,7 @@ static void compute(struct run *run, uint32_t device, uint32_t i)
 {
     const ppsched_op *unit = &run->schedule->ops[i];
     struct machine *machine = &run->machines[device];
-    double duration = duration_of(run, unit), end = run->now + duration;
+    double duration = ppi_sharding_slowed(&run->sharding, device, duration_of(run, unit), run->now), end = run->now + duration;
     machine->sums.busy += duration;
     for (size_t k = 0; k < ppi_unit_length(unit); k++) {
         const struct ppi_lane *lane = ppi_lane_of(&run->timeline->costs, run->schedule, &unit[k]);
@@ -235,10 +248,13 @@ static bool step(struct run *run, uint32_t device)
         return false;
     if (ppi_is_compute(op->kind)) {
         uint32_t receive = last_receive(run, i);
-        if (receive != PPSCHED_NONE && !run->comms.done[receive])
+        if ((receive != PPSCHED_NONE && !run->comms.done[receive]) ||
+            !ppi_sharding_lets_compute(&run->sharding, device, op, run->now))
             return false;
         if (receive != PPSCHED_NONE)
             split_wait(run, device, receive);
+        if (ppi_sharding_takes_time(&run->sharding))
+            run->timeline->idle[device].weights += ppi_part_of_wait(&run->machines[device].clock, run->now, run->now);
         compute(run, device, i);
         return false;
     }
@@ -246,6 +262,8 @@ static bool step(struct run *run, uint32_t device)
     run->timeline->spans[i] = ppi_is_comm(op) ? (ppsched_span){-1, -1} : (ppsched_span){run->now, run->now};
     if (ppi_is_comm(op))
         look_at(run, i);
+    else if (ppi_sharding_takes_time(&run->sharding) && ppi_is_sharding(op->kind))
+        shard(run, device, i);
     return true;
 }
 
@@ -276,7 +294,7 @@ static void flush_if_done(struct run *run)
     if (run->flushed == run->timeline->flush_count || run->passes_done != (run->flushed + 1) * passes)
         return;
     for (uint32_t d = 0; d < run->schedule->shape.devices; d++)
-        if (run->machines[d].computes)
+        if (run->machines[d].computes || ppi_sharding_end(&run->sharding, d) > run->now)
             return;
     run->timeline->flush_times[run->flushed++] = run->now;
     run->iteration_end += run->schedule->shape.microbatches;
@@ -293,7 +311,11 @@ static void happen(struct run *run, const struct ppi_event *event)
     case COMPUTED:
         run->machines[event->index].computes = false;
         make_ready(run, event->index);
-        flush_if_done(run);
+        if (!ppi_sharding_takes_time(&run->sharding))
+            flush_if_done(run);
+        return;
+    case SHARDED:
+        make_ready(run, event->index);
         return;
     case LEFT:
         finish(run, run->comms.channels.transfers.ops[event->index].send);
@@ -315,6 +337,10 @@ static bool run_all(struct run *run)
         run->now = event.time;
         happen(run, &event);
         settle(run);
+        if (ppi_sharding_takes_time(&run->sharding)) { /* what a device does behind its last op belongs to the iteration */
+            flush_if_done(run);
+            settle(run);
+        }
     }
     for (uint32_t d = 0; d < run->schedule->shape.devices; d++)
         if (run->comms.position[d] != run->schedule->queues[d].count)
@@ -327,7 +353,8 @@ static ppsched_status make_room(struct run *run, ppsched_error *error)
     const struct ppi_host *host = &run->schedule->host;
     const struct ppi_channels *channels = &run->comms.channels;
     size_t devices = run->schedule->shape.devices, transfers = channels->channel_first[channels->channel_count];
-    run->heap.events = ppi_allocate(host, devices + 2 * transfers, sizeof *run->heap.events);
+    size_t events = devices + 2 * transfers + (ppi_has_sharding_times(run->config) ? ppi_count_sharding(run->schedule) : 0);
+    run->heap.events = ppi_allocate(host, events, sizeof *run->heap.events);
     run->machines = ppi_allocate_zeroed(host, devices, sizeof *run->machines);
     run->ready = ppi_allocate(host, devices, sizeof *run->ready);
     run->states = ppi_allocate_zeroed(host, ppi_transfer_numbers(run->schedule), sizeof *run->states);
@@ -335,18 +362,27 @@ static ppsched_status make_room(struct run *run, ppsched_error *error)
     if (run->heap.events == NULL || run->machines == NULL || run->ready == NULL || run->states == NULL ||
         run->edge_free == NULL)
         return ppi_fail_memory(error, "the transfers");
-    return PPSCHED_OK;
+    return ppi_sharding_make(&run->sharding, run->schedule, run->config, error);
 }
 
 static void clear(struct run *run)
 {
     const struct ppi_host *host = &run->schedule->host;
+    ppi_sharding_clear(&run->sharding);
     ppi_release(host, run->edge_free);
     ppi_release(host, run->states);
     ppi_release(host, run->ready);
     ppi_release(host, run->machines);
     ppi_release(host, run->heap.events);
     ppi_comm_run_clear(&run->comms);
+}
+
+/* When the last UNSHARD or REDUCE_GRAD is done. */
+static void end_sharding(struct run *run)
+{
+    run->timeline->has_sharding = ppi_sharding_takes_time(&run->sharding);
+    for (uint32_t d = 0; d < run->schedule->shape.devices; d++)
+        run->timeline->sharding_end = ppi_larger(run->timeline->sharding_end, ppi_sharding_end(&run->sharding, d));
 }
 
 /* Fills the spans, what ops add up to, and why devices are idle. */
@@ -367,6 +403,8 @@ static ppsched_status time_transfers(ppsched_timeline *timeline, const ppsched_c
         if (status == PPSCHED_OK)
             status = ppi_fail(error, PPSCHED_ERROR_INTERNAL, "proof and run of %q disagree", schedule->name);
     }
+    if (status == PPSCHED_OK)
+        end_sharding(&run);
     for (uint32_t d = 0; status == PPSCHED_OK && d < schedule->shape.devices; d++) {
         timeline->idle[d].size = sizeof timeline->idle[d];
         timeline->idle[d].drain += ppi_part_of_wait(&run.machines[d].clock, run.now, run.now);

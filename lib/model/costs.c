@@ -148,6 +148,30 @@ void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t s
         *sum += value_or(config, PPSCHED_QUANTITY_MEM_OPTIMIZER, stage, 0);
 }
 
+double ppi_sharding_time(const ppsched_config *config, uint32_t stage, bool gathers, uint32_t device)
+{
+    const struct ppi_values *times = list_of(config,
+                                             gathers ? PPSCHED_QUANTITY_UNSHARD_TIMES : PPSCHED_QUANTITY_REDUCE_GRAD_TIMES);
+    double bytes = value_or(config, gathers ? PPSCHED_QUANTITY_UNSHARD_BYTES : PPSCHED_QUANTITY_REDUCE_GRAD_BYTES, stage, 0);
+    if (times != NULL)
+        return ppi_value_at(times, stage);
+    return bytes / value_or(config, PPSCHED_QUANTITY_SHARDING_BANDWIDTH, device, PPI_INFINITE);
+}
+
+double ppi_sharding_slowdown(const ppsched_config *config, uint32_t device)
+{
+    return value_or(config, PPSCHED_QUANTITY_SHARDING_SLOWDOWN, device, 1);
+}
+
+bool ppi_has_sharding_times(const ppsched_config *config)
+{
+    bool has_bytes = list_of(config, PPSCHED_QUANTITY_UNSHARD_BYTES) != NULL ||
+                     list_of(config, PPSCHED_QUANTITY_REDUCE_GRAD_BYTES) != NULL;
+    return list_of(config, PPSCHED_QUANTITY_UNSHARD_TIMES) != NULL ||
+           list_of(config, PPSCHED_QUANTITY_REDUCE_GRAD_TIMES) != NULL ||
+           (has_bytes && list_of(config, PPSCHED_QUANTITY_SHARDING_BANDWIDTH) != NULL);
+}
+
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device)
 {
     if (list_of(config, PPSCHED_QUANTITY_MEM_OTHER) != NULL)

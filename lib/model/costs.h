@@ -48,6 +48,15 @@ struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint
  * its optimizer states. */
 void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t stage, uint32_t versions);
 
+/* How long UNSHARD (else REDUCE_GRAD) of a stage takes on a device. */
+double ppi_sharding_time(const ppsched_config *config, uint32_t stage, bool gathers, uint32_t device);
+
+/* How much longer a device's compute ops take meanwhile: 1 or more, infinite where they stand still. */
+double ppi_sharding_slowdown(const ppsched_config *config, uint32_t device);
+
+/* Whether the config gives any time of these. */
+bool ppi_has_sharding_times(const ppsched_config *config);
+
 /* Adds what a device holds beside its stages. */
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device);
 

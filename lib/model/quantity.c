@@ -46,6 +46,12 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_MEM_WORK_BACKWARD] = {"mem_work_backward", PER_STAGE, 0, NO_BOUND},
     [PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT] = {"mem_work_backward_input", PER_STAGE, 0, NO_BOUND},
     [PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT] = {"mem_work_backward_weight", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_UNSHARD_TIMES] = {"unshard_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_REDUCE_GRAD_TIMES] = {"reduce_grad_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_UNSHARD_BYTES] = {"unshard_bytes", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_REDUCE_GRAD_BYTES] = {"reduce_grad_bytes", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_SHARDING_BANDWIDTH] = {"sharding_bandwidth", PER_DEVICE, LEAST_POSITIVE, PPI_INFINITE},
+    [PPSCHED_QUANTITY_SHARDING_SLOWDOWN] = {"sharding_slowdown", PER_DEVICE, 1, PPI_INFINITE},
 };
 
 bool ppi_quantity_known(int32_t quantity)
@@ -106,6 +112,8 @@ static const char *wanted_of(const struct row *row)
 {
     if (row->extent == ONE)
         return "0 to 1";
+    if (row->minimum >= 1)
+        return "at least 1";
     if (row->minimum > 0)
         return "above 0";
     return row->minimum < 0 ? "finite and at most 0" : "finite and at least 0";

@@ -103,6 +103,16 @@ static int computes(const ppsched_op *op)
     return op->kind <= PPSCHED_KIND_W;
 }
 
+/* When a compute op has ended, and what is reduced and gathered behind it. */
+static double last_of_iteration(const ppsched_op *ops, const ppsched_span *spans, size_t i, size_t count)
+{
+    double last = spans[i].end;
+    while (++i < count && !computes(&ops[i]))
+        if (!is_comm(&ops[i]))
+            last = fmax(last, spans[i].end);
+    return last;
+}
+
 /* When all of the iterations before that of an op have ended everywhere, where they must have. */
 static double flush_before(const struct simulation *sim, const ppsched_op *op)
 {
@@ -116,7 +126,7 @@ static double flush_before(const struct simulation *sim, const ppsched_op *op)
         const ppsched_span *spans = ppsched_timeline_spans(sim->timeline, d, NULL);
         for (size_t i = 0; i < count; i++)
             if (computes(&ops[i]) && ops[i].microbatch < first)
-                last = fmax(last, spans[i].end);
+                last = fmax(last, last_of_iteration(ops, spans, i, count));
     }
     return last;
 }
@@ -460,6 +470,11 @@ static void draw_times(ppsched_config *config, uint64_t *seed)
         set_eighths(config, PPSCHED_QUANTITY_GRADIENT_BYTES, stages, 16, seed);
     if (random_below(seed, 2) == 0)
         set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 1 << random_below(seed, 3));
+    if (random_below(seed, 3) == 0) {
+        set_eighths(config, PPSCHED_QUANTITY_UNSHARD_TIMES, stages, 30, seed);
+        set_eighths(config, PPSCHED_QUANTITY_REDUCE_GRAD_TIMES, stages, 30, seed);
+        set_number(config, PPSCHED_QUANTITY_SHARDING_SLOWDOWN, 1 + random_below(seed, 2));
+    }
 }
 
 static ppsched_schedule *draw_lowering(const ppsched_schedule *schedule, const ppsched_config *config, uint64_t *seed)

@@ -82,6 +82,12 @@ class Quantity(enum.IntEnum):
     MEM_WORK_BACKWARD = 27
     MEM_WORK_BACKWARD_INPUT = 28
     MEM_WORK_BACKWARD_WEIGHT = 29
+    UNSHARD_TIMES = 30
+    REDUCE_GRAD_TIMES = 31
+    UNSHARD_BYTES = 32
+    REDUCE_GRAD_BYTES = 33
+    SHARDING_BANDWIDTH = 34
+    SHARDING_SLOWDOWN = 35
 
 
 class LogLevel(enum.IntEnum):
@@ -410,6 +416,7 @@ class Idle(Structure):
     transfer: float
     edge: float
     head_of_line: float
+    weights: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -420,6 +427,7 @@ class Idle(Structure):
         ("transfer", c_double),
         ("edge", c_double),
         ("head_of_line", c_double),
+        ("weights", c_double),
     ]
 
 

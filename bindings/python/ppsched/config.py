@@ -52,6 +52,12 @@ class Quantities(TypedDict, total=False):
     mem_work_backward: Numbers
     mem_work_backward_input: Numbers
     mem_work_backward_weight: Numbers
+    unshard_times: Numbers
+    reduce_grad_times: Numbers
+    unshard_bytes: Numbers
+    reduce_grad_bytes: Numbers
+    sharding_bandwidth: Numbers
+    sharding_slowdown: Numbers
 
 
 OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
@@ -153,7 +159,9 @@ class Config:
     backward_input_times, backward_weight_times, mem_forward, mem_backward_input, mem_backward_weight, mem_static,
     mem_weights, activation_bytes, gradient_bytes, and what else takes memory: mem_optimizer, mem_gradients, mem_gathered,
     mem_output, mem_send_forward, mem_send_backward, mem_receive_forward, mem_receive_backward, mem_work_forward,
-    mem_work_backward, mem_work_backward_input, mem_work_backward_weight. Per device: mem_limit, mem_other. Per pair of devices: p2p_time, p2p_bandwidth. Per
+    mem_work_backward, mem_work_backward_input, mem_work_backward_weight; of sharded parameters unshard_times,
+    reduce_grad_times, unshard_bytes, reduce_grad_bytes. Per device: mem_limit, mem_other, sharding_bandwidth,
+    sharding_slowdown. Per pair of devices: p2p_time, p2p_bandwidth. Per
     forward stage or pair of stages: overlapped_times. One number: backward_input_share. All are attributes too: lists as they
     were given, empty where the default holds.
     """
@@ -176,7 +184,9 @@ class Config:
                  mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
                  mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
                  mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
-                 mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (), units: Units = PLAIN) -> None:
+                 mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
+                 unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
+                 reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (), units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
@@ -289,6 +299,12 @@ class Config:
     mem_work_backward = Values("Work space of a full backward while it runs, a stage.")
     mem_work_backward_input = Values("Work space of a backward for the input gradient alone, a stage (default: that of a full one).")
     mem_work_backward_weight = Values("Work space of a backward for the weight gradient alone, a stage (default: that of a full one).")
+    unshard_times = Values("Time in which a stage's weights are gathered.")
+    reduce_grad_times = Values("Time in which a stage's gradients are reduced.")
+    unshard_bytes = Values("Size of what is gathered of a stage.")
+    reduce_grad_bytes = Values("Size of what is reduced of a stage.")
+    sharding_bandwidth = Values("Bytes per unit of time of gathering and reducing, a device.")
+    sharding_slowdown = Values("How much longer compute ops take meanwhile, a device (default: 1; inf: they stand still).")
 
     def validate(self) -> None:
         """Raises where the lists contradict each other."""

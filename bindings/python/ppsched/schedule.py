@@ -101,7 +101,9 @@ class Schedule(Shared):
                   mem_gathered: Numbers = (), mem_output: Numbers = (), mem_send_forward: Numbers = (),
                   mem_send_backward: Numbers = (), mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (),
                   mem_work_forward: Numbers = (), mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (),
-                  mem_work_backward_weight: Numbers = ()) -> "Schedule":
+                  mem_work_backward_weight: Numbers = (),
+                  unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
+                  reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = ()) -> "Schedule":
         """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
 
         `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
@@ -121,7 +123,9 @@ class Schedule(Shared):
              mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
              mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
              mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
-             mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = ()) -> "Schedule":
+             mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
+             unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
+             reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = ()) -> "Schedule":
         """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
         return cls._read(import_file(path, format), quantities_in(locals()))
 

@@ -47,7 +47,7 @@ const CAUSES = {
   fill: "before its first op of an iteration", drain: "after its last op of an iteration",
   neighbour: "what it waits for is not made yet", imbalance: "as neighbour, as other devices have more work",
   transfer: "what it waits for is on its way", edge: "its edge is taken",
-  head_of_line: "it waits behind others in a queue",
+  head_of_line: "it waits behind others in a queue", weights: "its weights are not gathered yet",
 };
 
 const TOKEN = /^(\d+)([A-Z_]+?)(\d*)$/;
