@@ -18,6 +18,7 @@ from .layer_options import OF_LAYERS, add_split_arguments, read_layers, split_co
 from .layers import LayerSplit
 from .magnitudes import magnitude_warning
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
+from .memory_report import memory_rows, memory_text
 from .number_options import add_number_argument
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
@@ -85,6 +86,8 @@ def _add_schedule(commands: Commands) -> None:
     add_export_arguments(parser)
     parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
     parser.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
+    parser.add_argument("--explain-memory", action="store_true",
+                        help="with text or json: what stands in each device's memory at its peak")
     parser.add_argument("--slots", action="store_true",
                         help="with json: slots of activations and received values, and rounds in which devices connect")
     parser.set_defaults(run=run_schedule)
@@ -280,8 +283,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
     if values.get("measured") and chosen not in (None, "text", "json"):
         raise UsageError(f"--measured goes with text and json, not with {chosen}")
-    if values.get("explain") and chosen not in (None, "text", "json"):
-        raise UsageError(f"--explain: it goes with text and json, not with {chosen}")
+    for name in ("explain", "explain_memory"):
+        if values.get(name) and chosen not in (None, "text", "json"):
+            raise UsageError(f"--{name.replace('_', '-')}: it goes with text and json, not with {chosen}")
     if values.get("slots") and chosen != "json":
         raise UsageError("--slots: it goes with json alone")
     timeline = _build(values)
@@ -295,6 +299,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         text = text.splitlines()[0] + "\n"
     if values.get("explain"):
         text = _explained(timeline, text, chosen or "text")
+    if values.get("explain_memory"):
+        text = _memory_explained(timeline, text, chosen or "text")
     if values.get("slots"):
         text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
     print_text(values["measurement"].beside(timeline, text, chosen), output)
@@ -305,6 +311,12 @@ def _explained(timeline: Timeline, text: str, format: str) -> str:
     if format == "text":
         return text + explain_text(timeline)
     return json.dumps({**json.loads(text), "explain": explain_row(timeline)}) + "\n"
+
+
+def _memory_explained(timeline: Timeline, text: str, format: str) -> str:
+    if format == "text":
+        return text + memory_text(timeline)
+    return json.dumps({**json.loads(text), "explain_memory": memory_rows(timeline)}) + "\n"
 
 
 def _strategy_row(strategy: Strategy) -> Dict[str, Any]:

@@ -63,6 +63,8 @@ def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Option
         return "--launch prints arguments; it goes without a format"
     if getattr(arguments, "explain", False):
         return "--launch prints arguments; it goes without --explain"
+    if getattr(arguments, "explain_memory", False):
+        return "--launch prints arguments; it goes without --explain-memory"
     if arguments.num_layers is not None and arguments.num_layers < 1:
         return f"--num-layers {arguments.num_layers}: it must be 1 or more"
     output = arguments.output
