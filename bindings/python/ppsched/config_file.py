@@ -156,10 +156,15 @@ def read_values(path: str, text: Optional[str] = None) -> Dict[str, Any]:
     return values
 
 
+def _listed(known: Sequence[str]) -> str:
+    """Known keys in a line; those of memory are many, and have options of the same names."""
+    return ", ".join(key for key in known if not key.startswith("mem_")) + ", and mem_... as the options --mem-... of schedule --help"
+
+
 def _known(path: str, values: Dict[str, Any], known: Sequence[str]) -> Dict[str, Any]:
     for key in values:
         if key not in known:
-            raise Error(f"{path}: unknown key {shown(key)}; {nearest(key, known) or 'known keys: ' + ', '.join(known)}")
+            raise Error(f"{path}: unknown key {shown(key)}; {nearest(key, known) or 'known keys: ' + _listed(known)}")
     return values
 
 
