@@ -8,6 +8,7 @@ import os
 import pathlib
 import pickle
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -218,6 +219,17 @@ class CommandTest(unittest.TestCase):
         self.assertNotRegex(text, r" \n")
         text = run("compare", "--num-devices", 4, "-s", 16, "-b", 8).stdout
         self.assertRegex(text, r"refused:\n.*V = 3: costs of 16 stages tell nothing of 12")
+
+    def test_group_sizes_that_are_left_out(self):
+        words = ("--num-devices", 2, "-b", 900, "--strategies", "interleaved_zb", "--chunks", 2)
+        for command in ("pick", "compare"):
+            text = run(command, *words).stdout
+            found = re.search(r"\ngroup sizes: (\d+) of 900 were tried; --all tries all\n", text)
+            self.assertLess(int(found[1]), 60)
+            self.assertNotIn("group sizes:", run(command, *words, "--group-sizes", 2, 5).stdout)
+        rows = json.loads(run("compare", *words, "--all", "--json").stdout)
+        self.assertGreater(len({row["options"]["group_size"] for row in rows}), 890)
+        self.assertNotIn("group sizes:", run("pick", "--num-devices", 2, "-b", 60, "--strategies", "interleaved_zb").stdout)
 
     def test_nothing_fits(self):
         for command in ("pick", "compare"):

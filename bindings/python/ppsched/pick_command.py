@@ -14,7 +14,8 @@ from .config import QUANTITIES
 from .exporting import FORMAT_NAMES
 from .launching import RUNTIME_NAMES, launch_note, launch_row
 from .plan import Candidate, Plan
-from .plan_commands import PAGES, check_answer, check_words, make_plan, of_runtime, page_text, rows_text, split_row, why_none
+from .plan_commands import (PAGES, check_answer, check_words, groups_line, make_plan, of_runtime, page_text, rows_text, split_row,
+                            why_none)
 from .plan_table import candidate_name, candidate_row, table
 from .progress import ProgressBar
 from .runs_on import BestByRuntime, Runnable, RunsOn, best_by_runtime, runs_on
@@ -282,7 +283,7 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
         return page_text(answer.plan, shown, csv)
     if arguments.json or (path is not None and ending_of(path, (".json",))):
         return rows_text(answer.row(candidate, csv) for candidate in answer.best)
-    text = answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None)
+    text = answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None) + groups_line(answer.plan, arguments)
     return text + "".join(line + "\n" for line in answer.launch(arguments.runtime, csv))
 
 

@@ -4,7 +4,7 @@ import argparse
 import math
 import json
 import sys
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
 from ._library import Error
 from .cli import Commands, add_problem_arguments, make_config, merged, print_text
@@ -26,7 +26,7 @@ from .writing import ending_of
 VARIED: Dict[str, Tuple[str, type, str]] = {
     "strategies": ("strategies", str, "try these alone (default: all whose iterations flush; v_search and auto with --effort)"),
     "chunks": ("chunks", int, "stages a device to try (default: 1 to 4)"),
-    "group_sizes": ("group_sizes", int, "microbatch groups of the interleaved ones (default: those that Megatron-LM takes)"),
+    "group_sizes": ("group_sizes", int, "microbatch groups of the interleaved ones (default: all that can be run, or some of many)"),
     "microbatch_counts": ("microbatches", int, "microbatches to try at the same batch; costs are those of --num-batches"),
     "mem_limits": ("memory_limits", float, "memory limits to try, each for all devices"),
     "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
@@ -34,6 +34,7 @@ VARIED: Dict[str, Tuple[str, type, str]] = {
 PAGES = (".html", ".htm")
 ENDINGS = (".json", ".txt", ".csv", *PAGES)
 NOTHING = "no candidate fits"
+MANY_GROUPS = 64  # of as many microbatches all sizes are tried
 
 
 def add_commands(commands: Commands) -> None:
@@ -45,12 +46,13 @@ def add_commands(commands: Commands) -> None:
     _add_arguments(compare)
     compare.add_argument("-o", "--output", metavar="FILE",
                          help="write to a file: .json, .txt, .csv, or .html for a page with timelines")
-    compare.add_argument("--all", action="store_true", help="all group sizes in the table, not just each strategy's best")
+    compare.add_argument("--all", action="store_true", help="all group sizes are tried and in the table, not just each strategy's best")
     compare.set_defaults(run=run_compare)
     pick = commands.add_parser("pick", help="the best schedule for a problem", allow_abbrev=False,
                                description="As compare, but prints the best candidates that fit alone, by default one.")
     _add_arguments(pick)
     pick.add_argument("--top", type=int, metavar="N", default=1, help="the best N (default: 1)")
+    pick.add_argument("--all", action="store_true", help="all group sizes are tried, also where they are many")
     pick_command.add_arguments(pick)
     model_pick.add_arguments(pick)
 
@@ -87,8 +89,11 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
         values = {**values, **dict.fromkeys(("embedding", "head", *OF_LAYERS))}
     given: Dict[str, Any] = {argument: values[name] for name, (argument, _, _) in VARIED.items() if values.get(name) is not None}
     given.update(flags)
+    config = make_config({**values, "options": {}})
+    if values.get("all") and "group_sizes" not in given:
+        given["group_sizes"] = list(range(1, max(given.get("microbatches") or [config.microbatches]) + 1))
     with ProgressBar() as bar:
-        return plan(make_config({**values, "options": {}}), objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
+        return plan(config, objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
                     lowering=values.get("lower") or "none", order=order, progress=bar,
                     embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
                     layers=layers, empty_stages=bool(values.get("empty_stages")), **_asked(values, layers is not None), **given)
@@ -180,7 +185,20 @@ def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.
         return candidates_csv(candidates, units, made.models(candidates))
     runs = {candidate.rank: " ".join(candidate.runs_on) or "none" for candidate in candidates if candidate.runs_on is not None}
     return table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty(), runs=runs, units=units,
-                 splits={rank: split_cells(model) for rank, model in (made.models(candidates) or {}).items()})
+                 splits={rank: split_cells(model) for rank, model in (made.models(candidates) or {}).items()}) + groups_line(made, arguments)
+
+
+def groups_line(made: Plan, arguments: argparse.Namespace) -> str:
+    """How many group sizes were tried where they are many; empty where that were all, or those that were asked for."""
+    if arguments.group_sizes is not None or arguments.all:
+        return ""
+    sizes: Dict[int, Set[int]] = {}
+    for candidate in made:
+        if "group_size" in candidate.options:
+            sizes.setdefault(candidate.microbatches, set()).add(int(candidate.options["group_size"]))
+    lines = [f"group sizes: {len(tried)} of {count} were tried; --all tries all\n" for count, tried in sorted(sizes.items())
+             if count > MANY_GROUPS and 2 * len(tried) < count]
+    return "".join(lines[:1])
 
 
 def of_runtime(made: Plan, runtime: str) -> List[Candidate]:
