@@ -229,7 +229,7 @@ PPSCHED_API int32_t ppsched_config_split_backward(const ppsched_config *config);
 /* --- numbers --- */
 
 /* Sets a list of numbers (enum ppsched_quantity); the values are copied. `count` 0 goes back to the
- * default. On failure the list stays as it was.
+ * default. On failure the list stays as it was. As many values as there are already take no memory.
  * Errors: ARGUMENT, LENGTH; RANGE, where `error->position` is the index of the value,
  *   `error->stage` or `error->device` what it is for; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity,

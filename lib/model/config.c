@@ -139,19 +139,24 @@ ppsched_status ppi_config_set_placement(ppsched_config *config, int32_t placemen
 ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, const double *values, size_t count,
                                      ppsched_error *error)
 {
+    struct ppi_values *held = &config->values[quantity];
     double *copy = NULL;
     if (count > 0) {
         ppsched_status status = ppi_quantity_check(quantity, &config->shape, values, count, error);
         if (status != PPSCHED_OK)
             return status;
+        if (count == held->count) {
+            memmove(held->values, values, count * sizeof *values);
+            return PPSCHED_OK;
+        }
         copy = ppi_allocate(&config->host, count, sizeof *copy);
         if (copy == NULL)
             return ppi_fail_memory(error, ppi_quantity_name(quantity));
         memcpy(copy, values, count * sizeof *copy);
     }
-    ppi_release(&config->host, config->values[quantity].values);
-    config->values[quantity].values = copy;
-    config->values[quantity].count = count;
+    ppi_release(&config->host, held->values);
+    held->values = copy;
+    held->count = count;
     return PPSCHED_OK;
 }
 

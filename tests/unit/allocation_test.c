@@ -81,12 +81,12 @@ static ppsched_status config_set_placement(struct attempt *attempt)
                                         &attempt->error);
 }
 
-/* A list that is there already, and a new one. */
+/* Another length of a list that is there already, and a new one. */
 static ppsched_status config_set_values(struct attempt *attempt)
 {
     static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES};
-    return ppsched_config_set_values(attempt->own.config, quantities[attempt->variant], (double[]){4, 3, 2, 1}, 4,
-                                     &attempt->error);
+    return ppsched_config_set_values(attempt->own.config, quantities[attempt->variant], (double[]){4, 3, 2, 1},
+                                     attempt->variant == 0 ? 1 : 4, &attempt->error);
 }
 
 /* The first option, another value, and another option. */

@@ -373,6 +373,35 @@ static void test_schedules_and_timelines(void **state)
     destroy_handles(own);
 }
 
+/* New costs of as many stages, and the timeline of the next step. */
+static void test_planning_again(void **state)
+{
+    struct handles handles, *own = &handles;
+    ppsched_timeline *timeline = NULL;
+    ppsched_metrics before = {.size = sizeof before}, after = before;
+    double times[4] = {1, 1, 1, 1};
+    (void)state;
+    make_handles(own, 0);
+    expect_ok(ppsched_config_set_values(own->config, PPSCHED_QUANTITY_FORWARD_TIMES, times, 4, NULL), NULL);
+    expect_ok(ppsched_schedule_evaluate(&timeline, own->schedule, own->config, PPSCHED_EVALUATE_FLAG_REUSABLE, NULL), NULL);
+    expect_ok(ppsched_timeline_get_metrics(&before, timeline, NULL), NULL);
+    int asked = own->host.asked;
+    times[2] = 7;
+    expect_ok(ppsched_config_set_values(own->config, PPSCHED_QUANTITY_FORWARD_TIMES, times, 4, NULL), NULL);
+    expect_ok(ppsched_timeline_update(timeline, own->config, NULL), NULL);
+    expect_ok(ppsched_timeline_get_metrics(&after, timeline, NULL), NULL);
+    assert_true(after.makespan > before.makespan);
+    assert_int_equal(own->host.asked, asked);
+    times[1] = -1; /* and a refusal leaves the list as it was */
+    assert_int_equal(ppsched_config_set_values(own->config, PPSCHED_QUANTITY_FORWARD_TIMES, times, 4, NULL),
+                     PPSCHED_ERROR_RANGE);
+    expect_ok(ppsched_timeline_update(timeline, own->config, NULL), NULL);
+    expect_ok(ppsched_timeline_get_metrics(&before, timeline, NULL), NULL);
+    assert_true(before.makespan == after.makespan);
+    ppsched_timeline_destroy(timeline);
+    destroy_handles(own);
+}
+
 static void test_layouts(void **state)
 {
     struct handles handles, *own = &handles;
@@ -481,6 +510,7 @@ int main(void)
         SHORTAGE(schedule_write_launch_arguments, .variants = 4 * LAST_RUNTIME),
         cmocka_unit_test(test_configs_and_builders),
         cmocka_unit_test(test_schedules_and_timelines),
+        cmocka_unit_test(test_planning_again),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_models),
         cmocka_unit_test(test_layers),
