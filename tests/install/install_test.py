@@ -5,6 +5,7 @@ find_package; as a meson subproject, the library alone; and installed with pip."
 import importlib.util
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -51,6 +52,12 @@ class InstallTest(unittest.TestCase):
 
     def test_static(self):
         self.consume("cc", ["-std=c11"], "-static")
+
+    def test_the_journey_in_c(self):
+        (shown,) = re.findall(r"^```text\n(.*?)^```", (ROOT / "docs" / "journeys.md").read_text(encoding="utf-8"), flags=re.M | re.S)
+        flags = run("pkg-config", "--cflags", "--libs", "ppsched", env=self.env)
+        run("cc", *STRICT, ROOT / "docs" / "examples" / "replan.c", "-o", self.folder / "replan", *flags.split())
+        self.assertEqual(run(self.folder / "replan", env=self.env), shown.strip())
 
     def test_cxx(self):
         self.consume("c++", ["-std=c++17", "-x", "c++"])

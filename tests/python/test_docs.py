@@ -96,7 +96,7 @@ class DocumentationTest(unittest.TestCase):
 
     def test_python_blocks(self):
         for page in ("README.md", "docs/python.md", "docs/lowering.md", "docs/plan.md", "docs/profiles.md", "docs/report.md", "docs/layouts.md",
-                     "docs/layers.md", "docs/model.md"):
+                     "docs/layers.md", "docs/model.md", "docs/journeys.md"):
             names, output = {}, io.StringIO()
             self.assertTrue(blocks(page, "python"))
             with contextlib.redirect_stdout(output):
@@ -106,7 +106,8 @@ class DocumentationTest(unittest.TestCase):
 
     def test_commands_with_their_output(self):
         """A command, an empty line, and what it prints, with blanks as one likes and "..." for what is left out."""
-        for page, count in (("docs/runtimes.md", 7), ("docs/profiles.md", 2), ("docs/layouts.md", 3), ("docs/layers.md", 3)):
+        for page, count in (("docs/runtimes.md", 7), ("docs/profiles.md", 2), ("docs/layouts.md", 3), ("docs/layers.md", 3),
+                            ("docs/journeys.md", 2)):
             text = (ROOT / page).read_text(encoding="utf-8")
             for yaml in blocks(page, "yaml"):
                 pathlib.Path("model.yaml").write_text(yaml, encoding="utf-8")
