@@ -15,8 +15,14 @@ ppsched_status ppi_critical_path(ppsched_critical_op *out, size_t capacity, size
 void ppi_device_slack(double *out, const ppsched_timeline *timeline);
 void ppi_stage_slack(double *out, const ppsched_timeline *timeline);
 
+/* Who hears how far the work is, and may stop it; `tell` may be NULL. */
+struct ppi_listener {
+    ppsched_progress_function tell;
+    void *user;
+};
+
 /* `out` has room for all stages. */
 ppsched_status ppi_sensitivities(ppsched_sensitivity *out, const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                                 ppsched_error *error);
+                                 const struct ppi_listener *listener, ppsched_error *error);
 
 #endif

@@ -15,7 +15,7 @@
 #include "eval/explain.h"
 #include "eval/ways.h"
 
-enum { LANES = 16 };
+enum { LANES = 16, BLOCK = 1 << 16 /* steps between two questions to the caller */ };
 
 /* How many ops of LANES stages there are on a way to a step, that step included: at most and at least. PPSCHED_MAX_CELLS keeps
  * them below 2^32. */
@@ -44,6 +44,8 @@ struct counting {
     uint32_t batches;    /* of LANES stages */
     uint32_t *uses;      /* of each op of a batch's stages the step, in order, batch by batch */
     size_t *uses_end;    /* of each batch; the next one's begin there */
+    const struct ppi_listener *listener;
+    double told; /* the share of the work that is done, as it was told last */
 };
 
 /* --- what is counted --- */
@@ -158,12 +160,12 @@ static void add_ops(struct row *row, const struct ppi_step *step, uint32_t first
     }
 }
 
-/* Counts from step `from`, before which there is nothing, to `to`. */
-static void walk(struct counting *counting, uint32_t from, uint32_t to, uint32_t first_stage)
+/* Counts the steps from `begin` to `to`. There is nothing before step `from`. */
+static void walk_block(struct counting *counting, uint32_t from, uint32_t begin, uint32_t to, uint32_t first_stage)
 {
     const struct ppi_ways *ways = &counting->ways;
-    size_t edge = ppi_edges_begin(ways, from);
-    for (uint32_t i = from; i <= to; i++) {
+    size_t edge = ppi_edges_begin(ways, begin);
+    for (uint32_t i = begin; i <= to; i++) {
         struct row *row = &counting->rows[counting->sites[i].row];
         const uint32_t first = ways->edges[edge++];
         const struct row *before = first < from ? &ZERO : &counting->rows[counting->sites[first].row];
@@ -173,6 +175,30 @@ static void walk(struct counting *counting, uint32_t from, uint32_t to, uint32_t
             widen(row, ways->edges[edge] < from ? &ZERO : &counting->rows[counting->sites[ways->edges[edge]].row]);
         add_ops(row, &ways->steps[i], first_stage);
     }
+}
+
+/* Asks the caller, at a step of a batch, whether to go on. */
+static ppsched_status ask(struct counting *counting, uint32_t batch, uint32_t step, ppsched_error *error)
+{
+    double share = (batch + (double)step / counting->ways.step_count) / counting->batches;
+    counting->told = ppi_larger(counting->told, share);
+    const ppsched_progress progress = {.size = sizeof progress, .share = counting->told, .best = PPI_INFINITE};
+    if (counting->listener->tell == NULL || counting->listener->tell(counting->listener->user, &progress) == 0)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the sensitivities were cancelled");
+}
+
+/* Counts from step `from` to `to`. */
+static ppsched_status walk(struct counting *counting, uint32_t from, uint32_t to, uint32_t batch, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t begin = from; begin <= to && status == PPSCHED_OK; begin += BLOCK) {
+        uint32_t end = to - begin < BLOCK ? to : begin + BLOCK - 1;
+        walk_block(counting, from, begin, end, batch * LANES);
+        if (end - from >= BLOCK - 1)
+            status = ask(counting, batch, end, error);
+    }
+    return status;
 }
 
 /* The numbers since step `from` on the ways that lead further than step `to`. */
@@ -208,12 +234,13 @@ static uint32_t extend(const struct counting *counting, uint32_t to, uint32_t ne
 }
 
 /* Counts the ops of a batch's stages up to each mark, in the stretches that have some. */
-static void count_batch(struct counting *counting, uint32_t batch)
+static ppsched_status count_batch(struct counting *counting, uint32_t batch, ppsched_error *error)
 {
+    ppsched_status status = PPSCHED_OK;
     size_t use = batch > 0 ? counting->uses_end[batch - 1] : 0;
     uint32_t mark = 0;
     struct row sum = ZERO;
-    while (use < counting->uses_end[batch]) {
+    while (use < counting->uses_end[batch] && status == PPSCHED_OK) {
         uint32_t from = counting->uses[use], to = from;
         for (; use < counting->uses_end[batch]; use++) {
             if (counting->sites[counting->uses[use]].stretch != counting->sites[from].stretch)
@@ -223,7 +250,7 @@ static void count_batch(struct counting *counting, uint32_t batch)
         for (; mark < counting->mark_count && counting->marks[mark] < from; mark++)
             counting->at_mark[mark] = sum;
         to = extend(counting, to, mark);
-        walk(counting, from, to, batch * LANES);
+        status = walk(counting, from, to, batch, error);
         for (; mark < counting->mark_count && counting->marks[mark] <= to; mark++) {
             counting->at_mark[mark] = sum;
             add(&counting->at_mark[mark], &counting->rows[counting->sites[counting->marks[mark]].row]);
@@ -233,6 +260,7 @@ static void count_batch(struct counting *counting, uint32_t batch)
     }
     for (; mark < counting->mark_count; mark++)
         counting->at_mark[mark] = sum;
+    return status;
 }
 
 /* --- the objective --- */
@@ -294,18 +322,21 @@ static ppsched_status lay_out(struct counting *counting, size_t ops, ppsched_err
 }
 
 ppsched_status ppi_sensitivities(ppsched_sensitivity *out, const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                                 ppsched_error *error)
+                                 const struct ppi_listener *listener, ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
     const struct ppi_host *host = &timeline->host;
-    struct counting counting = {.batches = (schedule->shape.stages + LANES - 1) / LANES};
+    struct counting counting = {.batches = (schedule->shape.stages + LANES - 1) / LANES, .listener = listener};
     ppsched_status status = ppi_ways_gather(&counting.ways, timeline, objective, kind, error);
     if (status != PPSCHED_OK)
         return status;
     status = lay_out(&counting, (size_t)schedule->op_count, error);
     for (uint32_t b = 0; b < counting.batches && status == PPSCHED_OK; b++) {
-        count_batch(&counting, b);
-        answer(&counting, b, out, schedule->shape.stages);
+        status = count_batch(&counting, b, error);
+        if (status == PPSCHED_OK)
+            answer(&counting, b, out, schedule->shape.stages);
+        if (status == PPSCHED_OK)
+            status = ask(&counting, b, counting.ways.step_count, error);
     }
     ppi_release(host, counting.sites);
     ppi_release(host, counting.rows);

@@ -127,6 +127,14 @@ CASE(test_explain)
     CHECK(all.size() == 2 && all[1].more == 8 && all[1].less == 8); /* four F and four B of the slower stage */
     CHECK(forward.size() == 2 && forward[1].more == 4);
     CHECK(status_of([&] { (void)timeline.sensitivities(PPSCHED_OBJECTIVE_SPAN, 99); }) == PPSCHED_ERROR_ARGUMENT);
+    double share = 0;
+    const auto told = timeline.sensitivities(PPSCHED_OBJECTIVE_MAKESPAN, 0, [&](const ppsched_progress &progress) {
+        share = progress.share;
+        return true;
+    });
+    CHECK(share == 1 && told.size() == all.size());
+    const auto stop = [&] { (void)timeline.sensitivities(PPSCHED_OBJECTIVE_SPAN, 0, [](const auto &) { return false; }); };
+    CHECK(thrown<ppsched::Cancelled>(stop).has_value());
 
     const Timeline earliest = schedule.evaluate(config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY);
     CHECK(earliest.critical_path().size() == path.size());

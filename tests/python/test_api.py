@@ -535,6 +535,22 @@ class ProgressTest(unittest.TestCase):
             ppsched.generate("auto", big)
         self.assertLess(time.monotonic() - start, 5)
 
+    def test_ctrl_c_in_sensitivities(self):
+        timeline = ppsched.generate("v_half", ppsched.Config(256, 256, 512)).evaluate()
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        original = ppsched._abi.ProgressFunction
+
+        def interrupting(tell):  # as if it came while the first stages are looked at
+            def first(user, progress):
+                os.kill(os.getpid(), signal.SIGINT)
+                return tell(user, progress)
+            return original(first)
+
+        with mock.patch.object(ppsched._abi, "ProgressFunction", interrupting), self.assertRaises(KeyboardInterrupt):
+            timeline.sensitivities()
+        self.assertEqual(len(timeline.sensitivities()), 512)
+
     def test_another_thread(self):
         schedules = []
         thread = threading.Thread(target=lambda: schedules.append(ppsched.generate("auto", self.config)))

@@ -161,6 +161,46 @@ static void test_many_ties(void **state)
     free(found);
 }
 
+/* Stops when asked for the `left`-th time; expects shares that do not fall. */
+struct patience {
+    int left, asked;
+    double share;
+};
+
+static int32_t lose_patience(void *user, const ppsched_progress *progress)
+{
+    struct patience *patience = user;
+    assert_true(progress->size == sizeof *progress && progress->share >= patience->share && progress->share <= 1);
+    patience->share = progress->share;
+    return ++patience->asked == patience->left;
+}
+
+/* Each of 32 batches of stages goes through all of the 131,072 ops, as all costs are equal and ways turn at both ends. */
+static void test_watched(void **state)
+{
+    enum { DEVICES = 256, STAGES = 512, MICROBATCHES = 128 };
+    static ppsched_sensitivity found[STAGES], wanted[STAGES];
+    ppsched_config *config = make_config(DEVICES, STAGES, MICROBATCHES);
+    struct patience all = {0}, some = {.left = 5};
+    ppsched_error error;
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2);
+    ppsched_timeline *timeline = timeline_of(config, "v_half");
+    expect_ok(ppsched_timeline_get_sensitivities(wanted, STAGES, NULL, timeline, 1, 0, &error), &error);
+    expect_ok(ppsched_timeline_get_sensitivities_watched(found, STAGES, NULL, timeline, 1, 0, lose_patience, &all, &error),
+              &error);
+    assert_memory_equal(found, wanted, sizeof found);
+    assert_true(all.share == 1 && all.asked >= 2 * STAGES / 16);
+    memset(found, 0, sizeof found);
+    assert_int_equal(
+        ppsched_timeline_get_sensitivities_watched(found, STAGES, NULL, timeline, 1, 0, lose_patience, &some, &error),
+        PPSCHED_ERROR_CANCELLED);
+    assert_string_equal(error.message, "the sensitivities were cancelled");
+    assert_true(some.asked == 5 && found[0].more == wanted[0].more && found[STAGES - 1].more == 0);
+    ppsched_timeline_destroy(timeline);
+    ppsched_config_destroy(config);
+}
+
 /* Two iterations; each ends with the W of device 1, and where `last` is 9, with that of device 0 too. */
 static ppsched_timeline *two_iterations(double last)
 {
@@ -397,11 +437,11 @@ static void test_bad_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_stage),    cmocka_unit_test(test_chain),         cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_many_ties),     cmocka_unit_test(test_flush),         cmocka_unit_test(test_v_placement),
-        cmocka_unit_test(test_pair),          cmocka_unit_test(test_zero_times),    cmocka_unit_test(test_idle_device),
-        cmocka_unit_test(test_slack),         cmocka_unit_test(test_earliest_only), cmocka_unit_test(test_transfers),
-        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_slow_stage),  cmocka_unit_test(test_chain),         cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_many_ties),   cmocka_unit_test(test_watched),       cmocka_unit_test(test_flush),
+        cmocka_unit_test(test_v_placement), cmocka_unit_test(test_pair),          cmocka_unit_test(test_zero_times),
+        cmocka_unit_test(test_idle_device), cmocka_unit_test(test_slack),         cmocka_unit_test(test_earliest_only),
+        cmocka_unit_test(test_transfers),   cmocka_unit_test(test_bad_arguments),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
 }

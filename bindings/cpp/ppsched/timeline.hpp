@@ -132,6 +132,21 @@ public:
                                                           static_cast<int32_t>(objective), kind);
     }
 
+    /* The same, told how far it is; throws Cancelled where `progress` returns false. */
+    std::vector<Sensitivity> sensitivities(ppsched_objective objective, int32_t kind, const Progress &progress) const
+    {
+        std::vector<Sensitivity> found(schedule_.stages());
+        detail::Raised raised;
+        detail::Teller teller{progress, &raised};
+        ppsched_error error;
+        const ppsched_status status = ppsched_timeline_get_sensitivities_watched(found.data(), found.size(), nullptr, get(),
+                                                                                 static_cast<int32_t>(objective), kind,
+                                                                                 detail::Teller::tell, &teller, &error);
+        raised.rethrow();
+        detail::check(status, error);
+        return found;
+    }
+
     /* The schedule with its times. */
     void export_to(const Writer &writer, ppsched_format format, const ExportOptions &options = {}) const
     {

@@ -1341,6 +1341,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_timeline_get_device_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_timeline_get_stage_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_timeline_get_sensitivities": (c_int32, [POINTER(Sensitivity), c_size_t, POINTER(c_size_t), c_void_p, c_int32, c_int32, POINTER(Error)]),
+    "ppsched_timeline_get_sensitivities_watched": (c_int32, [POINTER(Sensitivity), c_size_t, POINTER(c_size_t), c_void_p, c_int32, c_int32, ProgressFunction, c_void_p, POINTER(Error)]),
     "ppsched_schedule_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_schedule_export_to_buffer": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_void_p, c_int32, POINTER(ExportOptions), POINTER(Error)]),
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
@@ -1482,6 +1483,7 @@ class Library(CDLL):
     ppsched_timeline_get_device_slack: Callable[..., int]
     ppsched_timeline_get_stage_slack: Callable[..., int]
     ppsched_timeline_get_sensitivities: Callable[..., int]
+    ppsched_timeline_get_sensitivities_watched: Callable[..., int]
     ppsched_schedule_export: Callable[..., int]
     ppsched_schedule_export_to_buffer: Callable[..., int]
     ppsched_schedule_import: Callable[..., int]

@@ -8,6 +8,7 @@ from ._abi import Kind, Objective, Reason
 from ._library import Error, lib
 from .enums import member
 from .filling import records_of
+from .interrupt import Interrupts
 from .op import Op, from_record
 
 if TYPE_CHECKING:
@@ -71,8 +72,10 @@ def _kind_of(kind: Union[Kind, str, None]) -> int:
 
 
 def sensitivities(timeline: "Timeline", objective: Union[Objective, str], kind: Union[Kind, str, None]) -> List[Sensitivity]:
-    records = records_of(_abi.Sensitivity, lib.ppsched_timeline_get_sensitivities, timeline._handle,
-                              member(Objective, "objective", objective), _kind_of(kind))
+    of = member(Objective, "objective", objective), _kind_of(kind)
+    with Interrupts() as interrupts:  # where longest ways go to and fro between many stages it takes seconds
+        tell = _abi.ProgressFunction(lambda _user, _progress: interrupts.error is not None)
+        records = records_of(_abi.Sensitivity, lib.ppsched_timeline_get_sensitivities_watched, timeline._handle, *of, tell, None)
     return [Sensitivity(record.more, record.less) for record in records]
 
 
