@@ -2,14 +2,18 @@
 """The command line, as a user meets it: outputs, exit codes, one-line errors, no partial files."""
 import contextlib
 import csv
+import fcntl
 import io
 import importlib.util
 import json
 import os
 import pathlib
+import pty
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 from unittest import mock
 
@@ -56,6 +60,30 @@ class ScheduleTest(CommandTest):
         text = self.succeed("schedule", "--num-stages", 4, "--num-batches", 8)
         self.assertTrue(text.startswith("1f1b: makespan 33, span 33; bubble 0.272727 of total"))
         self.assertEqual(len(text.splitlines()), 6)
+
+    def test_rows_into_a_pipe_are_as_wide_as_the_terminal(self):
+        words = [sys.executable, "-m", "ppsched", "schedule", "-s", "4", "-b", "99"]
+        screen, device = pty.openpty()
+        self.addCleanup(os.close, screen)
+        fcntl.ioctl(device, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 110, 0, 0))
+        result = subprocess.run(words, stdout=subprocess.PIPE, stderr=device, text=True, check=True)
+        os.close(device)
+        self.assertEqual(max(map(len, result.stdout.splitlines())), 110)
+        given = subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "90"})
+        self.assertEqual((max(map(len, given.stdout.splitlines()[2:])), given.stderr), (90, ""))
+
+    def test_rows_without_a_terminal_are_whole_and_say_how_they_get_narrower(self):
+        result = run("schedule", "-s", 4, "-b", 99)
+        *rows, note = result.stdout.splitlines()
+        self.assertGreater(len(rows[2]), 1000)
+        self.assertEqual((note, result.stderr),
+                         (f"rows of {max(map(len, rows))} columns; --text-columns N makes them narrower", ""))
+        path = self.folder / "rows.txt"
+        self.assertEqual(self.succeed("schedule", "-s", 4, "-b", 99, "-o", path), "")
+        self.assertEqual(path.read_text(encoding="utf-8").splitlines(), rows)
+        for words in (("convert", self.write("a.csv", self.succeed("schedule", "-s", 4, "-b", 99, "--format", "csv")), "--to", "text"),
+                      ("pick", "--num-devices", 4, "-b", 99, "--strategies", "1f1b", "--format", "text")):
+            self.assertIn("--text-columns N makes them narrower\n", run(*words).stdout[-60:])
 
     def test_explain(self):
         words = ("schedule", "-s", "4", "-b", "6", "-f", "1", "1", "2", "1", "-bw", "2", "2", "4", "2", "--explain")
@@ -245,7 +273,7 @@ class ConfigFileTest(CommandTest):
         for name, good in (("sample_config.json", True), ("sample_config.yaml", HAS_YAML)):
             if not good:
                 continue
-            text = self.succeed("schedule", "-c", HERE / name, "--no-visualization", "--format", "text", cwd=self.folder)
+            text = self.succeed("schedule", "-c", HERE / name, "--no-visualization", "--format", "text", "--text-columns", 90, cwd=self.folder)
             self.assertIn("1f1b: makespan", text)
 
     @unittest.skipUnless(HAS_MATPLOTLIB and HAS_YAML, "matplotlib or PyYAML is not installed")

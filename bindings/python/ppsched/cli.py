@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import shutil
 import sys
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
@@ -29,6 +28,7 @@ from .shown import printable
 from .size_options import add_size_arguments, resized
 from .slot_report import slot_rows
 from .strategy import Strategy, find_strategy, strategies
+from .text_columns import text_columns, with_width
 from .timeline import Timeline
 from .units import PLAIN
 from .usage import Parser, UsageError as UsageError
@@ -95,7 +95,7 @@ def _add_schedule(commands: Commands) -> None:
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text-columns", type=int, metavar="N", default=0,
-                        help="most columns of a row of text (default: the terminal's, or as many as needed)")
+                        help="most columns of a row of text (default: the terminal's; without one, and into a file, as needed)")
     parser.add_argument("--time-scale", type=float, metavar="X", default=0.0, help="microseconds per unit of time in a trace")
 
 
@@ -216,10 +216,6 @@ def check_limit(timeline: Timeline) -> None:
                 f"over its limit {figures.memory_limit:g}{unit}")
 
 
-def terminal_columns(to_terminal: bool) -> int:
-    return shutil.get_terminal_size().columns if to_terminal else 0
-
-
 def print_text(text: str, path: Optional[str] = None) -> None:
     """To a file, or to standard output. Who reads that may stop to: then the rest goes nowhere."""
     if path is None:
@@ -293,10 +289,12 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         if not values.get("no_visualization"):
             draw_file(timeline, output)
         output = None
-    columns = values["text_columns"] or terminal_columns(output is None and sys.stdout.isatty())
+    columns = text_columns(values["text_columns"], output)
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
     if picture and chosen is None:
         text = text.splitlines()[0] + "\n"
+    if chosen in (None, "text"):
+        text = with_width(text, columns, output)
     if values.get("explain"):
         text = _explained(timeline, text, chosen or "text")
     if values.get("explain_memory"):

@@ -5,8 +5,7 @@ import json
 import sys
 from typing import Any, Dict, List, Optional
 
-from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, check_limit, draw_file, ending_of, plain_numbers, print_text,
-                  terminal_columns)
+from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, add_export_arguments, check_limit, draw_file, ending_of, plain_numbers, print_text)
 from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
@@ -18,6 +17,7 @@ from .reader import FORMATS as READ_FORMATS, config_for, format_of
 from .report import report
 from .schedule import Finding, Schedule
 from .shown import printable
+from .text_columns import text_columns, with_width
 from .timeline import Timeline
 from .transfer_report import TransferReport, error_row
 from .words import counted
@@ -47,9 +47,7 @@ def add_commands(commands: Commands) -> None:
     add_launch_argument(convert)
     add_layer_count_argument(convert)
     convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
-    convert.add_argument("--text-columns", type=int, metavar="N", default=0,
-                         help="most columns of a row of text (default: the terminal's, or as many as needed)")
-    convert.add_argument("--time-scale", type=float, metavar="X", default=0.0, help="microseconds per unit of time in a trace")
+    add_export_arguments(convert)
     add_lowering_arguments(convert)
     add_channel_arguments(convert)
     add_cost_arguments(convert)
@@ -193,5 +191,8 @@ def run_convert(arguments: argparse.Namespace) -> None:
     if format == DRAWING:
         _draw(timeline, output)
         return
-    columns = arguments.text_columns or terminal_columns(output is None and sys.stdout.isatty())
-    print_text(timeline.export(format, text_columns=columns, time_scale=arguments.time_scale), output)
+    columns = text_columns(arguments.text_columns, output)
+    text = timeline.export(format, text_columns=columns, time_scale=arguments.time_scale)
+    if format == "text":
+        text = with_width(text, columns, output)
+    print_text(text, output)

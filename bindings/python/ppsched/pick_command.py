@@ -8,7 +8,7 @@ import sys
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ._library import Error
-from .cli import add_export_arguments, merged, print_text, terminal_columns
+from .cli import add_export_arguments, merged, print_text
 from .command_words import OF_CANDIDATES, option_word
 from .config import QUANTITIES
 from .exporting import FORMAT_NAMES
@@ -20,6 +20,7 @@ from .plan_table import candidate_name, candidate_row, table
 from .progress import ProgressBar
 from .runs_on import BestByRuntime, Runnable, RunsOn, best_by_runtime, runs_on
 from .schedule import Schedule
+from .text_columns import text_columns, with_width
 from .timeline import Timeline
 from .units import BYTES, Units, number_word
 from .usage import UsageError
@@ -272,9 +273,12 @@ def write_schedule(answer: Answer, path: str, format: Optional[str], time_scale:
 
 
 def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
-    best, columns = answer.best[0], arguments.text_columns or terminal_columns(sys.stdout.isatty())
-    print_text(export_text(arguments.format, lambda: answer.timeline(best), lambda: answer.order(best), text_columns=columns,
-                           time_scale=arguments.time_scale))
+    best, columns = answer.best[0], text_columns(arguments.text_columns, None)
+    text = export_text(arguments.format, lambda: answer.timeline(best), lambda: answer.order(best), text_columns=columns,
+                       time_scale=arguments.time_scale)
+    if arguments.format == "text":
+        text = with_width(text, columns, None)
+    print_text(text)
 
 
 def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[str], csv: Optional[str]) -> str:
