@@ -220,6 +220,19 @@ class CommandTest(unittest.TestCase):
         text = run("compare", "--num-devices", 4, "-s", 16, "-b", 8).stdout
         self.assertRegex(text, r"refused:\n.*V = 3: costs of 16 stages tell nothing of 12")
 
+    def test_compare_folds(self):
+        """The best of each strategy under each limit, numbered without gaps."""
+        words = ("compare", "--num-devices", 4, "-b", 8, "--mem-limits", 3, 6)
+        ranked = json.loads(run(*words, "--json").stdout)
+        best = {(row["strategy"], row["memory_limit"]) for row in ranked}
+        text = run(*words).stdout
+        numbers = [int(number) for number in re.findall(r"(?m)^ *(\d+)  [a-z1]", text)]
+        self.assertEqual(numbers, list(range(1, len(best) + 1)))
+        self.assertIn(f"\nthe best of each strategy; --all shows {len(ranked) - len(best)} more candidates\n", text)
+        text = run(*words, "--all").stdout
+        self.assertEqual(len(re.findall(r"(?m)^ *(\d+)  [a-z1]", text)), len(ranked))
+        self.assertNotIn("--all", text)
+
     def test_group_sizes_that_are_left_out(self):
         words = ("--num-devices", 2, "-b", 900, "--strategies", "interleaved_zb", "--chunks", 2)
         for command in ("pick", "compare"):

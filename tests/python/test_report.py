@@ -299,7 +299,7 @@ class BrowserTest(unittest.TestCase):
             pathlib.Path(os.environ["PPSCHED_PICTURES"], name).write_bytes(self.browser.screenshot(whole=True))
 
     def test_sizes_and_schemes(self):
-        for name, make, rows, ops in (("small", small_data, 32, 500), ("large", large_data, 400, 20_000)):
+        for name, make, rows, ops in (("small", small_data, 12, 400), ("large", large_data, 3, 20_000)):
             for width, height, ratio in ((360, 740, 2), (1440, 900, 1)):
                 for dark in (False, True):
                     self.open(name, make, width, height, dark=dark, touch=width == 360, ratio=ratio)
@@ -347,14 +347,60 @@ class BrowserTest(unittest.TestCase):
         data = small_data()["candidates"]
         for status in ("fits", "over limit", "refused"):
             self.choose("#filter-status", status)
-            self.assertEqual(self.told("rows"), sum(row["status"] == status for row in data))
+            wanted = [row["strategy"] for row in data if row["status"] == status]
+            self.assertEqual(self.told("rows"), len(wanted if status == "refused" else set(wanted)))
+            self.assertIn(f"{len(wanted)} of {len(data)}", self.text("#shown"))
         self.choose("#filter-status", "")
         self.choose("#filter-strategy", "interleaved_zb")
-        self.assertEqual(self.told("rows"), sum(row["strategy"] == "interleaved_zb" for row in data))
+        wanted = [row["status"] for row in data if row["strategy"] == "interleaved_zb"]
+        self.assertEqual(self.told("rows"), 1 + wanted.count("refused"))
+        self.click("#ranked .fold:not([hidden])")
+        self.assertEqual(self.told("rows"), len(wanted))
         self.choose("#filter-strategy", "")
         self.choose("#filter-status", "timeline")
         self.assertEqual(self.told("rows"), 8)
         self.assertIn(f"8 of {len(data)}", self.text("#shown"))
+
+    def test_folding(self):
+        """A row a strategy, numbered without gaps, as the command's table has them; the others are behind it."""
+        data = [row for row in small_data()["candidates"] if row["status"] != "refused"]
+        strategies = list(dict.fromkeys(row["strategy"] for row in data))
+        self.open("small", small_data)
+        numbers = "[...document.querySelectorAll('#ranked tbody tr')].map(row => row.children[1].textContent)"
+        names = "[...document.querySelectorAll('#ranked tbody th')].map(cell => cell.firstChild.textContent)"
+        self.assertEqual(self.value(numbers), [str(n + 1) for n in range(len(strategies))])
+        self.assertEqual(self.value(names), strategies)
+        several = [sum(row["strategy"] == name for row in data) for name in strategies]
+        place = next(i for i, count in enumerate(several) if count > 2)
+        fold = f"#ranked tbody tr:nth-child({place + 1}) .fold"
+        self.assertEqual(self.text(fold), f"{several[place] - 1} more")
+        self.click(fold)
+        self.assertEqual(self.value(numbers)[place:place + 3], [f"{place + 1}", f"{place + 1}.2", f"{place + 1}.3"])
+        self.assertEqual(self.value(f"document.querySelector('{fold}').getAttribute('aria-expanded')"), "true")
+        self.click("#ranked th[data-key=peak] button")  # the others stay behind their best
+        found = self.value(numbers)
+        start = found.index(f"{place + 1}")
+        self.assertEqual({number.split(".")[0] for number in found[start:start + several[place]]}, {f"{place + 1}"})
+        self.click(fold.replace(f"nth-child({place + 1})", f"nth-child({start + 1})"))
+        self.assertEqual(len(self.value(numbers)), len(strategies))
+        self.click("#unfold")
+        self.assertEqual((len(self.value(numbers)), self.text("#unfold")), (len(data), "Fold all"))
+        self.click("#unfold")
+        self.assertEqual(len(self.value(numbers)), len(strategies))
+
+    def test_a_phone_shows_step_time_and_memory_first(self):
+        self.open("small", small_data, 360, 740, touch=True)
+        cell = "document.querySelector('#ranked tbody tr').children[{}].getBoundingClientRect()"
+        heads = self.value("[...document.querySelectorAll('#ranked thead th')].map(cell => cell.dataset.key)")
+        self.assertEqual(heads[1:5], ["rank", "strategy", "step", "peak"])
+        edge = self.value("document.querySelector('#ranked').getBoundingClientRect().right")
+        self.assertLessEqual(self.value(cell.format(4) + ".right"), edge)
+
+    def test_the_baseline_stands_beside_the_best(self):
+        self.open("small", small_data)
+        names = self.value("[...document.querySelectorAll('#timeline-panels figcaption strong')].map(cell => cell.textContent)")
+        self.assertEqual(len(names), 2)
+        self.assertTrue(names[0].startswith("1\u2002") and names[1].endswith("\u20021f1b"), names)
 
     def test_choosing(self):
         self.open("small", small_data)

@@ -14,6 +14,7 @@ from .strategy import strategies
 from .timeline import Bubble
 from .units import Units
 from .views import Plain
+from .words import counted
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
 HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "of span", "peak memory", "device", "above bound", "runs on",
@@ -51,9 +52,9 @@ def split_cells(model: LayerSplit) -> SplitCells:
                       " ".join(f"{name}:{count}" for name, count in kinds.items()))
 
 
-def _cells(candidate: Candidate, runs: Mapping[int, str], splits: Mapping[int, SplitCells]) -> List[str]:
+def _cells(number: int, candidate: Candidate, runs: Mapping[int, str], splits: Mapping[int, SplitCells]) -> List[str]:
     limit = "-" if candidate.memory_limit is None else f"{candidate.memory_limit:g}"
-    start = [str(candidate.rank + 1), candidate_name(candidate), str(candidate.chunks), str(candidate.microbatches), limit]
+    start = [str(number), candidate_name(candidate), str(candidate.chunks), str(candidate.microbatches), limit]
     if candidate.bubble is None:  # which those that are refused have
         return start
     return [*start, f"{candidate.step_time:.6g}", f"{candidate.bubble.of_total:.2%}", f"{candidate.bubble.of_span:.2%}",
@@ -80,13 +81,18 @@ def _aligned(rows: List[List[str]], units: Units) -> List[str]:
             for line in zip(*columns)]
 
 
-def _best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
-    """The first of each strategy with its chunks, microbatches and limit."""
+def best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
+    """The first of each strategy that was not refused, under each memory limit: the page folds the others away, too."""
     seen: Dict[Tuple[object, ...], Candidate] = {}
     for candidate in candidates:
-        seen.setdefault((candidate.strategy, candidate.placement, candidate.chunks, candidate.microbatches, str(candidate.memory_limit)),
-                        candidate)  # as text, as NaN is not NaN
+        if candidate.status != "refused":
+            seen.setdefault((candidate.strategy, str(candidate.memory_limit)), candidate)  # as text, as NaN is not NaN
     return list(seen.values())
+
+
+def _folded_line(count: int) -> List[str]:
+    """How many there are more."""
+    return [f"the best of each strategy; --all shows {counted(count, 'more candidate')}"] if count > 0 else []
 
 
 def _refusals(candidates: Sequence[Candidate]) -> Iterator[str]:
@@ -102,22 +108,24 @@ def _refusals(candidates: Sequence[Candidate]) -> Iterator[str]:
 
 def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, runs: Mapping[int, str] = {},
           splits: Mapping[int, SplitCells] = {}, units: Units = Units()) -> str:
-    """Ranked ones in aligned columns; those over their limit below, and then the refused with their reasons. runs: what runs
-    those of some ranks; splits: those of some."""
+    """Ranked ones in aligned columns; those over their limit below, and then the refused with their reasons. Without everything
+    the best of each strategy, numbered among these. runs: what runs those of some ranks; splits: those of some."""
     def paint(style: str, line: str) -> str:
         return style + line + PLAIN if colour else line
 
-    shown = candidates if everything else _best_of_each(candidates)
-    fitting, over, refused = ([candidate for candidate in shown if candidate.status == status]
-                              for status in ("fits", "over limit", "refused"))
+    shown = candidates if everything else best_of_each(candidates)
+    fitting, over = ([candidate for candidate in shown if candidate.status == status] for status in ("fits", "over limit"))
+    refused = [candidate for candidate in candidates if candidate.status == "refused"]
     lines: List[str] = []
     if fitting or over:
-        heading, *rows = _aligned([_cells(candidate, runs, splits) for candidate in [*fitting, *over]], units)
+        numbered = [(candidate.rank + 1 if everything else number, candidate) for number, candidate in enumerate([*fitting, *over], 1)]
+        heading, *rows = _aligned([_cells(number, candidate, runs, splits) for number, candidate in numbered], units)
         lines = [heading, *(paint(BEST, row) if i == 0 else row for i, row in enumerate(rows[:len(fitting)]))]
         if over:
             lines += ["over their memory limit:", *(paint(FAINT, row) for row in rows[len(fitting):])]
     if refused:
         lines += ["refused:", *(paint(FAINT, line) for line in _refusals(refused))]
+    lines += _folded_line(0 if everything else len(candidates) - len(refused) - len(shown))
     return "\n".join(lines) + "\n"
 
 
@@ -134,7 +142,7 @@ def candidate_row(candidate: Candidate, units: Units) -> Dict[str, Any]:
 def html_table(candidates: Sequence[Candidate], units: Units) -> str:
     """The first candidates by rank, and how many there are more; reasons of those that are refused are in the plan."""
     able = [candidate for candidate in candidates if candidate.status != "refused"]
-    columns, lefts = _columns([_cells(candidate, {}, {}) for candidate in able[:MOST_IN_HTML]], units)
+    columns, lefts = _columns([_cells(candidate.rank + 1, candidate, {}, {}) for candidate in able[:MOST_IN_HTML]], units)
     if not able:
         return f"<p>no candidate of {len(candidates)} can be made</p>"
     rows = ["".join(f'<{tag} style="text-align:{"left" if left else "right"}">{html.escape(cell)}</{tag}>' for cell, left in zip(line, lefts))

@@ -16,7 +16,7 @@ from .enums import member
 from .launching import launch_row
 from .own_schedules import candidate_of, ranked
 from .plan import Candidate, Plan
-from .plan_table import candidate_row
+from .plan_table import best_of_each, candidate_row
 from .shown import shown
 from .timeline import Timeline
 from .words import counted
@@ -24,6 +24,7 @@ from .words import counted
 _FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
 _SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "lanes.js", "pointing.js",
             "timeline.js", "memory.js", "idle.js", "launch.js", "layers.js", "main.js")  # in this order they are one script
+_BASELINE = "1f1b"  # what most run today; as in main.js
 _DIGITS = 12        # of a number in the page: enough for any eye, without the noise of the last bits
 _MOST_OPS = 400_000  # of all timelines after the first two, so that the page stays light
 
@@ -51,18 +52,16 @@ def _drawn(candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
             "memory_limits": [limit if math.isfinite(limit) else None for limit in limits]}
 
 
-def _best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
-    """The first candidate of each strategy that was not refused."""
-    best: Dict[str, Candidate] = {}
-    for candidate in candidates:
-        if candidate.status != "refused":
-            best.setdefault(candidate.strategy, candidate)
-    return list(best.values())
+def _drawn_candidates(candidates: Sequence[Candidate], count: int) -> List[Candidate]:
+    """The best, the baseline, and the best of other strategies, of `count` in all."""
+    able = best_of_each(candidates)
+    baseline = [candidate for candidate in able[1:] if candidate.strategy == _BASELINE][:1]
+    return [*able[:1], *baseline, *(candidate for candidate in able[1:] if candidate not in baseline)][:count]
 
 
 def _timelines(plan: Plan, candidates: Sequence[Candidate], count: int, csv: Optional[str]) -> Iterator[Dict[str, Any]]:
     ops = 0
-    for number, candidate in enumerate(_best_of_each(candidates)[:count]):
+    for number, candidate in enumerate(_drawn_candidates(candidates, count)):
         most = 3 * candidate.stages * candidate.microbatches * plan.config.iterations  # an F, an I and a W of each
         if number >= 2 and ops + most > _MOST_OPS:
             continue

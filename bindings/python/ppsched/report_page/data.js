@@ -185,9 +185,25 @@ function nameOf(candidate) {
   return `${candidate.strategy ?? "custom"}${options && ` (${options})`}`;
 }
 
-/** The place among all, from 1. */
+/** What folds together: the candidates of a strategy, under one memory limit. The best is first. */
+function groupsOf(some) {
+  const groups = new Map();
+  for (const candidate of some) {
+    const key = `${candidate.strategy} ${candidate.memory_limit}`;
+    if (!groups.has(key))
+      groups.set(key, []);
+    groups.get(key).push(candidate);
+  }
+  return groups;
+}
+
+const numbers = new Map(); // of candidates: 3 is the best of the third strategy, 3.2 that strategy's second
+for (const [place, group] of [...groupsOf(candidates.filter(({ status }) => status !== "refused")).values()].entries())
+  for (const [within, candidate] of group.entries())
+    numbers.set(candidate, within === 0 ? `${place + 1}` : `${place + 1}.${within + 1}`);
+
 function numberOf(candidate) {
-  return isNumber(candidate.rank) ? candidate.rank + 1 : DASH;
+  return numbers.get(candidate) ?? DASH;
 }
 
 /** How far a step is above the bound; null where it is below, as one that does not keep to the memory limit may be. */

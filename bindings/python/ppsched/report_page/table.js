@@ -6,26 +6,27 @@
 const stepWords = objective === "span" ? "the span, as the devices need not wait for each other" : "the makespan";
 const COLUMNS = [
   { key: "rank", heading: "#", value: (c) => c.rank, text: numberOf,
-    meaning: "place among all: first those that fit, by step time, then peak memory; then those over their limit" },
+    meaning: "place among the best of each strategy: first those that fit, by step time, then peak memory; then those over " +
+      "their limit. 3.2 is the second best of the third strategy" },
   { key: "strategy", heading: "strategy", meaning: "with its options", value: nameOf, words: true },
+  { key: "step", heading: "step time", measure: "time", meaning: `time of an iteration: ${stepWords}`,
+    value: (c) => c.step_time },
+  { key: "peak", heading: "peak memory", measure: "memory", meaning: "of the device that needs most",
+    value: (c) => c.peak_memory },
+  { key: "gap", heading: "above bound", meaning: "step time above what no schedule of this placement can do better",
+    value: gapOf, text: (c) => percent(gapOf(c), 1) },
+  { key: "status", heading: "status", meaning: "whether all devices stay within their limit", value: (c) => c.status,
+    words: true },
   { key: "chunks", heading: "V", meaning: "stages a device", value: (c) => c.chunks },
   { key: "microbatches", heading: "M", meaning: "microbatches of an iteration", value: (c) => c.microbatches, spare: true },
   { key: "limit", heading: "memory limit", measure: "memory", meaning: "what a device may hold",
     value: (c) => c.memory_limit, spare: true },
-  { key: "status", heading: "status", meaning: "whether all devices stay within their limit", value: (c) => c.status,
-    words: true },
-  { key: "step", heading: "step time", measure: "time", meaning: `time of an iteration: ${stepWords}`,
-    value: (c) => c.step_time },
-  { key: "gap", heading: "above bound", meaning: "step time above what no schedule of this placement can do better",
-    value: gapOf, text: (c) => percent(gapOf(c), 1) },
   { key: "total", heading: "bubble of total", meaning: "idle time of all devices / (devices * makespan)",
     value: (c) => c.bubble?.of_total, text: (c) => percent(c.bubble?.of_total) },
   { key: "ideal", heading: "bubble of ideal", meaning: "idle time / busy time", value: (c) => c.bubble?.of_ideal,
     text: (c) => percent(c.bubble?.of_ideal) },
   { key: "of_span", heading: "bubble of span", meaning: "1 - mean busy time / span", value: (c) => c.bubble?.of_span,
     text: (c) => percent(c.bubble?.of_span) },
-  { key: "peak", heading: "peak memory", measure: "memory", meaning: "of the device that needs most",
-    value: (c) => c.peak_memory },
   { key: "device", heading: "on device", meaning: "which device that is", value: (c) => c.peak_device },
   { key: "excess", heading: "lacks", measure: "memory", meaning: "the most that a device is over its limit",
     value: (c) => c.excess || null, spare: true },
@@ -46,6 +47,8 @@ const ranked = candidates.filter((candidate) => candidate.status !== "refused");
 const refused = candidates.filter((candidate) => candidate.status === "refused");
 const winner = ranked.find((candidate) => candidate.fits) ?? null;
 const order = { key: "rank", isDown: false };
+const unfolded = new Set(); // groups whose candidates are all in the table
+let wanted = ranked;        // those that the filters leave
 const rows = new Map(); // what shows a candidate: its row, or its item among the refused
 
 function textIn(column, candidate) {
@@ -82,7 +85,7 @@ function makeBadge(candidate) {
 function makeName(candidate) {
   const options = optionsText(candidate);
   const faint = make("span", { class: "options" }, options && ` ${options}`);
-  return make("th", { scope: "row" }, candidate.strategy ?? DASH, faint);
+  return make("th", { scope: "row" }, candidate.strategy ?? DASH, faint, makeFold());
 }
 
 function makeCell(column, candidate) {
@@ -109,7 +112,7 @@ function makeRow(candidate, columns) {
   if (isShown(candidate.rank)) {
     row.classList.add("pickable");
     row.addEventListener("click", (event) => {
-      if (!event.target.closest("input") && !getSelection().toString())
+      if (!event.target.closest("input, button") && !getSelection().toString())
         choose(candidate.rank, !chosen.has(candidate.rank));
     });
   }
@@ -136,11 +139,15 @@ function compare(column, a, b) {
   return sign * (column.words ? String(x).localeCompare(String(y)) : x - y) || a.rank - b.rank;
 }
 
+function sorted(some) {
+  const column = COLUMNS.find(({ key }) => key === order.key);
+  return [...some].sort((a, b) => compare(column, a, b));
+}
+
 function sortBy(column, table) {
   order.isDown = order.key === column.key && !order.isDown;
   order.key = column.key;
-  const body = table.tBodies[0];
-  body.append(...[...ranked].sort((a, b) => compare(column, a, b)).map((candidate) => rows.get(candidate)));
+  showRows();
   for (const heading of table.tHead.rows[0].cells)
     if (heading.dataset.key === column.key)
       heading.setAttribute("aria-sort", order.isDown ? "descending" : "ascending");
@@ -157,6 +164,60 @@ function makeHeading(column, table) {
                       "aria-sort": column.key === order.key ? "ascending" : null }, button);
 }
 
+// --- folding: the best of each strategy stands for the others ---
+
+function makeFold() {
+  return make("button", { type: "button", class: "fold", hidden: "" });
+}
+
+function setFold(candidate, key, others) {
+  const button = rows.get(candidate).querySelector(".fold"), isOpen = unfolded.has(key);
+  button.hidden = others === 0;
+  button.textContent = isOpen ? "fewer" : `${others} more`;
+  button.setAttribute("aria-expanded", isOpen);
+  button.setAttribute("aria-label", `${isOpen ? "fewer" : `${others} more`} of ${candidate.strategy}`);
+  button.onclick = () => {
+    if (!unfolded.delete(key))
+      unfolded.add(key);
+    showRows();
+  };
+}
+
+/** A group's best that is wanted, and behind it, where it is unfolded, the others. */
+function rowsOf(key, [best, ...others]) {
+  setFold(best, key, others.length);
+  rows.get(best).classList.remove("folded");
+  for (const other of others) {
+    rows.get(other).classList.add("folded");
+    rows.get(other).querySelector(".fold").hidden = true;
+  }
+  return [best, ...(unfolded.has(key) ? sorted(others) : [])];
+}
+
+function isUnfolded(groups) {
+  return [...groups].every(([key, group]) => group.length === 1 || unfolded.has(key));
+}
+
+function showRows() {
+  const groups = groupsOf(wanted), byBest = new Map([...groups].map(([key, group]) => [group[0], key]));
+  const shown = sorted(byBest.keys()).flatMap((best) => rowsOf(byBest.get(best), groups.get(byBest.get(best))));
+  document.querySelector("#ranked tbody")?.replaceChildren(...shown.map((candidate) => rows.get(candidate)));
+  byId("unfold").textContent = isUnfolded(groups) ? "Fold all" : "Unfold all";
+  byId("unfold").hidden = groups.size === wanted.length;
+  tellState();
+}
+
+/** All groups, or none. */
+function unfoldAll() {
+  const groups = groupsOf(wanted), wereUnfolded = isUnfolded(groups);
+  for (const key of groups.keys())
+    if (wereUnfolded)
+      unfolded.delete(key);
+    else
+      unfolded.add(key);
+  showRows();
+}
+
 // --- the table, and the list ---
 
 function makeRanked(columns) {
@@ -165,7 +226,7 @@ function makeRanked(columns) {
   table.append(make("thead", {}, make("tr", {}, pick, ...columns.map((column) => makeHeading(column, table)))));
   for (const candidate of ranked)
     rows.set(candidate, makeRow(candidate, columns));
-  table.append(make("tbody", {}, ...ranked.map((candidate) => rows.get(candidate))));
+  table.append(make("tbody", {}));
   return table;
 }
 
@@ -200,21 +261,18 @@ function isWanted(candidate, strategy, status) {
   return statusFits && (strategy === "" || candidate.strategy === strategy);
 }
 
-/** Hides the rows that the filters leave out; returns how many are left. */
+/** Leaves the rows that the filters want. */
 function filterRows() {
   const strategy = byId("filter-strategy").value, status = byId("filter-status").value;
-  const show = (candidate) => {
-    const wanted = isWanted(candidate, strategy, status);
-    rows.get(candidate).hidden = !wanted;
-    return wanted;
-  };
-  const shown = ranked.filter(show).length, shownRefused = refused.filter(show).length;
+  const show = (candidate) => !(rows.get(candidate).hidden = !isWanted(candidate, strategy, status));
+  wanted = ranked.filter(show);
+  const shownRefused = refused.filter(show).length;
   byId("refused-box").hidden = shownRefused === 0;
   for (const group of byId("refused").children)
     group.hidden = [...group.querySelectorAll("li")].every((item) => item.hidden);
-  byId("ranked").hidden = shown === 0;
-  byId("shown").textContent = `${shown + shownRefused} of ${counted(candidates.length, "candidate")}`;
-  tellState();
+  byId("ranked").hidden = wanted.length === 0;
+  byId("shown").textContent = `${wanted.length + shownRefused} of ${counted(candidates.length, "candidate")}`;
+  showRows();
 }
 
 function startFilters() {
@@ -222,6 +280,7 @@ function startFilters() {
   byId("filter-strategy").append(...strategies.map((strategy) => make("option", { value: strategy }, strategy)));
   for (const id of ["filter-strategy", "filter-status"])
     byId(id).addEventListener("change", filterRows);
+  byId("unfold").addEventListener("click", unfoldAll);
 }
 
 function startTables() {
