@@ -33,11 +33,16 @@ enum ppsched_lowering {
 /* Of how many of the stages that a device uses next it gathers what it does not hold, before an op:
  * of the op's own at least. */
 enum ppsched_unshard_lookahead {
-    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0, /* as many as it may hold */
-    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1, /* device r: r + 2, or as many as it may hold if these are
+    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* as many as it may hold */
+    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* device r: r + 2, or as many as it may hold if these are
                                            fewer. Where gathering takes as long as a forward that is
                                            what fits in before its first op has its input */
-    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2  /* the caller's own, a number for each device */
+    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* the caller's own, a number for each device */
+    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* ours: as late as compute need not wait by the config's
+                                            times, and within its memory limits where that can be;
+                                            the evaluation with transfers (channels NONE, sends
+                                            buffered) is never longer than with FULL or AUTO where
+                                            these keep within the limits */
 };
 
 /* The passes, in the order in which they run: merging and splitting, unsharding, reducing, sends
@@ -69,11 +74,11 @@ typedef struct ppsched_lower_options {
 } ppsched_lower_options;
 
 /* Makes a lowered schedule; the given one stays. It must be executable and hold F, B, I and W
- * alone. `config` may be NULL but for BY_TIME. `*out` gets one reference.
+ * alone. `config` may be NULL but for BY_TIME and NEEDED. `*out` gets one reference.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; LENGTH where there is not one lookahead a device;
  *   INVALID_SCHEDULE where the order cannot be run; REFUSED where it has been lowered already, an
  *   overlapped pair needs more stages than `unshard`, or BY_TIME where an op that sends takes no
- *   time; MISMATCH with BY_TIME; NO_MEMORY. */
+ *   time; MISMATCH with BY_TIME and NEEDED, and with these what evaluation fails with; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_config *config,

@@ -6,11 +6,12 @@
 #include "base/sized.h"
 #include "check/check.h"
 
-static ppsched_status check_lookaheads(const ppsched_lower_options *options, uint32_t devices, ppsched_error *error)
+static ppsched_status check_lookaheads(const ppsched_lower_options *options, const ppsched_config *config, uint32_t devices,
+                                       ppsched_error *error)
 {
     bool is_list = options->unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_LIST;
     ppsched_status status = ppi_check_choice("unshard_lookahead", options->unshard_lookahead, PPSCHED_UNSHARD_LOOKAHEAD_FULL,
-                                             PPSCHED_UNSHARD_LOOKAHEAD_LIST, error);
+                                             PPSCHED_UNSHARD_LOOKAHEAD_NEEDED, error);
     if (status != PPSCHED_OK)
         return status;
     if (options->reserved != 0)
@@ -18,6 +19,8 @@ static ppsched_status check_lookaheads(const ppsched_lower_options *options, uin
                         options->reserved);
     if (options->unshard == 0 && options->unshard_lookahead != PPSCHED_UNSHARD_LOOKAHEAD_FULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead goes with unshard, 1 or more stages");
+    if (options->unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_NEEDED && config == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "gathering when it is needed needs a config with the times");
     if (options->unshard_lookahead_count != (is_list ? devices : 0))
         return ppi_fail(error, PPSCHED_ERROR_LENGTH, "unshard_lookaheads has %u values; it must have %u%s",
                         options->unshard_lookahead_count, is_list ? devices : 0,
@@ -78,7 +81,7 @@ ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_sche
     if (status == PPSCHED_OK)
         status = check_options(&own, config, error);
     if (status == PPSCHED_OK)
-        status = check_lookaheads(&own, schedule->shape.devices, error);
+        status = check_lookaheads(&own, config, schedule->shape.devices, error);
     if (status == PPSCHED_OK)
         status = check_schedule(schedule, error);
     if (status == PPSCHED_OK)

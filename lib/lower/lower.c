@@ -8,6 +8,7 @@
 struct pass {
     const ppsched_config *config;
     const ppsched_lower_options *options;
+    const struct ppi_gathers *gathers;
     ppsched_status (*run)(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error);
 };
 
@@ -25,7 +26,7 @@ static ppsched_status split(const struct pass *pass, ppsched_builder *out, const
 
 static ppsched_status unshard(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
 {
-    return ppi_unshard(out, in, pass->options, error);
+    return ppi_unshard(out, in, pass->options, pass->gathers, error);
 }
 
 static ppsched_status reduce(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
@@ -70,19 +71,19 @@ static ppsched_status apply(const struct pass *pass, const ppsched_schedule **sc
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                         const ppsched_lower_options *options, ppsched_error *error)
+ppsched_status ppi_lower_at(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                            const ppsched_lower_options *options, const struct ppi_gathers *gathers, ppsched_error *error)
 {
     const struct {
         bool wanted;
         struct pass pass;
     } passes[] = {
-        {options->merge_backwards != 0, {config, options, merge}},
-        {options->split_backwards != 0, {config, options, split}},
-        {options->unshard != 0, {config, options, unshard}},
-        {options->reduce_grad != 0, {config, options, reduce}},
-        {options->lowering != PPSCHED_LOWERING_NONE, {config, options, send}},
-        {options->defer_receives != 0, {config, options, defer}},
+        {options->merge_backwards != 0, {config, options, gathers, merge}},
+        {options->split_backwards != 0, {config, options, gathers, split}},
+        {options->unshard != 0, {config, options, gathers, unshard}},
+        {options->reduce_grad != 0, {config, options, gathers, reduce}},
+        {options->lowering != PPSCHED_LOWERING_NONE, {config, options, gathers, send}},
+        {options->defer_receives != 0, {config, options, gathers, defer}},
     };
     const ppsched_schedule *present = schedule;
     ppsched_status status = PPSCHED_OK;
@@ -96,4 +97,33 @@ ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedul
     }
     *out = present->self;
     return PPSCHED_OK;
+}
+
+/* The backwards first, as the places of UNSHARDs are among the ops that there are then. */
+static ppsched_status lower_as_needed(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                      const ppsched_lower_options *options, ppsched_error *error)
+{
+    const ppsched_lower_options backwards = {.merge_backwards = options->merge_backwards,
+                                             .split_backwards = options->split_backwards};
+    ppsched_lower_options others = *options;
+    struct ppi_gathers gathers = {0};
+    ppsched_schedule *computing = NULL;
+    ppsched_status status = ppi_lower_at(&computing, schedule, config, &backwards, NULL, error);
+    if (status != PPSCHED_OK)
+        return status;
+    others.merge_backwards = others.split_backwards = 0;
+    status = ppi_choose_gathers(&gathers, computing, config, &others, error);
+    if (status == PPSCHED_OK)
+        status = ppi_lower_at(out, computing, config, &others, &gathers, error);
+    ppi_gathers_clear(&gathers);
+    ppi_schedule_release(computing);
+    return status;
+}
+
+ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                         const ppsched_lower_options *options, ppsched_error *error)
+{
+    if (options->unshard > 0 && options->unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_NEEDED)
+        return lower_as_needed(out, schedule, config, options, error);
+    return ppi_lower_at(out, schedule, config, options, NULL, error);
 }

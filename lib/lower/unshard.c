@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UNSHARD and RESHARD: before each op a device drops the parameters of the stages that it does not use soon, and gathers those
  * that it does. Two windows over the stages that come next tell how soon: of `most` stages it keeps what it holds, of the
- * first few of these, its lookahead, it gathers what it does not. (PyTorch's max_active_stages and unshard_lookahead.) */
+ * first few of these, its lookahead, it gathers what it does not. (PyTorch's max_active_stages and unshard_lookahead.) Or it
+ * gathers where it has been chosen, within the first window. */
 #include "base/error.h"
 #include "lower/passes.h"
 
@@ -21,6 +22,8 @@ struct device {
 struct sharding {
     const ppsched_schedule *schedule;
     const ppsched_lower_options *options;
+    const struct ppi_gathers *gathers; /* chosen ones; NULL: by the lookahead */
+    size_t gathered;                   /* of these */
     ppsched_builder *out;
     struct device device;
     size_t *last; /* by stage, for the scan from behind */
@@ -108,17 +111,34 @@ static ppsched_status drop_others(struct sharding *sharding, uint32_t kept, ppsc
     return status;
 }
 
-static ppsched_status gather(struct sharding *sharding, uint32_t wanted, ppsched_error *error)
+static ppsched_status gather(struct sharding *sharding, uint32_t stage, ppsched_error *error)
 {
     struct device *device = &sharding->device;
+    device->is_held[stage] = true;
+    device->held[device->held_count++] = stage;
+    return put(sharding, PPSCHED_KIND_UNSHARD, stage, error);
+}
+
+/* Those of the stages that come next which are not there. */
+static ppsched_status gather_next(struct sharding *sharding, uint32_t wanted, ppsched_error *error)
+{
+    const struct device *device = &sharding->device;
     ppsched_status status = PPSCHED_OK;
-    for (uint32_t k = 0; k < wanted && status == PPSCHED_OK; k++) {
-        uint32_t stage = device->stages[k];
-        if (device->is_held[stage])
-            continue;
-        device->is_held[stage] = true;
-        device->held[device->held_count++] = stage;
-        status = put(sharding, PPSCHED_KIND_UNSHARD, stage, error);
+    for (uint32_t k = 0; k < wanted && status == PPSCHED_OK; k++)
+        if (!device->is_held[device->stages[k]])
+            status = gather(sharding, device->stages[k], error);
+    return status;
+}
+
+/* Those that were chosen to stand before op `i`. */
+static ppsched_status gather_chosen(struct sharding *sharding, size_t i, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (; sharding->gathered < sharding->gathers->count && status == PPSCHED_OK; sharding->gathered++) {
+        const struct ppi_gather *chosen = &sharding->gathers->list[sharding->gathered];
+        if (chosen->device != sharding->device.number || chosen->at != i)
+            break;
+        status = gather(sharding, chosen->stage, error);
     }
     return status;
 }
@@ -150,7 +170,8 @@ static ppsched_status shard_device(struct sharding *sharding, uint32_t d, ppsche
         if (status == PPSCHED_OK)
             status = drop_others(sharding, window_of(device, sharding->options->unshard), error);
         if (status == PPSCHED_OK)
-            status = gather(sharding, window_of(device, lookahead), error);
+            status = sharding->gathers != NULL ? gather_chosen(sharding, i, error)
+                                               : gather_next(sharding, window_of(device, lookahead), error);
         if (status == PPSCHED_OK)
             status = ppi_builder_append(sharding->out, d, &queue->ops[i], length, error);
         for (size_t k = 0; k < length; k++, i++)
@@ -160,10 +181,10 @@ static ppsched_status shard_device(struct sharding *sharding, uint32_t d, ppsche
 }
 
 ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedule, const ppsched_lower_options *options,
-                           ppsched_error *error)
+                           const struct ppi_gathers *gathers, ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    struct sharding sharding = {.schedule = schedule, .options = options, .out = out};
+    struct sharding sharding = {.schedule = schedule, .options = options, .gathers = gathers, .out = out};
     struct device *device = &sharding.device;
     ppsched_status status = PPSCHED_OK;
     device->next_use = ppi_allocate(host, ppi_longest_queue(schedule), sizeof *device->next_use);

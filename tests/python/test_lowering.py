@@ -39,7 +39,8 @@ class LoweringTest(unittest.TestCase):
         for given, text in ((dict(unshard=3, unshard_lookahead=[1]), "has 1 values; it must have 2, one a device"),
                             (dict(unshard=3, unshard_lookahead=[1, 4]), "device 1 has 4; it must be 1 to 3, as unshard"),
                             (dict(unshard=3, unshard_lookahead=[0, 1]), "device 0 has 0; it must be 1 to 3"),
-                            (dict(unshard=3, unshard_lookahead="half"), "no unshard_lookahead 'half'; there are full, auto"),
+                            (dict(unshard=3, unshard_lookahead="half"), "no unshard_lookahead 'half'; there are full, auto, list, needed"),
+                            (dict(unshard_lookahead="needed"), "goes with unshard, 1 or more stages"),
                             (dict(unshard_lookahead="auto"), "goes with unshard, 1 or more stages")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 schedule.lower("none", **given)
@@ -242,6 +243,12 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual(json.loads(result.stdout)["queues"][1]["ops"][:3], ["1UNSHARD", "1RECV_F0", "1F0"])
         self.assertEqual(run("schedule", "-s", "2", "-b", "2", "--lower", "sideways").returncode, 2)
+        words = ("schedule", "--strategy", "interleaved_1f1b", "--num-devices", "2", "-s", "8", "-b", "4", "--lower", "pytorch", "--unshard",
+                 "3", "--format", "json", "--unshard-lookahead")
+        queues = {name: json.loads(run(*words, name).stdout)["queues"][0] for name in ("full", "1,1", "needed")}
+        self.assertEqual(queues["needed"], queues["1,1"])  # gathering takes no time here
+        self.assertNotEqual(queues["needed"], queues["full"])
+        self.assertIn("neither full, auto nor needed, nor a number for each device", run(*words, "late").stderr)
         result = run("schedule", "-s", "2", "-b", "2", "--unshard", "-1")
         self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
         self.assertIn("unshard is -1", result.stderr)

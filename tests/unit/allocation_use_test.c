@@ -100,13 +100,15 @@ static ppsched_status schedule_get_arenas(struct attempt *attempt)
 
 /* --- lowering --- */
 
-/* All lowerings, with all passes. */
+/* All lowerings, with all passes; and UNSHARDs when they are needed. */
 static ppsched_status schedule_lower(struct attempt *attempt)
 {
     const ppsched_lower_options options = {.size = sizeof options,
-                                           .lowering = attempt->variant,
+                                           .lowering = attempt->variant % 4,
                                            .split_backwards = 1,
                                            .unshard = 1,
+                                           .unshard_lookahead = attempt->variant < 4 ? PPSCHED_UNSHARD_LOOKAHEAD_FULL
+                                                                                     : PPSCHED_UNSHARD_LOOKAHEAD_NEEDED,
                                            .reduce_grad = 1,
                                            .defer_receives = attempt->variant == PPSCHED_LOWERING_PYTORCH};
     ppsched_schedule *made = UNTOUCHED;
@@ -496,7 +498,7 @@ int main(void)
         SHORTAGE(schedule_get_lifetimes, .variants = PPSCHED_SLOT_USE_RECEIVE + 1),
         SHORTAGE(schedule_get_arenas, .variants = PPSCHED_SLOT_USE_RECEIVE + 1),
         SHORTAGE(schedule_renumber, .variants = 1),
-        SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 1),
+        SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2),
         SHORTAGE(schedule_evaluate, .variants = 4),
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),
         SHORTAGE(timeline_get_critical_path, .variants = 1),

@@ -200,6 +200,8 @@ static void test_lowering(void **state)
         {{.lowering = PPSCHED_LOWERING_PYTORCH, .reduce_grad = 2}, PPSCHED_ERROR_RANGE, "0 or 1"},
         {{.lowering = PPSCHED_LOWERING_PYTORCH, .unshard = UINT32_MAX}, PPSCHED_ERROR_RANGE, "unshard"},
         {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .defer_receives = 1}, PPSCHED_ERROR_ARGUMENT, "defer_receives"},
+        {{.unshard = 2, .unshard_lookahead = 4}, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead"},
+        {{.unshard = 2, .unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_NEEDED}, PPSCHED_ERROR_ARGUMENT, "needs a config"},
     };
     ppsched_config *config = make_config(2, 2, 2);
     ppsched_schedule *schedule = make_schedule(config, "1f1b"), *lowered = NULL, *again = NULL;

@@ -165,6 +165,7 @@ class UnshardLookahead(enum.IntEnum):
     FULL = 0
     AUTO = 1
     LIST = 2
+    NEEDED = 3
 
 
 class TransformerFlag(enum.IntEnum):

@@ -25,12 +25,12 @@ CHANNEL = {
 
 
 def _lookahead(word: str) -> Union[str, List[int]]:
-    if word in ("full", "auto"):
+    if word in ("full", "auto", "needed"):
         return word
     try:
         return [int(text) for text in word.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{word!r} is neither full, nor auto, nor a number for each device, as 2,3,3") from None
+        raise argparse.ArgumentTypeError(f"{word!r} is neither full, auto nor needed, nor a number for each device, as 2,3,3") from None
 
 
 def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,8 @@ def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
             parser.add_argument(option, type=int, metavar="N", default=0, help=text)
             parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
                                 help="with --unshard N: of how many of the next stages to gather what is not there: full (N, the "
-                                     "default), auto (r + 2 on device r, N at most), or a number for each device, as 2,3,3")
+                                     "default), auto (r + 2 on device r, N at most), a number for each device, as 2,3,3, or needed: as late as "
+                                     "the times of gathering hide behind compute")
         else:
             parser.add_argument(option, action="store_true", help=text)
 

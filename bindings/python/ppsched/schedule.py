@@ -137,8 +137,8 @@ class Schedule(Shared):
         "just_in_time", or "none" for the other passes alone).
 
         unshard: most stages whose parameters a device holds at once, 0 for no UNSHARD and RESHARD; unshard_lookahead: of how
-        many of the next stages it gathers what it has not, "full" for as many, "auto" for r + 2 on device r, or a number for
-        each device; reduce_grad: REDUCE_GRAD behind a stage's last weight gradient; merge_backwards, split_backwards: neighbouring I and W into B, and back;
+        many of the next stages it gathers what it has not, "full" for as many, "auto" for r + 2 on device r, a number for
+        each device, or "needed": as late as gathering hides by the config's times; reduce_grad: REDUCE_GRAD behind a stage's last weight gradient; merge_backwards, split_backwards: neighbouring I and W into B, and back;
         defer_receives: PyTorch's defer_pp_recv.
         """
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
