@@ -78,7 +78,8 @@ typedef struct ppsched_lower_options {
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; LENGTH where there is not one lookahead a device;
  *   INVALID_SCHEDULE where the order cannot be run; REFUSED where it has been lowered already, an
  *   overlapped pair needs more stages than `unshard`, or BY_TIME where an op that sends takes no
- *   time; MISMATCH with BY_TIME and NEEDED, and with these what evaluation fails with; NO_MEMORY. */
+ *   time; MISMATCH with BY_TIME and NEEDED, with these also what evaluation fails with;
+ *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_config *config,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The UNSHARDs of a lowered schedule as choices: each may stand anywhere from where the window of stages that are kept lets it in
- * to right before the unit that needs it first. */
+/* The UNSHARDs of a lowered schedule as choices: each may stand anywhere from where the window of stages that are kept lets it
+ * in to right before the unit that needs it first. */
 #ifndef PPSCHED_LOWER_GATHERS_H
 #define PPSCHED_LOWER_GATHERS_H
 

@@ -173,6 +173,15 @@ static ppsched_status timeline_get_sensitivities(struct attempt *attempt)
     return take_bytes(attempt, status, out, sizeof out);
 }
 
+static ppsched_status timeline_get_sensitivities_watched(struct attempt *attempt)
+{
+    ppsched_sensitivity out[4];
+    prepare_bytes(out, sizeof out);
+    ppsched_status status = ppsched_timeline_get_sensitivities_watched(out, 4, NULL, attempt->own.timeline,
+                                                                       PPSCHED_OBJECTIVE_SPAN, 0, NULL, NULL, &attempt->error);
+    return take_bytes(attempt, status, out, sizeof out);
+}
+
 /* Of a timeline with more causes of memory than activations. */
 static ppsched_status timeline_get_memory(struct attempt *attempt)
 {
@@ -503,6 +512,7 @@ int main(void)
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),
         SHORTAGE(timeline_get_critical_path, .variants = 1),
         SHORTAGE(timeline_get_sensitivities, .variants = 2),
+        SHORTAGE(timeline_get_sensitivities_watched, .variants = 1),
         SHORTAGE(timeline_get_memory, .variants = 1),
         SHORTAGE(timeline_get_memory_of_cause, .variants = 1),
         SHORTAGE(timeline_get_peak_items, .variants = 1),

@@ -60,6 +60,19 @@ static ppsched_status get_sensitivities(const struct filling *f)
     return ppsched_timeline_get_sensitivities(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, f->error);
 }
 
+static int32_t go_on(void *user, const ppsched_progress *progress)
+{
+    (void)user;
+    (void)progress;
+    return 0;
+}
+
+static ppsched_status get_sensitivities_watched(const struct filling *f)
+{
+    return ppsched_timeline_get_sensitivities_watched(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, go_on, NULL,
+                                                      f->error);
+}
+
 static ppsched_status export_to_buffer(const struct filling *f)
 {
     return ppsched_schedule_export_to_buffer(OUT(f), OWN(f, schedule), OWN(f, timeline), PPSCHED_FORMAT_TEXT, NULL, f->error);
@@ -165,6 +178,7 @@ static const struct row rows[] = {
     ROW(ppsched_timeline_get_device_slack, double, get_device_slack),
     ROW(ppsched_timeline_get_stage_slack, double, get_stage_slack),
     ROW(ppsched_timeline_get_sensitivities, ppsched_sensitivity, get_sensitivities),
+    ROW(ppsched_timeline_get_sensitivities_watched, ppsched_sensitivity, get_sensitivities_watched),
     ROW(ppsched_schedule_export_to_buffer, char, export_to_buffer),
     ROW(ppsched_schedule_write_launch_arguments, char, write_launch_arguments),
     ROW(ppsched_plan_get_split, uint32_t, get_split),
