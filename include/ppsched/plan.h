@@ -71,6 +71,12 @@ typedef struct ppsched_plan_options {
                               splits follow its rules. Default: none */
     uint32_t empty_stages; /* 1: stages but the first and the last may be without layers */
     uint32_t reserved;     /* 0 */
+
+    /* With a lowering, its passes for sharded parameters: see ppsched_lower_options. */
+    uint32_t unshard;          /* most stages that a device holds at once. Default: all, always */
+    int32_t unshard_lookahead; /* with `unshard`: enum ppsched_unshard_lookahead, but for LIST */
+    uint32_t reduce_grad;      /* 1: gradients of a stage are reduced behind its last ones */
+    uint32_t reserved_too;     /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */

@@ -2,6 +2,7 @@
 #include "lower/lower.h"
 
 #include "api/log.h"
+#include "api/lower.h"
 #include "api/null.h"
 #include "base/sized.h"
 #include "check/check.h"
@@ -54,6 +55,13 @@ static ppsched_status check_options(const ppsched_lower_options *options, const 
     return PPSCHED_OK;
 }
 
+ppsched_status ppi_check_lower_options(const ppsched_lower_options *options, const ppsched_config *config, uint32_t devices,
+                                       ppsched_error *error)
+{
+    ppsched_status status = check_options(options, config, error);
+    return status == PPSCHED_OK ? check_lookaheads(options, config, devices, error) : status;
+}
+
 /* Only what computes may be lowered, and only if it can be run. */
 static ppsched_status check_schedule(const ppsched_schedule *schedule, ppsched_error *error)
 {
@@ -79,9 +87,7 @@ ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_sche
     ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_lower_options, defer_receives), options,
                                            "ppsched_lower_options", error);
     if (status == PPSCHED_OK)
-        status = check_options(&own, config, error);
-    if (status == PPSCHED_OK)
-        status = check_lookaheads(&own, config, schedule->shape.devices, error);
+        status = ppi_check_lower_options(&own, config, schedule->shape.devices, error);
     if (status == PPSCHED_OK)
         status = check_schedule(schedule, error);
     if (status == PPSCHED_OK)

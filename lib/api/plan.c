@@ -4,6 +4,7 @@
 #include "api/buffer.h"
 #include "api/channel.h"
 #include "api/log.h"
+#include "api/lower.h"
 #include "api/model_end.h"
 #include "api/null.h"
 #include "base/checked.h"
@@ -57,9 +58,19 @@ static ppsched_status check_flags(const ppsched_plan_options *options, ppsched_e
 {
     if (options->empty_stages > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "empty_stages is %u; it must be 0 or 1", options->empty_stages);
-    if (options->reserved != 0)
+    if (options->reserved != 0 || options->reserved_too != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
     return PPSCHED_OK;
+}
+
+static ppsched_status check_passes(const ppsched_plan_options *options, const ppsched_config *config, ppsched_error *error)
+{
+    const ppsched_lower_options lower = ppi_lower_options_of(options);
+    if (options->lowering == PPSCHED_LOWERING_NONE && (options->unshard != 0 || options->reduce_grad != 0))
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard and reduce_grad go with a lowering");
+    if (options->unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_LIST)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a plan takes no list of lookaheads; there are full, auto and needed");
+    return ppi_check_lower_options(&lower, config, config->shape.devices, error);
 }
 
 static ppsched_status check_options(const ppsched_plan_options *options, ppsched_error *error)
@@ -97,6 +108,8 @@ ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *con
                                            "ppsched_plan_options", error);
     if (status == PPSCHED_OK)
         status = check_options(&own, error);
+    if (status == PPSCHED_OK)
+        status = check_passes(&own, config, error);
     if (status == PPSCHED_OK && own.channel != NULL) {
         status = ppi_take_channel_model(&channel, own.channel, error);
         own.channel = &channel;

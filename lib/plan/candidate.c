@@ -109,7 +109,7 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
 void ppi_candidate_take_one(const ppsched_plan *plan, const struct ppi_candidate *candidate, ppsched_config *config)
 {
     double ops = 3.0 * config->shape.stages * config->shape.microbatches * config->shape.iterations;
-    if (!candidate->strategy->flushes || plan->lowering != PPSCHED_LOWERING_NONE || ops < MANY_OPS ||
+    if (!candidate->strategy->flushes || plan->lower.lowering != PPSCHED_LOWERING_NONE || ops < MANY_OPS ||
         config->shape.iterations == 1)
         return;
     config->repeats = config->shape.iterations;
@@ -122,11 +122,10 @@ ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_sche
                                       const struct ppi_candidate *candidate, const ppsched_config *config, uint32_t flags,
                                       ppsched_error *error)
 {
-    const ppsched_lower_options options = {.size = sizeof options, .lowering = plan->lowering};
     ppsched_schedule *schedule = NULL, *lowered = NULL;
     ppsched_status status = ppi_generate(&schedule, candidate->strategy, config, error);
-    if (status == PPSCHED_OK && plan->lowering != PPSCHED_LOWERING_NONE)
-        status = ppi_lower(&lowered, schedule, config, &options, error);
+    if (status == PPSCHED_OK && plan->lower.lowering != PPSCHED_LOWERING_NONE)
+        status = ppi_lower(&lowered, schedule, config, &plan->lower, error);
     if (status == PPSCHED_OK && lowered != NULL)
         status = ppi_evaluate_transfers(out, lowered, config, &plan->channel, error);
     else if (status == PPSCHED_OK)

@@ -41,7 +41,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
 {
     plan->host = config->host;
     plan->objective = options->objective != 0 ? options->objective : PPSCHED_OBJECTIVE_MAKESPAN;
-    plan->lowering = options->lowering;
+    plan->lower = ppi_lower_options_of(options);
     plan->effort = options->effort;
     plan->channel = (ppsched_channel_model){.order = PPSCHED_CHANNEL_ORDER_NONE};
     if (options->channel != NULL)

@@ -3,6 +3,7 @@
 #ifndef PPSCHED_PLAN_PLAN_H
 #define PPSCHED_PLAN_PLAN_H
 
+#include <ppsched/lower.h>
 #include <ppsched/plan.h>
 
 #include "launch/launch.h"
@@ -12,6 +13,16 @@
 /* Nodes that the search for a candidate's split may visit at least. */
 #define PPI_LEAST_VISITS 200000u
 #define PPI_MOST_VISITS 250000000u
+
+/* How a plan's candidates are lowered. */
+static inline ppsched_lower_options ppi_lower_options_of(const ppsched_plan_options *options)
+{
+    return (ppsched_lower_options){.size = sizeof(ppsched_lower_options),
+                                   .lowering = options->lowering,
+                                   .unshard = options->unshard,
+                                   .unshard_lookahead = options->unshard_lookahead,
+                                   .reduce_grad = options->reduce_grad};
+}
 
 /* What a candidate is, and once it is evaluated what it costs. */
 struct ppi_candidate {
@@ -38,7 +49,8 @@ struct ppi_candidate {
 struct ppsched_plan {
     struct ppi_host host;
     ppsched_config *config;
-    int32_t objective, lowering;
+    int32_t objective;
+    ppsched_lower_options lower;
     uint32_t effort;
     ppsched_channel_model channel;
     ppsched_model_end embedding, head;

@@ -86,6 +86,21 @@ CASE(test_plan_options)
     CHECK(thrown<ppsched::Refused>([&] { (void)limited.timeline(last); }));
 
     options = {};
+    options.strategies = {"interleaved_1f1b"};
+    options.lowering = PPSCHED_LOWERING_JUST_IN_TIME;
+    options.unshard = 1;
+    options.unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_NEEDED;
+    options.reduce_grad = true;
+    config.set_values(PPSCHED_QUANTITY_UNSHARD_TIMES, 1);
+    Plan sharded(config, options);
+    sharded.run();
+    options.unshard = 0;
+    options.unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_FULL;
+    Plan whole(config, options);
+    whole.run();
+    CHECK(sharded.candidate(best_of(sharded)).step_time > whole.candidate(best_of(whole)).step_time);
+
+    options = {};
     options.strategies = {"1f1b", "v_1f1b"};
     options.placements = 1u << PPSCHED_PLACEMENT_V;
     Plan v(config, options);

@@ -9,6 +9,7 @@ import pathlib
 import pickle
 import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -251,6 +252,32 @@ class CommandTest(unittest.TestCase):
             self.assertIn("no candidate fits; closest is interleaved_zb", result.stderr)
             self.assertIn("lacks is 2 (device 0); the least limit that would do is 1 (zb_auto, which gives no schedule below that)", result.stderr)
         self.assertEqual(run("pick", "-s", 4, "-b", 8, "--mem-limit", 1).returncode, 0)
+
+    def test_sharded_parameters(self):
+        """Candidates with what gathering takes, in time and memory; the printed command has the same figures."""
+        words = ("--num-devices", 4, "-s", 16, "-b", 8, "--unshard-times", 1.5, "--reduce-grad-times", 0.5, "--mem-gathered", 2,
+                 "--lower", "pytorch")
+        passes = ("--unshard", 2, "--unshard-lookahead", "needed", "--reduce-grad")
+        text = run("pick", *words, *passes).stdout
+        command = next(line for line in text.splitlines() if line.startswith("ppsched schedule"))
+        self.assertIn(" --lower pytorch --unshard 2 --unshard-lookahead needed --reduce-grad", command)
+        row = json.loads(run("pick", *words, *passes, "--json").stdout)[0]
+        again = json.loads(run(*shlex.split(command)[1:], "--format", "json").stdout)
+        self.assertEqual((row["step_time"], row["peak_memory"]), (again["metrics"]["makespan"], max(again["metrics"]["peak_memory"])))
+        always = json.loads(run("pick", *words, "--json").stdout)[0]
+        self.assertLess(always["step_time"], row["step_time"])
+        for wrong, message in ((passes, "they go with --lower"), (("--lower", "pytorch", "--unshard-lookahead", "auto"), "goes with --unshard"),
+                               (("--lower", "pytorch", "--unshard", 2, "--unshard-lookahead", "1,2,3,4"), "full, auto or needed")):
+            result = run("pick", "--num-devices", 4, "-b", 8, *wrong)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(message, result.stderr)
+        config = ppsched.Config(4, 8, unshard_times=1)
+        plan = ppsched.plan(config, lowering="just_in_time", unshard=2, unshard_lookahead="auto", strategies=["interleaved_1f1b"])
+        self.assertEqual(plan.timeline(plan.best).metrics.makespan, plan.best.step_time)
+        with self.assertRaisesRegex(ppsched.Error, "a plan takes no list of lookaheads"):
+            ppsched.plan(config, lowering="just_in_time", unshard=2, unshard_lookahead="list")
+        with self.assertRaisesRegex(ppsched.Error, "unshard is -1; it must be 0 to 65535"):
+            ppsched.plan(config, lowering="just_in_time", unshard=-1)
 
     def test_config_file_and_varied(self):
         with tempfile.TemporaryDirectory() as folder:

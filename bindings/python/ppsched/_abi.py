@@ -1265,6 +1265,10 @@ class PlanOptions(Structure):
     runtime: int
     empty_stages: int
     reserved: int
+    unshard: int
+    unshard_lookahead: int
+    reduce_grad: int
+    reserved_too: int
     _fields_ = [
         ("size", c_uint32),
         ("objective", c_int32),
@@ -1289,6 +1293,10 @@ class PlanOptions(Structure):
         ("runtime", c_int32),
         ("empty_stages", c_uint32),
         ("reserved", c_uint32),
+        ("unshard", c_uint32),
+        ("unshard_lookahead", c_int32),
+        ("reduce_grad", c_uint32),
+        ("reserved_too", c_uint32),
     ]
 
 

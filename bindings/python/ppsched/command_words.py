@@ -90,7 +90,11 @@ def _lowering_words(plan: "Plan") -> List[str]:
     channel = plan._channel
     order = channel.order if isinstance(channel.order, str) else channel.order.name
     flags = [option_word(name) for name in ("rendezvous", "batched", "blocking") if getattr(channel, name)]
-    return ["--lower", plan.lowering.name.lower(), *(["--channel", order.lower()] if order.lower() != "none" else []), *flags]
+    passes = plan._passes
+    sharding = ["--unshard", str(passes.unshard), "--unshard-lookahead", passes.unshard_lookahead] if passes.unshard else []
+    if passes.reduce_grad:
+        sharding.append("--reduce-grad")
+    return ["--lower", plan.lowering.name.lower(), *sharding, *(["--channel", order.lower()] if order.lower() != "none" else []), *flags]
 
 
 def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequence[str]] = None) -> List[str]:

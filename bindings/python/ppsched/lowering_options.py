@@ -17,6 +17,7 @@ PASSES = {
     "split_backwards": "make a B an I with its W right behind it",
     "defer_receives": "with --lower pytorch: its defer_pp_recv",
 }
+SHARDING = ("unshard", "reduce_grad")
 CHANNEL = {
     "rendezvous": "a send starts when its receive has its turn, too",
     "batched": "neighbouring sends and receives of a device start together",
@@ -36,16 +37,19 @@ def _lookahead(word: str) -> Union[str, List[int]]:
 def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower", choices=LOWERINGS,
                         help="place sends and receives: as PyTorch does, by the times, or each right before it is needed")
+    add_sharding_arguments(parser)
     for name, text in PASSES.items():
-        option = "--" + name.replace("_", "-")
-        if name == "unshard":
-            parser.add_argument(option, type=int, metavar="N", default=0, help=text)
-            parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
-                                help="with --unshard N: of how many of the next stages to gather what is not there: full (N, the "
-                                     "default), auto (r + 2 on device r, N at most), a number for each device, as 2,3,3, or needed: as late as "
-                                     "the times of gathering hide behind compute")
-        else:
-            parser.add_argument(option, action="store_true", help=text)
+        if name not in SHARDING:
+            parser.add_argument("--" + name.replace("_", "-"), action="store_true", help=text)
+
+
+def add_sharding_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--unshard", type=int, metavar="N", default=0, help=PASSES["unshard"])
+    parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
+                        help="with --unshard N: of how many of the next stages to gather what is not there: full (N, the default), auto "
+                             "(r + 2 on device r, N at most), a number for each device, as 2,3,3, or needed: as late as the times of "
+                             "gathering hide behind compute")
+    parser.add_argument("--reduce-grad", action="store_true", help=PASSES["reduce_grad"])
 
 
 def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:

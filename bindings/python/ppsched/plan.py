@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
-from ._abi import ChannelOrder, Format, Lowering, Objective, Placement, Runtime, Status
+from ._abi import MAX_STAGES, ChannelOrder, Format, Lowering, Objective, Placement, Runtime, Status, UnshardLookahead
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, config_of, integer, numbers
 from .enums import member
@@ -118,6 +118,14 @@ class _Channel(NamedTuple):
     blocking: bool
 
 
+class _Passes(NamedTuple):
+    """Those of a lowering for sharded parameters; see Schedule.lower."""
+
+    unshard: int
+    unshard_lookahead: str
+    reduce_grad: bool
+
+
 class Plan(Shared, Sequence[Candidate]):
     """The candidates, ranked: those that fit by step time and then peak memory, those over their limit, the refused.
 
@@ -133,12 +141,12 @@ class Plan(Shared, Sequence[Candidate]):
     runtime: Optional[Runtime]
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
-                 channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
+                 passes: _Passes, channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
                  runtime: Optional[Runtime], has_asked: bool) -> None:
         self._handle = handle
         self.embedding, self.head, self.layers, self.runtime = embedding, head, layers, runtime
         self.config, self.objective, self.lowering = config, objective, lowering
-        self._effort, self._channel, self._has_asked = effort, channel, has_asked
+        self._effort, self._passes, self._channel, self._has_asked = effort, passes, channel, has_asked
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
         self._own: "Dict[int, Own]" = {}  # by number, behind the library's
@@ -258,7 +266,7 @@ class Plan(Shared, Sequence[Candidate]):
         if self.lowering == Lowering.NONE:
             return schedule.evaluate()
         channel = self._channel
-        return schedule.lower(self.lowering).evaluate_transfers(None, channel.order, rendezvous=channel.rendezvous,
+        return schedule.lower(self.lowering, **self._passes._asdict()).evaluate_transfers(None, channel.order, rendezvous=channel.rendezvous,
                                                                 batched=channel.batched, blocking=channel.blocking)
 
     def command(self, candidate: Candidate, costs: Optional[Sequence[str]] = None) -> List[str]:
@@ -353,10 +361,10 @@ def _counts(name: str, values: Union[Iterable[int], int, None]) -> Optional[List
     return counts
 
 
-def _effort(value: int) -> int:
+def _within(name: str, value: int, most: int) -> int:
     """Told here, as C would cut it short."""
-    if not 0 <= integer("effort", value) < 2**32:
-        raise Error(f"effort is {value}; it must be 0 to 12", Status.ERROR_RANGE)
+    if not 0 <= integer(name, value) < 2**32:
+        raise Error(f"{name} is {value}; it must be 0 to {most}", Status.ERROR_RANGE)
     return value
 
 
@@ -378,7 +386,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          microbatches: Union[Iterable[int], int, None] = None, memory_limits: Optional[Numbers] = None,
          placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
          lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
-         batched: bool = False, blocking: bool = False, embedding: Optional[ModelEnd] = None,
+         batched: bool = False, blocking: bool = False, unshard: int = 0, unshard_lookahead: Union[UnshardLookahead, str] = "full",
+         reduce_grad: bool = False, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
          empty_stages: bool = False,
          runtime: Union[Runtime, str, None] = None, runtimes: Optional[Iterable[Union[Runtime, str]]] = None,
@@ -396,7 +405,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     the config says of stages is not read. empty_stages: those in the middle may be without layers.
     runtimes: which are asked whether they run a candidate (Candidate.runs_on).
     runtime: candidates that this training runtime cannot run are refused, and splits follow its rules.
-    With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove).
+    With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove), and with what gathering and
+    reducing sharded parameters take: unshard, unshard_lookahead ("full", "auto" or "needed"), reduce_grad (see Schedule.lower).
     progress: called with the share of the work that is done and the best step time so far; returns False to stop, which raises
     ppsched.Cancelled.
     """
@@ -404,8 +414,10 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     check_progress(progress)
     goal = member(Objective, "objective", objective)
     options = sized(_abi.PlanOptions)
-    options.objective, options.effort = goal, _effort(effort)
+    options.objective, options.effort = goal, _within("effort", effort, 12)
     options.lowering, options.placements = member(Lowering, "lowering", lowering), _placement_bits(placements)
+    options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), bool(reduce_grad)
+    options.unshard_lookahead = member(UnshardLookahead, "unshard_lookahead", unshard_lookahead)
     chosen = [] if strategies is None else _several("strategies", strategies)
     own = [function for function in chosen if callable(function)]
     named = [encoded("strategy", name) for name in chosen if not callable(name)]
@@ -431,7 +443,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with config.units.telling(), Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
-                    Lowering(options.lowering), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
+                    Lowering(options.lowering), _Passes(unshard, UnshardLookahead(options.unshard_lookahead).name.lower(), bool(reduce_grad)), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked))
         del alive
         made._has_listed = bool(named) or not own

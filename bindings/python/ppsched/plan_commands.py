@@ -11,7 +11,7 @@ from .cli import Commands, add_problem_arguments, make_config, merged, print_tex
 from .launch_options import add_batch_arguments
 from .launching import RUNTIME_NAMES
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
-from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, channel_of
+from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_sharding_arguments, channel_of
 from .number_options import add_number_argument
 from .plan import Candidate, LeastLimit, Plan, plan
 from .plan_table import candidate_row, candidates_csv, split_cells, table
@@ -73,6 +73,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runtime", choices=RUNTIME_NAMES, help="only schedules that this training runtime can run")
     parser.add_argument("--lower", choices=LOWERINGS, help="time the candidates with their transfers, lowered so")
     add_channel_arguments(parser)
+    add_sharding_arguments(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -94,7 +95,8 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
         given["group_sizes"] = list(range(1, max(given.get("microbatches") or [config.microbatches]) + 1))
     with ProgressBar() as bar:
         return plan(config, objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
-                    lowering=values.get("lower") or "none", order=order, progress=bar,
+                    lowering=values.get("lower") or "none", order=order, progress=bar, unshard=values.get("unshard", 0),
+                    unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=bool(values.get("reduce_grad")),
                     embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
                     layers=layers, empty_stages=bool(values.get("empty_stages")), **_asked(values, layers is not None), **given)
 
@@ -149,6 +151,12 @@ def check_words(arguments: argparse.Namespace) -> None:
     """What is wrong with the words, whatever is written."""
     if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
         raise UsageError(f"--channel, --{', --'.join(CHANNEL)}: they go with --lower")
+    if arguments.lower is None and (arguments.unshard or arguments.reduce_grad):
+        raise UsageError("--unshard, --reduce-grad: they go with --lower")
+    if arguments.unshard_lookahead is not None and not arguments.unshard:
+        raise UsageError("--unshard-lookahead goes with --unshard N, 1 or more stages")
+    if isinstance(arguments.unshard_lookahead, list):
+        raise UsageError("--unshard-lookahead: full, auto or needed for candidates of any size, not a number for each device")
 
 
 def check_answer(output: str, is_json: bool, endings: Tuple[str, ...]) -> None:
