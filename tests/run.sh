@@ -20,6 +20,7 @@ install_tools gcc:gcc g++:g++ clang:clang meson:meson ninja:ninja-build pkg-conf
 install_python_modules yaml:python3-yaml matplotlib:python3-matplotlib numpy:python3-numpy setuptools:python3-setuptools \
   wheel:python3-wheel pip:python3-pip ensurepip:python3-venv
 pkg-config --exists cmocka || apt_install libcmocka-dev
+command -v mpirun >/dev/null && command -v mpicc >/dev/null || apt_install openmpi-bin libopenmpi-dev || echo "the test on MPI is skipped" >&2
 command -v clang-format-14 >/dev/null || apt_install clang-format-14 || echo "the test of the style is skipped" >&2
 
 # Other platforms; where these packages cannot be had, the tests skip them.
@@ -76,7 +77,7 @@ if [ -n "$is_quick" ]; then
   exec /usr/bin/python3 tests/summary.py "$failed_builds" build-quick/meson-logs/testlog.json
 fi
 check gcc gcc g++
-skipped=(install python)
+skipped=(install python mpi)
 check clang clang clang++ --buildtype=release
 skipped=()
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pipeline runtime on MPI, a rank a device: any schedule of the library trains a model, and the times that it measures plan the
+ * next one. docs/embedding.md walks through it.
+ *
+ *   mpirun -n 4 mpi_runtime --strategy zb_h1 --microbatches 8 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "walk.h"
+
+/* As given on the command line. */
+struct arguments {
+    const char *strategy, *file;
+    long chunks, microbatches, iterations, steps, work, pytorch, defer_receives, blocking, unsafe;
+};
+
+static int rank, ranks;
+
+/* Every rank comes to the same end for the same reason, so one of them tells it. */
+static void stop(const char *message)
+{
+    if (rank == 0)
+        fprintf(stderr, "mpi_runtime: %s\n", message);
+    MPI_Finalize();
+    exit(1);
+}
+
+static void require(ppsched_status status, const ppsched_error *error)
+{
+    if (status != PPSCHED_OK)
+        stop(error->message);
+}
+
+/* --- the schedule --- */
+
+static struct arguments read_arguments(int count, char **words)
+{
+    static struct arguments own = {.strategy = "1f1b", .chunks = 1, .microbatches = 8, .iterations = 1, .steps = 3};
+    const struct {
+        const char *name;
+        const char **text;
+        long *number, *flag;
+    } all[] = {{"--strategy", &own.strategy, NULL, NULL},
+               {"--file", &own.file, NULL, NULL},
+               {"--chunks", NULL, &own.chunks, NULL},
+               {"--microbatches", NULL, &own.microbatches, NULL},
+               {"--iterations", NULL, &own.iterations, NULL},
+               {"--steps", NULL, &own.steps, NULL},
+               {"--work", NULL, &own.work, NULL},
+               {"--pytorch", NULL, NULL, &own.pytorch},
+               {"--blocking", NULL, NULL, &own.blocking},
+               {"--defer-receives", NULL, NULL, &own.defer_receives},
+               {"--unsafe", NULL, NULL, &own.unsafe}};
+    for (int i = 1; i < count; i++) {
+        size_t k = 0, known = sizeof all / sizeof all[0];
+        while (k < known && strcmp(words[i], all[k].name) != 0)
+            k++;
+        if (k == known || (all[k].flag == NULL && ++i == count))
+            stop("--strategy NAME or --file SCHEDULE.csv|.json, --chunks V, --microbatches M, --iterations N, --steps K, "
+                 "--work MILLISECONDS, --pytorch, --defer-receives, --blocking, --unsafe");
+        if (all[k].text != NULL)
+            *all[k].text = words[i];
+        if (all[k].number != NULL)
+            *all[k].number = strtol(words[i], NULL, 10);
+        if (all[k].flag != NULL)
+            *all[k].flag = 1;
+    }
+    return own;
+}
+
+static ppsched_schedule *read_schedule(const char *path)
+{
+    static char text[1 << 22];
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        stop("the schedule cannot be opened");
+    size_t size = fread(text, 1, sizeof text, file);
+    fclose(file);
+    int32_t format = text[0] == '{' ? PPSCHED_FORMAT_JSON : PPSCHED_FORMAT_CSV;
+    require(ppsched_schedule_import(&schedule, format, text, size, NULL, &error), &error);
+    if (ppsched_schedule_devices(schedule) != (uint32_t)ranks)
+        stop("the schedule has another number of devices than there are ranks");
+    return schedule;
+}
+
+static ppsched_schedule *make_schedule(const struct arguments *arguments)
+{
+    ppsched_strategy_info info = {.size = sizeof info};
+    ppsched_schedule *schedule = NULL;
+    ppsched_config *config = NULL;
+    ppsched_error error;
+    uint32_t number = 0;
+    if (arguments->file != NULL)
+        return read_schedule(arguments->file);
+    require(ppsched_strategy_find(&number, arguments->strategy, &error), &error);
+    require(ppsched_strategy_get_info(&info, number, &error), &error);
+    long chunks = info.chunks != 0 ? (long)info.chunks : arguments->chunks;
+    require(ppsched_config_create(&config, ranks, ranks * chunks, arguments->microbatches, NULL, &error), &error);
+    require(ppsched_config_set_iterations(config, arguments->iterations, &error), &error);
+    require(ppsched_schedule_generate(&schedule, config, arguments->strategy, &error), &error);
+    ppsched_config_destroy(config);
+    return schedule;
+}
+
+/* With sends and receives. A runtime that blocks in them runs what is proven never to hang, unless it is told to try. */
+static ppsched_schedule *lower(const ppsched_schedule *schedule, const struct arguments *arguments)
+{
+    const ppsched_channel_model model = {
+        .size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_NONE, .rendezvous = 1, .blocking = arguments->blocking != 0};
+    const ppsched_lower_options options = {.size = sizeof options,
+                                           .lowering = arguments->pytorch ? PPSCHED_LOWERING_PYTORCH
+                                                                          : PPSCHED_LOWERING_JUST_IN_TIME,
+                                           .defer_receives = arguments->defer_receives != 0};
+    ppsched_schedule *lowered = NULL;
+    ppsched_error error;
+    require(ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error), &error);
+    ppsched_status safe = ppsched_schedule_prove(NULL, 0, NULL, lowered, &model, &error);
+    if (rank == 0)
+        printf("sends and receives: %s\n", safe == PPSCHED_OK ? "proven never to hang" : error.message);
+    if (!arguments->unsafe)
+        require(safe, &error);
+    return lowered;
+}
+
+/* --- right? --- */
+
+/* Takes a step against the gradients, and forgets them. */
+static void descend(struct mlp *mlp, double rate)
+{
+    for (int k = 0; k < DEPTH; k++)
+        for (int i = 0; i < WEIGHT; i++)
+            mlp->weight[k][i] -= rate * mlp->gradient[k][i];
+    memset(mlp->gradient, 0, sizeof mlp->gradient);
+}
+
+/* All stages and microbatches one after the other in this process: adds their gradients, and returns the loss. */
+static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_t microbatches)
+{
+    static struct activation kept[MOST_STAGES];
+    static double by_outputs[VALUE], by_inputs[VALUE];
+    double loss = 0;
+    for (uint32_t m = 0; m < microbatches; m++) {
+        mlp_inputs(kept[0].value[0], m);
+        for (uint32_t s = 0; s < stage_count; s++) {
+            mlp_forward(&stages[s], &kept[s]);
+            if (s + 1 < stage_count)
+                memcpy(kept[s + 1].value[0], kept[s].value[DEPTH], sizeof by_outputs);
+        }
+        loss += mlp_loss(by_outputs, kept[stage_count - 1].value[DEPTH], m, microbatches);
+        for (uint32_t s = stage_count; s-- > 0;) {
+            mlp_backward_input(&stages[s], &kept[s], by_outputs, by_inputs);
+            mlp_backward_weight(&stages[s], &kept[s]);
+            memcpy(by_outputs, by_inputs, sizeof by_outputs);
+        }
+    }
+    return loss;
+}
+
+/* Adds up what all ranks have of each stage, and takes the largest difference from the model without a pipeline, as a share. */
+static double check(struct walk *walk, struct mlp *alone, double *loss)
+{
+    double worst = 0, size = 0, expected = without_pipeline(alone, walk->stages, walk->microbatches);
+    for (uint32_t s = 0; s < walk->stages; s++) {
+        double *own = walk->stage[s].gradient[0], *other = alone[s].gradient[0];
+        MPI_Allreduce(MPI_IN_PLACE, own, DEPTH * WEIGHT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        for (int i = 0; i < DEPTH * WEIGHT; i++) {
+            worst = fmax(worst, fabs(own[i] - other[i]));
+            size = fmax(size, fabs(other[i]));
+        }
+        descend(&walk->stage[s], 0.5);
+        descend(&alone[s], 0.5);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &walk->loss, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    *loss = walk->loss;
+    return fmax(worst / size, fabs(walk->loss - expected) / expected);
+}
+
+/* --- planning again --- */
+
+/* Mean times of each stage, from all ranks. What no rank runs, as the schedule splits its backwards or does not, is left out. */
+static void set_measured(ppsched_config *config, const struct walk *walk)
+{
+    static const int32_t quantities[KINDS] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
+                                              PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
+    const size_t stages = walk->stages, all = KINDS * stages;
+    double *seconds = walk_room(2 * all, sizeof *seconds), *counts = seconds + all;
+    ppsched_error error;
+    for (size_t i = 0; i < all; i++) {
+        seconds[i] = walk->watch[i % stages][i / stages].seconds;
+        counts[i] = walk->watch[i % stages][i / stages].count;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, seconds, (int)(2 * all), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        double runs = 0;
+        for (size_t i = kind * stages; i < (kind + 1) * stages; i++) {
+            runs += counts[i];
+            seconds[i] /= counts[i] > 0 ? counts[i] : 1;
+        }
+        if (runs > 0)
+            require(ppsched_config_set_values(config, quantities[kind], &seconds[kind * stages], stages, &error), &error);
+    }
+    free(seconds);
+}
+
+/* What the schedule takes with the times that were measured, and what the best one would. */
+static void plan_again(const ppsched_schedule *schedule, const struct walk *walk, double measured)
+{
+    uint32_t chunks = walk->stages / (uint32_t)ranks;
+    const ppsched_plan_options options = {.size = sizeof options, .chunks = &chunks, .chunk_count = 1};
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    ppsched_metrics metrics = {.size = sizeof metrics};
+    ppsched_config *config = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    require(ppsched_config_create(&config, ranks, walk->stages, ppsched_schedule_microbatches(schedule), NULL, &error), &error);
+    require(ppsched_config_set_iterations(config, ppsched_schedule_iterations(schedule), &error), &error);
+    require(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
+    set_measured(config, walk);
+    require(ppsched_timeline_update(timeline, config, &error), &error); /* in a loop of one's own it allocates nothing */
+    require(ppsched_timeline_get_metrics(&metrics, timeline, &error), &error);
+    require(ppsched_plan_create(&plan, config, &options, &error), &error);
+    require(ppsched_plan_run(plan, &error), &error);
+    require(ppsched_plan_get_candidate(&candidate, plan, ppsched_plan_candidate_at_rank(plan, 0), &error), &error);
+    if (rank == 0)
+        printf("%s: planned %.2f ms, measured %.2f ms; best: %s, planned %.2f ms\n", ppsched_schedule_name(schedule),
+               1e3 * metrics.makespan, 1e3 * measured, candidate.strategy, 1e3 * candidate.step_time);
+    ppsched_plan_destroy(plan);
+    ppsched_timeline_destroy(timeline);
+    ppsched_config_destroy(config);
+}
+
+int main(int count, char **words)
+{
+    static struct walk walk;
+    ppsched_error error;
+    size_t bytes = 0;
+    double worst = 0, measured = 0;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    struct arguments arguments = read_arguments(count, words);
+    ppsched_schedule *schedule = make_schedule(&arguments), *lowered = lower(schedule, &arguments);
+    require(walk_lay_out(&walk, lowered, (uint32_t)rank, &bytes, &error), &error);
+    if (walk.stages > MOST_STAGES)
+        stop("this model has 256 stages at most");
+    walk.blocks = arguments.blocking != 0;
+    walk.work = (double)arguments.work / 1e3;
+    struct mlp *alone = walk_room(walk.stages, sizeof *alone);
+    for (uint32_t s = 0; s < walk.stages; s++)
+        mlp_start(&alone[s], s);
+    for (long step = 0; step <= arguments.steps; step++) { /* the first one is not measured */
+        double loss = 0, start;
+        MPI_Barrier(MPI_COMM_WORLD);
+        start = MPI_Wtime();
+        walk_step(&walk, step > 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        measured += step > 0 ? (MPI_Wtime() - start) / (double)arguments.steps : 0;
+        worst = fmax(worst, check(&walk, alone, &loss));
+        if (rank == 0)
+            printf("step %ld: loss %.6f\n", step, loss);
+    }
+    if (rank == 0)
+        printf("gradients differ by %.1e of the largest from those without a pipeline; rank 0 has an arena of %zu bytes\n",
+               worst, bytes);
+    plan_again(schedule, &walk, measured);
+    MPI_Finalize();
+    return worst > 1e-12;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model: stages of DEPTH layers tanh(x W), trained to hit given outputs; and the same model without any pipeline. */
+#ifndef MLP_H
+#define MLP_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { WIDTH = 24, ROWS = 16, DEPTH = 2, VALUE = ROWS * WIDTH, WEIGHT = WIDTH * WIDTH, MOST_STAGES = 256 };
+
+/* A stage's weights, and the sums of their gradients. */
+struct mlp {
+    double weight[DEPTH][WEIGHT];
+    double gradient[DEPTH][WEIGHT];
+};
+
+/* What a stage keeps of a microbatch from its forward to the last of its backwards. */
+struct activation {
+    double value[DEPTH + 1][VALUE]; /* what goes into each layer, and what comes out of the last */
+    double slope[DEPTH][VALUE];     /* from the input-gradient backward to the weight-gradient one */
+    double received[VALUE];         /* the gradient that the next stage left, where it is on the same device */
+};
+
+/* -1 to 1, different for each triple. */
+static inline double some(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t x = (a * 73856093u) ^ (b * 19349663u) ^ (c * 83492791u);
+    x = (x ^ (x >> 13)) * 1274126177u;
+    return (double)((x ^ (x >> 16)) & 0xffff) / 32767.5 - 1;
+}
+
+/* The same weights wherever a stage is. */
+static inline void mlp_start(struct mlp *mlp, uint32_t stage)
+{
+    memset(mlp, 0, sizeof *mlp);
+    for (uint32_t k = 0; k < DEPTH; k++)
+        for (uint32_t i = 0; i < WEIGHT; i++)
+            mlp->weight[k][i] = some(stage + 1, k, i) / sqrt((double)WIDTH);
+}
+
+/* A microbatch's inputs. */
+static inline void mlp_inputs(double *inputs, uint32_t microbatch)
+{
+    for (uint32_t i = 0; i < VALUE; i++)
+        inputs[i] = some(microbatch, 11, i);
+}
+
+/* F: from value[0] to value[DEPTH]. */
+static inline void mlp_forward(const struct mlp *mlp, struct activation *kept)
+{
+    for (int k = 0; k < DEPTH; k++)
+        for (int r = 0; r < ROWS; r++)
+            for (int c = 0; c < WIDTH; c++) {
+                double sum = 0;
+                for (int i = 0; i < WIDTH; i++)
+                    sum += kept->value[k][r * WIDTH + i] * mlp->weight[k][i * WIDTH + c];
+                kept->value[k + 1][r * WIDTH + c] = tanh(sum);
+            }
+}
+
+/* The gradient of the loss by the model's outputs, for a microbatch, one of `count`. Returns its part of the loss. */
+static inline double mlp_loss(double *gradient, const double *outputs, uint32_t microbatch, uint32_t count)
+{
+    double loss = 0;
+    for (uint32_t i = 0; i < VALUE; i++) {
+        double miss = outputs[i] - 0.5 * some(microbatch, 12, i);
+        gradient[i] = miss / count;
+        loss += miss * miss / 2 / count;
+    }
+    return loss;
+}
+
+/* I: from the gradient by the outputs to that by the inputs, and to the slopes. */
+static inline void mlp_backward_input(const struct mlp *mlp, struct activation *kept, const double *by_outputs,
+                                      double *by_inputs)
+{
+    const double *above = by_outputs;
+    for (int k = DEPTH; k-- > 0; above = by_inputs) {
+        for (int i = 0; i < VALUE; i++)
+            kept->slope[k][i] = above[i] * (1 - kept->value[k + 1][i] * kept->value[k + 1][i]);
+        for (int r = 0; r < ROWS; r++)
+            for (int i = 0; i < WIDTH; i++) {
+                double sum = 0;
+                for (int c = 0; c < WIDTH; c++)
+                    sum += kept->slope[k][r * WIDTH + c] * mlp->weight[k][i * WIDTH + c];
+                by_inputs[r * WIDTH + i] = sum;
+            }
+    }
+}
+
+/* W: adds the gradients by the weights. */
+static inline void mlp_backward_weight(struct mlp *mlp, const struct activation *kept)
+{
+    for (int k = 0; k < DEPTH; k++)
+        for (int i = 0; i < WIDTH; i++)
+            for (int c = 0; c < WIDTH; c++) {
+                double sum = 0;
+                for (int r = 0; r < ROWS; r++)
+                    sum += kept->value[k][r * WIDTH + i] * kept->slope[k][r * WIDTH + c];
+                mlp->gradient[k][i * WIDTH + c] += sum;
+            }
+}
+
+#endif
