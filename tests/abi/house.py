@@ -186,7 +186,7 @@ class HouseTest(unittest.TestCase):
         headers = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("include/ppsched/*.h"))
         words = re.compile(r"\b(?:ppsched|PPSCHED)_\w+")
         declared = set(words.findall(re.sub(r"/\*.*?\*/", "", headers, flags=re.S)))
-        for page in [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md"), *(ROOT / "docs" / "examples").iterdir()]:
+        for page in [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md"), *filter(pathlib.Path.is_file, (ROOT / "docs" / "examples").rglob("*"))]:
             named = set(words.findall(page.read_text(encoding="utf-8")))
             self.assertEqual(named - declared - NOT_DECLARED, set(), page)
 
