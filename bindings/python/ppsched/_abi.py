@@ -33,6 +33,7 @@ class ChannelOrder(enum.IntEnum):
     DIRECTION = 1
     PAIR = 2
     NONE = 3
+    SENDS = 4
 
 
 class FindingKind(enum.IntEnum):
