@@ -176,8 +176,8 @@ static void number_all(struct making *making)
         uint32_t device = comm->device, peer = channels->comms[ppi_is_send(op->kind) ? ops->receive : ops->send].device;
         batch += !continues;
         comm->batch = batch; /* for now its number */
-        comm->queue =
-            is_free(making, op) ? making->queues.given++ : number_of(&making->queues, device, queue_key(making, op, peer));
+        comm->queue = is_free(making, op) ? making->queues.given++
+                                          : number_of(&making->queues, device, queue_key(making, op, peer));
         comm->place = making->queue_size[comm->queue]++;
         if (!ppi_is_send(op->kind))
             continue;
