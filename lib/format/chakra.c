@@ -35,6 +35,8 @@ static ppsched_status fill(ppsched_chakra *chakra, const ppsched_config *config,
     const ppsched_channel_model links = {.order = PPSCHED_CHANNEL_ORDER_PAIR}, sends = {.order = PPSCHED_CHANNEL_ORDER_SENDS};
     if (schedule->shape.devices < 2)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "the schedule has one device; networks have two ranks or more");
+    if (!ppi_has_comm_ops(schedule))
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "the schedule has no sends and receives; lower it first");
     ppsched_status status = ppi_check_shapes(schedule, config, error);
     if (status == PPSCHED_OK)
         status = ppi_prove(schedule, &sends, NULL, 0, NULL, error);

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional
 
 from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, check_limit, draw_file, ending_of, plain_numbers, print_text,
                   terminal_columns)
+from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
@@ -42,7 +43,7 @@ def add_commands(commands: Commands) -> None:
                                   description="Reads a schedule and writes it in another format. Times, where that has any, are those of "
                                               "the options here: one number for all stages, or one a stage.")
     _add_file(convert)
-    convert.add_argument("--to", choices=FORMAT_NAMES,
+    convert.add_argument("--to", choices=(*FORMAT_NAMES, CHAKRA),
                          help="format of the output (default: by the ending of -o; .png .svg .pdf draws, .html is a page)")
     add_launch_argument(convert)
     add_layer_count_argument(convert)
@@ -50,6 +51,7 @@ def add_commands(commands: Commands) -> None:
     convert.add_argument("--text-columns", type=int, metavar="N", default=0,
                          help="most columns of a row of text (default: the terminal's, or as many as needed)")
     convert.add_argument("--time-scale", type=float, metavar="X", default=0.0, help="microseconds per unit of time in a trace")
+    add_chakra_arguments(convert)
     add_lowering_arguments(convert)
     add_channel_arguments(convert)
     add_cost_arguments(convert)
@@ -154,6 +156,7 @@ def _format(arguments: argparse.Namespace) -> str:
     output: Optional[str] = arguments.output
     format: Optional[str] = arguments.to
     fault = (launch_fault(arguments, format) if arguments.launch else None) or profile_fault(vars(arguments))
+    fault = fault or chakra_fault(vars(arguments), format or (FORMATS.get(ending_of(output, FORMATS) or "") if output else None))
     if arguments.num_layers is not None and not arguments.launch:
         fault = LAYERS_ALONE
     if fault:
@@ -190,6 +193,9 @@ def run_convert(arguments: argparse.Namespace) -> None:
         return
     timeline = evaluate(schedule, vars(arguments))
     check_limit(timeline)
+    if format == CHAKRA:
+        write_traces(timeline, vars(arguments))
+        return
     if format == DRAWING:
         _draw(timeline, output)
         return
