@@ -90,6 +90,33 @@ PPSCHED_API ppsched_status ppsched_chakra_export(const ppsched_chakra *chakra, u
                                                  ppsched_write_function write, void *user,
                                                  ppsched_error *error);
 
+/* --- reading --- */
+
+/* The bytes of a rank's trace, borrowed. */
+typedef struct ppsched_chakra_trace {
+    const char *data;
+    size_t size;
+} ppsched_chakra_trace;
+
+/* Makes a schedule, and a problem with its costs, of the traces of all ranks that
+ * ppsched_chakra_export wrote, in their order. `environment` may be NULL. The schedule is the
+ * caller's with one reference, the config too; both are made or none.
+ *   - Names of nodes tell the ops, and their ids the order.
+ *   - Durations become those of F, B, I and W by stage, and of overlapped pairs, in the unit that
+ *     the traces tell (without one: microseconds); sizes become bytes by stage, and where they are
+ *     TIMES a bandwidth, or times between two devices where these are what they have in common.
+ *   - Ops that take no time, and sharding ops, are in no trace, so they are not in the schedule.
+ * The reading is strict, as of ppsched_schedule_import, and memory and time are linear in the
+ * bytes. The schedule need not be valid; ppsched_schedule_check tells.
+ * Errors: SYNTAX where a trace is cut off or not what it should be, with `error->device` its rank
+ *   and `error->position` the node; REFUSED where two ops of a stage and kind do not take the same
+ *   time, or messages of a stage and direction differ in size; else as ppsched_schedule_import. */
+PPSCHED_API ppsched_status ppsched_chakra_import(ppsched_schedule **schedule,
+                                                 ppsched_config **config,
+                                                 const ppsched_chakra_trace *traces, size_t count,
+                                                 const ppsched_environment *environment,
+                                                 ppsched_error *error);
+
 #ifdef __cplusplus
 }
 #endif

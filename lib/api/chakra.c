@@ -5,6 +5,7 @@
 #include "api/null.h"
 #include "base/checked.h"
 #include "base/sized.h"
+#include "format/chakra_reader.h"
 
 static ppsched_status check_scale(const char *name, double value, ppsched_error *error)
 {
@@ -76,5 +77,25 @@ ppsched_status ppsched_chakra_export(const ppsched_chakra *chakra, uint32_t rank
         ppi_chakra_write_link(chakra, rank - devices, writer);
     ppsched_status status = ppi_writer_finish(writer, error);
     ppi_release(&chakra->host, writer);
+    return status;
+}
+
+ppsched_status ppsched_chakra_import(ppsched_schedule **schedule, ppsched_config **config, const ppsched_chakra_trace *traces,
+                                     size_t count, const ppsched_environment *environment, ppsched_error *error)
+{
+    struct ppi_host host;
+    PPI_REQUIRE(schedule);
+    PPI_REQUIRE(config);
+    PPI_REQUIRE(traces);
+    if (count == 0 || count >= PPSCHED_NONE)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu traces; give one a rank", count);
+    for (size_t rank = 0; rank < count; rank++)
+        if (traces[rank].data == NULL)
+            return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s: the data of trace %zu is NULL", __func__, rank);
+    ppsched_status status = ppi_host_take(&host, environment, error);
+    if (status == PPSCHED_OK)
+        status = ppi_chakra_read(schedule, config, traces, count, &host, error);
+    if (status == PPSCHED_OK)
+        ppi_log_schedule(*schedule, "read");
     return status;
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chakra traces: a plain model of ASTRA-sim runs them as the library times the schedules."""
+import json
 import os
 import random
 import subprocess
@@ -206,6 +207,78 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(len(ppsched.chakra_traces(lowered, most_loss=0.04)), 2)
 
 
+class ReadTest(unittest.TestCase):
+    """What is written is read again as it was: queues, sizes, and costs as far as ops show them."""
+
+    def expect_same(self, schedule, order, **options):
+        traces = ppsched.chakra_traces(schedule, **options)
+        again = ppsched.chakra_schedule(traces)
+        self.assertEqual([[str(op) for op in queue] for queue in again.queues], [[str(op) for op in queue] for queue in schedule.queues])
+        for name in ("name", "devices", "stages", "microbatches", "iterations", "flushes", "weight_versions"):
+            self.assertEqual(getattr(again, name), getattr(schedule, name), schedule.name)
+        self.assertEqual(again.check(), [])
+        ours, theirs = schedule.evaluate_transfers(order=order), again.evaluate_transfers(order=order)
+        for mine, other in zip(ours.spans, theirs.spans):
+            for one, two in zip(mine, other):
+                self.assertAlmostEqual(one.start, two.start, msg=schedule.name)
+                self.assertAlmostEqual(one.end, two.end, msg=schedule.name)
+        self.assertEqual(ppsched.chakra_traces(again, **options), traces)
+
+    def test_round_trips(self):
+        rng, schedules = random.Random(11), 0
+        for strategy in ppsched.strategies():
+            for links in ("senders", "ranks"):
+                devices, microbatches, stages = draw_sizes(rng, strategy)
+                values = {}
+                draw_times(rng, values, stages)
+                draw_bytes(rng, values, stages)
+                for name in ("activation_bytes", "gradient_bytes"):
+                    values[name] = [4 * (1 + size) for size in values.get(name, values["activation_bytes"])]
+                if strategy.name.startswith("dualpipe"):
+                    values["overlapped_times"] = [rng.randint(1, 40) for _ in range(stages * stages if rng.random() < 0.5 else stages)]
+                try:
+                    config = ppsched.Config(devices, microbatches, stages, iterations=rng.randint(1, 3), **values)
+                    schedule = ppsched.generate(strategy.name, config).lower()
+                except ppsched.Refused:
+                    continue
+                schedules += 1
+                self.expect_same(schedule, "none" if links == "ranks" else "sends", sizes="times", links=links)
+        self.assertGreater(schedules, 30)
+
+    def test_times_between_devices(self):
+        rng = random.Random(12)
+        config = ppsched.Config(4, 16, p2p_time=[rng.randint(1, 40) / 8 for _ in range(16)])
+        for strategy in ("1f1b", "dualpipe"):
+            self.expect_same(ppsched.generate(strategy, config).lower(), "sends", sizes="times")
+
+    def test_bytes_and_scale(self):
+        config = ppsched.Config(4, 8, forward_times=10.4, backward_times=20.5, activation_bytes=[7, 8, 9, 0], p2p_time=3, p2p_bandwidth=0.5)
+        schedule = ppsched.generate("1f1b", config).lower()
+        again = ppsched.chakra_schedule(ppsched.chakra_traces(schedule, time_scale=1000))
+        self.assertEqual((list(again.config.forward_times), list(again.config.activation_bytes)), ([10.4] * 4, [7, 8, 9, 0]))
+        self.assertEqual(list(again.config.gradient_bytes), [0, 7, 8, 9])
+        self.assertEqual(list(again.config.p2p_bandwidth), [])
+
+    def test_wrong_traces(self):
+        schedule = ppsched.generate("1f1b", ppsched.Config(2, 2, forward_times=3)).lower()
+        first, second = ppsched.chakra_traces(schedule)
+        for traces, text in (([], "there are 0 traces"),
+                             ([first], "the traces are of 2 devices, but there are 1"),
+                             ([first, second[:-1]], "rank 1, node 7: it is cut off"),
+                             ([first, b""], "rank 1: it is empty, cut off, or no Chakra trace"),
+                             ([first, b"\x00"], "rank 1: it does not begin with a version"),
+                             ([first, second.replace(b"1RECV_F0", b"1RECV_F0"[:7] + b"x")], 'rank 1, node 0: its name "1RECV_Fx" is no op'),
+                             ([first, second.replace(b"1F0\x18\x04", b"1F0\x18\x05")], "node 1: .* type is not that of the op"),
+                             ([first, second.replace(b"\x08\x01\x12\x031F0", b"\x08\x00\x12\x031F0")], "rank 1, node 1: its id stands twice"),
+                             ([first, second.replace(b"8\x03", b"8\x00", 1)], "node 1: .* duration_micros is missing"),
+                             ([first, second.replace(b"8\x03", b"8\x07", 1)], "rank 1: 1F1 has 3 microseconds, another like it 7"),
+                             ([first, second, second], "rank 2, node 0: .* the trace is of a link"),
+                             ([first, b"not a trace"], "rank 1"),
+                             ("x", "traces must be a list of bytes")):
+            with self.assertRaisesRegex(ppsched.Error, text):
+                ppsched.chakra_schedule(traces)
+
+
 class FileTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -235,6 +308,21 @@ class FileTest(unittest.TestCase):
         result = run("convert", f"{self.prefix}.csv", "--to", "chakra", "-o", self.prefix, "-f", 10, "-bw", 20, "--p2p-time", 5, "--message-sizes", "times")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual(len(self.names()), 5)
+
+    def test_read(self):
+        schedule = ppsched.generate("zbv", ppsched.Config(4, 8, 8, forward_times=10, backward_times=22)).lower()
+        self.assertEqual(ppsched.write_chakra(self.prefix, schedule), 4)
+        self.assertEqual(ppsched.read_chakra(self.prefix).evaluate().metrics.makespan, schedule.evaluate().metrics.makespan)
+        for words in (("check", f"{self.prefix}.2.et"), ("check", self.prefix, "--from", "chakra")):
+            result = run(*words)
+            self.assertIn("ok: zbv: 4 devices, 8 stages, 8 microbatches, 1 iteration, v placement", result.stdout)
+        result = run("convert", f"{self.prefix}.0.et", "--to", "json")
+        self.assertEqual(json.loads(result.stdout)["metrics"]["makespan"], schedule.evaluate().metrics.makespan)
+        result = run("convert", f"{self.prefix}.0.et", "--to", "json", "-f", 20)
+        self.assertGreater(json.loads(result.stdout)["metrics"]["makespan"], schedule.evaluate().metrics.makespan)
+        os.unlink(f"{self.prefix}.1.et")
+        self.assertIn("the traces are of 4 devices, but there are 1", run("check", f"{self.prefix}.0.et").stderr)
+        self.assertIn("nothing.0.et: No such file", run("check", "nothing", "--from", "chakra").stderr)
 
     def test_all_files_or_none(self):
         os.mkdir(f"{self.prefix}.2.et")

@@ -15,7 +15,7 @@ with Start():
     from ._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
     from .accelerators import Accelerator, Link, accelerators, find_accelerator
     from .bound import Bound, lower_bound
-    from .chakra import chakra_traces, write_chakra
+    from .chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
     from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
     from .config import Config, Numbers, Quantities
     from .explain import CriticalOp, Relief, Sensitivity
@@ -47,6 +47,6 @@ __all__ = [
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
-    "accelerators", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
-    "read", "read_model", "report", "strategies", "write_chakra",
+    "accelerators", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
+    "read", "read_chakra", "read_model", "report", "strategies", "write_chakra",
 ]

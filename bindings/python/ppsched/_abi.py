@@ -316,6 +316,15 @@ class ChakraOptions(Structure):
     ]
 
 
+class ChakraTrace(Structure):
+    data: Optional[bytes]
+    size: int
+    _fields_ = [
+        ("data", c_char_p),
+        ("size", c_size_t),
+    ]
+
+
 class ChannelModel(Structure):
     size: int
     order: int
@@ -1333,6 +1342,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_chakra_destroy": (None, [c_void_p]),
     "ppsched_chakra_ranks": (c_uint32, [c_void_p]),
     "ppsched_chakra_export": (c_int32, [c_void_p, c_uint32, WriteFunction, c_void_p, POINTER(Error)]),
+    "ppsched_chakra_import": (c_int32, [POINTER(c_void_p), POINTER(c_void_p), POINTER(ChakraTrace), c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_schedule_prove": (c_int32, [POINTER(Wait), c_size_t, POINTER(c_size_t), c_void_p, POINTER(ChannelModel), POINTER(Error)]),
     "ppsched_schedule_check": (c_int32, [POINTER(Finding), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_finding_write_text": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Finding), POINTER(Error)]),
@@ -1478,6 +1488,7 @@ class Library(CDLL):
     ppsched_chakra_destroy: Callable[..., None]
     ppsched_chakra_ranks: Callable[..., int]
     ppsched_chakra_export: Callable[..., int]
+    ppsched_chakra_import: Callable[..., int]
     ppsched_schedule_prove: Callable[..., int]
     ppsched_schedule_check: Callable[..., int]
     ppsched_finding_write_text: Callable[..., int]

@@ -3,12 +3,12 @@
 import contextlib
 import ctypes
 import os
-from typing import Any, Callable, Iterator, List, Optional, Union
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Union
 
 from . import _abi
-from ._abi import ChakraLinks, ChakraSizes
+from ._abi import ChakraLinks, ChakraSizes, Quantity
 from ._library import Error, call, lib, new_handle
-from .config import Config
+from .config import QUANTITIES, Config, quantities_in
 from .enums import member
 from .output import whole_file
 from .schedule import Schedule
@@ -113,3 +113,36 @@ def _whole_files(paths: List[str]) -> Iterator[List[str]]:
 def memory_scale_of(config: Config) -> float:
     """Bytes in the config's unit of memory; 1 where that is not known."""
     return float(BYTES[config.units.memory]) if config.units.memory else 1.0
+
+
+def chakra_schedule(traces: Sequence[bytes]) -> Schedule:
+    """The schedule of the traces of all ranks, in their order, that chakra_traces made; its config has the costs that they show."""
+    if isinstance(traces, (bytes, str)) or not all(isinstance(trace, bytes) for trace in traces):
+        raise Error("traces must be a list of bytes, one a rank")
+    array = (_abi.ChakraTrace * max(len(traces), 1))(*[_abi.ChakraTrace(trace, len(trace)) for trace in traces])
+    handles = ctypes.c_void_p(), ctypes.c_void_p()
+    call(lib.ppsched_chakra_import, *map(ctypes.byref, handles), array, len(traces), None)
+    try:
+        costs = {name: _values(handles[1], quantity) for name, quantity in QUANTITIES.items()}
+    finally:
+        lib.ppsched_config_destroy(handles[1])
+    return Schedule._read(handles[0], quantities_in({name: values for name, values in costs.items() if values}))
+
+
+def _values(config: ctypes.c_void_p, quantity: Quantity) -> List[float]:
+    count = ctypes.c_size_t()
+    values = lib.ppsched_config_values(config, quantity, ctypes.byref(count))
+    return [values[index] for index in range(count.value)]
+
+
+def read_chakra(prefix: Path) -> Schedule:
+    """That of the files PREFIX.<rank>.et, from rank 0 on as far as there are any."""
+    traces: List[bytes] = []
+    while not traces or os.path.exists(f"{os.fspath(prefix)}.{len(traces)}.et"):
+        with open(f"{os.fspath(prefix)}.{len(traces)}.et", "rb") as file:
+            traces.append(file.read())
+    try:
+        return chakra_schedule(traces)
+    except Error as error:
+        error.args = (f"{os.fspath(prefix)}: {error}",)
+        raise
