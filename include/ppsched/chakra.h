@@ -95,7 +95,7 @@ PPSCHED_API ppsched_status ppsched_chakra_export(const ppsched_chakra *chakra, u
 /* The bytes of a rank's trace, borrowed. */
 typedef struct ppsched_chakra_trace {
     const char *data;
-    size_t size;
+    size_t length;
 } ppsched_chakra_trace;
 
 /* Makes a schedule, and a problem with its costs, of the traces of all ranks that

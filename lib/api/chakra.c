@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/chakra.h"
+#include "chakra/traces.h"
 
 #include "api/log.h"
 #include "api/null.h"
 #include "base/checked.h"
 #include "base/sized.h"
-#include "format/chakra_reader.h"
+#include "chakra/reader.h"
 
 static ppsched_status check_scale(const char *name, double value, ppsched_error *error)
 {

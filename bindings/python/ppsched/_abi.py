@@ -318,10 +318,10 @@ class ChakraOptions(Structure):
 
 class ChakraTrace(Structure):
     data: Optional[bytes]
-    size: int
+    length: int
     _fields_ = [
         ("data", c_char_p),
-        ("size", c_size_t),
+        ("length", c_size_t),
     ]
 
 

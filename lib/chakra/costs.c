@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From what nodes take to the numbers of a problem. */
 #include "base/error.h"
-#include "format/chakra_reader.h"
+#include "chakra/reader.h"
 
 enum { DIRECTIONS = 2, BYTES_IN_MICRO = 2000, FEW = 4096, PER_OP = 16 };
 

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/format.h"
-#include "format/chakra.h"
+#include "chakra/traces.h"
 #include "model/costs.h"
 
 #define MOST 1e15 /* of a number in a trace */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/chakra_nodes.h"
+#include "chakra/nodes.h"
 
 #include "base/number.h"
 

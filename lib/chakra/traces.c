@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/chakra.h"
+#include "chakra/traces.h"
 
 #include "base/error.h"
 #include "eval/timeline.h"

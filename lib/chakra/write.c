@@ -3,7 +3,7 @@
  * and for what ops in between that take no time, and so have no node, wait for. */
 #include "base/error.h"
 #include "base/format.h"
-#include "format/chakra_nodes.h"
+#include "chakra/nodes.h"
 
 /* ASTRA-sim tells tags below this apart. The last ones are those of flushes, one a round. */
 enum { TAGS = 500000000, FLUSH_TAGS = 32 };

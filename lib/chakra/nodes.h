@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes of a trace, as they are written. */
-#ifndef PPSCHED_FORMAT_CHAKRA_NODES_H
-#define PPSCHED_FORMAT_CHAKRA_NODES_H
+#ifndef PPSCHED_CHAKRA_NODES_H
+#define PPSCHED_CHAKRA_NODES_H
 
-#include "format/chakra.h"
-#include "format/protobuf.h"
+#include "chakra/traces.h"
+#include "chakra/protobuf.h"
 
 /* Dependencies, borrowed. */
 struct ppi_chakra_deps {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/chakra_reader.h"
+#include "chakra/reader.h"
 
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "base/utf8.h"
-#include "format/chakra.h"
-#include "format/protobuf.h"
+#include "chakra/traces.h"
+#include "chakra/protobuf.h"
 #include "format/reading.h"
 
 /* Below any node: id, a name such as 0F0, type. */
@@ -275,7 +275,7 @@ static ppsched_status add_in_order(struct reader *reader, size_t count)
 static ppsched_status read_trace(struct reader *reader, bool is_link)
 {
     const ppsched_chakra_trace *trace = &reader->traces[reader->rank];
-    struct ppi_span span = {trace->data, trace->data + trace->size}, record;
+    struct ppi_span span = {trace->data, trace->data + trace->length}, record;
     struct node node;
     size_t count = 0;
     reader->node = PPSCHED_NONE;
@@ -298,7 +298,7 @@ static ppsched_status read_trace(struct reader *reader, bool is_link)
 static ppsched_status count_nodes(struct reader *reader, uint32_t rank, size_t *count)
 {
     const ppsched_chakra_trace *trace = &reader->traces[rank];
-    struct ppi_span span = {trace->data, trace->data + trace->size}, record;
+    struct ppi_span span = {trace->data, trace->data + trace->length}, record;
     reader->rank = rank;
     reader->node = PPSCHED_NONE;
     *count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Protocol Buffers on the wire: the little of it that traces need. */
-#ifndef PPSCHED_FORMAT_PROTOBUF_H
-#define PPSCHED_FORMAT_PROTOBUF_H
+#ifndef PPSCHED_CHAKRA_PROTOBUF_H
+#define PPSCHED_CHAKRA_PROTOBUF_H
 
 #include "format/writer.h"
 

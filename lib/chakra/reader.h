@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading traces: what nodes take, beside the schedule that they make. */
-#ifndef PPSCHED_FORMAT_CHAKRA_READER_H
-#define PPSCHED_FORMAT_CHAKRA_READER_H
+#ifndef PPSCHED_CHAKRA_READER_H
+#define PPSCHED_CHAKRA_READER_H
 
 #include <ppsched/chakra.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/protobuf.h"
+#include "chakra/protobuf.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The traces of a schedule: see <ppsched/chakra.h>. */
-#ifndef PPSCHED_FORMAT_CHAKRA_H
-#define PPSCHED_FORMAT_CHAKRA_H
+#ifndef PPSCHED_CHAKRA_TRACES_H
+#define PPSCHED_CHAKRA_TRACES_H
 
 #include <ppsched/chakra.h>
 
