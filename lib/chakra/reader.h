@@ -14,8 +14,8 @@ struct ppi_chakra_scales {
     bool has_times;     /* sizes of messages are times */
 };
 
-/* A problem with the costs that the traces show. `amounts`: for each op of the schedule the microseconds of the unit that begins
- * there, or the size of the message. */
+/* A problem with the costs that the traces show. `amounts`: for each op of the schedule the microseconds of the unit that
+ * begins there, or the size of the message. */
 ppsched_status ppi_chakra_find_costs(ppsched_config **out, const ppsched_schedule *schedule, const uint64_t *amounts,
                                      const struct ppi_chakra_scales *scales, ppsched_error *error);
 

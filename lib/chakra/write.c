@@ -138,7 +138,7 @@ static void communicate(struct walk *walk, uint32_t i)
     put_send(walk, &node);
 }
 
-/* Between two iterations: in round k each device tells the one 2^k behind it that it, and all that it has heard of, are done. */
+/* Between two iterations: in round k each device tells the one 2^k behind it that it, and all it has heard of, are done. */
 static void flush(struct walk *walk)
 {
     const ppsched_chakra *chakra = walk->chakra;

@@ -198,8 +198,9 @@ class TraceTest(unittest.TestCase):
                 (lowered, dict(most_loss=2), "most_loss is 2; it must be 0 to 1"),
                 (lowered, dict(time_scale="1"), "time_scale must be a number, not '1'"),
                 (lowered, dict(config=ppsched.Config(3, 4)), "2 devices and 2 stages, the config 3 and 3"),
-                (lowered, dict(time_scale=10, config=ppsched.Config(2, 4, activation_bytes=2.5)), "takes 2.5 bytes; .* bytes_scale 10 does"),
-                (lowered, dict(config=ppsched.Config(2, 4, forward_times=0), sizes="times"), "0SEND_F0 at position 1 takes no time at time 0"),
+                (lowered, dict(config=ppsched.Config(2, 4, activation_bytes=2.5)), "takes 2.5 bytes; .* bytes_scale 10 does"),
+                (lowered, dict(config=ppsched.Config(2, 4, forward_times=0), sizes="times"),
+                 "0SEND_F0 at position 1 takes no time at time 0"),
                 (lowered, dict(config=ppsched.Config(2, 4, forward_times=1e-7 / 3)), "no power of ten does"),
                 (ppsched.generate("1f1b", ppsched.Config(1, 4)), {}, "one device; networks have two ranks or more")):
             with self.assertRaisesRegex(ppsched.Error, text):
@@ -269,7 +270,8 @@ class ReadTest(unittest.TestCase):
                              ([first, b"\x00"], "rank 1: it does not begin with a version"),
                              ([first, second.replace(b"1RECV_F0", b"1RECV_F0"[:7] + b"x")], 'rank 1, node 0: its name "1RECV_Fx" is no op'),
                              ([first, second.replace(b"1F0\x18\x04", b"1F0\x18\x05")], "node 1: .* type is not that of the op"),
-                             ([first, second.replace(b"\x08\x01\x12\x031F0", b"\x08\x00\x12\x031F0")], "rank 1, node 1: its id stands twice"),
+                             ([first, second.replace(b"\x08\x01\x12\x031F0", b"\x08\x00\x12\x031F0")],
+                              "rank 1, node 1: its id stands twice"),
                              ([first, second.replace(b"8\x03", b"8\x00", 1)], "node 1: .* duration_micros is missing"),
                              ([first, second.replace(b"8\x03", b"8\x07", 1)], "rank 1: 1F1 has 3 microseconds, another like it 7"),
                              ([first, second, second], "rank 2, node 0: .* the trace is of a link"),
@@ -301,11 +303,25 @@ class FileTest(unittest.TestCase):
         result = run(*words, "--format", "chakra", "--links", "ranks", "-o", self.prefix)
         self.assertEqual((result.returncode, len(self.names())), (0, 10))
 
+    def test_pick(self):
+        words = ("pick", "--num-devices", 4, "-s", 4, "-b", 8, "-f", 10, "-bw", 20, "--p2p-time", 5,
+                 "--lower", "just_in_time", "--channel", "sends")
+        result = run(*words, "--format", "chakra", "-o", self.prefix)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        traces = []
+        for name in self.names():
+            with open(os.path.join(os.path.dirname(self.prefix), name), "rb") as file:
+                traces.append(file.read())
+        self.assertEqual(Simulator(traces, Network(4999, 1)).run(), 1000 * json.loads(run(*words, "--json").stdout)[0]["makespan"])
+        self.assertIn("give -o PREFIX", run(*words, "--format", "chakra").stderr)
+        self.assertIn("--tensors: it goes with chakra", run(*words, "--tensors").stderr)
+
     def test_convert(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(4, 8)).lower("just_in_time")
         with open(f"{self.prefix}.csv", "w", encoding="utf-8") as file:
             file.write(schedule.export("csv"))
-        result = run("convert", f"{self.prefix}.csv", "--to", "chakra", "-o", self.prefix, "-f", 10, "-bw", 20, "--p2p-time", 5, "--message-sizes", "times")
+        result = run("convert", f"{self.prefix}.csv", "--to", "chakra", "-o", self.prefix, "-f", 10, "-bw", 20, "--p2p-time", 5,
+                     "--message-sizes", "times")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual(len(self.names()), 5)
 
