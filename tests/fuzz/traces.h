@@ -5,9 +5,9 @@
 
 #include "fuzz/harness.h"
 
-/* Reads the traces. Where that fails, the error must say so in one line, and nothing may be left; where it succeeds, the schedule
- * must go through JSON, and through traces where these can hold it. Memory must be linear in the bytes. Aborts where any of that
- * is not so; returns the status. */
+/* Reads the traces. Where that fails, the error must say so in one line, and nothing may be left; where it succeeds, the
+ * schedule must go through JSON, and through traces where these can hold it. Memory must be linear in the bytes. Aborts where
+ * any of that is not so; returns the status. */
 ppsched_status fuzz_import_traces(const ppsched_chakra_trace *traces, size_t count);
 
 /* A trace of a rank in memory that the caller frees. */
