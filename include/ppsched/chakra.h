@@ -103,8 +103,9 @@ typedef struct ppsched_chakra_trace {
  * caller's with one reference, the config too; both are made or none.
  *   - Names of nodes tell the ops, and their ids the order.
  *   - Durations become those of F, B, I and W by stage, and of overlapped pairs, in the unit that
- *     the traces tell (without one: microseconds); sizes become bytes by stage, and where they are
- *     TIMES a bandwidth, or times between two devices where these are what they have in common.
+ *     the traces tell (without one: microseconds). Sizes become bytes by stage (1: none), and where
+ *     they are TIMES a bandwidth, or times between two devices where these are what they have in
+ *     common.
  *   - Ops that take no time, and sharding ops, are in no trace, so they are not in the schedule.
  * The reading is strict, as of ppsched_schedule_import, and memory and time are linear in the
  * bytes. The schedule need not be valid; ppsched_schedule_check tells.

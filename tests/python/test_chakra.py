@@ -253,11 +253,11 @@ class ReadTest(unittest.TestCase):
             self.expect_same(ppsched.generate(strategy, config).lower(), "sends", sizes="times")
 
     def test_bytes_and_scale(self):
-        config = ppsched.Config(4, 8, forward_times=10.4, backward_times=20.5, activation_bytes=[7, 8, 9, 0], p2p_time=3, p2p_bandwidth=0.5)
+        config = ppsched.Config(4, 8, forward_times=10.4, backward_times=20.5, activation_bytes=[2, 8, 9, 0], p2p_time=3, p2p_bandwidth=0.5)
         schedule = ppsched.generate("1f1b", config).lower()
         again = ppsched.chakra_schedule(ppsched.chakra_traces(schedule, time_scale=1000))
-        self.assertEqual((list(again.config.forward_times), list(again.config.activation_bytes)), ([10.4] * 4, [7, 8, 9, 0]))
-        self.assertEqual(list(again.config.gradient_bytes), [0, 7, 8, 9])
+        self.assertEqual((list(again.config.forward_times), list(again.config.activation_bytes)), ([10.4] * 4, [2, 8, 9, 0]))
+        self.assertEqual(list(again.config.gradient_bytes), [0, 2, 8, 9])
         self.assertEqual(list(again.config.p2p_bandwidth), [])
 
     def test_wrong_traces(self):
