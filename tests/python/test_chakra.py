@@ -113,17 +113,15 @@ class ModelTest(unittest.TestCase):
             self.sweep(4, 2, "none", TIMES, dict(links="ranks"), iterations=iterations, draws=[draw])
 
     def test_ops_of_no_time(self):
+        """Two kinds of three may take none; each device has something that does."""
         def draw(rng, values, devices, stages):
-            for name in ("forward_times", "backward_input_times", "backward_weight_times"):
+            names = ["forward_times", "backward_input_times", "backward_weight_times"]
+            for name in rng.sample(names, 2):
                 values[name] = [rng.choice([0, 0, 1, 5]) for _ in range(stages)]
             values["p2p_time"] = [rng.randint(1, 9) for _ in range(devices * devices)]
 
-        nodes = 0
         for iterations in (1, 2):
-            try:
-                nodes += self.sweep(5, 2, "sends", TIMES, dict(sizes="times"), iterations=iterations, draws=[draw])
-            except ppsched.Refused as error:
-                self.assertIn("has nothing that takes time", str(error))
+            self.sweep(5, 2, "sends", TIMES, dict(sizes="times"), iterations=iterations, draws=[draw])
 
     def test_decimal_times_scaled(self):
         def draw(rng, values, devices, stages):

@@ -103,7 +103,7 @@ def _whole_files(paths: List[str]) -> Iterator[List[str]]:
         yield [stack.enter_context(whole_file(path)) for path in paths]
         try:
             stack.pop_all().close()
-        except Error:
+        except BaseException:
             for path in paths:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
