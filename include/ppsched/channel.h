@@ -21,8 +21,12 @@ enum ppsched_channel_order {
     PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one channel a device: one communicator for all */
     PPSCHED_CHANNEL_ORDER_DIRECTION = 1, /* one for activations, one for gradients */
     PPSCHED_CHANNEL_ORDER_PAIR = 2,      /* one for each edge, a directed pair of devices */
-    PPSCHED_CHANNEL_ORDER_NONE = 3       /* none: each waits for itself alone, as with a tag of its
+    PPSCHED_CHANNEL_ORDER_NONE = 3,      /* none: each waits for itself alone, as with a tag of its
                                             own */
+    PPSCHED_CHANNEL_ORDER_SENDS = 4      /* one for all sends of a device, which one has from its
+                                            start until its value is there; each receive waits for
+                                            itself alone. As ASTRA-sim, and network cards that send
+                                            one message after another */
 };
 
 /* How a runtime sends. Sized: set `size`; zero means the first choice.

@@ -153,7 +153,7 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     model (and with rendezvous its receive, too); edges serve in the order in which they are
  *     asked.
  *   - A transfer occupies its edge for bytes / bandwidth; then the send is done, and latency later
- *     the value is there.
+ *     the value is there (with PPSCHED_CHANNEL_ORDER_SENDS the send is done only now).
  *   - A receive is done when its value is there and its own turn has come. Only then does the op
  *     that needs it start.
  *   - Spans of sends and receives are from the transfer's start (a receive's: not before its turn)

@@ -55,6 +55,7 @@
 #define PPSCHED_PPSCHED_H
 
 #include <ppsched/bound.h>
+#include <ppsched/chakra.h>
 #include <ppsched/channel.h>
 #include <ppsched/check.h>
 #include <ppsched/config.h>

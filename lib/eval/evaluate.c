@@ -12,7 +12,7 @@ struct ppi_reuse {
     ppsched_timeline *spare; /* the next evaluation's */
 };
 
-static ppsched_status check_shapes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
+ppsched_status ppi_check_shapes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
 {
     const struct ppi_shape *s = &schedule->shape, *c = &config->shape;
     if (s->devices == c->devices && s->stages == c->stages)
@@ -190,7 +190,7 @@ ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule 
                                  bool wants_latest, bool wants_idle, ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
-    ppsched_status status = check_shapes(schedule, config, error);
+    ppsched_status status = ppi_check_shapes(schedule, config, error);
     if (status == PPSCHED_OK)
         status = allocate(&timeline, schedule, wants_latest, wants_idle, error);
     if (status == PPSCHED_OK && ppi_holds_more(config))
@@ -256,7 +256,7 @@ ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *sche
 ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
 {
     struct ppi_reuse *reuse = timeline->reuse;
-    ppsched_status status = check_shapes(timeline->schedule, config, error);
+    ppsched_status status = ppi_check_shapes(timeline->schedule, config, error);
     if (status == PPSCHED_OK && ppi_holds_more(config))
         status = add_memory(reuse->spare, error); /* if it is the first such config */
     if (status == PPSCHED_OK)

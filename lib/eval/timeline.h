@@ -31,6 +31,9 @@ struct ppsched_timeline {
     struct ppi_reuse *reuse; /* NULL unless it is reusable */
 };
 
+/* MISMATCH where they have other numbers of devices or stages. */
+ppsched_status ppi_check_shapes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error);
+
 /* Evaluates. INVALID_SCHEDULE comes without the reason: the checker knows it. */
 ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                             uint32_t flags, ppsched_error *error);

@@ -129,11 +129,25 @@ static uint32_t number_of(struct numbering *numbering, uint32_t device, uint32_t
     return numbering->number[key];
 }
 
+/* Whether a comm op waits for no other of its device. */
+static bool is_free(const struct making *making, const ppsched_op *op)
+{
+    int32_t order = making->model->order;
+    return order == PPSCHED_CHANNEL_ORDER_NONE || (order == PPSCHED_CHANNEL_ORDER_SENDS && ppi_is_receive(op->kind));
+}
+
+/* Whether transfers between two devices may overtake each other. */
+static bool may_overtake(const struct making *making)
+{
+    return making->model->order == PPSCHED_CHANNEL_ORDER_NONE || making->model->order == PPSCHED_CHANNEL_ORDER_SENDS;
+}
+
 /* `peer`: the device at the other end. */
 static uint32_t queue_key(const struct making *making, const ppsched_op *op, uint32_t peer)
 {
     switch (making->model->order) {
     case PPSCHED_CHANNEL_ORDER_GROUP:
+    case PPSCHED_CHANNEL_ORDER_SENDS:
         return 0;
     case PPSCHED_CHANNEL_ORDER_DIRECTION:
         return ppi_goes_back(op->kind);
@@ -151,7 +165,6 @@ static uint32_t channel_key(const struct making *making, const ppsched_op *send,
 static void number_all(struct making *making)
 {
     struct ppi_channels *channels = making->channels;
-    bool ordered = making->model->order != PPSCHED_CHANNEL_ORDER_NONE;
     uint32_t batch = 0;
     for (uint32_t i = 0; i < making->schedule->op_count; i++) {
         const ppsched_op *op = &making->schedule->ops[i];
@@ -163,12 +176,14 @@ static void number_all(struct making *making)
         uint32_t device = comm->device, peer = channels->comms[ppi_is_send(op->kind) ? ops->receive : ops->send].device;
         batch += !continues;
         comm->batch = batch; /* for now its number */
-        comm->queue = ordered ? number_of(&making->queues, device, queue_key(making, op, peer)) : making->queues.given++;
+        comm->queue = is_free(making, op) ? making->queues.given++
+                                          : number_of(&making->queues, device, queue_key(making, op, peer));
         comm->place = making->queue_size[comm->queue]++;
         if (!ppi_is_send(op->kind))
             continue;
         struct ppi_route *route = &channels->routes[comm->transfer];
-        route->channel = ordered ? number_of(&making->through, device, channel_key(making, op, peer)) : making->through.given++;
+        route->channel = may_overtake(making) ? making->through.given++
+                                              : number_of(&making->through, device, channel_key(making, op, peer));
         route->place = making->channel_size[route->channel]++;
         route->edge = number_of(&making->edges, device, peer);
     }

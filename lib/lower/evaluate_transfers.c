@@ -129,6 +129,12 @@ static void look_at(struct run *run, uint32_t i)
         receive_if_there(run, transfer);
 }
 
+/* Whether a send is done when its value is there, not when its bytes have left. */
+static bool sends_until_there(const struct run *run)
+{
+    return run->comms.model.order == PPSCHED_CHANNEL_ORDER_SENDS;
+}
+
 /* --- devices --- */
 
 /* Splits the wait of a device for a comm op that is done now, or was before it had its weights. */
@@ -318,10 +324,13 @@ static void happen(struct run *run, const struct ppi_event *event)
         make_ready(run, event->index);
         return;
     case LEFT:
-        finish(run, run->comms.channels.transfers.ops[event->index].send);
+        if (!sends_until_there(run))
+            finish(run, run->comms.channels.transfers.ops[event->index].send);
         return;
     default:
         run->states[event->index].is_there = true;
+        if (sends_until_there(run))
+            finish(run, run->comms.channels.transfers.ops[event->index].send);
         receive_if_there(run, event->index);
         return;
     }

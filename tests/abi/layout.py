@@ -51,7 +51,7 @@ def layout_by_ctypes():
 
 
 # Layouts that are promised; a change here breaks every caller.
-FROZEN = {"Op": 12, "Span": 16, "MemoryPoint": 16, "Error": 512, "Finding": 44, "Wait": 20, "Edge": 16, "Recompute": 24,
+FROZEN = {"ChakraTrace": 2 * ctypes.sizeof(ctypes.c_void_p), "Op": 12, "Span": 16, "MemoryPoint": 16, "Error": 512, "Finding": 44, "Wait": 20, "Edge": 16, "Recompute": 24,
           "OpBuffer": 8, "IdleWindow": 32, "MemoryItem": 32, "Connection": 20, "Lifetime": 24, "Arena": 20, "LayoutStage": 16, "CriticalOp": 40, "Sensitivity": 16, "Efficiency": 16, "Link": 40}
 
 

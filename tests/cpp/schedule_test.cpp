@@ -244,6 +244,28 @@ CASE(test_texts)
     CHECK(status_of([] { (void)ppsched::op_token(ppsched::Op{}); }) == PPSCHED_ERROR_ARGUMENT);
 }
 
+CASE(test_traces)
+{
+    Config config(2, 2, 4);
+    config.set_values(PPSCHED_QUANTITY_FORWARD_TIMES, {3, 4});
+    const Schedule sending = lowered(Schedule::generate(config, "1f1b"), PPSCHED_LOWERING_JUST_IN_TIME);
+    const ppsched::ChakraTraces traces(sending, config);
+    CHECK(traces.ranks() == 2);
+    const auto read = ppsched::read_chakra({traces.export_to_string(0), traces.export_to_string(1)});
+    CHECK(same_queues(read.first, sending) && read.second.values(PPSCHED_QUANTITY_FORWARD_TIMES)[1] == 4);
+    CHECK(read.first.evaluate(read.second).metrics().makespan == sending.evaluate(config).metrics().makespan);
+    CHECK(thrown<std::runtime_error>(
+        [&] { traces.export_to([](std::string_view) -> bool { throw std::runtime_error("own"); }, 0); }));
+    CHECK(status_of([&] { traces.export_to([](std::string_view) { return false; }, 0); }) == PPSCHED_ERROR_WRITER);
+    CHECK(status_of([&] { (void)traces.export_to_string(2); }) == PPSCHED_ERROR_RANGE);
+    CHECK(status_of([&] { (void)ppsched::read_chakra({}); }) == PPSCHED_ERROR_RANGE);
+    CHECK(status_of([&] { (void)ppsched::read_chakra({"x", "y"}); }) == PPSCHED_ERROR_SYNTAX);
+    ppsched::ChakraOptions options;
+    options.links = PPSCHED_CHAKRA_LINKS_RANKS;
+    CHECK(ppsched::ChakraTraces(sending, config, options).ranks() == 4);
+    CHECK(thrown<ppsched::Refused>([&] { (void)ppsched::ChakraTraces(Schedule::generate(config, "1f1b"), config); }));
+}
+
 CASE(test_launch)
 {
     const Schedule schedule = Schedule::generate(Config(4, 8, 8), "zbv");

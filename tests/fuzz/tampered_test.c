@@ -3,6 +3,7 @@
  * with bytes changed, it is read or refused as fuzz/import.h says. The draws are the same in each run. */
 #include "fuzz/import.h"
 #include "fuzz/round_trip.h"
+#include "fuzz/traces.h"
 #include "support/problem.h"
 
 #include <stdlib.h>
@@ -201,13 +202,111 @@ static void test_cut_off_anywhere(void **state)
     }
 }
 
+/* --- traces --- */
+
+enum { MOST_RANKS = 24 };
+
+/* The traces of a schedule that is lowered, in memory that the caller frees; 0 where there can be none. */
+static size_t make_traces(const ppsched_schedule *schedule, ppsched_chakra_trace *traces, uint64_t *random)
+{
+    const ppsched_lower_options lowering = {.size = sizeof lowering, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
+    const ppsched_chakra_options options = {.size = sizeof options,
+                                            .sizes = (int32_t)random_below(random, 2),
+                                            .links = (int32_t)random_below(random, 2),
+                                            .memory_scale = random_below(random, 2),
+                                            .most_loss = 1};
+    const double latency = 1 + random_below(random, 9);
+    ppsched_schedule *lowered = NULL;
+    ppsched_chakra *chakra = NULL;
+    ppsched_error error;
+    uint32_t ranks = 0, devices = ppsched_schedule_devices(schedule);
+    ppsched_config *config = make_config(devices, ppsched_schedule_stages(schedule), 1);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &latency, 1, &error), &error);
+    expect_ok(ppsched_schedule_lower(&lowered, schedule, NULL, &lowering, &error), &error);
+    if (devices > 1) {
+        expect_ok(ppsched_chakra_create(&chakra, lowered, config, &options, &error), &error);
+        ranks = ppsched_chakra_ranks(chakra);
+    }
+    assert_true(ranks <= MOST_RANKS);
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        traces[rank].data = fuzz_export_trace(chakra, rank, &traces[rank].length);
+    ppsched_chakra_destroy(chakra);
+    ppsched_schedule_release(lowered);
+    ppsched_config_destroy(config);
+    return ranks;
+}
+
+static void free_traces(const ppsched_chakra_trace *traces, size_t count)
+{
+    for (size_t rank = 0; rank < count; rank++)
+        free((void *)(uintptr_t)traces[rank].data);
+}
+
+/* With one trace replaced by a copy that is exactly as large. */
+static ppsched_status try_trace(const ppsched_chakra_trace *traces, size_t count, size_t rank, const char *bytes, size_t size)
+{
+    ppsched_chakra_trace tried[MOST_RANKS];
+    char *copy = malloc(size > 0 ? size : 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    memcpy(tried, traces, count * sizeof *traces);
+    tried[rank] = (ppsched_chakra_trace){copy, size};
+    ppsched_status status = fuzz_import_traces(tried, count);
+    free(copy);
+    return status;
+}
+
+static void test_changed_traces(void **state)
+{
+    enum { TRIALS = 8000, ROOM = 64 };
+    uint64_t random = 2;
+    int outcomes[2] = {0, 0};
+    (void)state;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        ppsched_chakra_trace traces[MOST_RANKS];
+        ppsched_schedule *schedule = draw_schedule(&random);
+        size_t count = make_traces(schedule, traces, &random);
+        ppsched_schedule_release(schedule);
+        if (count == 0)
+            continue;
+        assert_int_equal(fuzz_import_traces(traces, count), PPSCHED_OK);
+        size_t rank = random_below(&random, (uint32_t)count), size = traces[rank].length;
+        char *larger = malloc(size + ROOM);
+        assert_non_null(larger);
+        memcpy(larger, traces[rank].data, size);
+        size = tamper(&random, larger, size, size + ROOM);
+        outcomes[try_trace(traces, count, rank, larger, size) == PPSCHED_OK]++;
+        free(larger);
+        free_traces(traces, count);
+    }
+    assert_in_range(outcomes[0], TRIALS / 100, TRIALS);
+    assert_in_range(outcomes[1], TRIALS / 100, TRIALS);
+}
+
+static void test_traces_cut_off_anywhere(void **state)
+{
+    uint64_t random = 3;
+    (void)state;
+    for (uint32_t strategy = 0; strategy < ppsched_strategy_count(); strategy++) {
+        ppsched_chakra_trace traces[MOST_RANKS];
+        ppsched_schedule *schedule = try_strategy(strategy, 2, 4, 1);
+        if (schedule == NULL)
+            continue;
+        size_t count = make_traces(schedule, traces, &random), whole = 0;
+        for (size_t cut = 0; cut < traces[1].length; cut++)
+            whole += try_trace(traces, count, 1, traces[1].data, cut) == PPSCHED_OK;
+        assert_true(whole < traces[1].length / 20); /* behind a node: the rest of the schedule */
+        free_traces(traces, count);
+        ppsched_schedule_release(schedule);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_own_placements),
-        cmocka_unit_test(test_changed_bytes),
-        cmocka_unit_test(test_cut_off_anywhere),
+        cmocka_unit_test(test_round_trips),    cmocka_unit_test(test_own_placements),
+        cmocka_unit_test(test_changed_bytes),  cmocka_unit_test(test_cut_off_anywhere),
+        cmocka_unit_test(test_changed_traces), cmocka_unit_test(test_traces_cut_off_anywhere),
     };
     return cmocka_run_group_tests_name("tampered", tests, NULL, NULL);
 }

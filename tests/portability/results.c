@@ -16,7 +16,8 @@ void results_start(struct results *results)
 
 const char *part_name(enum part part)
 {
-    static const char *const names[] = {"schedule", "times", "memory", "explain", "lowering", "transfers", "formats", "launch"};
+    static const char *const names[] = {"schedule",  "times",   "memory", "explain", "lowering",
+                                        "transfers", "formats", "launch", "network"};
     return names[part];
 }
 
@@ -209,6 +210,36 @@ static void fold_proof(uint64_t *digest, const ppsched_schedule *lowered, const 
     }
 }
 
+static int32_t fold_bytes(void *user, const char *data, size_t size)
+{
+    fold_text(user, data, size);
+    return 0;
+}
+
+/* Traces, as a device sends one message at a time, or with links of their own. */
+static void add_network(struct results *results, const ppsched_schedule *lowered, const ppsched_config *config, int turn)
+{
+    static const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_SENDS};
+    const ppsched_chakra_options options = {.size = sizeof options,
+                                            .sizes = turn % 3 > 0,
+                                            .links = turn % 3 > 1,
+                                            .time_scale = 1e3 / 7,
+                                            .memory_scale = turn % 2,
+                                            .most_loss = 1};
+    uint64_t *digest = &results->part[PART_NETWORK];
+    ppsched_timeline *timeline = NULL;
+    ppsched_chakra *chakra = NULL;
+    ppsched_error error;
+    fold_proof(digest, lowered, &model);
+    if (fold_outcome(digest, ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &model, 0, &error), &error))
+        fold_timeline(digest, digest, timeline);
+    if (fold_outcome(digest, ppsched_chakra_create(&chakra, lowered, config, &options, &error), &error))
+        for (uint32_t rank = 0; rank < ppsched_chakra_ranks(chakra); rank++)
+            fold_outcome(digest, ppsched_chakra_export(chakra, rank, fold_bytes, digest, &error), &error);
+    ppsched_chakra_destroy(chakra);
+    ppsched_timeline_destroy(timeline);
+}
+
 static void add_transfers(struct results *results, const ppsched_schedule *lowered, const ppsched_config *config)
 {
     static const ppsched_channel_model models[] = {
@@ -281,6 +312,7 @@ static void add_lowered(struct results *results, const ppsched_schedule *schedul
         fold_schedule(digest, lowered);
         fold_buffers(digest, lowered);
         add_transfers(results, lowered, config);
+        add_network(results, lowered, config, turn);
         fold_export(&results->part[PART_FORMATS], lowered, NULL, turn % 2 != 0 ? PPSCHED_FORMAT_CSV : PPSCHED_FORMAT_JSON);
     }
     ppsched_schedule_release(lowered);

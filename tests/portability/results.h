@@ -16,6 +16,7 @@ enum part {
     PART_TRANSFERS, /* their times */
     PART_FORMATS,   /* every text, and what is read back */
     PART_LAUNCH,    /* arguments for runtimes */
+    PART_NETWORK,   /* times with a send at a time, and traces */
     PART_COUNT
 };
 

@@ -128,7 +128,7 @@ static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_m
 
 static void check_all_models(const ppsched_schedule *lowered, const char *what, int must_be_safe, int *unsafe)
 {
-    for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_NONE; order++)
+    for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_SENDS; order++)
         for (uint32_t bits = 0; bits < 8; bits++) {
             ppsched_channel_model model = {
                 .size = sizeof model, .order = order, .rendezvous = bits % 2, .batched = bits / 2 % 2, .blocking = bits / 4};

@@ -26,12 +26,12 @@ static double value(const ppsched_config *config, int32_t quantity, size_t index
     return count == 0 ? fallback : values[count == 1 ? 0 : index];
 }
 
-/* Whether all messages before a send in its queue to the same device have started. */
+/* Whether all messages before a send in its channel to the same device have started. */
 static bool overtakes_none(const struct plain_run *run, uint32_t d, size_t i, uint32_t to)
 {
     for (size_t k = 0; k < i; k++) {
         ppsched_op other = partner_of(&run->at.ops[d][k]);
-        if (is_send(&run->at.ops[d][k]) && same_queue(&run->at, &run->at.ops[d][k], &run->at.ops[d][i]) &&
+        if (is_send(&run->at.ops[d][k]) && same_channel(&run->at, &run->at.ops[d][k], &run->at.ops[d][i]) &&
             device_of(&run->at, other.stage, other.microbatch) == to && !run->started[d][k])
             return false;
     }
@@ -59,6 +59,8 @@ static bool step_send(struct plain_run *run, uint32_t d, size_t i)
     run->end[d][i] = run->start[d][i] + bytes / value(run->config, PPSCHED_QUANTITY_P2P_BANDWIDTH, d * devices + to, HUGE_VAL);
     run->link_free[d][to] = run->end[d][i];
     run->there[d][i] = run->end[d][i] + value(run->config, PPSCHED_QUANTITY_P2P_TIME, d * devices + to, 0);
+    if (run->at.model->order == PPSCHED_CHANNEL_ORDER_SENDS && !run->at.model->blocking)
+        run->end[d][i] = run->there[d][i];
     return true;
 }
 
@@ -323,7 +325,7 @@ static void test_every_model_equals_a_plain_run(void **state)
         expect_ok(ppsched_config_set_placement(config, ppsched_schedule_placement(schedule), NULL, 0, NULL), NULL);
         ppsched_schedule *lowered = lower(schedule, config, 1 + (int32_t)random_below(&seed, 3), 0);
         const ppsched_schedule *other = trial % 2 == 0 ? shuffled(lowered, config, &seed) : ppsched_schedule_retain(lowered);
-        for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_NONE; order++)
+        for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_SENDS; order++)
             for (uint32_t bits = 0; bits < 8; bits++, runs++) {
                 ppsched_channel_model model = {.size = sizeof model,
                                                .order = order,

@@ -70,10 +70,18 @@ bool same_queue(const struct plain *plain, const ppsched_op *a, const ppsched_op
         return true;
     if (plain->model->order == PPSCHED_CHANNEL_ORDER_NONE)
         return is_same(a, b);
+    if (plain->model->order == PPSCHED_CHANNEL_ORDER_SENDS)
+        return is_same(a, b) || (is_send(a) && is_send(b));
     if (plain->model->order == PPSCHED_CHANNEL_ORDER_DIRECTION)
         return is_gradient(a) == is_gradient(b);
     ppsched_op x = partner_of(a), y = partner_of(b);
     return is_send(a) == is_send(b) && device_of(plain, x.stage, x.microbatch) == device_of(plain, y.stage, y.microbatch);
+}
+
+bool same_channel(const struct plain *plain, const ppsched_op *a, const ppsched_op *b)
+{
+    bool may_overtake = plain->model->order == PPSCHED_CHANNEL_ORDER_SENDS && !plain->model->blocking;
+    return may_overtake ? is_same(a, b) : same_queue(plain, a, b);
 }
 
 bool has_turn(const struct plain *plain, uint32_t d, size_t i)
@@ -97,7 +105,7 @@ bool is_oldest(const struct plain *plain, uint32_t from, size_t i)
     uint32_t to = device_of(plain, own.stage, own.microbatch);
     for (size_t k = 0; k < i; k++) {
         const ppsched_op *op = &plain->ops[from][k];
-        if (!is_send(op) || !same_queue(plain, op, &plain->ops[from][i]))
+        if (!is_send(op) || !same_channel(plain, op, &plain->ops[from][i]))
             continue;
         ppsched_op receive = partner_of(op);
         if (device_of(plain, receive.stage, receive.microbatch) == to && !plain->done[to][find(plain, to, &receive)])

@@ -36,10 +36,13 @@ size_t find(const struct plain *plain, uint32_t device, const ppsched_op *op);
 /* Whether two comm ops of a device are in the same queue. */
 bool same_queue(const struct plain *plain, const ppsched_op *a, const ppsched_op *b);
 
+/* Whether the transfers of two sends, if they go to one device, arrive in their order. */
+bool same_channel(const struct plain *plain, const ppsched_op *a, const ppsched_op *b);
+
 /* Whether all of a comm op's queue before it (or its batch) is done. */
 bool has_turn(const struct plain *plain, uint32_t d, size_t i);
 
-/* Whether all messages between two devices in the same queue that are sent before this one have been received. */
+/* Whether all messages between two devices in the same channel that are sent before this one have been received. */
 bool is_oldest(const struct plain *plain, uint32_t from, size_t i);
 
 /* The receive that a compute op needs; false where it needs none. */

@@ -49,6 +49,37 @@ static ppsched_status lower(struct handles *own, void *given)
     return status;
 }
 
+static ppsched_status create_chakra(struct handles *own, void *given)
+{
+    ppsched_config *config = make_config(2, 4, 4); /* whole times */
+    ppsched_chakra *made = UNTOUCHED;
+    ppsched_status status = ppsched_chakra_create(&made, own->lowered, config, given, NULL);
+    if (status == PPSCHED_OK)
+        ppsched_chakra_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    ppsched_config_destroy(config);
+    return status;
+}
+
+static ppsched_status import_chakra(struct handles *own, void *given)
+{
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_config *config = UNTOUCHED;
+    const ppsched_chakra_trace trace = {"\3\12\1x"
+                                        "\13\10\0\22\0030F0\30\0048\1"
+                                        "\13\10\1\22\0030B0\30\0048\1",
+                                        28};
+    (void)own;
+    ppsched_status status = ppsched_chakra_import(&made, &config, &trace, 1, given, NULL);
+    take_schedule(status, made);
+    if (status == PPSCHED_OK)
+        ppsched_config_destroy(config);
+    else
+        assert_ptr_equal(config, UNTOUCHED);
+    return status;
+}
+
 static ppsched_status prove(struct handles *own, void *given)
 {
     size_t count = 99;
@@ -462,6 +493,8 @@ struct row {
 static const struct row read[] = {
     ROW(ppsched_config_create, ppsched_environment, log, create_config),
     ROW(ppsched_schedule_import, ppsched_environment, log, import),
+    ROW(ppsched_chakra_import, ppsched_environment, log, import_chakra),
+    ROW(ppsched_chakra_create, ppsched_chakra_options, most_loss, create_chakra),
     ROW(ppsched_schedule_lower, ppsched_lower_options, defer_receives, lower),
     ROW(ppsched_schedule_prove, ppsched_channel_model, blocking, prove),
     ROW(ppsched_schedule_evaluate_transfers, ppsched_channel_model, blocking, evaluate_transfers),

@@ -64,6 +64,28 @@ static void test_transfers_share_their_link(void **state)
     ppsched_config_destroy(config);
 }
 
+/* The same where a device has its next message on the way when the one before is there: 3.5 each. */
+static void test_sends_go_one_after_another(void **state)
+{
+    static const double first[] = {0, 1, 2, 18, 21.5, 25}, second[] = {4.5, 8, 11.5, 12.5, 14.5, 16.5};
+    ppsched_config *config = make_config(2, 2, 3);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.5);
+    set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 2);
+    set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 6);
+    ppsched_schedule *schedule = make_schedule(config, "gpipe");
+    ppsched_schedule *lowered = lower(schedule, config, PPSCHED_LOWERING_JUST_IN_TIME, 0);
+    ppsched_timeline *timeline = timed(lowered, config, PPSCHED_CHANNEL_ORDER_SENDS, 0, 0);
+    (void)state;
+    expect_starts(timeline, 0, first, 6);
+    expect_starts(timeline, 1, second, 6);
+    assert_true(metrics_of(timeline).makespan == 27);
+    assert_true(idle_of(timeline, 1).transfer == 8.5 && idle_of(timeline, 1).head_of_line == 0);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 /* A device that blocks cannot compute while it sends. Device 0: F0 0 to 1, its send to 4, F1 to 5, its send to 8. */
 static void test_blocking_sends_take_the_device(void **state)
 {
@@ -125,7 +147,7 @@ static void test_bad_input(void **state)
     ppsched_schedule *schedule = make_schedule(config, "1f1b");
     ppsched_schedule *lowered = lower(schedule, config, PPSCHED_LOWERING_PYTORCH, 0);
     ppsched_timeline *timeline = NULL;
-    ppsched_channel_model model = {.size = sizeof model, .order = 4};
+    ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_SENDS + 1};
     ppsched_error error;
     double value = INFINITY;
     (void)state;
@@ -170,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transfers_share_their_link),
+        cmocka_unit_test(test_sends_go_one_after_another),
         cmocka_unit_test(test_blocking_sends_take_the_device),
         cmocka_unit_test(test_early_receives_hold_up_the_line),
         cmocka_unit_test(test_bad_input),

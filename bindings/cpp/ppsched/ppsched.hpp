@@ -17,6 +17,7 @@
 
 #include <ppsched/bound.hpp>
 #include <ppsched/builder.hpp>
+#include <ppsched/chakra.hpp>
 #include <ppsched/check.hpp>
 #include <ppsched/config.hpp>
 #include <ppsched/error.hpp>

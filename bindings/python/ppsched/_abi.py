@@ -28,11 +28,22 @@ class Objective(enum.IntEnum):
     MAKESPAN = 2
 
 
+class ChakraSizes(enum.IntEnum):
+    BYTES = 0
+    TIMES = 1
+
+
+class ChakraLinks(enum.IntEnum):
+    SENDERS = 0
+    RANKS = 1
+
+
 class ChannelOrder(enum.IntEnum):
     GROUP = 0
     DIRECTION = 1
     PAIR = 2
     NONE = 3
+    SENDS = 4
 
 
 class FindingKind(enum.IntEnum):
@@ -282,6 +293,36 @@ class Bound(Structure):
         ("memory", c_double),
         ("least_limit", c_double),
         ("one_machine", c_double),
+    ]
+
+
+class ChakraOptions(Structure):
+    size: int
+    sizes: int
+    links: int
+    reserved: int
+    time_scale: float
+    bytes_scale: float
+    memory_scale: float
+    most_loss: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("sizes", c_int32),
+        ("links", c_int32),
+        ("reserved", c_uint32),
+        ("time_scale", c_double),
+        ("bytes_scale", c_double),
+        ("memory_scale", c_double),
+        ("most_loss", c_double),
+    ]
+
+
+class ChakraTrace(Structure):
+    data: Optional[bytes]
+    length: int
+    _fields_ = [
+        ("data", c_char_p),
+        ("length", c_size_t),
     ]
 
 
@@ -1306,6 +1347,11 @@ ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 # name: (result, arguments)
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_chakra_create": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChakraOptions), POINTER(Error)]),
+    "ppsched_chakra_destroy": (None, [c_void_p]),
+    "ppsched_chakra_ranks": (c_uint32, [c_void_p]),
+    "ppsched_chakra_export": (c_int32, [c_void_p, c_uint32, WriteFunction, c_void_p, POINTER(Error)]),
+    "ppsched_chakra_import": (c_int32, [POINTER(c_void_p), POINTER(c_void_p), POINTER(ChakraTrace), c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_schedule_prove": (c_int32, [POINTER(Wait), c_size_t, POINTER(c_size_t), c_void_p, POINTER(ChannelModel), POINTER(Error)]),
     "ppsched_schedule_check": (c_int32, [POINTER(Finding), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_finding_write_text": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Finding), POINTER(Error)]),
@@ -1448,6 +1494,11 @@ class Library(CDLL):
     """The library, and what its functions return."""
 
     ppsched_config_find_bound: Callable[..., int]
+    ppsched_chakra_create: Callable[..., int]
+    ppsched_chakra_destroy: Callable[..., None]
+    ppsched_chakra_ranks: Callable[..., int]
+    ppsched_chakra_export: Callable[..., int]
+    ppsched_chakra_import: Callable[..., int]
     ppsched_schedule_prove: Callable[..., int]
     ppsched_schedule_check: Callable[..., int]
     ppsched_finding_write_text: Callable[..., int]

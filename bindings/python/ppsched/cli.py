@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._library import Error, decoded, lib
 from ._start import INTERRUPTED, Interruptible
+from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
@@ -79,11 +80,13 @@ def _add_schedule(commands: Commands) -> None:
     add_channel_arguments(parser)
     add_launch_argument(parser)
     add_split_arguments(parser)
-    parser.add_argument("--format", choices=FORMAT_NAMES,
-                        help="format of the output (default: by the file's ending, else text); csv is PyTorch's")
+    parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
+                        help="format of the output (default: by the file's ending, else text); csv is PyTorch's, chakra is a trace a "
+                             "rank, to -o PREFIX")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
     add_export_arguments(parser)
+    add_chakra_arguments(parser)
     parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
     parser.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
     parser.add_argument("--explain-memory", action="store_true",
@@ -271,12 +274,15 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         run_launch(arguments, values)
         return
     output: Optional[str] = values.get("output")
-    picture = ending_of(output, PICTURES) if output else None
     chosen = values.get("format")
+    picture = ending_of(output, PICTURES) if output and chosen != CHAKRA else None
     if output and not picture and chosen is None:
         chosen = FORMATS.get(ending_of(output, FORMATS) or "")
         if chosen is None:
             raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
+    fault = chakra_fault(values, chosen)
+    if fault:
+        raise UsageError(fault)
     if values.get("measured") and chosen not in (None, "text", "json"):
         raise UsageError(f"--measured goes with text and json, not with {chosen}")
     for name in ("explain", "explain_memory"):
@@ -285,6 +291,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if values.get("slots") and chosen != "json":
         raise UsageError("--slots: it goes with json alone")
     timeline = _build(values)
+    if chosen == CHAKRA:
+        write_traces(timeline, values)
+        return
     if picture and output:
         if not values.get("no_visualization"):
             draw_file(timeline, output)

@@ -2,10 +2,14 @@
 """The commands that read schedules: check and convert."""
 import argparse
 import json
+import re
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
-from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, add_export_arguments, check_limit, draw_file, ending_of, plain_numbers, print_text)
+from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, add_export_arguments, check_limit, draw_file, ending_of,
+                  plain_numbers, print_text)
+from .chakra import read_chakra
+from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
@@ -42,12 +46,13 @@ def add_commands(commands: Commands) -> None:
                                   description="Reads a schedule and writes it in another format. Times, where that has any, are those of "
                                               "the options here: one number for all stages, or one a stage.")
     _add_file(convert)
-    convert.add_argument("--to", choices=FORMAT_NAMES,
+    convert.add_argument("--to", choices=(*FORMAT_NAMES, CHAKRA),
                          help="format of the output (default: by the ending of -o; .png .svg .pdf draws, .html is a page)")
     add_launch_argument(convert)
     add_layer_count_argument(convert)
     convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
     add_export_arguments(convert)
+    add_chakra_arguments(convert)
     add_lowering_arguments(convert)
     add_channel_arguments(convert)
     add_cost_arguments(convert)
@@ -55,13 +60,24 @@ def add_commands(commands: Commands) -> None:
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="CSV as PyTorch has it, or JSON as ppsched schedule writes it; - is standard input")
-    parser.add_argument("--from", choices=tuple(READ_FORMATS), dest="source", help="its format (default: by its ending)")
+    parser.add_argument("file", metavar="FILE", help="CSV as PyTorch has it, or JSON as ppsched schedule writes it; - is standard input; "
+                                                     "of chakra traces the prefix, or that of any rank")
+    parser.add_argument("--from", choices=(*READ_FORMATS, CHAKRA), dest="source", help="its format (default: by its ending)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+
+
+def _read_traces(path: str) -> Schedule:
+    """Those of a prefix, or of the file of a rank."""
+    try:
+        return read_chakra(re.sub(r"\.\d+\.et$", "", path))
+    except OSError as error:
+        raise Error(f"cannot read {error.filename}: {error.strerror}") from None
 
 
 def _read(arguments: argparse.Namespace) -> Schedule:
     path, format = arguments.file, arguments.source
+    if format == CHAKRA or (format is None and path.endswith(".et")):
+        return _read_traces(path)
     if path == "-":
         if format is None:
             raise UsageError("- (standard input) needs --from")
@@ -130,6 +146,13 @@ def run_check(arguments: argparse.Namespace) -> None:
         raise Error(f"{arguments.file}: {fault}")
 
 
+def _costs_below(config: Config, above: Mapping[str, Any]) -> Dict[str, List[float]]:
+    """What the file itself tells of costs, where nothing else is given; backward times are one matter."""
+    taken = {"backward_" if name.startswith("backward_") else name for name in above}
+    costs = {name: list(getattr(config, name)) for name in QUANTITIES if getattr(config, name)}
+    return {name: values for name, values in costs.items() if ("backward_" if name.startswith("backward_") else name) not in taken}
+
+
 def _config(arguments: argparse.Namespace, schedule: Schedule) -> Config:
     """The problem. Times and memory: those of the profile, with those of the config file over them, and of the command line
     over both."""
@@ -142,7 +165,8 @@ def _config(arguments: argparse.Namespace, schedule: Schedule) -> Config:
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     files = {name: arguments.config for name in values if name not in given}
     sizes = {key: getattr(schedule, what) for key, what in SIZES.items()}
-    values = {**sizes, **{name: value for name, value in {**values, **given}.items() if name in QUANTITIES}}
+    above = {name: value for name, value in {**values, **given}.items() if name in QUANTITIES}
+    values = {**sizes, **_costs_below(schedule.config, above), **above}
     values = plain_numbers(arguments.command, values, files, Measurement(vars(arguments)))
     return config_for(schedule, quantities_in(values), values["units"])
 
@@ -152,6 +176,7 @@ def _format(arguments: argparse.Namespace) -> str:
     output: Optional[str] = arguments.output
     format: Optional[str] = arguments.to
     fault = (launch_fault(arguments, format) if arguments.launch else None) or profile_fault(vars(arguments))
+    fault = fault or chakra_fault(vars(arguments), format or (FORMATS.get(ending_of(output, FORMATS) or "") if output else None))
     if arguments.num_layers is not None and not arguments.launch:
         fault = LAYERS_ALONE
     if fault:
@@ -188,6 +213,9 @@ def run_convert(arguments: argparse.Namespace) -> None:
         return
     timeline = evaluate(schedule, vars(arguments))
     check_limit(timeline)
+    if format == CHAKRA:
+        write_traces(timeline, vars(arguments))
+        return
     if format == DRAWING:
         _draw(timeline, output)
         return

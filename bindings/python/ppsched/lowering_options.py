@@ -55,7 +55,8 @@ def add_sharding_arguments(parser: argparse.ArgumentParser) -> None:
 def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:
     parser.add_argument("--channel", choices=[order.name.lower() for order in ChannelOrder],
                         help="which sends and receives of a device wait for each other: all, those of a direction (activations, "
-                             f"gradients), those of a pair of devices, or none (default: {default})")
+                             "gradients), those of a pair of devices, all sends (each until its value is there; receives wait for "
+                             f"themselves alone), or none (default: {default})")
     for name, text in CHANNEL.items():
         parser.add_argument("--" + name, action="store_true", help=text)
 

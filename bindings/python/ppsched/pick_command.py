@@ -8,6 +8,7 @@ import sys
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ._library import Error
+from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .cli import add_export_arguments, merged, print_text
 from .command_words import OF_CANDIDATES, option_word
 from .config import QUANTITIES
@@ -32,11 +33,13 @@ SCHEDULES = (*PICTURES, ".csv", ".trace.json")  # these hold the schedule itself
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=FORMAT_NAMES, help="print or write the schedule itself, in this format")
+    parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
+                        help="print or write the schedule itself, in this format; chakra is a trace a rank, to -o PREFIX")
     parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[],
                         help="write to a file: .json, .txt, or .html for a page with timelines; the best schedule itself: .png .svg .pdf "
                              "draws it, .csv .trace.json writes it. May be given several times")
     add_export_arguments(parser)
+    add_chakra_arguments(parser)
     parser.set_defaults(run=run_pick)
 
 
@@ -301,6 +304,9 @@ def run_pick(arguments: argparse.Namespace) -> None:
     check_goes_alone(arguments)
     files = files_of(arguments)
     _check_count(arguments, files)
+    fault = chakra_fault({**vars(arguments), "output": files.formatted}, arguments.format)
+    if fault:
+        raise UsageError(fault)
     check_words(arguments)
     values = merged(arguments)
     made = make_plan(values)
@@ -310,7 +316,9 @@ def run_pick(arguments: argparse.Namespace) -> None:
     texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
     for path in files.schedules:
         write_schedule(answer, path, None, arguments.time_scale)
-    if files.formatted is not None:
+    if arguments.format == CHAKRA:
+        write_traces(answer.timeline(answer.best[0]), {**vars(arguments), "output": files.formatted})
+    elif files.formatted is not None:
         write_schedule(answer, files.formatted, arguments.format, arguments.time_scale)
     elif arguments.format is not None:
         _print_schedule(answer, arguments)

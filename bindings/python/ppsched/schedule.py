@@ -153,8 +153,9 @@ class Schedule(Shared):
     def prove(self, order: Union[ChannelOrder, str] = "group", *, rendezvous: bool = False, batched: bool = False,
               blocking: bool = False) -> Proof:
         """Whether this lowered schedule always comes to its end, if comm ops of a device wait for each other in one channel
-        ("group"), one a direction ("direction"), one a pair of devices ("pair") or not at all ("none"), sends are buffered or
-        meet their receives, neighbouring comm ops start one by one or together, and devices go on meanwhile or block."""
+        ("group"), one a direction ("direction"), one a pair of devices ("pair"), in one of the sends alone ("sends") or not at all
+        ("none"), sends are buffered or meet their receives, neighbouring comm ops start one by one or together, and devices go on
+        meanwhile or block."""
         return proof(self, channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking))
 
     def edges(self) -> List[Edge]:

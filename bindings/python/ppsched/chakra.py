@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lowered schedules as Chakra execution traces, which network simulators such as ASTRA-sim run."""
+import contextlib
+import ctypes
+import os
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Union
+
+from . import _abi
+from ._abi import ChakraLinks, ChakraSizes, Quantity
+from ._library import Error, call, lib, new_handle
+from .config import QUANTITIES, Config, quantities_in
+from .enums import member
+from .output import whole_file
+from .schedule import Schedule
+from .shown import shown
+from .units import BYTES
+from .views import sized
+from .words import names_checked
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def _options(config: Config, values: Any) -> _abi.ChakraOptions:
+    options = sized(_abi.ChakraOptions)
+    options.sizes = member(ChakraSizes, "sizes", values["sizes"])
+    options.links = member(ChakraLinks, "links", values["links"])
+    for name in ("time_scale", "bytes_scale", "memory_scale", "most_loss"):
+        if isinstance(values[name], bool) or not isinstance(values[name], (int, float)):
+            raise Error(f"{name} must be a number, not {shown(values[name])}")
+        setattr(options, name, values[name])
+    options.time_scale = options.time_scale or config.units.microseconds
+    return options
+
+
+def _pieces(handle: ctypes.c_void_p, rank: int, take: Callable[[bytes], Any]) -> None:
+    """Hands on the bytes of a rank's trace."""
+    raised: List[BaseException] = []
+
+    def write(_user: Optional[int], data: int, size: int) -> int:
+        try:
+            take(ctypes.string_at(data, size))
+        except BaseException as error:  # comes out again behind the C call
+            raised.append(error)
+            return 1
+        return 0
+
+    try:
+        call(lib.ppsched_chakra_export, handle, rank, _abi.WriteFunction(write), None)
+    except Error:
+        if raised:
+            raise raised[0] from None
+        raise
+
+
+@contextlib.contextmanager
+def _traces(schedule: Schedule, config: Optional[Config], values: Any) -> Iterator[ctypes.c_void_p]:
+    config = schedule.config if config is None else config
+    options = _options(config, values)
+    handle = new_handle(lib.ppsched_chakra_create, schedule._handle, config._handle, ctypes.byref(options))
+    try:
+        yield handle
+    finally:
+        lib.ppsched_chakra_destroy(handle)
+
+
+@names_checked
+def chakra_traces(schedule: Schedule, config: Optional[Config] = None, *, sizes: Union[ChakraSizes, str] = "bytes",
+                  links: Union[ChakraLinks, str] = "senders", time_scale: float = 0.0, bytes_scale: float = 0.0,
+                  memory_scale: float = 0.0, most_loss: float = 0.0) -> List[bytes]:
+    """The traces of a lowered schedule, one a rank, with the costs of a config (default: its own).
+
+    sizes: of messages, the config's "bytes", or its "times" at 2 bytes a nanosecond; links: "senders", a device has one message on
+    the way, or "ranks", each directed link is a rank of its own. time_scale: microseconds per unit of time (0: by the config's
+    units, else 1); bytes_scale, memory_scale: bytes per unit of bytes (0: 1), and of memory (0: no tensors); most_loss: share of a
+    number that rounding to whole microseconds, nanoseconds or bytes may change.
+    """
+    pieces: List[List[bytes]] = []
+    with _traces(schedule, config, locals()) as handle:
+        for rank in range(lib.ppsched_chakra_ranks(handle)):
+            pieces.append([])
+            _pieces(handle, rank, pieces[-1].append)
+    return [b"".join(trace) for trace in pieces]
+
+
+@names_checked
+def write_chakra(prefix: Path, schedule: Schedule, config: Optional[Config] = None, *, sizes: Union[ChakraSizes, str] = "bytes",
+                 links: Union[ChakraLinks, str] = "senders", time_scale: float = 0.0, bytes_scale: float = 0.0,
+                 memory_scale: float = 0.0, most_loss: float = 0.0) -> int:
+    """Writes them to files PREFIX.<rank>.et, all or none; returns how many."""
+    with _traces(schedule, config, locals()) as handle:
+        paths = [f"{os.fspath(prefix)}.{rank}.et" for rank in range(lib.ppsched_chakra_ranks(handle))]
+        with _whole_files(paths) as temporaries:
+            for rank, temporary in enumerate(temporaries):
+                with open(temporary, "wb") as file:
+                    _pieces(handle, rank, file.write)
+    return len(paths)
+
+
+@contextlib.contextmanager
+def _whole_files(paths: List[str]) -> Iterator[List[str]]:
+    """Names of temporary files, all of which take their places at the end, or none."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(whole_file(path)) for path in paths]
+        try:
+            stack.pop_all().close()
+        except BaseException:
+            for path in paths:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+            raise
+
+
+def memory_scale_of(config: Config) -> float:
+    """Bytes in the config's unit of memory; 1 where that is not known."""
+    return float(BYTES[config.units.memory]) if config.units.memory else 1.0
+
+
+def chakra_schedule(traces: Sequence[bytes]) -> Schedule:
+    """The schedule of the traces of all ranks, in their order, that chakra_traces made; its config has the costs that they show."""
+    if isinstance(traces, (bytes, str)) or not all(isinstance(trace, bytes) for trace in traces):
+        raise Error("traces must be a list of bytes, one a rank")
+    array = (_abi.ChakraTrace * max(len(traces), 1))(*[_abi.ChakraTrace(trace, len(trace)) for trace in traces])
+    handles = ctypes.c_void_p(), ctypes.c_void_p()
+    call(lib.ppsched_chakra_import, *map(ctypes.byref, handles), array, len(traces), None)
+    try:
+        costs = {name: _values(handles[1], quantity) for name, quantity in QUANTITIES.items()}
+    finally:
+        lib.ppsched_config_destroy(handles[1])
+    return Schedule._read(handles[0], quantities_in({name: values for name, values in costs.items() if values}))
+
+
+def _values(config: ctypes.c_void_p, quantity: Quantity) -> List[float]:
+    count = ctypes.c_size_t()
+    values = lib.ppsched_config_values(config, quantity, ctypes.byref(count))
+    return [values[index] for index in range(count.value)]
+
+
+def read_chakra(prefix: Path) -> Schedule:
+    """That of the files PREFIX.<rank>.et, from rank 0 on as far as there are any."""
+    traces: List[bytes] = []
+    while not traces or os.path.exists(f"{os.fspath(prefix)}.{len(traces)}.et"):
+        with open(f"{os.fspath(prefix)}.{len(traces)}.et", "rb") as file:
+            traces.append(file.read())
+    try:
+        return chakra_schedule(traces)
+    except Error as error:
+        error.args = (f"{os.fspath(prefix)}: {error}",)
+        raise

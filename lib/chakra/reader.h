@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading traces: what nodes take, beside the schedule that they make. */
+#ifndef PPSCHED_CHAKRA_READER_H
+#define PPSCHED_CHAKRA_READER_H
+
+#include <ppsched/chakra.h>
+
+#include "model/config.h"
+#include "model/schedule.h"
+
+/* What traces tell of all their numbers. */
+struct ppi_chakra_scales {
+    double time, bytes; /* as of the options */
+    bool has_times;     /* sizes of messages are times */
+};
+
+/* A problem with the costs that the traces show. `amounts`: for each op of the schedule the microseconds of the unit that
+ * begins there, or the size of the message. */
+ppsched_status ppi_chakra_find_costs(ppsched_config **out, const ppsched_schedule *schedule, const uint64_t *amounts,
+                                     const struct ppi_chakra_scales *scales, ppsched_error *error);
+
+ppsched_status ppi_chakra_read(ppsched_schedule **schedule, ppsched_config **config, const ppsched_chakra_trace *traces,
+                               size_t count, const struct ppi_host *host, ppsched_error *error);
+
+#endif

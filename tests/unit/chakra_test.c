@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces through the C API: arguments, writers that stop, bytes that are known. What traces mean is tested in Python. */
+#include "support/problem.h"
+
+#include <string.h>
+
+struct bytes {
+    char data[4000];
+    size_t length;
+    int calls, stops;
+};
+
+static int32_t take(void *user, const char *data, size_t size)
+{
+    struct bytes *bytes = user;
+    bytes->calls++;
+    assert_true(size <= sizeof bytes->data - bytes->length);
+    memcpy(bytes->data + bytes->length, data, size);
+    bytes->length += size;
+    return bytes->stops;
+}
+
+static ppsched_schedule *make_lowered(const ppsched_config *config, const char *strategy)
+{
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
+    ppsched_schedule *schedule = make_schedule(config, strategy), *lowered = NULL;
+    expect_ok(ppsched_schedule_lower(&lowered, schedule, NULL, &options, NULL), NULL);
+    ppsched_schedule_release(schedule);
+    return lowered;
+}
+
+static void test_bytes(void **state)
+{
+    static const char nodes[] = "\x0b\x08\x00\x12\x03"
+                                "0F0\x18\x04"
+                                "8\x01"
+                                "\x3c\x08\x01\x12\x08"
+                                "0SEND_F0\x18\x05*\x01\x00"
+                                "R\x0d\x0a\x09"
+                                "comm_sizeh\x07"
+                                "R\x0c\x0a\x08"
+                                "comm_dsth\x01"
+                                "R\x0c\x0a\x08"
+                                "comm_tagh\x01";
+    static const double seven = 7;
+    struct bytes bytes = {.length = 0};
+    ppsched_config *config = make_config(2, 2, 1);
+    ppsched_chakra *chakra = NULL;
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, &seven, 1, NULL), NULL);
+    ppsched_schedule *lowered = make_lowered(config, "gpipe");
+    expect_ok(ppsched_chakra_create(&chakra, lowered, config, NULL, NULL), NULL);
+    ppsched_schedule_release(lowered);
+    ppsched_config_destroy(config); /* it needs neither any more */
+    assert_int_equal(ppsched_chakra_ranks(chakra), 2);
+    expect_ok(ppsched_chakra_export(chakra, 0, take, &bytes, NULL), NULL);
+    size_t begin = 2 + ((unsigned char)bytes.data[0] & 127) + 128 * (size_t)bytes.data[1]; /* behind the metadata */
+    assert_memory_equal(bytes.data + 2,
+                        "\x0a\x05"
+                        "0.0.4",
+                        7);
+    assert_memory_equal(bytes.data + begin, nodes, sizeof nodes - 1);
+    ppsched_chakra_destroy(chakra);
+}
+
+static void expect(ppsched_status status, ppsched_status wanted, const ppsched_error *error, const char *words)
+{
+    assert_int_equal(status, wanted);
+    if (strstr(error->message, words) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", words, error->message);
+}
+
+static void test_arguments(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 2), *made_config = NULL;
+    ppsched_schedule *lowered = make_lowered(config, "1f1b"), *made = NULL;
+    ppsched_chakra_options options = {.size = sizeof options, .reserved = 1};
+    const ppsched_chakra_trace none = {NULL, 0};
+    ppsched_chakra *chakra = NULL;
+    struct bytes bytes = {.stops = 1};
+    ppsched_error error;
+    (void)state;
+    expect(ppsched_chakra_create(NULL, lowered, config, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error, "out is NULL");
+    expect(ppsched_chakra_create(&chakra, NULL, config, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error, "schedule is NULL");
+    expect(ppsched_chakra_create(&chakra, lowered, NULL, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error, "config is NULL");
+    expect(ppsched_chakra_create(&chakra, lowered, config, &options, &error), PPSCHED_ERROR_ARGUMENT, &error, "reserved is 1");
+    options = (ppsched_chakra_options){.size = sizeof options, .sizes = 2};
+    expect(ppsched_chakra_create(&chakra, lowered, config, &options, &error), PPSCHED_ERROR_ARGUMENT, &error, "no sizes 2");
+    assert_null(chakra);
+    expect_ok(ppsched_chakra_create(&chakra, lowered, config, NULL, &error), &error);
+    expect(ppsched_chakra_export(NULL, 0, take, &bytes, &error), PPSCHED_ERROR_ARGUMENT, &error, "chakra is NULL");
+    expect(ppsched_chakra_export(chakra, 0, NULL, &bytes, &error), PPSCHED_ERROR_ARGUMENT, &error, "write is NULL");
+    expect(ppsched_chakra_export(chakra, 2, take, &bytes, &error), PPSCHED_ERROR_RANGE, &error, "no rank 2; ranks are 0 to 1");
+    assert_int_equal(bytes.calls, 0);
+    expect(ppsched_chakra_export(chakra, 0, take, &bytes, &error), PPSCHED_ERROR_WRITER, &error, "stopped");
+    assert_int_equal(bytes.calls, 1);
+    assert_int_equal(ppsched_chakra_ranks(NULL), 0);
+    ppsched_chakra_destroy(NULL);
+    expect(ppsched_chakra_import(&made, NULL, &none, 1, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error, "config is NULL");
+    expect(ppsched_chakra_import(&made, &made_config, NULL, 1, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error, "traces is NULL");
+    expect(ppsched_chakra_import(&made, &made_config, &none, 0, NULL, &error), PPSCHED_ERROR_RANGE, &error, "0 traces");
+    expect(ppsched_chakra_import(&made, &made_config, &none, 1, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error,
+           "trace 0 is NULL");
+    assert_true(made == NULL && made_config == NULL);
+    ppsched_chakra_destroy(chakra);
+    ppsched_schedule_release(lowered);
+    ppsched_config_destroy(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_arguments),
+    };
+    return cmocka_run_group_tests_name("chakra", tests, NULL, NULL);
+}
