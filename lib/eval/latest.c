@@ -72,6 +72,12 @@ static bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const ppsch
     return true;
 }
 
+/* Copies stay where they are: what comes before one in the queue ends before it starts. */
+static double copy_slack(double clock, const ppsched_span *span)
+{
+    return clock < span->start ? clock - span->start : 0;
+}
+
 /* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration. */
 PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
 {
@@ -93,8 +99,11 @@ PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
             *--latest = span[-1].start + slack;
             op--;
             span--;
-        } else if (ppi_computes_alone(op - 1) && !op_starts(sweep, op - 1, span - 1, one_copy, &slack)) {
-            break;
+        } else if (ppi_computes_alone(op - 1)) {
+            if (!op_starts(sweep, op - 1, span - 1, one_copy, &slack))
+                break;
+        } else if (sweep->timeline->keeping != NULL && ppi_is_copy(op[-1].kind)) {
+            slack = copy_slack(clock, &span[-1]);
         }
         op--;
         span--;

@@ -21,6 +21,8 @@ struct ppsched_timeline {
     bool blocks, batches; /* with transfers: as the channel model */
     bool has_sharding;    /* likewise: UNSHARD and REDUCE_GRAD take time */
     double sharding_end;  /* of the last of them */
+    bool meets_keeping;   /* the schedule has ops that keep less */
+    struct ppi_keeping *keeping; /* for these; NULL where there are none */
     ppsched_device_metrics *devices;
     double *fixed;             /* PPI_FIXED_CAUSES a device: what it always holds, by cause */
     double *fixed_of_stages;   /* PPI_FIXED_STAGE_CAUSES a lane, likewise */
