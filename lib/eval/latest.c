@@ -3,6 +3,7 @@
  *
  * The slack of an op is the least room to what comes after it: the next op of its device, its consumer on another device, the
  * flush. The room to a successor that starts right away is exactly 0, so on the critical path slack is 0 to the last bit. */
+#include "base/checked.h"
 #include "eval/event_loop.h"
 #include "eval/timeline.h"
 
@@ -72,13 +73,8 @@ static bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const ppsch
     return true;
 }
 
-/* Copies stay where they are: what comes before one in the queue ends before it starts. */
-static double copy_slack(double clock, const ppsched_span *span)
-{
-    return clock < span->start ? clock - span->start : 0;
-}
-
-/* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration. */
+/* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration.
+ * Copies stay where they are: what comes before one in the queue ends before it starts. */
 PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
 {
     struct sweep *sweep = of;
@@ -103,7 +99,11 @@ PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
             if (!op_starts(sweep, op - 1, span - 1, one_copy, &slack))
                 break;
         } else if (sweep->timeline->keeping != NULL && ppi_is_copy(op[-1].kind)) {
-            slack = copy_slack(clock, &span[-1]);
+            op--;
+            span--;
+            clock = ppi_smaller(clock, span->start);
+            *--latest = span->start;
+            continue;
         }
         op--;
         span--;
