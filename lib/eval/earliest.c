@@ -147,8 +147,7 @@ static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32
     }
     if (ppi_row_of(&sweep->loop, op)->passes[op->microbatch].forward.bits < 0)
         return false;
-    ppi_keeping_ask(keeping, device, op, start);
-    return true;
+    return ppi_keeping_ask(keeping, device, op, start);
 }
 
 /* `keeping`: NULL where the schedule has no op that keeps less, as far as is known. */

@@ -11,7 +11,7 @@
 /* Notes what a pass has; false where it has it twice, or elsewhere than on its device. */
 static bool note_op(const struct ppi_keeping *keeping, const ppsched_queue *queue, const ppsched_op *op)
 {
-    uint8_t flag = op->kind == PPSCHED_KIND_OFFLOAD ? PPI_HAS_OFFLOAD
+    uint8_t flag = op->kind == PPSCHED_KIND_OFFLOAD  ? PPI_HAS_OFFLOAD
                    : op->kind == PPSCHED_KIND_RELOAD ? PPI_HAS_RELOAD
                                                      : PPI_HAS_RECOMPUTE;
     struct ppi_kept_pass *pass = ppi_kept_pass_of(keeping, op);
@@ -108,8 +108,8 @@ static ppsched_status fill_stream(struct ppi_keeping *keeping, uint32_t device, 
     struct ppi_place place = PPI_NOWHERE;
     place.device = device;
     if (!(number < devices) || number != (double)(uint32_t)number)
-        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "host_link of device %u is %g; it must be an integer from 0 to %u",
-                           device, number, devices - 1);
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                           "host_link of device %u is %g; it must be an integer from 0 to %u", device, number, devices - 1);
     for (uint32_t way = 0; way < 2; way++) {
         struct ppi_stream *stream = &keeping->streams[2 * device + way];
         stream->device = device;
@@ -138,7 +138,7 @@ void ppi_keeping_reset(struct ppi_keeping *keeping, ppsched_span *spans)
     for (size_t i = 0; i < ppi_cell_count(keeping->schedule); i++) {
         struct ppi_kept_pass *pass = &keeping->passes[i];
         pass->offloaded.bits = pass->reloaded.bits = PPI_UNKNOWN;
-        pass->flags &= (uint8_t)~PPI_IS_RECOMPUTED;
+        pass->flags &= PPI_HAS_OFFLOAD | PPI_HAS_RELOAD | PPI_HAS_RECOMPUTE;
     }
     for (uint32_t i = 0; i < 2 * devices; i++) {
         struct ppi_stream *stream = &keeping->streams[i];
@@ -186,7 +186,12 @@ static void let_come(struct ppi_keeping *keeping, struct ppi_stream *stream)
 bool ppi_keeping_ask(struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double time)
 {
     struct ppi_stream *stream = &keeping->streams[2 * device + (op->kind == PPSCHED_KIND_RELOAD)];
+    struct ppi_kept_pass *pass = ppi_kept_pass_of(keeping, op);
     uint32_t position = (uint32_t)(op - keeping->schedule->queues[device].ops);
+    if (op->kind == PPSCHED_KIND_OFFLOAD)
+        pass->flags |= PPI_ASKS_OFFLOAD;
+    else if ((pass->flags & PPI_ASKS_OFFLOAD) == 0)
+        return false;
     keeping->spans[keeping->schedule->queues[device].first + position].start = time;
     if (stream->head == PPSCHED_NONE) {
         stream->head = position;

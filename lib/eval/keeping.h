@@ -13,7 +13,7 @@
 #include "eval/event_loop.h"
 #include "eval/timeline.h"
 
-enum { PPI_HAS_OFFLOAD = 1, PPI_HAS_RELOAD = 2, PPI_HAS_RECOMPUTE = 4, PPI_IS_RECOMPUTED = 8 };
+enum { PPI_HAS_OFFLOAD = 1, PPI_HAS_RELOAD = 2, PPI_HAS_RECOMPUTE = 4, PPI_IS_RECOMPUTED = 8, PPI_ASKS_OFFLOAD = 16 };
 
 /* A stage pass: when its copies are done, and what it has and did. */
 struct ppi_kept_pass {
@@ -67,7 +67,7 @@ ppsched_status ppi_keeping_fill(struct ppi_keeping *keeping, const ppsched_confi
 /* Nothing has run. */
 void ppi_keeping_reset(struct ppi_keeping *keeping, ppsched_span *spans);
 
-/* A device has come to OFFLOAD or RELOAD at a time. False where it cannot run there. */
+/* A device has come to OFFLOAD or RELOAD at a time. False where it cannot run there: a RELOAD before its OFFLOAD. */
 bool ppi_keeping_ask(struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double time);
 
 /* Goes on with the copies: notes the time of at most one more, and wakes the device that waits for it. False where none is asked

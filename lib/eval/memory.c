@@ -13,7 +13,7 @@
 #include "model/transfer.h"
 
 enum { SENT, GATHERED, DROPPED, REDUCED, OFFLOADED, RELOADING }; /* events of the heap */
-enum { NONE = 0, LISTED = 1, STANDING = 2 }; /* of a buffer: there is a send for it; it is held */
+enum { NONE = 0, LISTED = 1, STANDING = 2 };                     /* of a buffer: there is a send for it; it is held */
 
 /* A stage on the device that is gone through. */
 struct holder {

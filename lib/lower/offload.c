@@ -189,7 +189,8 @@ static ppsched_status put_queue(const struct placing *placing, ppsched_builder *
     return status;
 }
 
-static ppsched_status build(ppsched_schedule **out, const struct placing *placing, const uint32_t *trip_of, ppsched_error *error)
+static ppsched_status build(ppsched_schedule **out, const struct placing *placing, const uint32_t *trip_of,
+                            ppsched_error *error)
 {
     ppsched_builder *builder = NULL;
     ppsched_status status = ppi_builder_like(&builder, placing->schedule, error);

@@ -25,7 +25,7 @@ static bool is_valid(const ppsched_schedule *schedule)
     EXPECT(memcmp(&error, &same, sizeof error) == 0);
     for (size_t i = 0; i < count; i++) {
         size_t needed = 0;
-        EXPECT(findings[i].kind >= PPSCHED_FINDING_KIND_MISSING && findings[i].kind <= PPSCHED_FINDING_KIND_BLOCKED);
+        EXPECT(findings[i].kind >= PPSCHED_FINDING_KIND_MISSING && findings[i].kind <= PPSCHED_FINDING_KIND_CONFLICT);
         EXPECT(ppsched_finding_write_text(text, sizeof text, &needed, &findings[i], NULL) == PPSCHED_OK &&
                strlen(text) + 1 == needed);
     }
