@@ -20,7 +20,7 @@ enum ppsched_finding_kind {
     PPSCHED_FINDING_KIND_DUPLICATE = 2, /* `op` stood before already, or repeats work that B, or I
                                            and W, did before */
     PPSCHED_FINDING_KIND_MISPLACED = 3, /* `op` is on `device`, but belongs to `other_device` */
-    PPSCHED_FINDING_KIND_CYCLE = 4,  /* `op` waits for `other`, on the device of the next finding;
+    PPSCHED_FINDING_KIND_CYCLE = 4,   /* `op` waits for `other`, on the device of the next finding;
                                            the last waits for the first */
     PPSCHED_FINDING_KIND_BLOCKED = 5, /* `op` waits for `other`, which is missing or misplaced */
     PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` do not go together: a stage pass is

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that have a stage pass keep less until its backward: RECOMPUTE, and the copies of OFFLOAD and RELOAD.
  *
- * A device has a stream each way, which runs its copies one after another in the order of its queue. A link to the host runs one
- * copy each way at a time, and serves the streams of its devices as they come: first come, first served, the lower device first
- * where two come at once. A copy comes when the device has come to its op and the copy before it on its stream is done; a RELOAD
- * not before the copy of its OFFLOAD is. Copies are given their times in the order in which they start, once no device can go on
- * without: all that comes later starts later. */
+ * A device has a stream each way, which runs its copies one after another in the order of its queue. A link to the host runs
+ * one copy each way at a time, and serves the streams of its devices as they come: first come, first served, the lower device
+ * first where two come at once. A copy comes when the device has come to its op and the copy before it on its stream is done; a
+ * RELOAD not before the copy of its OFFLOAD is. Copies are given their times in the order in which they start, once no device
+ * can go on without: all that comes later starts later. */
 #ifndef PPSCHED_EVAL_KEEPING_H
 #define PPSCHED_EVAL_KEEPING_H
 
@@ -70,8 +70,8 @@ void ppi_keeping_reset(struct ppi_keeping *keeping, ppsched_span *spans);
 /* A device has come to OFFLOAD or RELOAD at a time. False where it cannot run there: a RELOAD before its OFFLOAD. */
 bool ppi_keeping_ask(struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double time);
 
-/* Goes on with the copies: notes the time of at most one more, and wakes the device that waits for it. False where none is asked
- * for. */
+/* Goes on with the copies: notes the time of at most one more, and wakes the device that waits for it. False where none is
+ * asked for. */
 bool ppi_keeping_step(struct ppi_keeping *keeping, struct ppi_event_loop *loop);
 
 static inline struct ppi_kept_pass *ppi_kept_pass_of(const struct ppi_keeping *keeping, const ppsched_op *op)
@@ -90,8 +90,8 @@ static inline const struct ppi_keeping_cost *ppi_keeping_cost_of(const struct pp
     return &keeping->costs[ppi_keeping_lane(keeping, op)];
 }
 
-/* Whether what a backward needs is there again, apart from its RELOAD, which raises `*start`; false where it is not yet known when,
- * or it never is. Other kinds need nothing. */
+/* Whether what a backward needs is there again; its RELOAD raises `*start`. False where it is not yet known when, or it never
+ * is. Other kinds need nothing. */
 static inline bool ppi_keeping_lets(const struct ppi_keeping *keeping, const ppsched_op *op, double *start)
 {
     struct ppi_kept_pass *pass = ppi_kept_pass_of(keeping, op);

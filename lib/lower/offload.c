@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places OFFLOAD and RELOAD. The times of the schedule without them say when each activation is there and when it is needed again;
- * reloads get places on their link from the last one on, each as late as it is still done in time and before the next one. */
+/* Places OFFLOAD and RELOAD. The times of the schedule without them say when each activation is there and when it is needed
+ * again; reloads get places on their link from the last one on, each as late as it is done in time and before the next one. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sort.h"

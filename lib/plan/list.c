@@ -199,7 +199,8 @@ static uint32_t usual_count(const ppsched_plan *plan)
     return each < 1 ? 1 : each > MOST_CHUNKS ? MOST_CHUNKS : each;
 }
 
-/* Those that differ in the sizes of groups alone share what is found for the first. What comes last takes nothing from others. */
+/* Those that differ in the sizes of groups alone share what is found for the first. What comes last takes nothing from the
+ * others. */
 static void share_visits(ppsched_plan *plan)
 {
     uint64_t families = plan->count > 0;

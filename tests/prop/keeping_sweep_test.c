@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RECOMPUTE, OFFLOAD and RELOAD at random places of random uneven schedules, against a machine that goes from tick to tick and
- * looks at every device, every copy and every link at each: all times, all peaks, busy time, and that idle causes sum up. And what
- * ppsched_schedule_offload promises. */
+ * looks at every device, every copy and every link at each: all times, all peaks, busy time, and that idle causes sum up. And
+ * what ppsched_schedule_offload promises of them. */
 #include "support/problem.h"
 
 #include <math.h>
@@ -486,8 +486,57 @@ static void test_machine(void **state)
     }
 }
 
+/* All passes, or as few as hold a limit: what comes out can be run, and peaks are never higher than without. */
+static void offload(struct problem *p, uint64_t *seed, uint32_t *free_of_cost)
+{
+    ppsched_offload_options options = {.size = sizeof options, .chunks = 1 + random_below(seed, 3)};
+    ppsched_schedule *plain = make_schedule(p->config, p->devices == p->stages ? "1f1b" : "gis"), *schedule = NULL;
+    ppsched_timeline *before = make_timeline(plain, p->config);
+    ppsched_error error;
+    double limit = metrics_of(before).peak_memory * (1 - random_below(seed, 4) / 8.0);
+    options.until_limit = random_below(seed, 2);
+    set_number(p->config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+    ppsched_status status = ppsched_schedule_offload(&schedule, plain, p->config, &options, &error);
+    if (status != PPSCHED_ERROR_REFUSED) {
+        expect_ok(status, &error);
+        struct problem own = *p;
+        own.schedule = schedule;
+        compare(&own, -1);
+        ppsched_timeline *after = make_timeline(schedule, p->config);
+        *free_of_cost += metrics_of(after).makespan <= metrics_of(before).makespan * (1 + 1e-12);
+        for (uint32_t d = 0; d < p->devices; d++) {
+            assert_true(device_metrics_of(after, d).peak_memory <= device_metrics_of(before, d).peak_memory);
+            assert_true(!options.until_limit || device_metrics_of(after, d).peak_memory <= limit * (1 + 1e-9));
+        }
+        ppsched_timeline_destroy(after);
+        ppsched_schedule_release(schedule);
+    } else {
+        assert_true(options.until_limit);
+    }
+    ppsched_timeline_destroy(before);
+    ppsched_schedule_release(plain);
+}
+
+static void test_offload(void **state)
+{
+    uint64_t seed = 4711;
+    uint32_t free_of_cost = 0, count = 0;
+    (void)state;
+    for (int i = 0; i < CASES / 5; i++) {
+        struct problem p;
+        draw(&p, &seed);
+        if (ppsched_config_placement(p.config) != PPSCHED_PLACEMENT_V) {
+            offload(&p, &seed, &free_of_cost);
+            count++;
+        }
+        clear(&p);
+    }
+    print_message("# %u problems offloaded, the step as long as before in at least %u\n", count, free_of_cost);
+    assert_true(free_of_cost > count / 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_machine)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_machine), cmocka_unit_test(test_offload)};
     return cmocka_run_group_tests_name("keeping_sweep", tests, NULL, NULL);
 }
