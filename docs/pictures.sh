@@ -22,8 +22,8 @@ picture zb_auto 4 8 --mem-limit 6
 picture v_search 8 8 --mem-limit 6
 picture zbv_auto 8 8 --mem-limit 6
 picture auto 8 8 --mem-limit 5 --forward-times 1 2 1 2 1 2 1 2 --backward-times 2 4 2 4 2 4 2 4 --set placement=v --set objective=span
-for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved_1f1b_less_memory interleaved_zb zbv dualpipe_v v_1f1b \
-  v_half v_min; do
+for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved_1f1b_less_memory interleaved_zb \
+  group_interleaved_1f1b zbv dualpipe_v v_1f1b v_half v_min; do
   picture "$strategy" 8 8
 done
 

@@ -20,9 +20,11 @@ enum ppsched_finding_kind {
     PPSCHED_FINDING_KIND_DUPLICATE = 2, /* `op` stood before already, or repeats work that B, or I
                                            and W, did before */
     PPSCHED_FINDING_KIND_MISPLACED = 3, /* `op` is on `device`, but belongs to `other_device` */
-    PPSCHED_FINDING_KIND_CYCLE = 4,  /* `op` waits for `other`, on the device of the next finding;
+    PPSCHED_FINDING_KIND_CYCLE = 4,   /* `op` waits for `other`, on the device of the next finding;
                                            the last waits for the first */
-    PPSCHED_FINDING_KIND_BLOCKED = 5 /* `op` waits for `other`, which is missing or misplaced */
+    PPSCHED_FINDING_KIND_BLOCKED = 5, /* `op` waits for `other`, which is missing or misplaced */
+    PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` do not go together: a stage pass is
+                                         recomputed, or offloaded, or neither */
 };
 
 /* One thing that is wrong. 44 bytes, no padding. */
@@ -37,7 +39,9 @@ typedef struct ppsched_finding {
 } ppsched_finding;
 
 /* Checks that every stage pass has one F and either one B or one I with one W, on the device that
- * holds the stage, and that the queues can be run to their end. Linear in the ops.
+ * holds the stage, that what is offloaded is reloaded, once, and what is reloaded was offloaded,
+ * that RELOAD and RECOMPUTE come before the backward that needs them, and that the queues can be
+ * run to their end. Linear in the ops.
  *   - OK for a valid schedule, else INVALID_SCHEDULE with the first finding in `error`.
  *   - Up to `capacity` findings go to `out`; `*count` (may be NULL) gets how many there are. Where
  *     `out` is too small that is no error: this is a report.

@@ -168,7 +168,41 @@ enum ppsched_quantity {
 
     /* How much longer a device's F, B, I and W take while one of them runs: 1 or D, >= 1; infinite:
      * they stand still. Default: 1, they run beside each other. */
-    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 35
+    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 35,
+
+    /* --- keeping less of a stage pass: RECOMPUTE, OFFLOAD and RELOAD, for
+     *     ppsched_schedule_evaluate --- */
+
+    /* Duration of RECOMPUTE: 1 or S, >= 0. Default: that of F. */
+    PPSCHED_QUANTITY_RECOMPUTE_TIMES = 36,
+
+    /* What a stage pass that is recomputed keeps from its F until its RECOMPUTE, such as its input:
+     * 1 or S, >= 0, at most MEM_FORWARD. Default: 0. */
+    PPSCHED_QUANTITY_MEM_RECOMPUTE = 37,
+
+    /* Duration of the copy of OFFLOAD: 1 or S, >= 0. Default: HOST_LATENCY + OFFLOAD_BYTES /
+     * HOST_BANDWIDTH. */
+    PPSCHED_QUANTITY_OFFLOAD_TIMES = 38,
+
+    /* Duration of the copy of RELOAD: 1 or S, >= 0. Default: that of OFFLOAD. */
+    PPSCHED_QUANTITY_RELOAD_TIMES = 39,
+
+    /* What OFFLOAD and RELOAD of a stage pass copy: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_OFFLOAD_BYTES = 40,
+
+    /* Bytes per unit of time, each way: 1 or D, > 0, may be infinite. Default: infinite. */
+    PPSCHED_QUANTITY_HOST_BANDWIDTH = 41,
+
+    /* How long each copy takes beside its bytes: 1 or D, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_HOST_LATENCY = 42,
+
+    /* How much of a stage pass's activation goes with OFFLOAD and comes back with RELOAD: 1 or S,
+     * >= 0, at most MEM_FORWARD. Default: all of it, MEM_FORWARD. */
+    PPSCHED_QUANTITY_MEM_OFFLOAD = 43,
+
+    /* Number of the link to the host: 1 or D integers from 0 to D - 1. Devices with the same number
+     * share a link. Default: each has its own. */
+    PPSCHED_QUANTITY_HOST_LINK = 44
 };
 
 /* --- making it --- */

@@ -81,6 +81,7 @@ typedef struct ppsched_idle {
     double head_of_line; /* the value, or its receive, waits behind other comm ops of its channel */
     double weights; /* the weights that it needs are not gathered yet, or UNSHARD or REDUCE_GRAD
                             has it stand still (PPSCHED_QUANTITY_SHARDING_SLOWDOWN) */
+    double reload;  /* what it needs is not back from the host yet */
 } ppsched_idle;
 
 /* What memory is taken by: how much says the quantity of that name (enum ppsched_quantity). */
@@ -135,8 +136,18 @@ typedef struct ppsched_memory_point {
  *     the way.
  *   - Both ops of an overlapped pair start and end together.
  *   - Where the schedule flushes, an iteration starts when the one before has ended on all devices.
- *   - Ops other than F, B, I and W take no time of their own here, UNSHARD and REDUCE_GRAD neither,
- *     and wait for their place in the queue and the flush alone.
+ *   - RECOMPUTE runs on its device as F does, for PPSCHED_QUANTITY_RECOMPUTE_TIMES; B or I, with
+ *     what a pass keeps without, comes behind it. F then takes PPSCHED_QUANTITY_MEM_RECOMPUTE
+ *     alone, and RECOMPUTE the rest, when it starts.
+ *   - OFFLOAD and RELOAD copy beside the device, which goes on: from when it comes to the op, each
+ *     device's copies of one way in the order of its queue, each way of a link
+ *     (PPSCHED_QUANTITY_HOST_LINK) one at a time, first come, first served, the lower device first
+ *     where two come at once; a RELOAD not before its OFFLOAD is done. B or I waits for its RELOAD.
+ *     PPSCHED_QUANTITY_MEM_OFFLOAD goes when the copy of OFFLOAD ends, and is back from the start
+ *     of that of RELOAD on. Their spans are those of the copies; latest starts leave them where
+ *     they are.
+ *   - Other ops than these take no time of their own here, UNSHARD and REDUCE_GRAD neither, and
+ *     wait for their place in the queue and the flush alone.
  * Devices and stages of schedule and config must be equal; microbatches, iterations and placement
  * are the schedule's. Results are equal to the last bit on every platform. Time and memory are
  * linear in the ops.
@@ -163,6 +174,7 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     comes to it. F, B, I and W of a stage wait for its UNSHARD; a REDUCE_GRAD comes behind the
  *     last W anyway. The device goes on meanwhile, slower by PPSCHED_QUANTITY_SHARDING_SLOWDOWN;
  *     the flush, and the makespan, wait for all of them.
+ * RECOMPUTE, OFFLOAD and RELOAD take neither time nor memory here.
  * With infinite bandwidths, no model and no times of sharding ops the times are those of
  * ppsched_schedule_evaluate, to the last bit. There are no latest starts, as which transfer goes
  * first depends on times.

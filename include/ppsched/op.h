@@ -19,12 +19,17 @@ extern "C" {
  * the input gradient alone, which is I here.
  *
  * Of what only takes its place: F, B, I and W take time and memory, SEND and RECV are timed by
- * ppsched_schedule_evaluate_transfers. All others take neither anywhere; they wait for their place
- * in the queue, and the checker asks nothing of them.
+ * ppsched_schedule_evaluate_transfers. RESHARD and OPTIMIZER_STEP take neither anywhere; they wait
+ * for their place in the queue, and the checker asks nothing of them.
  *
- * RECOMPUTE, OFFLOAD, RELOAD and OPTIMIZER_STEP have no part in anything yet. A builder takes them,
- * JSON writes and reads them, CHROME_TRACE writes them, TEXT leaves them out; all other formats,
- * all launch arguments and the lowering refuse a schedule that has them. */
+ * RECOMPUTE, OFFLOAD and RELOAD have a stage pass keep less between its F and its backward (B, or
+ * I). They stand between the two in the queue of their device; a pass has one RECOMPUTE, or one
+ * OFFLOAD and one RELOAD behind it, or none of these. See ppsched_schedule_evaluate for their time
+ * and memory, and <ppsched/keep.h> for who places them.
+ *
+ * These three and OPTIMIZER_STEP: a builder takes them, JSON writes and reads them, CHROME_TRACE
+ * writes them, TEXT leaves them out; all other formats, all launch arguments and the lowering
+ * refuse a schedule that has them. */
 enum ppsched_kind {
     PPSCHED_KIND_F = 1,              /* forward */
     PPSCHED_KIND_B = 2,              /* full backward: input and weight gradient */

@@ -20,7 +20,7 @@ ppsched_status ppsched_finding_write_text(char *out, size_t capacity, size_t *ne
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(finding);
     ppsched_status status = ppi_check_choice("kind of finding", finding->kind, PPSCHED_FINDING_KIND_MISSING,
-                                             PPSCHED_FINDING_KIND_BLOCKED, error);
+                                             PPSCHED_FINDING_KIND_CONFLICT, error);
     if (status == PPSCHED_OK)
         status = ppi_check_choice("kind", finding->op.kind, 1, PPI_LAST_KIND, error);
     if (status == PPSCHED_OK)

@@ -6,6 +6,9 @@
 /* Which transfer goes first depends on times, so there is more to a start than what the op waited for. */
 static ppsched_status refuse_transfers(const ppsched_timeline *timeline, ppsched_error *error)
 {
+    if (timeline->keeping != NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                        "the schedule has RECOMPUTE, OFFLOAD or RELOAD, which cannot be explained; one without these can");
     if (!timeline->has_transfers)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,

@@ -8,7 +8,12 @@ static bool goes_before(const struct ppi_event *a, const struct ppi_event *b)
 
 void ppi_heap_put(struct ppi_heap *heap, double time, int32_t what, uint32_t index)
 {
-    struct ppi_event event = {time, heap->given++, index, what};
+    ppi_heap_put_ranked(heap, time, heap->given++, what, index);
+}
+
+void ppi_heap_put_ranked(struct ppi_heap *heap, double time, uint64_t rank, int32_t what, uint32_t index)
+{
+    struct ppi_event event = {time, rank, index, what};
     size_t i = heap->count++;
     for (; i > 0 && goes_before(&event, &heap->events[(i - 1) / 2]); i = (i - 1) / 2)
         heap->events[i] = heap->events[(i - 1) / 2];

@@ -23,6 +23,10 @@ struct ppi_heap {
 
 void ppi_heap_put(struct ppi_heap *heap, double time, int32_t what, uint32_t index);
 
+/* The same with a rank of the owner's: the lower first at the same time, instead of the order in which they were put in. For
+ * heaps all of whose events have one, or with ranks above all that come without. */
+void ppi_heap_put_ranked(struct ppi_heap *heap, double time, uint64_t rank, int32_t what, uint32_t index);
+
 /* Takes the earliest; false where there is none. */
 bool ppi_heap_take(struct ppi_heap *heap, struct ppi_event *out);
 

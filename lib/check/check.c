@@ -85,6 +85,13 @@ void ppi_finding_text(const ppsched_finding *f, char *text, size_t capacity)
         ppi_print(text, capacity, "device %u waits at position %u (%s) for %s, which device %u never runs", f->device,
                   f->position, op, other, f->other_device);
         return;
+    case PPSCHED_FINDING_KIND_CONFLICT:
+        ppi_print(
+            text, capacity,
+            "device %u, position %u: %s and %s of position %u do not go together: a stage pass is recomputed or offloaded, "
+            "not both",
+            f->device, f->position, op, other, f->other_position);
+        return;
     default:
         ppi_print(text, capacity, "unknown finding %d", f->kind);
         return;

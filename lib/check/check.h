@@ -25,7 +25,18 @@ void ppi_findings_add(struct ppi_findings *findings, const ppsched_finding *find
 /* Position in its home's queue of the forward, the backward (B or I) and the W of each stage pass, stage by stage. */
 struct ppi_op_index {
     uint32_t *forward, *backward, *weight;
+    uint32_t *keeping[3]; /* of RECOMPUTE, OFFLOAD and RELOAD; NULL where the schedule has none of these */
 };
+
+/* The positions of a kind; NULL for one that is not indexed. */
+static inline uint32_t *ppi_positions_of(const struct ppi_op_index *index, uint8_t kind)
+{
+    if (ppi_keeps_less(kind))
+        return index->keeping[kind - PPSCHED_KIND_RECOMPUTE];
+    if (!ppi_is_compute(kind))
+        return NULL;
+    return kind == PPSCHED_KIND_F ? index->forward : kind == PPSCHED_KIND_W ? index->weight : index->backward;
+}
 
 /* The run of the queues without times. */
 struct ppi_progress {

@@ -14,6 +14,14 @@ static uint32_t *allocate_positions(const ppsched_schedule *schedule)
     return positions;
 }
 
+static bool has_keeping(const ppsched_schedule *schedule)
+{
+    for (uint64_t i = 0; i < schedule->op_count; i++)
+        if (ppi_keeps_less(schedule->ops[i].kind))
+            return true;
+    return false;
+}
+
 ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error)
 {
     index->forward = allocate_positions(schedule);
@@ -21,11 +29,16 @@ ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_sched
     index->weight = allocate_positions(schedule);
     if (index->forward == NULL || index->backward == NULL || index->weight == NULL)
         return ppi_fail_memory(error, "the check");
+    for (int i = 0; i < 3 && has_keeping(schedule); i++)
+        if ((index->keeping[i] = allocate_positions(schedule)) == NULL)
+            return ppi_fail_memory(error, "the check");
     return PPSCHED_OK;
 }
 
 void ppi_op_index_clear(struct ppi_op_index *index, const ppsched_schedule *schedule)
 {
+    for (int i = 0; i < 3; i++)
+        ppi_release(&schedule->host, index->keeping[i]);
     ppi_release(&schedule->host, index->forward);
     ppi_release(&schedule->host, index->backward);
     ppi_release(&schedule->host, index->weight);
@@ -55,17 +68,12 @@ static void add_duplicate(struct ppi_findings *findings, const ppsched_queue *qu
     ppi_findings_add(findings, &finding);
 }
 
-static uint32_t *slots_for(const struct ppi_op_index *index, uint8_t kind)
-{
-    return kind == PPSCHED_KIND_F ? index->forward : kind == PPSCHED_KIND_W ? index->weight : index->backward;
-}
-
 static void index_op(struct ppi_op_index *index, const ppsched_schedule *schedule, const ppsched_queue *queue,
                      uint32_t position, struct ppi_findings *findings)
 {
     const ppsched_op *op = &queue->ops[position];
     size_t cell = ppi_cell_of(schedule, op);
-    uint32_t *slots = slots_for(index, op->kind), home = ppi_schedule_device_of(schedule, op);
+    uint32_t *slots = ppi_positions_of(index, op->kind), home = ppi_schedule_device_of(schedule, op);
     if (home != queue->device) {
         ppsched_finding finding = finding_at(PPSCHED_FINDING_KIND_MISPLACED, queue, position);
         finding.other_device = home;
@@ -111,13 +119,40 @@ static void check_pass(const struct ppi_op_index *index, const ppsched_schedule 
         add_duplicate(findings, queue, weight, backward);
 }
 
+static void add_conflict(struct ppi_findings *findings, const ppsched_queue *queue, uint32_t position, uint32_t other)
+{
+    ppsched_finding finding = finding_at(PPSCHED_FINDING_KIND_CONFLICT, queue, position);
+    finding.other_device = queue->device;
+    finding.other_position = other;
+    finding.other = queue->ops[other];
+    ppi_findings_add(findings, &finding);
+}
+
+/* One stage pass: OFFLOAD and RELOAD, or RECOMPUTE, or none. */
+static void check_keeping(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage,
+                          uint32_t microbatch, struct ppi_findings *findings)
+{
+    size_t cell = (size_t)stage * ppi_total_microbatches(&schedule->shape) + microbatch;
+    uint32_t recompute = index->keeping[0][cell], offload = index->keeping[1][cell], reload = index->keeping[2][cell];
+    const ppsched_queue *queue = &schedule->queues[ppi_device_of(&schedule->placement, &schedule->shape, stage, microbatch)];
+    if (offload != PPI_ABSENT && reload == PPI_ABSENT)
+        add_missing(findings, schedule, PPSCHED_KIND_RELOAD, stage, microbatch);
+    if (offload == PPI_ABSENT && reload != PPI_ABSENT)
+        add_missing(findings, schedule, PPSCHED_KIND_OFFLOAD, stage, microbatch);
+    if (is_present(recompute) && is_present(offload))
+        add_conflict(findings, queue, recompute, offload);
+}
+
 void ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings)
 {
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++)
-            if (ppi_is_compute(schedule->queues[d].ops[i].kind))
+            if (ppi_positions_of(index, schedule->queues[d].ops[i].kind) != NULL)
                 index_op(index, schedule, &schedule->queues[d], (uint32_t)i, findings);
     for (uint32_t s = 0; s < schedule->shape.stages; s++)
         for (uint32_t m = 0; m < ppi_total_microbatches(&schedule->shape); m++)
             check_pass(index, schedule, s, m, findings);
+    for (uint32_t s = 0; index->keeping[0] != NULL && s < schedule->shape.stages; s++)
+        for (uint32_t m = 0; m < ppi_total_microbatches(&schedule->shape); m++)
+            check_keeping(index, schedule, s, m, findings);
 }

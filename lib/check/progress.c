@@ -10,7 +10,7 @@
 
 /* What an op needs; `kind` 0 for nothing (more). */
 struct need {
-    uint8_t kind; /* F, I (for B or I) */
+    uint8_t kind; /* F, I (for B or I), RECOMPUTE, OFFLOAD, RELOAD */
     uint32_t stage, microbatch;
 };
 
@@ -27,11 +27,37 @@ static size_t cell_of(const struct ppi_progress *p, uint32_t stage, uint32_t mic
     return (size_t)stage * p->microbatches + microbatch;
 }
 
-/* The needs of an op: at most two. */
-static void needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[2])
+enum { MOST_NEEDS = 4 };
+
+static bool has(const struct ppi_progress *p, const ppsched_op *op, uint8_t kind)
+{
+    const uint32_t *positions = ppi_positions_of(p->index, kind);
+    return positions != NULL && positions[cell_of(p, op->stage, op->microbatch)] != PPI_ABSENT;
+}
+
+/* What an op that keeps less needs, and what a backward needs of these. */
+static void needs_of_keeping(const struct ppi_progress *p, const ppsched_op *op, struct need needs[MOST_NEEDS])
+{
+    if (op->kind == PPSCHED_KIND_RELOAD)
+        needs[0].kind = PPSCHED_KIND_OFFLOAD;
+    else if (ppi_keeps_less(op->kind))
+        needs[0].kind = PPSCHED_KIND_F;
+    else if (ppi_is_backward(op->kind)) {
+        needs[2].kind = has(p, op, PPSCHED_KIND_RELOAD) ? PPSCHED_KIND_RELOAD : 0;
+        needs[3].kind = has(p, op, PPSCHED_KIND_RECOMPUTE) ? PPSCHED_KIND_RECOMPUTE : 0;
+    }
+}
+
+/* The needs of an op. */
+static void needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[MOST_NEEDS])
 {
     uint32_t stage = op->stage, m = op->microbatch;
-    needs[0] = needs[1] = (struct need){0, stage, m};
+    for (int i = 0; i < MOST_NEEDS; i++)
+        needs[i] = (struct need){0, stage, m};
+    if (p->index->keeping[0] != NULL)
+        needs_of_keeping(p, op, needs);
+    if (ppi_keeps_less(op->kind))
+        return;
     if (op->kind == PPSCHED_KIND_F) {
         if (stage > 0)
             needs[0] = (struct need){PPSCHED_KIND_F, stage - 1, m};
@@ -47,7 +73,7 @@ static void needs_of(const struct ppi_progress *p, const ppsched_op *op, struct 
 static uint32_t position_of(const struct ppi_progress *p, const struct need *need)
 {
     size_t cell = cell_of(p, need->stage, need->microbatch);
-    return need->kind == PPSCHED_KIND_F ? p->index->forward[cell] : p->index->backward[cell];
+    return ppi_positions_of(p->index, need->kind)[cell];
 }
 
 static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
@@ -59,9 +85,9 @@ static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
 static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t position, struct wait *wait)
 {
     const ppsched_op *op = &p->schedule->queues[device].ops[position];
-    struct need needs[2];
+    struct need needs[MOST_NEEDS];
     needs_of(p, op, needs);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < MOST_NEEDS; i++) {
         if (needs[i].kind == 0)
             continue;
         uint32_t home = home_of(p, &needs[i]), at = position_of(p, &needs[i]);
@@ -85,13 +111,14 @@ static bool unit_ready(const struct ppi_progress *p, uint32_t device, size_t pos
     const ppsched_op *unit = &p->schedule->queues[device].ops[position];
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         bool has_microbatch = ppi_kind_has_microbatch(unit[i].kind);
-        if (has_microbatch && ppi_schedule_device_of(p->schedule, &unit[i]) != device && ppi_is_compute(unit[i].kind))
+        bool has_needs = ppi_positions_of(p->index, unit[i].kind) != NULL;
+        if (has_needs && ppi_schedule_device_of(p->schedule, &unit[i]) != device)
             continue;
         if (has_microbatch && unit[i].microbatch >= p->iteration_end) {
             *wait = (struct wait){.position = (uint32_t)(position + i)};
             return false;
         }
-        if (!ppi_is_compute(unit[i].kind))
+        if (!has_needs)
             continue;
         if (!inputs_ready(p, device, (uint32_t)(position + i), wait))
             return false;

@@ -4,12 +4,14 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/event_loop.h"
+#include "eval/keeping.h"
 #include "eval/timeline.h"
 
 struct sweep {
     struct ppi_event_loop loop;
     uint32_t iteration_end; /* first microbatch that may not start yet */
     size_t done;            /* stage passes that are done */
+    bool meets_keeping;     /* a device has come to an op that keeps less, and there was no `keeping` */
 };
 
 /* Raises `*start` to when the time plus delay has passed. False where the time is not known: then the device waits. */
@@ -118,9 +120,39 @@ static inline ppsched_span run_pair(struct sweep *sweep, uint32_t device, const 
     return (ppsched_span){start, end};
 }
 
-PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
+/* Runs RECOMPUTE; its duration, negative where it cannot run. */
+static double recompute(struct sweep *sweep, struct ppi_keeping *keeping, const ppsched_op *op, struct ppi_sums *sums)
 {
-    struct sweep *sweep = of;
+    struct ppi_kept_pass *pass = ppi_kept_pass_of(keeping, op);
+    double duration = ppi_keeping_cost_of(keeping, op)->recompute;
+    if (ppi_row_of(&sweep->loop, op)->passes[op->microbatch].forward.bits < 0)
+        return -1; /* its forward has not run, or its backward has */
+    pass->flags |= PPI_IS_RECOMPUTED;
+    sums->busy += duration;
+    return duration;
+}
+
+/* Runs an op that keeps less on a device that is free at `start`; false where it cannot run. */
+static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double start,
+                        double *end, struct ppi_sums *sums)
+{
+    if (keeping == NULL) {
+        sweep->meets_keeping = true;
+        return false;
+    }
+    if (op->kind == PPSCHED_KIND_RECOMPUTE) {
+        double duration = recompute(sweep, keeping, op, sums);
+        *end = start + duration;
+        return duration >= 0;
+    }
+    if (ppi_row_of(&sweep->loop, op)->passes[op->microbatch].forward.bits < 0)
+        return false;
+    return ppi_keeping_ask(keeping, device, op, start);
+}
+
+/* `keeping`: NULL where the schedule has no op that keeps less, as far as is known. */
+PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, bool one_copy, struct ppi_keeping *keeping)
+{
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const last = track->end;
     ppsched_span *out = track->span;
@@ -132,18 +164,23 @@ PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
         PPI_PREFETCH(out, PPI_AHEAD);
         if (ppi_computes_alone(op)) {
             const struct ppi_row *row = one_copy ? &sweep->loop.rows[op->stage] : ppi_row_of(&sweep->loop, op);
-            if (row->device != device || !run_op(sweep, row, op->kind, op->microbatch, &start, &end))
+            if (row->device != device || (keeping != NULL && !ppi_keeping_lets(keeping, op, &start)) ||
+                !run_op(sweep, row, op->kind, op->microbatch, &start, &end))
                 break;
             sums.busy += row->duration[op->kind - 1];
             ppi_sum_memory(&sums, row->memory[op->kind - 1], op);
         } else if (ppi_unit_length(op) == 2) {
-            ppsched_span pair = run_pair(sweep, device, op, clock, &sums);
+            if (keeping != NULL && !ppi_keeping_lets(keeping, op + 1, &start))
+                break;
+            ppsched_span pair = run_pair(sweep, device, op, start, &sums);
             if (pair.end < 0)
                 break;
             start = out->start = pair.start;
             end = out->end = pair.end;
             out++;
             op++;
+        } else if (ppi_keeps_less(op->kind) && !run_keeping(sweep, keeping, device, op, clock, &end, &sums)) {
+            break;
         }
         out->start = start;
         out->end = end;
@@ -155,6 +192,20 @@ PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
     track->span = out;
     track->sums = sums;
     track->clock = clock;
+}
+
+PPI_INLINE void run_device(void *sweep, uint32_t device, bool one_copy)
+{
+    run_units(sweep, device, one_copy, NULL);
+}
+
+/* Devices and copies in turns, until none can go on. */
+static void run_with_copies(struct sweep *sweep, struct ppi_keeping *keeping)
+{
+    do
+        while (sweep->loop.ready_count > 0)
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], false, keeping);
+    while (ppi_keeping_step(keeping, &sweep->loop));
 }
 
 /* Lets tracks end where the next iteration begins. */
@@ -194,7 +245,10 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
         limit_tracks(sweep);
     ppi_event_loop_ready_all(&sweep->loop);
     for (size_t flushed = 0;; flushed++) {
-        ppi_run_ready(&sweep->loop, run_device, sweep);
+        if (timeline->keeping != NULL)
+            run_with_copies(sweep, timeline->keeping);
+        else
+            ppi_run_ready(&sweep->loop, run_device, sweep);
         if (flushed == timeline->flush_count || sweep->done != (flushed + 1) * passes_per_iteration)
             break;
         timeline->flush_times[flushed] = flush(sweep);
@@ -220,8 +274,14 @@ ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         sweep.loop.tracks[d].sums = ppi_sums_of_none(timeline, d);
+    if (timeline->keeping != NULL)
+        ppi_keeping_reset(timeline->keeping, timeline->spans);
+    if (timeline->keeping != NULL && !timeline->keeping->is_sound)
+        return PPSCHED_ERROR_INVALID_SCHEDULE;
     sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
-    if (!sweep_all(&sweep, timeline))
+    bool runs = sweep_all(&sweep, timeline);
+    timeline->meets_keeping = sweep.meets_keeping || timeline->keeping != NULL;
+    if (!runs)
         return PPSCHED_ERROR_INVALID_SCHEDULE;
     if (!ends_are_finite(&sweep))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/event_loop.h"
+#include "eval/keeping.h"
 #include "eval/memory.h"
 #include "eval/timeline.h"
 
@@ -78,6 +79,7 @@ void ppi_timeline_destroy(ppsched_timeline *timeline)
     ppi_release(&host, timeline->fixed);
     ppi_release(&host, timeline->fixed_of_stages);
     ppi_memory_destroy(timeline->memory);
+    ppi_keeping_destroy(timeline->keeping);
     ppi_release(&host, timeline->peak_causes);
     ppi_release(&host, timeline->idle);
     ppi_schedule_release(timeline->schedule);
@@ -150,30 +152,6 @@ ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *con
     return check_finite(timeline, error);
 }
 
-/* Fills in all of a timeline that is there, whatever it held before. Each step reads what those above it have put into the
- * timeline: static memory the devices of the lanes; earliest starts the lanes and the static memory, on which their sums begin;
- * the figures the spans and these sums; idle and latest starts, in any order, the spans and the figures. On an error the
- * timeline is good for nothing but to be filled in again. */
-static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
-                                  ppsched_error *error)
-{
-    ppsched_status status = ppi_costs_fill(&timeline->costs, config, &timeline->schedule->placement, error);
-    if (status != PPSCHED_OK)
-        return status;
-    ppi_static_memory(timeline, config);
-    ppi_event_loop_set_costs(loop, &timeline->costs);
-    status = ppi_earliest_starts(loop, timeline, error);
-    if (status == PPSCHED_OK)
-        status = ppi_figures(timeline, config, error);
-    if (status == PPSCHED_OK && timeline->idle != NULL)
-        ppi_find_idle(loop, timeline);
-    if (status == PPSCHED_OK && timeline->latest != NULL)
-        ppi_latest_starts(loop, timeline);
-    timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
-    timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
-    return status;
-}
-
 /* For memory that comes and goes beside activations. */
 static ppsched_status add_memory(ppsched_timeline *timeline, ppsched_error *error)
 {
@@ -184,6 +162,56 @@ static ppsched_status add_memory(ppsched_timeline *timeline, ppsched_error *erro
     if (timeline->peak_causes == NULL)
         return ppi_fail_memory(error, "the timeline");
     return ppi_memory_make(&timeline->memory, timeline->schedule, error);
+}
+
+/* For ops that keep less, which change memory beside F and the backward. */
+static ppsched_status add_keeping(ppsched_timeline *timeline, ppsched_error *error)
+{
+    ppsched_status status = add_memory(timeline, error);
+    return status == PPSCHED_OK ? ppi_keeping_make(&timeline->keeping, timeline->schedule, error) : status;
+}
+
+/* Static memory and earliest starts. That a schedule has ops that keep less turns out on the way; then all begins anew. */
+static ppsched_status find_times(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
+                                 ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    if (!timeline->meets_keeping) {
+        ppi_static_memory(timeline, config);
+        status = ppi_earliest_starts(loop, timeline, error);
+    }
+    if (!timeline->meets_keeping)
+        return status;
+    if (timeline->keeping == NULL && (status = add_keeping(timeline, error)) != PPSCHED_OK)
+        return status;
+    status = ppi_keeping_fill(timeline->keeping, config, &timeline->costs, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_static_memory(timeline, config);
+    return ppi_earliest_starts(loop, timeline, error);
+}
+
+/* Fills in all of a timeline that is there, whatever it held before. Each step reads what those above it have put into the
+ * timeline: static memory the devices of the lanes; earliest starts the lanes and the static memory, on which their sums begin;
+ * the figures the spans and these sums; idle and latest starts, in any order, the spans and the figures. On an error the
+ * timeline is good for nothing but to be filled in again. */
+static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
+                                  ppsched_error *error)
+{
+    ppsched_status status = ppi_costs_fill(&timeline->costs, config, &timeline->schedule->placement, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_event_loop_set_costs(loop, &timeline->costs);
+    status = find_times(loop, timeline, config, error);
+    if (status == PPSCHED_OK)
+        status = ppi_figures(timeline, config, error);
+    if (status == PPSCHED_OK && timeline->idle != NULL)
+        ppi_find_idle(loop, timeline);
+    if (status == PPSCHED_OK && timeline->latest != NULL)
+        ppi_latest_starts(loop, timeline);
+    timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
+    timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
+    return status;
 }
 
 ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,

@@ -38,7 +38,7 @@ static void sum_static(ppsched_timeline *timeline, const ppsched_config *config)
 void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    bool has_more = timeline->memory != NULL && ppi_holds_more(config);
+    bool has_more = timeline->memory != NULL && (timeline->keeping != NULL || ppi_holds_more(config));
     sum_fixed(timeline, config);
     sum_static(timeline, config);
     if (timeline->memory != NULL)

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "eval/event_loop.h"
+#include "eval/keeping.h"
 
 /* When the value of each stage pass is made, forward and backward. */
 struct making {
@@ -51,12 +52,26 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
     }
 }
 
+/* Whether the end of a RELOAD lets a unit start. */
+static bool waits_for_reload(const ppsched_timeline *timeline, const ppsched_op *unit, double start)
+{
+    const ppsched_op *last = unit + ppi_unit_length(unit) - 1;
+    if (timeline->keeping == NULL || !ppi_is_backward(last->kind))
+        return false;
+    const struct ppi_kept_pass *pass = ppi_kept_pass_of(timeline->keeping, last);
+    return (pass->flags & PPI_HAS_RELOAD) != 0 && pass->reloaded.value >= start;
+}
+
 static void split_wait(const struct making *making, const ppsched_op *unit, double start, double *clock, bool has_computed,
                        ppsched_idle *idle)
 {
     double made = 0, there = 0;
     last_input(making, unit, &made, &there);
     ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(clock, made, start));
+    if (waits_for_reload(making->timeline, unit, start)) {
+        idle->transfer += ppi_part_of_wait(clock, there, start);
+        idle->reload += ppi_part_of_wait(clock, start, start);
+    }
     idle->transfer += ppi_part_of_wait(clock, start, start);
 }
 
@@ -71,7 +86,7 @@ static void split_queue(const struct making *making, uint32_t device, ppsched_id
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         const ppsched_op *op = &queue->ops[i];
         const ppsched_span *span = &timeline->spans[queue->first + i];
-        if (!ppi_is_compute(op->kind))
+        if (!ppi_is_compute(op->kind) && !(op->kind == PPSCHED_KIND_RECOMPUTE && timeline->keeping != NULL))
             continue;
         while (flushed < timeline->flush_count && op->microbatch >= (flushed + 1) * schedule->shape.microbatches) {
             idle->drain += ppi_part_of_wait(&clock, timeline->flush_times[flushed], timeline->flush_times[flushed]);

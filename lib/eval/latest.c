@@ -3,6 +3,7 @@
  *
  * The slack of an op is the least room to what comes after it: the next op of its device, its consumer on another device, the
  * flush. The room to a successor that starts right away is exactly 0, so on the critical path slack is 0 to the last bit. */
+#include "base/checked.h"
 #include "eval/event_loop.h"
 #include "eval/timeline.h"
 
@@ -72,7 +73,8 @@ static bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const ppsch
     return true;
 }
 
-/* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration. */
+/* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration.
+ * Copies stay where they are: what comes before one in the queue ends before it starts. */
 PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
 {
     struct sweep *sweep = of;
@@ -93,8 +95,15 @@ PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
             *--latest = span[-1].start + slack;
             op--;
             span--;
-        } else if (ppi_computes_alone(op - 1) && !op_starts(sweep, op - 1, span - 1, one_copy, &slack)) {
-            break;
+        } else if (ppi_computes_alone(op - 1)) {
+            if (!op_starts(sweep, op - 1, span - 1, one_copy, &slack))
+                break;
+        } else if (sweep->timeline->keeping != NULL && ppi_is_copy(op[-1].kind)) {
+            op--;
+            span--;
+            clock = ppi_smaller(clock, span->start);
+            *--latest = span->start;
+            continue;
         }
         op--;
         span--;

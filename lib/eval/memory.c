@@ -3,6 +3,8 @@
  * gradients reduced) waits in a heap until its time has come. At equal times the order of the queue holds. */
 #include "eval/memory.h"
 
+#include "eval/keeping.h"
+
 #include <string.h>
 
 #include "base/checked.h"
@@ -10,8 +12,8 @@
 #include "base/heap.h"
 #include "model/transfer.h"
 
-enum { SENT, GATHERED, DROPPED, REDUCED };   /* events of the heap */
-enum { NONE = 0, LISTED = 1, STANDING = 2 }; /* of a buffer: there is a send for it; it is held */
+enum { SENT, GATHERED, DROPPED, REDUCED, OFFLOADED, RELOADING }; /* events of the heap */
+enum { NONE = 0, LISTED = 1, STANDING = 2 };                     /* of a buffer: there is a send for it; it is held */
 
 /* A stage on the device that is gone through. */
 struct holder {
@@ -37,31 +39,6 @@ struct walk {
     bool has_changed;
     double came, comms_end; /* when the device came to the op in hand; when the comm ops that block it are done */
 };
-
-static const char *const names[PPI_CAUSES] = {[PPSCHED_MEMORY_CAUSE_STATIC] = "static",
-                                              [PPSCHED_MEMORY_CAUSE_WEIGHTS] = "weights",
-                                              [PPSCHED_MEMORY_CAUSE_OPTIMIZER] = "optimizer",
-                                              [PPSCHED_MEMORY_CAUSE_OTHER] = "other",
-                                              [PPSCHED_MEMORY_CAUSE_GRADIENTS] = "gradients",
-                                              [PPSCHED_MEMORY_CAUSE_GATHERED] = "gathered",
-                                              [PPSCHED_MEMORY_CAUSE_SENDS] = "sends",
-                                              [PPSCHED_MEMORY_CAUSE_RECEIVES] = "receives",
-                                              [PPSCHED_MEMORY_CAUSE_OUTPUTS] = "outputs",
-                                              [PPSCHED_MEMORY_CAUSE_WORK] = "work",
-                                              [PPSCHED_MEMORY_CAUSE_ACTIVATIONS] = "activations"};
-
-const char *ppi_cause_name(int32_t cause)
-{
-    return cause >= 0 && cause < PPI_CAUSES ? names[cause] : NULL;
-}
-
-double ppi_level_of(const double *by_cause)
-{
-    double level = 0;
-    for (int i = 0; i < PPI_CAUSES; i++)
-        level += by_cause[i];
-    return level;
-}
 
 /* --- room --- */
 
@@ -212,6 +189,14 @@ static void happen(struct walk *walk, const struct ppi_event *event)
             change(walk, PPSCHED_MEMORY_CAUSE_GATHERED, op, -holding->gathered, event->time);
         holder->is_gathered = false;
         break;
+    case OFFLOADED:
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, -ppi_keeping_cost_of(walk->timeline->keeping, op)->moved,
+               event->time);
+        break;
+    case RELOADING:
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_keeping_cost_of(walk->timeline->keeping, op)->moved,
+               event->time);
+        break;
     default:
         change(walk, PPSCHED_MEMORY_CAUSE_GRADIENTS, op, -holding->gradients, event->time);
         break;
@@ -219,11 +204,17 @@ static void happen(struct walk *walk, const struct ppi_event *event)
     end_step(walk, event->time, event->index);
 }
 
+/* Whether the earliest event is over by a time: one that only takes comes behind all that go then. */
+static bool is_due(const struct ppi_event *event, double until)
+{
+    return event->what == RELOADING ? event->time < until : event->time <= until;
+}
+
 /* All that waits for a time up to this one. */
 static void drain(struct walk *walk, double until)
 {
     struct ppi_event event;
-    while (walk->room->pending.count > 0 && walk->room->pending.events[0].time <= until) {
+    while (walk->room->pending.count > 0 && is_due(&walk->room->pending.events[0], until)) {
         ppi_heap_take(&walk->room->pending, &event);
         happen(walk, &event);
     }
@@ -231,7 +222,10 @@ static void drain(struct walk *walk, double until)
 
 static void put_off(struct walk *walk, double time, int32_t what, uint32_t position)
 {
-    ppi_heap_put(&walk->room->pending, time, what, position);
+    if (what == RELOADING)
+        ppi_heap_put_ranked(&walk->room->pending, time, ((uint64_t)1 << 63) + position, what, position);
+    else
+        ppi_heap_put(&walk->room->pending, time, what, position);
 }
 
 /* --- compute ops --- */
@@ -245,12 +239,20 @@ static bool is_received(const struct walk *walk, const ppsched_op *op)
     return true;
 }
 
+/* What F adds: all, or what it keeps until its RECOMPUTE. */
+static double forward_memory(const struct walk *walk, const ppsched_op *op)
+{
+    const struct ppi_keeping *keeping = walk->timeline->keeping;
+    if (keeping != NULL && (ppi_kept_pass_of(keeping, op)->flags & PPI_HAS_RECOMPUTE) != 0)
+        return ppi_keeping_cost_of(keeping, op)->kept;
+    return ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[PPSCHED_KIND_F];
+}
+
 static void start_op(struct walk *walk, const ppsched_op *op, double time)
 {
     const struct ppi_holding *holding = holding_of(walk, op);
     if (op->kind == PPSCHED_KIND_F) {
-        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op,
-               ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[PPSCHED_KIND_F], time);
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, forward_memory(walk, op), time);
         if (is_received(walk, op))
             change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, -holding->receive[0], time);
     } else if (op->kind != PPSCHED_KIND_I && !holder_of(walk, op)->has_gradients) {
@@ -341,6 +343,22 @@ static void receive(struct walk *walk, uint32_t i)
     end_step(walk, walk->came, i);
 }
 
+/* As F computes, with what it left out. */
+static void recompute(struct walk *walk, uint32_t i)
+{
+    const ppsched_op *op = &walk->queue->ops[i];
+    const ppsched_span *span = &walk->timeline->spans[walk->queue->first + i];
+    double work = holding_of(walk, op)->work[PPSCHED_KIND_F],
+           whole = ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[PPSCHED_KIND_F];
+    drain(walk, span->start);
+    change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, whole - forward_memory(walk, op), span->start);
+    change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, work, span->start);
+    end_step(walk, span->start, i);
+    drain(walk, span->end);
+    change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, -work, span->end);
+    end_step(walk, span->end, i);
+}
+
 static void do_other(struct walk *walk, uint32_t i)
 {
     const ppsched_op *op = &walk->queue->ops[i];
@@ -359,6 +377,11 @@ static void do_other(struct walk *walk, uint32_t i)
     } else if (op->kind == PPSCHED_KIND_REDUCE_GRAD && holder->has_gradients) {
         holder->has_gradients = false; /* the next iteration has its own */
         put_off(walk, span->end, REDUCED, i);
+    } else if (walk->timeline->keeping != NULL && op->kind == PPSCHED_KIND_RECOMPUTE) {
+        recompute(walk, i);
+    } else if (walk->timeline->keeping != NULL && ppi_is_copy(op->kind)) {
+        bool offloads = op->kind == PPSCHED_KIND_OFFLOAD;
+        put_off(walk, offloads ? span->end : span->start, offloads ? OFFLOADED : RELOADING, i);
     }
 }
 

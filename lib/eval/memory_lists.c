@@ -223,7 +223,7 @@ static void find_windows(struct windows *windows, const ppsched_timeline *timeli
     const ppsched_span *spans = timeline->spans + queue->first;
     double end = 0, limit = timeline->devices[device].memory_limit;
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i]))
-        if (ppi_is_compute(queue->ops[i].kind)) {
+        if (ppi_is_compute(queue->ops[i].kind) || (timeline->keeping != NULL && queue->ops[i].kind == PPSCHED_KIND_RECOMPUTE)) {
             add_window(windows, end, spans[i].start);
             end = spans[i].end;
         }

@@ -16,11 +16,13 @@ struct ppsched_timeline {
     double *latest;                   /* likewise; NULL where it was not asked for */
     double *flush_times;              /* when iteration k + 1 may start; `flush_count` of them */
     size_t flush_count;
-    bool has_transfers;   /* the times are those of ppi_evaluate_transfers */
-    bool pairs_are_timed; /* the config gave the durations of overlapped pairs */
-    bool blocks, batches; /* with transfers: as the channel model */
-    bool has_sharding;    /* likewise: UNSHARD and REDUCE_GRAD take time */
-    double sharding_end;  /* of the last of them */
+    bool has_transfers;          /* the times are those of ppi_evaluate_transfers */
+    bool pairs_are_timed;        /* the config gave the durations of overlapped pairs */
+    bool blocks, batches;        /* with transfers: as the channel model */
+    bool has_sharding;           /* likewise: UNSHARD and REDUCE_GRAD take time */
+    double sharding_end;         /* of the last of them */
+    bool meets_keeping;          /* the schedule has ops that keep less */
+    struct ppi_keeping *keeping; /* for these; NULL where there are none */
     ppsched_device_metrics *devices;
     double *fixed;             /* PPI_FIXED_CAUSES a device: what it always holds, by cause */
     double *fixed_of_stages;   /* PPI_FIXED_STAGE_CAUSES a lane, likewise */

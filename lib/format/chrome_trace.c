@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trace Event JSON, as Perfetto and chrome://tracing read it: a process for the schedule, a track a device, a memory counter a
  * device. Sends and receives have tracks of their own beside their device's, with an arrow (a flow) from each SEND to its RECV;
- * UNSHARD and REDUCE_GRAD too where they take time.
+ * UNSHARD and REDUCE_GRAD too where they take time, and OFFLOAD and RELOAD.
  * Format: "Trace Event Format" (Google, 2016). */
 #include "eval/memory.h"
 #include "format/formats.h"
@@ -24,10 +24,11 @@ struct trace {
     struct ppi_memory_room *room;   /* as ppi_memory_room_make gives it */
 };
 
-/* Tracks of a device as it is shown: its own, lanes of sends and of receives, and what is gathered and reduced. */
+/* Tracks of a device as it is shown: its own, lanes of sends and of receives, what is gathered and reduced, and copies. */
 static uint64_t tracks_of_device(const struct trace *trace)
 {
-    return (trace->transfers.ops != NULL ? 1 + 2 * MOST_LANES : 1) + (uint64_t)trace->timeline->has_sharding;
+    return (trace->transfers.ops != NULL ? 1 + 2 * MOST_LANES : 1) + (uint64_t)trace->timeline->has_sharding +
+           (trace->timeline->keeping != NULL ? 2 : 0);
 }
 
 /* Devices come first, then for each its lanes of sends and of receives, then for each its sharding ops. */
@@ -39,6 +40,12 @@ static uint64_t lane_track(const struct trace *trace, uint32_t device, bool send
 static uint64_t sharding_track(const struct trace *trace, uint32_t device)
 {
     return lane_track(trace, trace->schedule->shape.devices, true, device);
+}
+
+/* Of OFFLOAD and of RELOAD, behind those. */
+static uint64_t copy_track(const struct trace *trace, uint32_t device, bool reloads)
+{
+    return sharding_track(trace, trace->schedule->shape.devices) + 2 * (uint64_t)device + reloads;
 }
 
 /* Names a track; tracks are shown by their sort index, a device's one below the other. */
@@ -65,6 +72,10 @@ static void write_devices(const struct trace *trace)
         write_track(trace, d, d, "", 0, d * step);
     for (uint32_t d = 0; trace->timeline->has_sharding && d < trace->schedule->shape.devices; d++)
         write_track(trace, sharding_track(trace, d), d, " gather and reduce", 0, (d + 1) * step - 1);
+    for (uint32_t d = 0; trace->timeline->keeping != NULL && d < trace->schedule->shape.devices; d++) {
+        write_track(trace, copy_track(trace, d, false), d, " offload", 0, (d + 1) * step - 2);
+        write_track(trace, copy_track(trace, d, true), d, " reload", 0, (d + 1) * step - 1);
+    }
 }
 
 static void write_details(struct ppi_writer *writer, const ppsched_op *unit)
@@ -158,6 +169,8 @@ static void write_comm(const struct trace *trace, uint32_t device, const ppsched
 static uint64_t track_of(const struct trace *trace, uint32_t device, const ppsched_op *op)
 {
     bool shards = op->kind == PPSCHED_KIND_UNSHARD || op->kind == PPSCHED_KIND_REDUCE_GRAD;
+    if (ppi_is_copy(op->kind) && trace->timeline->keeping != NULL)
+        return copy_track(trace, device, op->kind == PPSCHED_KIND_RELOAD);
     return shards && trace->timeline->has_sharding ? sharding_track(trace, device) : device;
 }
 

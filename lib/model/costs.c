@@ -172,6 +172,20 @@ bool ppi_has_sharding_times(const ppsched_config *config)
            (has_bytes && list_of(config, PPSCHED_QUANTITY_SHARDING_BANDWIDTH) != NULL);
 }
 
+double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double forward)
+{
+    return value_or(config, PPSCHED_QUANTITY_RECOMPUTE_TIMES, stage, forward);
+}
+
+double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device)
+{
+    double bytes = value_or(config, PPSCHED_QUANTITY_OFFLOAD_BYTES, stage, 0);
+    double copied = value_or(config, PPSCHED_QUANTITY_HOST_LATENCY, device, 0) +
+                    bytes / value_or(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, device, PPI_INFINITE);
+    double offload = value_or(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, stage, copied);
+    return offloads ? offload : value_or(config, PPSCHED_QUANTITY_RELOAD_TIMES, stage, offload);
+}
+
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device)
 {
     if (list_of(config, PPSCHED_QUANTITY_MEM_OTHER) != NULL)

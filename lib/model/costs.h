@@ -57,6 +57,12 @@ double ppi_sharding_slowdown(const ppsched_config *config, uint32_t device);
 /* Whether the config gives any time of these. */
 bool ppi_has_sharding_times(const ppsched_config *config);
 
+/* How long RECOMPUTE of a stage takes, whose F takes `forward`. */
+double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double forward);
+
+/* How long the copy of OFFLOAD (else RELOAD) of a stage takes on a device. */
+double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device);
+
 /* Adds what a device holds beside its stages. */
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device);
 

@@ -61,6 +61,18 @@ const char *ppi_kind_text(int32_t kind);
 /* Writes an op's token and a NUL; returns the length. The kind must be known. */
 size_t ppi_op_token(char text[PPI_TOKEN_SIZE], const ppsched_op *op);
 
+/* A copy to the host, or back. */
+static inline bool ppi_is_copy(uint8_t kind)
+{
+    return kind == PPSCHED_KIND_OFFLOAD || kind == PPSCHED_KIND_RELOAD;
+}
+
+/* What has a stage pass keep less from its F until its backward. */
+static inline bool ppi_keeps_less(uint8_t kind)
+{
+    return kind >= PPSCHED_KIND_RECOMPUTE && kind <= PPSCHED_KIND_RELOAD;
+}
+
 /* F, B, I or W that is not the first of an overlapped pair. One comparison, as sweeps ask it of every op. */
 static inline bool ppi_computes_alone(const ppsched_op *op)
 {

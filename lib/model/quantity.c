@@ -52,6 +52,15 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_REDUCE_GRAD_BYTES] = {"reduce_grad_bytes", PER_STAGE, 0, NO_BOUND},
     [PPSCHED_QUANTITY_SHARDING_BANDWIDTH] = {"sharding_bandwidth", PER_DEVICE, LEAST_POSITIVE, PPI_INFINITE},
     [PPSCHED_QUANTITY_SHARDING_SLOWDOWN] = {"sharding_slowdown", PER_DEVICE, 1, PPI_INFINITE},
+    [PPSCHED_QUANTITY_RECOMPUTE_TIMES] = {"recompute_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_RECOMPUTE] = {"mem_recompute", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_OFFLOAD_TIMES] = {"offload_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_RELOAD_TIMES] = {"reload_times", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_OFFLOAD_BYTES] = {"offload_bytes", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_HOST_BANDWIDTH] = {"host_bandwidth", PER_DEVICE, LEAST_POSITIVE, PPI_INFINITE},
+    [PPSCHED_QUANTITY_HOST_LATENCY] = {"host_latency", PER_DEVICE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_OFFLOAD] = {"mem_offload", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_HOST_LINK] = {"host_link", PER_DEVICE, 0, NO_BOUND},
 };
 
 bool ppi_quantity_known(int32_t quantity)

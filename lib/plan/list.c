@@ -199,12 +199,14 @@ static uint32_t usual_count(const ppsched_plan *plan)
     return each < 1 ? 1 : each > MOST_CHUNKS ? MOST_CHUNKS : each;
 }
 
-/* Those that differ in the sizes of groups alone share what is found for the first. */
+/* Those that differ in the sizes of groups alone share what is found for the first. What comes last takes nothing from the
+ * others. */
 static void share_visits(ppsched_plan *plan)
 {
     uint64_t families = plan->count > 0;
     for (size_t i = 1; i < plan->count; i++)
-        families += !ppi_candidates_are_alike(&plan->candidates[i], &plan->candidates[i - 1]);
+        families += !plan->candidates[i].strategy->comes_last &&
+                    !ppi_candidates_are_alike(&plan->candidates[i], &plan->candidates[i - 1]);
     uint64_t each = families > 1 ? ALL_VISITS / families : PPI_MOST_VISITS;
     plan->most_visited = each < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : each > PPI_MOST_VISITS ? PPI_MOST_VISITS : each;
 }

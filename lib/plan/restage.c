@@ -219,8 +219,9 @@ static ppsched_status put_bytes(struct making *making, int32_t quantity, ppsched
     return ppi_config_set_values(making->to, quantity, making->list, new, error);
 }
 
-/* What memory beside these is of: a stage's parameters, what goes over its first or last border, or the op that runs. */
-enum share { OF_PARAMETERS, OF_FIRST_BORDER, OF_LAST_BORDER, OF_OPS };
+/* What else there is of a stage: of its parameters, its activations, what goes over its first or last border, or the op that
+ * runs. */
+enum share { OF_PARAMETERS, OF_ACTIVATIONS, OF_FIRST_BORDER, OF_LAST_BORDER, OF_OPS };
 
 static const struct {
     int32_t quantity;
@@ -242,18 +243,26 @@ static const struct {
     {PPSCHED_QUANTITY_MEM_WORK_BACKWARD, OF_OPS},
     {PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT, OF_OPS},
     {PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT, OF_OPS},
+    {PPSCHED_QUANTITY_RECOMPUTE_TIMES, OF_ACTIVATIONS},
+    {PPSCHED_QUANTITY_MEM_RECOMPUTE, OF_FIRST_BORDER},
+    {PPSCHED_QUANTITY_OFFLOAD_TIMES, OF_ACTIVATIONS},
+    {PPSCHED_QUANTITY_RELOAD_TIMES, OF_ACTIVATIONS},
+    {PPSCHED_QUANTITY_OFFLOAD_BYTES, OF_ACTIVATIONS},
+    {PPSCHED_QUANTITY_MEM_OFFLOAD, OF_ACTIVATIONS},
 };
 
 /* Of a new stage, which is one of `pieces` parts of old stage `first`, or made of all from there to `last`. */
 static double shared(const struct ppi_values *list, enum share share, uint32_t first, uint32_t last, uint32_t pieces)
 {
     double found = ppi_value_at(list, share == OF_LAST_BORDER ? last : first);
-    for (uint32_t old = first + 1; old <= last && (share == OF_PARAMETERS || share == OF_OPS); old++)
+    bool adds_up = share == OF_PARAMETERS || share == OF_ACTIVATIONS;
+    for (uint32_t old = first + 1; old <= last && (adds_up || share == OF_OPS); old++)
         found = share == OF_OPS ? ppi_larger(found, ppi_value_at(list, old)) : found + ppi_value_at(list, old);
-    return share == OF_PARAMETERS ? found / pieces : found;
+    return adds_up ? found / pieces : found;
 }
 
-/* Parameters are divided evenly, or added up; the others grow with the microbatch, and work space is that of the largest op. */
+/* Parameters and activations are divided evenly, or added up; all but parameters grow with the microbatch, and work space is
+ * that of the largest op. */
 static ppsched_status put_holding(struct making *making, int32_t quantity, enum share share, ppsched_error *error)
 {
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;

@@ -147,6 +147,8 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
     if (status != PPSCHED_OK)
         return status;
     status = ppi_serve(out, &reason);
+    if (status == PPSCHED_OK && strategy->take_costs != NULL)
+        strategy->take_costs(out, config);
     if (status == PPSCHED_OK || error == NULL)
         return status;
     ppi_suggest(nearest, sizeof nearest, out);

@@ -44,6 +44,7 @@ struct ppi_strategy {
     bool splits_backward, flushes;
     bool may_join;        /* though it splits backwards, it leaves them whole where the problem wants that */
     bool searches_long;   /* milliseconds to seconds: plans leave it out unless they are given an effort */
+    bool comes_last;      /* what `auto` and plans find with the others stays as it is: they give this one work of its own */
     uint64_t most_memory; /* bytes that its search holds at once, beside what is linear in the ops */
     const struct ppi_option_row *options;
     uint32_t option_count;
@@ -57,6 +58,9 @@ struct ppi_strategy {
     /* Or a search: keeps its best schedule of one run in the attempt. REFUSED where nothing fits the memory limit; so is an
      * attempt that comes back with none. */
     ppsched_status (*plan)(struct ppi_attempt *attempt, ppsched_error *error);
+
+    /* Options that the caller has left to the costs of the config; on the strategy's placement. */
+    void (*take_costs)(struct ppi_task *task, const ppsched_config *config);
 
     /* The task's placement where `placement` is DEFAULT: from the options and the config. */
     int32_t (*place)(const struct ppi_task *task, const ppsched_config *config);

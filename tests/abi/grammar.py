@@ -11,7 +11,7 @@ OBJECTS = {"accelerator", "builder", "cause", "chakra", "config", "finding", "ki
            "timeline"}
 OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
 VERBS = {"append", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "import",
-         "lower", "prove", "release", "renumber", "run", "set", "update", "validate", "with", "write"}
+         "lower", "offload", "prove", "recompute", "release", "renumber", "run", "set", "update", "validate", "with", "write"}
 REPORTS = {"ppsched_schedule_check", "ppsched_schedule_prove"}
 # What is numbered from 0 goes in as a uint32_t.
 NUMBERED = {"candidate", "device", "microbatch", "option", "rank", "stage", "strategy"}

@@ -25,7 +25,7 @@ static bool is_valid(const ppsched_schedule *schedule)
     EXPECT(memcmp(&error, &same, sizeof error) == 0);
     for (size_t i = 0; i < count; i++) {
         size_t needed = 0;
-        EXPECT(findings[i].kind >= PPSCHED_FINDING_KIND_MISSING && findings[i].kind <= PPSCHED_FINDING_KIND_BLOCKED);
+        EXPECT(findings[i].kind >= PPSCHED_FINDING_KIND_MISSING && findings[i].kind <= PPSCHED_FINDING_KIND_CONFLICT);
         EXPECT(ppsched_finding_write_text(text, sizeof text, &needed, &findings[i], NULL) == PPSCHED_OK &&
                strlen(text) + 1 == needed);
     }
@@ -184,6 +184,17 @@ static bool expect_transfers(const ppsched_schedule *schedule, const ppsched_con
     return ends || model.order < 0;
 }
 
+/* Whether memory comes and goes with ops that lowering adds. */
+static bool holds_for_others(const ppsched_config *config)
+{
+    size_t all = 0, count = 0;
+    for (int32_t q = PPSCHED_QUANTITY_MEM_GRADIENTS; q <= PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD; q++) {
+        ppsched_config_values(config, q, &count);
+        all += count;
+    }
+    return all > 0;
+}
+
 /* Comm ops take no time of their own; and with buffered sends, no queues and infinite bandwidth neither do their transfers. */
 static void expect_equal_times(const ppsched_schedule *lowered, const ppsched_config *config, const ppsched_metrics *metrics)
 {
@@ -192,7 +203,8 @@ static void expect_equal_times(const ppsched_schedule *lowered, const ppsched_co
     size_t bandwidths = 0;
     EXPECT(accepted(ppsched_schedule_evaluate(&timeline, lowered, config, 0, &error), &error));
     ppsched_metrics own = fuzz_metrics(timeline);
-    EXPECT(metrics == NULL || memcmp(&own, metrics, sizeof own) == 0);
+    EXPECT(metrics == NULL || (own.makespan == metrics->makespan && own.span == metrics->span));
+    EXPECT(metrics == NULL || holds_for_others(config) || memcmp(&own, metrics, sizeof own) == 0);
     expect_parts_to_sum(timeline);
     ppsched_config_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &bandwidths);
     if (bandwidths == 0) {

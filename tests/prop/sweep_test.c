@@ -276,12 +276,18 @@ static void test_interleaved(void **state)
                     double step = units[u].f + units[u].i + units[u].w, work = (double)(m * v) * step;
                     struct result ours = run("interleaved_1f1b", d, v, m, units[u]), bfs = run("looped_bfs", d, v, m, units[u]);
                     struct result less = run("interleaved_1f1b_less_memory", d, v, m, units[u]);
+                    struct result groups = run("group_interleaved_1f1b", d, v, m, units[u]);
                     expect_equal(ours.whole.makespan - work, (double)(d - 1) * step, "interleaved_1f1b bubble", d, m);
                     expect_equal(bfs.whole.makespan - work, (double)(d - 1) * step, "looped_bfs bubble", d, m);
                     expect_equal(less.whole.makespan - work, (double)(d - 1) * step, "less_memory bubble", d, m);
                     for (long r = 0; r < d; r++)
                         expect_equal(ours.device[r].peak_memory, 3.0 * (double)least(m * v, 2 * (d - 1 - r) + (v - 1) * d + 1),
                                      "interleaved_1f1b peak", d, m);
+                    expect_equal(groups.whole.makespan - work, (double)(d - 1) * (units[u].f + units[u].i), "groups bubble", d,
+                                 m);
+                    for (long r = 0; r < d; r++)
+                        expect_equal(groups.device[r].peak_memory, 3.0 * (double)least(m * v, (v - 1) * d + d - r),
+                                     "groups peak", d, m);
                     for (long r = 0; r < d; r++)
                         expect_equal(less.device[r].peak_memory, 3.0 * (double)least(m * v, (d - 1 - r) + (v - 1) * d + 1),
                                      "less_memory peak", d, m);

@@ -53,6 +53,12 @@ static void read_setting(struct golden *g, const char *rest)
         g->iterations = atoi(value);
     else if (strcmp(key, "group_size") == 0)
         snprintf(g->group_size, sizeof g->group_size, "%s", value);
+    else if (strcmp(key, "recompute_chunks") == 0)
+        g->recompute_chunks = atoi(value);
+    else if (strcmp(key, "offload_chunks") == 0)
+        g->offload_chunks = atoi(value);
+    else if (strcmp(key, "offload_time") == 0)
+        g->offload_time = atof(value);
     else if (strcmp(key, "merge_bw") == 0)
         g->merge_backwards = atoi(value);
     else if (strcmp(key, "max_active_stages") == 0)

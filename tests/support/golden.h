@@ -11,6 +11,8 @@ struct golden {
     char name[128], strategy[64], match[16], placement[24];
     int devices, stages, microbatches, iterations;
     char group_size[16];
+    int recompute_chunks, offload_chunks;                   /* of the last two: 0 where there are none */
+    double offload_time;                                    /* as a share of F + I + W */
     int merge_backwards, max_active_stages, defer_receives; /* of lowered cases */
     double costs[5][MOST_STAGES], overlapped[MOST_STAGES];
     int cost_count[5], overlapped_count;

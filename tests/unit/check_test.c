@@ -241,6 +241,93 @@ static void test_generator_callback(void **state)
     ppsched_config_destroy(config);
 }
 
+/* What keeps less: in its place, once, and with what belongs to it. */
+static void test_keeping(void **state)
+{
+    static const char *const rest = "1F0 1B0 1F1 1B1";
+    static const struct {
+        const char *row, *wanted;
+        int32_t kind;
+        size_t count;
+    } cases[] = {
+        {"0F0 0OFFLOAD0 0F1 0RELOAD0 0B0 0RECOMPUTE1 0B1", NULL, 0, 0},
+        {"0F0 0RELOAD0 0F1 0B0 0B1", "device 0: 0OFFLOAD0 is missing", PPSCHED_FINDING_KIND_MISSING, 2},
+        {"0F0 0OFFLOAD0 0F1 0B0 0B1", "device 0: 0RELOAD0 is missing", PPSCHED_FINDING_KIND_MISSING, 1},
+        {"0F0 0OFFLOAD0 0F1 0B0 0RELOAD0 0B1",
+         "deadlock: device 0 waits at position 3 (0B0) for 0RELOAD0, which is at position 4 of device 0",
+         PPSCHED_FINDING_KIND_CYCLE, 1},
+        {"0F0 0RELOAD0 0OFFLOAD0 0F1 0B0 0B1",
+         "deadlock: device 0 waits at position 1 (0RELOAD0) for 0OFFLOAD0, which is at position 2 of device 0",
+         PPSCHED_FINDING_KIND_CYCLE, 1},
+        {"0OFFLOAD0 0F0 0F1 0RELOAD0 0B0 0B1",
+         "deadlock: device 0 waits at position 0 (0OFFLOAD0) for 0F0, which is at position 1 of device 0",
+         PPSCHED_FINDING_KIND_CYCLE, 1},
+        {"0F0 0OFFLOAD0 0F1 0OFFLOAD0 0RELOAD0 0B0 0B1", "device 0, position 3: 0OFFLOAD0 repeats 0OFFLOAD0 of position 1",
+         PPSCHED_FINDING_KIND_DUPLICATE, 1},
+        {"0F0 0OFFLOAD0 0F1 0RELOAD0 0RELOAD0 0B0 0B1", "device 0, position 4: 0RELOAD0 repeats 0RELOAD0 of position 3",
+         PPSCHED_FINDING_KIND_DUPLICATE, 1},
+        {"0F0 0F1 0B0 0RECOMPUTE0 0B1",
+         "deadlock: device 0 waits at position 2 (0B0) for 0RECOMPUTE0, which is at position 3 of device 0",
+         PPSCHED_FINDING_KIND_CYCLE, 1},
+        {"0F0 0OFFLOAD0 0F1 0RELOAD0 0RECOMPUTE0 0B0 0B1",
+         "device 0, position 4: 0RECOMPUTE0 and 0OFFLOAD0 of position 1 do not go together: a stage pass is recomputed or "
+         "offloaded, not both",
+         PPSCHED_FINDING_KIND_CONFLICT, 1},
+        {"0F0 0F1 1RECOMPUTE0 0B0 0B1", "device 0, position 2: 1RECOMPUTE0 belongs to device 1", PPSCHED_FINDING_KIND_MISPLACED,
+         2},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *rows[] = {cases[i].row, rest};
+        expect_finding(rows, 1, cases[i].count, cases[i].kind, cases[i].wanted);
+    }
+}
+
+static void expect_line(ppsched_status status, ppsched_status wanted, const ppsched_error *error, const char *message)
+{
+    assert_int_equal(status, wanted);
+    assert_string_equal(error->message, message);
+}
+
+/* The passes that place them, and costs that contradict each other. */
+static void test_keeping_is_refused(void **state)
+{
+    ppsched_config *config = make_config(2, 4, 4);
+    ppsched_schedule *plain = make_schedule(config, "gis"), *schedule = NULL, *again = NULL;
+    ppsched_recompute_options recompute = {.size = sizeof recompute};
+    ppsched_offload_options offload = {.size = sizeof offload, .chunks = 1};
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_line(ppsched_schedule_recompute(&schedule, plain, &recompute, &error), PPSCHED_ERROR_RANGE, &error,
+                "recompute: chunks is 0; it must be 1 or more stages of each device");
+    expect_ok(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), &error);
+    expect_line(ppsched_schedule_offload(&again, schedule, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
+                "device 0 has OFFLOAD at position 1: the schedule keeps less already");
+    set_number(config, PPSCHED_QUANTITY_MEM_OFFLOAD, 2);
+    expect_line(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_RANGE, &error,
+                "mem_offload of stage 0 is 2; it must be at most mem_forward, which is 1");
+    set_number(config, PPSCHED_QUANTITY_MEM_OFFLOAD, 1);
+    set_number(config, PPSCHED_QUANTITY_HOST_LINK, 2);
+    expect_line(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_RANGE, &error,
+                "host_link of device 0 is 2; it must be an integer from 0 to 1");
+    set_number(config, PPSCHED_QUANTITY_HOST_LINK, 0.5);
+    expect_line(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_RANGE, &error,
+                "host_link of device 0 is 0.5; it must be an integer from 0 to 1");
+    assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, (double[]){0}, 1, &error),
+                     PPSCHED_ERROR_RANGE);
+    set_number(config, PPSCHED_QUANTITY_HOST_LINK, 0);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1);
+    offload.until_limit = 1;
+    expect_line(
+        ppsched_schedule_offload(&again, plain, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
+        "offload: device 0 has a peak of 2, over its limit of 1, with all that can go offloaded; the largest peak is 2, "
+        "on device 0");
+    ppsched_schedule_release(schedule);
+    ppsched_schedule_release(plain);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +342,8 @@ int main(void)
         cmocka_unit_test(test_pairs_are_checked),
         cmocka_unit_test(test_findings_of_unknown_ops_have_no_words),
         cmocka_unit_test(test_generator_callback),
+        cmocka_unit_test(test_keeping),
+        cmocka_unit_test(test_keeping_is_refused),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

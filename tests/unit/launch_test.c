@@ -85,6 +85,8 @@ static const struct row rows[] = {
      CSV("8", "loop"), TWO_STAGES, NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
     {"interleaved_zb", 8, NOT_1F1B("4I0 at position 8", "0F4"), TITAN("InterleavedZeroBubble"),
      CLASS("InterleavedZeroBubble", "8", "loop"), TWO_STAGES, NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
+    {"group_interleaved_1f1b", 8, NOT_1F1B("4I0 at position 8", "0F4"), TITAN_CSV("PipelineScheduleMulti"), CSV("8", "loop"),
+     TWO_STAGES, NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
     {"zb_h1", 4, NOT_1F1B("0I0 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"),
      CLASS("InterleavedZeroBubble", "4", "loop"), NOT_DEEP("0I0 at position 4", "0B0"), ZERO_BUBBLE("4"),
      PRIMUS_4("zero-bubble"), NO_V, JAX("ZeroBubble"), NO_DUALPIPE_V,

@@ -243,14 +243,14 @@ static void test_candidates_keep_their_numbers(void **state)
 {
     ppsched_config *config = make_config(4, 8, 8);
     ppsched_plan *plan = NULL;
-    ppsched_candidate before[100];
+    ppsched_candidate before[150];
     ppsched_error error;
     int stops = 1, moved = 0;
     (void)state;
     expect_ok(ppsched_config_set_progress(config, stop_at_the_end, &stops, &error), &error);
     expect_ok(ppsched_plan_create(&plan, config, NULL, &error), &error);
     uint32_t count = ppsched_plan_count(plan);
-    assert_true(count > 10 && count <= 100);
+    assert_true(count > 10 && count <= 150);
     for (uint32_t i = 0; i < count; i++)
         before[i] = candidate_of(plan, i);
     expect_no_ranks(plan);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ppsched/channel.h>
+#include <ppsched/keep.h>
 #include <ppsched/lower.h>
 #include <ppsched/traffic.h>
 
@@ -17,6 +18,8 @@ namespace ppsched {
 
 using ChannelModel = Sized<ppsched_channel_model>;
 using LowerOptions = Sized<ppsched_lower_options>;
+using RecomputeOptions = Sized<ppsched_recompute_options>;
+using OffloadOptions = Sized<ppsched_offload_options>;
 using Edge = ppsched_edge;
 using OpBuffer = ppsched_op_buffer;
 using Wait = ppsched_wait;

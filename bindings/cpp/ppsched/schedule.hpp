@@ -98,6 +98,17 @@ public:
         return lower_with(options, config.get());
     }
 
+    /* Schedules that keep less: with RECOMPUTE, or with OFFLOAD and RELOAD by the config's times and links. */
+    [[nodiscard]] Schedule recompute(const RecomputeOptions &options) const
+    {
+        return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_recompute, get(), &options));
+    }
+
+    [[nodiscard]] Schedule offload(const OffloadOptions &options, const Config &config) const
+    {
+        return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_offload, get(), config.get(), &options));
+    }
+
     /* The same schedule with its microbatches numbered as the last stage runs their forwards. */
     [[nodiscard]] Schedule renumber() const
     {

@@ -52,6 +52,7 @@ class FindingKind(enum.IntEnum):
     MISPLACED = 3
     CYCLE = 4
     BLOCKED = 5
+    CONFLICT = 6
 
 
 class Placement(enum.IntEnum):
@@ -99,6 +100,15 @@ class Quantity(enum.IntEnum):
     REDUCE_GRAD_BYTES = 33
     SHARDING_BANDWIDTH = 34
     SHARDING_SLOWDOWN = 35
+    RECOMPUTE_TIMES = 36
+    MEM_RECOMPUTE = 37
+    OFFLOAD_TIMES = 38
+    RELOAD_TIMES = 39
+    OFFLOAD_BYTES = 40
+    HOST_BANDWIDTH = 41
+    HOST_LATENCY = 42
+    MEM_OFFLOAD = 43
+    HOST_LINK = 44
 
 
 class LogLevel(enum.IntEnum):
@@ -459,6 +469,7 @@ class Idle(Structure):
     edge: float
     head_of_line: float
     weights: float
+    reload: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -470,6 +481,7 @@ class Idle(Structure):
         ("edge", c_double),
         ("head_of_line", c_double),
         ("weights", c_double),
+        ("reload", c_double),
     ]
 
 
@@ -529,6 +541,28 @@ class ExportOptions(Structure):
         ("size", c_uint32),
         ("text_columns", c_uint32),
         ("time_scale", c_double),
+    ]
+
+
+class RecomputeOptions(Structure):
+    size: int
+    chunks: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("chunks", c_uint32),
+    ]
+
+
+class OffloadOptions(Structure):
+    size: int
+    chunks: int
+    until_limit: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("chunks", c_uint32),
+        ("until_limit", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1400,6 +1434,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_schedule_export_to_buffer": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_void_p, c_int32, POINTER(ExportOptions), POINTER(Error)]),
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_schedule_recompute": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(RecomputeOptions), POINTER(Error)]),
+    "ppsched_schedule_offload": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(OffloadOptions), POINTER(Error)]),
     "ppsched_runtime_name": (c_char_p, [c_int32]),
     "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
     "ppsched_layers_create": (c_int32, [POINTER(c_void_p), POINTER(POINTER(Layer)), c_size_t, POINTER(Environment), POINTER(Error)]),
@@ -1547,6 +1583,8 @@ class Library(CDLL):
     ppsched_schedule_export: Callable[..., int]
     ppsched_schedule_export_to_buffer: Callable[..., int]
     ppsched_schedule_import: Callable[..., int]
+    ppsched_schedule_recompute: Callable[..., int]
+    ppsched_schedule_offload: Callable[..., int]
     ppsched_runtime_name: Callable[..., Optional[bytes]]
     ppsched_schedule_write_launch_arguments: Callable[..., int]
     ppsched_layers_create: Callable[..., int]

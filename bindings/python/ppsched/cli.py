@@ -17,6 +17,7 @@ from .launch_options import add_launch_argument, check_job, launch_fault, print_
 from .layer_options import OF_LAYERS, add_split_arguments, read_layers, split_config, split_of
 from .layers import LayerSplit
 from .magnitudes import magnitude_warning
+from .keeping import add_keeping_arguments, keep_less, link_hosts, take_recomputed_chunks
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .memory_report import memory_rows, memory_text
 from .number_options import add_number_argument
@@ -76,6 +77,7 @@ def _add_schedule(commands: Commands) -> None:
                         help="set an option of the strategy")
     add_size_arguments(parser)
     add_measured_argument(parser)
+    add_keeping_arguments(parser)
     add_lowering_arguments(parser)
     add_channel_arguments(parser)
     add_launch_argument(parser)
@@ -252,10 +254,13 @@ def _model(values: Values) -> Optional[LayerSplit]:
 
 def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
+    take_recomputed_chunks(values)
     values["model"] = _model(values)
+    problem = _problem(values)
+    link_hosts(problem, values)
     with ProgressBar() as bar:
-        schedule = generate(values.get("strategy", "1f1b"), _problem(values), progress=bar)
-    timeline = evaluate(lower(schedule, values), values)
+        schedule = generate(values.get("strategy", "1f1b"), problem, progress=bar)
+    timeline = evaluate(lower(keep_less(schedule, values), values), values)
     check_limit(timeline)
     return timeline
 

@@ -58,6 +58,15 @@ class Quantities(TypedDict, total=False):
     reduce_grad_bytes: Numbers
     sharding_bandwidth: Numbers
     sharding_slowdown: Numbers
+    recompute_times: Numbers
+    mem_recompute: Numbers
+    offload_times: Numbers
+    reload_times: Numbers
+    offload_bytes: Numbers
+    host_bandwidth: Numbers
+    host_latency: Numbers
+    mem_offload: Numbers
+    host_link: Numbers
 
 
 OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
@@ -160,8 +169,9 @@ class Config:
     mem_weights, activation_bytes, gradient_bytes, and what else takes memory: mem_optimizer, mem_gradients, mem_gathered,
     mem_output, mem_send_forward, mem_send_backward, mem_receive_forward, mem_receive_backward, mem_work_forward,
     mem_work_backward, mem_work_backward_input, mem_work_backward_weight; of sharded parameters unshard_times,
-    reduce_grad_times, unshard_bytes, reduce_grad_bytes. Per device: mem_limit, mem_other, sharding_bandwidth,
-    sharding_slowdown. Per pair of devices: p2p_time, p2p_bandwidth. Per
+    reduce_grad_times, unshard_bytes, reduce_grad_bytes; of what is recomputed or offloaded
+    recompute_times, mem_recompute, offload_times, reload_times, offload_bytes, mem_offload. Per device: mem_limit, mem_other,
+    sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link. Per pair of devices: p2p_time, p2p_bandwidth. Per
     forward stage or pair of stages: overlapped_times. One number: backward_input_share. All are attributes too: lists as they
     were given, empty where the default holds.
     """
@@ -186,7 +196,10 @@ class Config:
                  mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
                  mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
                  unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
-                 reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (), units: Units = PLAIN) -> None:
+                 reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
+                 recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
+                 offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
+                 host_link: Numbers = (), units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
@@ -305,6 +318,15 @@ class Config:
     reduce_grad_bytes = Values("Size of what is reduced of a stage.")
     sharding_bandwidth = Values("Bytes per unit of time of gathering and reducing, a device.")
     sharding_slowdown = Values("How much longer compute ops take meanwhile, a device (default: 1; inf: they stand still).")
+    recompute_times = Values("Time of RECOMPUTE, a stage (default: that of F).")
+    mem_recompute = Values("What a recomputed pass keeps from its F until its RECOMPUTE, a stage (default: 0).")
+    offload_times = Values("Time of the copy to the host, a stage pass (default: the latency and its bytes / the bandwidth).")
+    reload_times = Values("Time of the copy back, a stage pass (default: that of the copy to the host).")
+    offload_bytes = Values("Size of what is copied of a stage pass.")
+    host_bandwidth = Values("Bytes per unit of time of the link to the host, each way, a device.")
+    host_latency = Values("Time of each copy beside its bytes, a device.")
+    mem_offload = Values("Memory that goes with the copy of a stage pass (default: all of mem_forward).")
+    host_link = Values("Number of a device's link to the host; those with the same number share it.")
 
     def validate(self) -> None:
         """Raises where the lists contradict each other."""

@@ -36,7 +36,8 @@ def add_split_arguments(parser: argparse.ArgumentParser) -> None:
     add_layer_arguments(parser)
     parser.add_argument("--split", nargs="+", type=int, metavar="N", help="with --layers or --num-layers: layers of each stage")
     parser.add_argument("--recompute", nargs="+", metavar="I:KIND",
-                        help="layers that are computed again: number from 0, or first-last, and the name of the kind")
+                        help="layers that are computed again: number from 0, or first-last, and the name of the kind; of schedule also chunks=N: "
+                             "so many stages of each device, by ops of their own")
 
 
 def has_layers(values: Mapping[str, Any]) -> bool:

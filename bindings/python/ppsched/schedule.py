@@ -15,6 +15,7 @@ from .filling import text_of
 from .launching import launch_line
 from .layers import LayerSplit
 from .listener import Listener, Progress, check_progress
+from .keeping import offloaded, recomputed
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
 from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
@@ -103,7 +104,10 @@ class Schedule(Shared):
                   mem_work_forward: Numbers = (), mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (),
                   mem_work_backward_weight: Numbers = (),
                   unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
-                  reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = ()) -> "Schedule":
+                  reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
+                  recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
+                  offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
+                  host_link: Numbers = ()) -> "Schedule":
         """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
 
         `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
@@ -125,7 +129,10 @@ class Schedule(Shared):
              mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
              mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
              unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
-             reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = ()) -> "Schedule":
+             reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
+             recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
+             offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
+             host_link: Numbers = ()) -> "Schedule":
         """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
         return cls._read(import_file(path, format), quantities_in(locals()))
 
@@ -144,6 +151,16 @@ class Schedule(Shared):
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
                          split_backwards=split_backwards, defer_receives=defer_receives)
         return Schedule(handle, self.config)
+
+    def recompute(self, chunks: Optional[int] = None) -> "Schedule":
+        """A schedule that keeps less: with a RECOMPUTE before each backward of so many stages of each device, the lowest first;
+        of all without `chunks`."""
+        return Schedule(recomputed(self, chunks), self.config)
+
+    def offload(self, chunks: Optional[int] = None, *, until_limit: bool = False) -> "Schedule":
+        """A schedule that keeps less: with an OFFLOAD behind each forward of so many stages of each device, the lowest first (all
+        without `chunks`), and a RELOAD as late as it hides; as few as hold the config's memory limit with `until_limit`."""
+        return Schedule(offloaded(self, chunks, until_limit), self.config)
 
     def renumber(self) -> "Schedule":
         """The same schedule with its microbatches numbered as the last stage runs their forwards: PyTorch takes losses so."""

@@ -70,7 +70,7 @@ class Idle(NamedTuple):
     fill, drain: before its first and after its last op of an iteration; neighbour: what it waits for is not made yet;
     imbalance: the same, as far as other devices just have more work; transfer: it is on its way; edge: it waits for its edge,
     which other values occupy; head_of_line: it, or its receive, waits behind other comm ops of its queue; weights: what it needs
-    is not gathered yet, or gathering or reducing has the device stand still.
+    is not gathered yet, or gathering or reducing has the device stand still; reload: it is not back from the host yet.
     """
 
     fill: float
@@ -81,6 +81,7 @@ class Idle(NamedTuple):
     edge: float
     head_of_line: float
     weights: float = 0.0
+    reload: float = 0.0
 
 
 class Timeline(Shared):

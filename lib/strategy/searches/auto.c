@@ -32,7 +32,21 @@ static uint32_t groups_of(const struct ppi_attempt *attempt)
     return priced < ops ? 1 : priced / ops < PPSCHED_NONE ? (uint32_t)(priced / ops) : PPSCHED_NONE;
 }
 
-/* Fixed rules first: they cost nothing. One whose iterations do not flush is another optimizer, not a faster schedule. */
+static ppsched_status try_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *strategy, ppsched_error *error)
+{
+    return ppi_option_for(strategy, PPI_ROLE_GROUP_SIZE) != NULL && attempt->task->chunks > 1
+               ? ppi_offer_groups(attempt, strategy, groups_of(attempt), error)
+               : ppi_offer_strategy(attempt, strategy, false, error);
+}
+
+/* One whose iterations do not flush is another optimizer, not a faster schedule. */
+static bool is_rival(const struct ppi_attempt *attempt, const struct ppi_strategy *strategy)
+{
+    return strategy->flushes && !(attempt->config->has_whole_backwards && strategy->splits_backward) &&
+           has_our_placement(attempt, strategy);
+}
+
+/* Fixed rules first: they cost nothing. */
 static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -41,17 +55,25 @@ static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error 
     for (int searched = 0; searched < 2; searched++)
         for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
             const struct ppi_strategy *strategy = ppi_strategy_at(i);
-            if ((strategy->plan != NULL) != (searched == 1) || !strategy->flushes || !ppi_attempt_goes_on(attempt) ||
-                (attempt->config->has_whole_backwards && strategy->splits_backward) || !has_our_placement(attempt, strategy))
+            if ((strategy->plan != NULL) != (searched == 1) || strategy->comes_last || !ppi_attempt_goes_on(attempt) ||
+                !is_rival(attempt, strategy))
                 continue;
             if (searched == 1)
                 ppi_watch_go_on(&attempt->watch, 0.5 * (i + 1) / count);
-            status = ppi_option_for(strategy, PPI_ROLE_GROUP_SIZE) != NULL && attempt->task->chunks > 1
-                         ? ppi_offer_groups(attempt, strategy, groups_of(attempt), error)
-                         : ppi_offer_strategy(attempt, strategy, false, error);
+            status = try_strategy(attempt, strategy, error);
             if (searched == 1 && status == PPSCHED_OK)
                 status = ppi_watch_report(&attempt->watch, 1, error);
         }
+    return status;
+}
+
+/* Those that the search has not begun from. */
+static ppsched_status try_last(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; ppi_strategy_at(i) != NULL && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); i++)
+        if (ppi_strategy_at(i)->comes_last && is_rival(attempt, ppi_strategy_at(i)))
+            status = try_strategy(attempt, ppi_strategy_at(i), error);
     return status;
 }
 
@@ -85,7 +107,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     if (status == PPSCHED_OK)
         status = ppi_explore(attempt, attempt->task->option[EFFORT], error);
     attempt->pool = NULL;
-    return status;
+    return status == PPSCHED_OK ? try_last(attempt, error) : status;
 }
 
 /* --- the descriptor --- */

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules that keep less: by recomputing, or by copies to the host; and the options of the command line for these."""
+import argparse
+import ctypes
+import re
+from typing import TYPE_CHECKING, Any, List, Mapping, MutableMapping, Optional
+
+from . import _abi
+from ._library import lib, new_handle
+from .config import Config, integer
+from .usage import UsageError
+from .views import sized
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+ALL = 2**32 - 1  # chunks
+
+
+def recomputed(schedule: "Schedule", chunks: Optional[int]) -> ctypes.c_void_p:
+    """The handle of a schedule that recomputes."""
+    options = sized(_abi.RecomputeOptions)
+    options.chunks = ALL if chunks is None else _count(chunks)
+    return new_handle(lib.ppsched_schedule_recompute, schedule._handle, ctypes.byref(options))
+
+
+def offloaded(schedule: "Schedule", chunks: Optional[int], until_limit: bool) -> ctypes.c_void_p:
+    """The handle of a schedule that offloads."""
+    options = sized(_abi.OffloadOptions)
+    options.chunks = ALL if chunks is None else _count(chunks)
+    options.until_limit = int(until_limit)
+    return new_handle(lib.ppsched_schedule_offload, schedule._handle, schedule.config._handle, ctypes.byref(options))
+
+
+def _count(chunks: int) -> int:
+    return min(max(integer("chunks", chunks), 0), ALL)
+
+
+# --- the command line ---
+
+
+def add_keeping_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--offload", metavar="WHAT",
+                        help="copy activations to the host and back: of so many stages of each device (chunks=N), all, or as few as "
+                             "hold --mem-limit (limit)")
+    parser.add_argument("--host-links", choices=("none", "pairs", "all"),
+                        help="which devices share a link to the host: none, 0 and 1, 2 and 3 and so on, or all (default: none)")
+
+
+def _chunks_of(option: str, word: str) -> int:
+    match = re.fullmatch(r"chunks=(\d{1,9})", word)
+    if match is None or int(match[1]) == 0:
+        raise UsageError(f"--{option} {word}: N of chunks=N must be an integer of 1 or more")
+    return int(match[1])
+
+
+def take_recomputed_chunks(values: MutableMapping[str, Any]) -> None:
+    """Takes --recompute chunks=N, which is about the schedule, apart from --recompute of layers."""
+    words: Optional[List[str]] = values.get("recompute")
+    if words and any(word.startswith("chunks=") for word in words):
+        if len(words) > 1:
+            raise UsageError(f"--recompute {' '.join(words)}: chunks=N stands alone")
+        values["recompute_chunks"] = _chunks_of("recompute", words[0])
+        del values["recompute"]
+
+
+def link_hosts(config: Config, values: Mapping[str, Any]) -> None:
+    """Says which devices share a link to the host."""
+    links = values.get("host_links")
+    if links is None:
+        return
+    if values.get("host_link") is not None:
+        raise UsageError("--host-links and --host-link both say which devices share a link; give one")
+    shared = {"none": 1, "pairs": 2, "all": config.devices}[links]
+    config._set_list("host_link", [device // shared for device in range(config.devices)])
+
+
+def keep_less(schedule: "Schedule", values: Mapping[str, Any]) -> "Schedule":
+    """The schedule with what the options have it recompute and offload."""
+    given = [option for option, name in (("--recompute chunks=N", "recompute_chunks"), ("--offload", "offload")) if values.get(name) is not None]
+    if not given:
+        return schedule
+    if values.get("lower"):
+        raise UsageError(f"{' and '.join(given)}: a schedule with these cannot be lowered; leave --lower out")
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)}: a schedule recomputes or offloads, not both")
+    offload = values.get("offload")
+    if offload is None:
+        return schedule.recompute(values["recompute_chunks"])
+    if offload in ("all", "limit"):
+        return schedule.offload(until_limit=offload == "limit")
+    if not offload.startswith("chunks="):
+        raise UsageError(f"--offload {offload}: it must be chunks=N, all or limit")
+    return schedule.offload(_chunks_of("offload", offload))

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Passes that have a schedule keep less: by RECOMPUTE, or by OFFLOAD and RELOAD. See
+ * ppsched_schedule_evaluate for what these ops do. */
+#ifndef PPSCHED_KEEP_H
+#define PPSCHED_KEEP_H
+
+#include <stdint.h>
+
+#include <ppsched/config.h>
+#include <ppsched/export_macro.h>
+#include <ppsched/schedule.h>
+#include <ppsched/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which stage passes are meant. `size` is sizeof (ppsched_recompute_options). */
+typedef struct ppsched_recompute_options {
+    uint32_t size;
+    uint32_t chunks; /* all passes of so many stages of each device, the lowest first: 1 or more;
+                        PPSCHED_NONE for all */
+} ppsched_recompute_options;
+
+/* Makes a schedule in which these passes are recomputed: a RECOMPUTE right before each B or I, or
+ * before its overlapped pair. The new schedule is the caller's to release; `schedule` stays as it
+ * is.
+ * Errors: ARGUMENT; RANGE where `chunks` is 0; REFUSED where a pass has an op that keeps less
+ *   already; NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
+                                                      const ppsched_schedule *schedule,
+                                                      const ppsched_recompute_options *options,
+                                                      ppsched_error *error);
+
+/* Which stage passes are meant. `size` is sizeof (ppsched_offload_options). */
+typedef struct ppsched_offload_options {
+    uint32_t size;
+    uint32_t chunks;      /* passes of so many stages of each device, the lowest first: 1 or more;
+                             PPSCHED_NONE for all */
+    uint32_t until_limit; /* 1: as few of them as it takes to hold PPSCHED_QUANTITY_MEM_LIMIT, those
+                             that live longest first; 0: all of them */
+    uint32_t reserved;    /* 0 */
+} ppsched_offload_options;
+
+/* Makes a schedule in which these passes are offloaded, with the config's times and links: an
+ * OFFLOAD right behind each F, and a RELOAD as late as the copy is still done before its B or I,
+ * the next ones on the same link counted. Left out are passes whose copies do not fit between
+ * their F and their backward. Where reloads would make the step longer they come earlier, as far
+ * as that helps.
+ *   - Orders of F, B, I and W stay as they are. The new schedule is the caller's to release;
+ *     `schedule` stays as it is.
+ *   - About linear in the ops (a sort), and no more than a few evaluations.
+ * Errors: ARGUMENT, MISMATCH; RANGE where `chunks` is 0, and as of ppsched_schedule_evaluate;
+ *   INVALID_SCHEDULE; REFUSED where the schedule has ops that keep less already, or none of its
+ *   choice holds the limit: then with the least peaks that were found; NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
+                                                    const ppsched_schedule *schedule,
+                                                    const ppsched_config *config,
+                                                    const ppsched_offload_options *options,
+                                                    ppsched_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

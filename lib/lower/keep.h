@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Passes that have a schedule keep less: see <ppsched/keep.h>. */
+#ifndef PPSCHED_LOWER_KEEP_H
+#define PPSCHED_LOWER_KEEP_H
+
+#include <ppsched/keep.h>
+
+#include "model/schedule.h"
+
+ppsched_status ppi_recompute(ppsched_schedule **out, const ppsched_schedule *schedule, uint32_t chunks, ppsched_error *error);
+ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                           const ppsched_offload_options *options, ppsched_error *error);
+
+/* Marks the passes of so many stages of each device, the lowest first: one byte a lane of the placement. The caller releases
+ * them. Errors: NO_MEMORY. */
+ppsched_status ppi_mark_chunks(uint8_t **out, const ppsched_schedule *schedule, uint32_t chunks, ppsched_error *error);
+
+/* The lane of an op in such a list. */
+static inline size_t ppi_keep_lane(const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return (size_t)ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * schedule->shape.stages + op->stage;
+}
+
+/* REFUSED where the schedule has an op that keeps less. */
+ppsched_status ppi_require_whole(const ppsched_schedule *schedule, ppsched_error *error);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Group-interleaved 1F1B of PipeOffload: the building block of F, I and W of g microbatches on every chunk, repeated. A device
+ * runs one chunk's block of g forwards, and before the same microbatches' next chunk comes, k blocks on; between them lie
+ * blocks of other microbatches, so that what waits for other devices has g * k steps to arrive.
+ *
+ * Blocks are numbered from 0, g steps each: F of chunk c for the n-th group of microbatches is block k*c + floor(c*q/V) + V*n
+ * with q = gcd(V, k), which meets every number at most once. Backwards go along the same blocks with chunk c replaced by
+ * V-1-c, so many steps later that the last device's first backward follows its first forward of the last chunk. */
+#include "base/checked.h"
+#include "strategy/descriptors.h"
+
+enum { GROUP_SIZE, LEAST_DISTANCE };
+
+struct blocks {
+    uint64_t chunks, group_size, microbatches, groups;
+    uint64_t distance, share; /* k, q */
+    uint64_t inverse;         /* of k/q modulo V/q */
+};
+
+/* Where one goes along the blocks: the present microbatch of a chunk, and its step. */
+struct cursor {
+    const struct blocks *blocks;
+    uint64_t block, chunk, first, member; /* first microbatch of the group */
+    uint64_t entered;                     /* chunks whose blocks have begun */
+};
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static uint64_t inverse_of(uint64_t number, uint64_t modulus)
+{
+    uint64_t inverse = 0;
+    while (inverse < modulus && inverse * number % modulus != 1 % modulus)
+        inverse++;
+    return inverse;
+}
+
+static struct blocks blocks_of(const struct ppi_task *task)
+{
+    uint64_t devices = task->shape.devices, v = task->chunks;
+    uint64_t group = (uint64_t)task->option[GROUP_SIZE], least = (uint64_t)task->option[LEAST_DISTANCE];
+    if (group > devices)
+        group = devices;
+    least = least == 0 ? (devices + 1) / 2 : least < devices ? least : devices;
+    uint64_t k = (least + group - 1) / group, q = common_divisor(v, k);
+    return (struct blocks){.chunks = v,
+                           .group_size = group,
+                           .microbatches = task->run,
+                           .groups = (task->run + group - 1) / group,
+                           .distance = k,
+                           .share = q,
+                           .inverse = inverse_of(k / q, v / q)};
+}
+
+/* The first block of a chunk. */
+static uint64_t first_block(const struct blocks *blocks, uint64_t chunk)
+{
+    return blocks->distance * chunk + chunk / (blocks->chunks / blocks->share);
+}
+
+/* The chunk whose blocks have that number modulo V. */
+static uint64_t chunk_of(const struct blocks *blocks, uint64_t block)
+{
+    uint64_t q = blocks->share, part = blocks->chunks / q, a = block % q;
+    return a * part + (block - a) / q % part * blocks->inverse % part;
+}
+
+/* To the first block from here on that holds microbatches; past the last one `first` is the number of microbatches. */
+static void settle(struct cursor *cursor)
+{
+    const struct blocks *own = cursor->blocks;
+    for (;; cursor->block++) {
+        while (cursor->entered < own->chunks && first_block(own, cursor->entered) <= cursor->block)
+            cursor->entered++;
+        if (cursor->block > first_block(own, cursor->entered - 1) + own->chunks * (own->groups - 1)) {
+            if (cursor->entered == own->chunks)
+                break;
+            cursor->block = first_block(own, cursor->entered++); /* nothing until then */
+        }
+        uint64_t chunk = chunk_of(own, cursor->block), begin = first_block(own, chunk);
+        uint64_t group = cursor->block >= begin ? (cursor->block - begin) / own->chunks : own->groups;
+        if (group < own->groups) {
+            cursor->chunk = chunk;
+            cursor->first = group * own->group_size;
+            cursor->member = 0;
+            return;
+        }
+    }
+    cursor->first = own->microbatches;
+    cursor->member = 0;
+}
+
+static struct cursor start(const struct blocks *blocks)
+{
+    struct cursor cursor = {.blocks = blocks};
+    settle(&cursor);
+    return cursor;
+}
+
+static bool has_more(const struct cursor *cursor)
+{
+    return cursor->first < cursor->blocks->microbatches;
+}
+
+static uint64_t step_of(const struct cursor *cursor)
+{
+    return cursor->block * cursor->blocks->group_size + cursor->member;
+}
+
+static void advance(struct cursor *cursor)
+{
+    cursor->member++;
+    if (cursor->member < cursor->blocks->group_size && cursor->first + cursor->member < cursor->blocks->microbatches)
+        return;
+    cursor->block++;
+    settle(cursor);
+}
+
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    struct blocks blocks = blocks_of(task);
+    struct cursor forward = start(&blocks), backward = start(&blocks);
+    uint64_t lag = blocks.group_size * first_block(&blocks, blocks.chunks - 1) + task->shape.devices - 1 - device;
+    while (has_more(&backward)) {
+        if (has_more(&forward) && step_of(&forward) <= step_of(&backward) + lag) {
+            ppi_put(pen, PPSCHED_KIND_F, (uint32_t)(forward.chunk * task->shape.devices) + device,
+                    (uint32_t)(forward.first + forward.member));
+            advance(&forward);
+            continue;
+        }
+        uint32_t stage = (uint32_t)((blocks.chunks - 1 - backward.chunk) * task->shape.devices) + device;
+        ppi_put(pen, PPSCHED_KIND_I, stage, (uint32_t)(backward.first + backward.member));
+        ppi_put(pen, PPSCHED_KIND_W, stage, (uint32_t)(backward.first + backward.member));
+        advance(&backward);
+    }
+}
+
+/* The least distance, where the caller leaves it open: so many steps of the busiest device that a microbatch's forward passes
+ * all devices meanwhile, and its backward; at least half their number. A device counts with its longest stage. Costs that
+ * contradict each other are told by who reads them next. */
+static void take_costs(struct ppi_task *task, const ppsched_config *config)
+{
+    const struct ppi_shape *shape = &task->shape;
+    double forward = 0, backward = 0, step = 0;
+    int64_t least = ((int64_t)shape->devices + 1) / 2;
+    if (task->option[LEAST_DISTANCE] != 0)
+        return;
+    for (uint32_t d = 0; d < shape->devices; d++) {
+        double f = 0, i = 0, w = 0;
+        for (uint32_t s = d; s < shape->stages; s += shape->devices) {
+            struct ppi_lane lane;
+            if (ppi_resolve_stage(config, s, &lane, NULL) != PPSCHED_OK)
+                return;
+            f = ppi_larger(f, lane.duration[PPSCHED_KIND_F]);
+            i = ppi_larger(i, lane.duration[PPSCHED_KIND_I]);
+            w = ppi_larger(w, lane.duration[PPSCHED_KIND_W]);
+        }
+        forward += f;
+        backward += i;
+        step = ppi_larger(step, f + i + w);
+    }
+    while (least < shape->devices && step * (double)least < ppi_larger(forward, backward))
+        least++;
+    task->option[LEAST_DISTANCE] = least;
+}
+
+static int64_t devices(const struct ppi_shape *shape)
+{
+    return shape->devices;
+}
+
+static const struct ppi_option_row options[] = {
+    {.name = "group_size",
+     .default_text = "number of devices",
+     .summary = "microbatches that run one chunk before another starts; more than devices count as that",
+     .role = PPI_ROLE_GROUP_SIZE,
+     .minimum = 1,
+     .maximum = PPSCHED_MAX_CELLS,
+     .fallback = devices},
+    {.name = "min_group_size",
+     .default_text = "0: from the costs, half the devices where they are even",
+     .summary = "steps at least between a microbatch's forwards on two chunks of a device, rounded up to whole groups",
+     .maximum = PPSCHED_MAX_CELLS},
+};
+
+static const char *const aliases[] = {"gis", "pipeoffload_repeat"};
+
+const struct ppi_strategy ppi_group_interleaved_1f1b = {
+    .name = "group_interleaved_1f1b",
+    .summary = "interleaved with split backwards in groups of any size: less memory the smaller they are",
+    .source = "PipeOffload (Wan et al. 2025, arXiv 2503.01328), sail-sg/zero-bubble-pipeline-parallelism",
+    .aliases = aliases,
+    .alias_count = 2,
+    .placement = PPSCHED_PLACEMENT_LOOP,
+    .weight_versions = 1,
+    .splits_backward = true,
+    .flushes = true,
+    .comes_last = true,
+    .options = options,
+    .option_count = 2,
+    .order = order,
+    .take_costs = take_costs,
+};

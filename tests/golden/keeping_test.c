@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sail-sg's PipeOffload recomputes and offloads (golden/cases), compared with ours: recomputed orders token by token and
+ * their peaks; offloaded ones by makespan and peaks, as its offload pass places copies by a rule of its own. */
+#include "support/captured.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Theirs has R where ours has RECOMPUTE. */
+static void expect_order(const struct golden *g, const ppsched_schedule *schedule, uint32_t d)
+{
+    char *ours = queue_text(schedule, d), *theirs = malloc(10 * strlen(g->order[d]) + 1), *to = theirs;
+    for (const char *from = g->order[d]; *from != '\0'; from++)
+        if (*from == 'R')
+            to = stpcpy(to, "RECOMPUTE");
+        else
+            *to++ = *from;
+    *to = '\0';
+    if (strcmp(ours, theirs) != 0)
+        fail_msg("%s, device %u:\n  ours   %s\n  theirs %s", g->name, d, ours, theirs);
+    free(ours);
+    free(theirs);
+}
+
+/* Times are columns there. */
+static void compare_recompute(const struct golden *g, void *user)
+{
+    ppsched_config *config = golden_config(g);
+    ppsched_schedule *plain = make_schedule(config, "group_interleaved_1f1b"), *schedule = NULL;
+    ppsched_recompute_options options = {.size = sizeof options, .chunks = (uint32_t)g->recompute_chunks};
+    ppsched_error error;
+    expect_ok(ppsched_schedule_recompute(&schedule, plain, &options, &error), &error);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    for (uint32_t d = 0; d < (uint32_t)g->devices; d++) {
+        expect_order(g, schedule, d);
+        expect_captured_near(g, "peak", device_metrics_of(timeline, d).peak_memory, g->peak[d]);
+    }
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_schedule_release(plain);
+    ppsched_config_destroy(config);
+    ++*(int *)user;
+}
+
+static void test_recompute(void **state)
+{
+    int compared = 0;
+    (void)state;
+    read_golden("recompute", compare_recompute, &compared);
+    assert_int_equal(compared, 4);
+}
+
+/* The largest end of an op that computes: of F, I and W, whose tokens have no other letter. */
+static double last_end(const struct golden *g)
+{
+    double last = 0;
+    for (int d = 0; d < g->devices; d++) {
+        char *row = strdup(g->order[d]), *rest = NULL, *times = g->end[d];
+        for (char *token = strtok_r(row, " ", &rest); token != NULL; token = strtok_r(NULL, " ", &rest)) {
+            double end = strtod(times, &times);
+            if (token[strspn(token, "0123456789FIW")] == '\0')
+                last = fmax(last, end);
+        }
+        free(row);
+    }
+    return last;
+}
+
+/* The copies of a stage pass take a slot; pairs of devices share a link. */
+static void set_copies(const struct golden *g, ppsched_config *config)
+{
+    double links[MOST_DEVICES], longest = 0;
+    ppsched_error error;
+    for (int s = 0; s < g->stages; s++)
+        longest = fmax(longest, g->costs[PPSCHED_KIND_F][s] + g->costs[PPSCHED_KIND_I][s] + g->costs[PPSCHED_KIND_W][s]);
+    for (int d = 0; d < g->devices; d++)
+        links[d] = d / 2;
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, round(longest * g->offload_time * 100) / 100);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_LINK, links, (size_t)g->devices, &error), &error);
+}
+
+struct offloads {
+    int compared, within; /* whose peaks are at most theirs on every device */
+    double sum, least;    /* of the devices' peaks: ours, theirs */
+};
+
+/* Never longer than theirs, nor than without copies. */
+static void compare_offload(const struct golden *g, void *user)
+{
+    struct offloads *all = user;
+    ppsched_config *config = golden_config(g);
+    ppsched_error error;
+    ppsched_offload_options options = {.size = sizeof options, .chunks = (uint32_t)g->offload_chunks};
+    set_copies(g, config);
+    ppsched_schedule *plain = make_schedule(config, "group_interleaved_1f1b"), *schedule = NULL;
+    expect_ok(ppsched_schedule_offload(&schedule, plain, config, &options, &error), &error);
+    ppsched_timeline *without = make_timeline(plain, config), *timeline = make_timeline(schedule, config);
+    int within = 1;
+    assert_true(metrics_of(timeline).makespan <= last_end(g) + 1e-9);
+    assert_true(metrics_of(timeline).makespan <= metrics_of(without).makespan + 1e-9);
+    for (uint32_t d = 0; d < (uint32_t)g->devices; d++) {
+        double peak = device_metrics_of(timeline, d).peak_memory;
+        assert_true(peak <= device_metrics_of(without, d).peak_memory);
+        within = within && peak <= g->peak[d] + 1e-9;
+        all->sum += peak;
+        all->least += g->peak[d];
+    }
+    all->compared++;
+    all->within += within;
+    ppsched_timeline_destroy(without);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_schedule_release(plain);
+    ppsched_config_destroy(config);
+}
+
+static void test_offload(void **state)
+{
+    struct offloads all = {0};
+    (void)state;
+    read_golden("offload", compare_offload, &all);
+    print_message("# peaks at most theirs on every device in %d of %d cases; sum of peaks %g, theirs %g\n", all.within,
+                  all.compared, all.sum, all.least);
+    assert_int_equal(all.compared, 10);
+    assert_true(all.within >= 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_recompute), cmocka_unit_test(test_offload)};
+    return cmocka_run_group_tests_name("keeping", tests, NULL, NULL);
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RECOMPUTE, OFFLOAD and RELOAD at random places of random uneven schedules, against a machine that goes from tick to tick and
+ * looks at every device, every copy and every link at each: all times, all peaks, busy time, and that idle causes sum up. And
+ * what ppsched_schedule_offload promises of them. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICES = 6, STAGES = 18, PASSES = 1200, OPS = 4 * PASSES, CASES = 5000, TICKS = 4 /* of a unit of time */ };
+
+/* --- problems --- */
+
+struct problem {
+    uint32_t devices, stages, total;
+    int32_t times[7][STAGES], p2p, link[DEVICES]; /* in ticks, by kind; 5 OFFLOAD, 6 RELOAD, 0 RECOMPUTE */
+    double whole[STAGES], freed[STAGES], moved[STAGES], kept[STAGES];
+    ppsched_config *config;
+    ppsched_schedule *schedule;
+};
+
+static void set_list(ppsched_config *config, int32_t quantity, const double *values, size_t count)
+{
+    ppsched_error error;
+    expect_ok(ppsched_config_set_values(config, quantity, values, count, &error), &error);
+}
+
+static void set_times(struct problem *p, uint64_t *seed, int32_t quantity, int kind, uint32_t most)
+{
+    double values[STAGES];
+    for (uint32_t s = 0; s < p->stages; s++) {
+        p->times[kind][s] = 1 + (int32_t)random_below(seed, most);
+        values[s] = p->times[kind][s] / (double)TICKS;
+    }
+    set_list(p->config, quantity, values, p->stages);
+}
+
+static void draw_memory(struct problem *p, uint64_t *seed)
+{
+    double minus[STAGES];
+    for (uint32_t s = 0; s < p->stages; s++) {
+        p->whole[s] = 1 + random_below(seed, 4) / 2.0;
+        p->freed[s] = random_below(seed, 3) / 4.0;
+        p->moved[s] = random_below(seed, 2) ? p->whole[s] : p->whole[s] / 2;
+        p->kept[s] = random_below(seed, 3) / 4.0;
+        minus[s] = -p->freed[s];
+    }
+    set_list(p->config, PPSCHED_QUANTITY_MEM_FORWARD, p->whole, p->stages);
+    set_list(p->config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, minus, p->stages);
+    set_list(p->config, PPSCHED_QUANTITY_MEM_OFFLOAD, p->moved, p->stages);
+    set_list(p->config, PPSCHED_QUANTITY_MEM_RECOMPUTE, p->kept, p->stages);
+}
+
+static void draw_costs(struct problem *p, uint64_t *seed)
+{
+    double links[DEVICES];
+    set_times(p, seed, PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_KIND_F, 8);
+    set_times(p, seed, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_KIND_I, 8);
+    set_times(p, seed, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_KIND_W, 8);
+    set_times(p, seed, PPSCHED_QUANTITY_RECOMPUTE_TIMES, 0, 8);
+    set_times(p, seed, PPSCHED_QUANTITY_OFFLOAD_TIMES, 5, 12);
+    set_times(p, seed, PPSCHED_QUANTITY_RELOAD_TIMES, 6, 12);
+    for (uint32_t s = 0; s < p->stages; s++)
+        p->times[PPSCHED_KIND_B][s] = p->times[PPSCHED_KIND_I][s] + p->times[PPSCHED_KIND_W][s];
+    p->p2p = (int32_t)random_below(seed, 4);
+    set_number(p->config, PPSCHED_QUANTITY_P2P_TIME, p->p2p / (double)TICKS);
+    for (uint32_t d = 0; d < p->devices; d++) {
+        p->link[d] = (int32_t)random_below(seed, p->devices);
+        links[d] = p->link[d];
+    }
+    set_list(p->config, PPSCHED_QUANTITY_HOST_LINK, links, p->devices);
+    draw_memory(p, seed);
+}
+
+/* Ops to be put before a unit. */
+struct insertion {
+    size_t before;
+    ppsched_op op;
+};
+
+static int is_backward(const ppsched_op *op)
+{
+    return op->kind == PPSCHED_KIND_B || op->kind == PPSCHED_KIND_I;
+}
+
+static size_t unit_of(const ppsched_op *ops, size_t i)
+{
+    return i > 0 && ops[i - 1].flags != 0 ? i - 1 : i;
+}
+
+/* A place between two units, behind the first and no later than before the last. */
+static size_t draw_place(uint64_t *seed, const ppsched_op *ops, size_t after, size_t last)
+{
+    size_t i = after + random_below(seed, (uint32_t)(last - after) + 1);
+    return unit_of(ops, i) < after ? after : unit_of(ops, i);
+}
+
+static size_t draw_insertions(struct insertion *out, uint64_t *seed, const ppsched_op *ops, size_t count)
+{
+    size_t filled = 0;
+    for (size_t f = 0; f < count; f++) {
+        uint32_t draw = random_below(seed, 4);
+        size_t b = f;
+        if (ops[f].kind != PPSCHED_KIND_F || draw == 0)
+            continue;
+        while (!(is_backward(&ops[b]) && ops[b].stage == ops[f].stage && ops[b].microbatch == ops[f].microbatch))
+            b++;
+        size_t first = unit_of(ops, f) + (ops[unit_of(ops, f)].flags != 0 ? 2 : 1), last = unit_of(ops, b);
+        size_t place = draw_place(seed, ops, first, last);
+        ppsched_op op = {.microbatch = ops[f].microbatch, .stage = ops[f].stage, .kind = PPSCHED_KIND_RECOMPUTE};
+        if (draw > 1)
+            op.kind = PPSCHED_KIND_OFFLOAD;
+        out[filled++] = (struct insertion){place, op};
+        op.kind = PPSCHED_KIND_RELOAD;
+        if (draw > 1)
+            out[filled++] = (struct insertion){draw_place(seed, ops, place, last), op};
+    }
+    return filled;
+}
+
+static ppsched_schedule *keep_less(const ppsched_schedule *plain, const ppsched_config *config, uint64_t *seed)
+{
+    static struct insertion insertions[OPS];
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    ppsched_builder_set_flushes(builder, ppsched_schedule_flushes(plain), NULL);
+    for (uint32_t d = 0; d < ppsched_schedule_devices(plain); d++) {
+        size_t count = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(plain, d), &count);
+        size_t filled = draw_insertions(insertions, seed, ops, count);
+        for (size_t i = 0; i < count; i++) {
+            for (size_t k = 0; k < filled; k++)
+                if (insertions[k].before == i)
+                    expect_ok(ppsched_builder_append(builder, d, &insertions[k].op, 1, &error), &error);
+            size_t length = ops[i].flags != 0 ? 2 : 1;
+            expect_ok(ppsched_builder_append(builder, d, &ops[i], length, &error), &error);
+            i += length - 1;
+        }
+    }
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_builder_destroy(builder);
+    return schedule;
+}
+
+static const struct {
+    const char *name;
+    uint32_t chunks, even;
+    int32_t placement;
+} strategies[] = {{"1f1b", 1, 0, PPSCHED_PLACEMENT_LINEAR},
+                  {"zb_h1", 1, 0, PPSCHED_PLACEMENT_LINEAR},
+                  {"gis", 2, 0, PPSCHED_PLACEMENT_LOOP},
+                  {"gis", 3, 0, PPSCHED_PLACEMENT_LOOP},
+                  {"interleaved_zb", 3, 1, PPSCHED_PLACEMENT_LOOP},
+                  {"zbv", 2, 0, PPSCHED_PLACEMENT_V},
+                  {"dualpipe_v", 2, 2, PPSCHED_PLACEMENT_V}};
+
+static void draw(struct problem *p, uint64_t *seed)
+{
+    uint32_t k = random_below(seed, sizeof strategies / sizeof strategies[0]);
+    uint32_t devices = 1 + random_below(seed, DEVICES), microbatches = 1 + random_below(seed, 9);
+    ppsched_error error;
+    if (strategies[k].even == 1)
+        microbatches = devices * (1 + random_below(seed, 2));
+    if (strategies[k].even == 2)
+        microbatches += 2 * devices;
+    *p = (struct problem){.devices = devices, .stages = devices * strategies[k].chunks};
+    p->config = make_config(devices, p->stages, microbatches);
+    uint32_t iterations = 1 + random_below(seed, 2);
+    expect_ok(ppsched_config_set_iterations(p->config, iterations, &error), &error);
+    p->total = iterations * microbatches;
+    draw_costs(p, seed);
+    ppsched_schedule *plain = make_schedule(p->config, strategies[k].name);
+    expect_ok(ppsched_config_set_placement(p->config, strategies[k].placement, NULL, 0, &error), &error);
+    p->schedule = keep_less(plain, p->config, seed);
+    ppsched_schedule_release(plain);
+}
+
+/* --- the machine --- */
+
+/* Everything that a stage pass does, in ticks; -1: not yet. */
+struct pass {
+    int32_t forward, backward;            /* ends */
+    int32_t asked[2], starts[2], ends[2]; /* of OFFLOAD and of RELOAD */
+    int has[2], recomputes, is_recomputed;
+};
+
+struct machine {
+    const struct problem *p;
+    struct pass passes[STAGES][PASSES];
+    const ppsched_op *ops[DEVICES];
+    size_t count[DEVICES], at[DEVICES];
+    int32_t start[DEVICES][OPS], end[DEVICES][OPS], free[DEVICES], busy[DEVICES];
+    int32_t link_free[2][DEVICES];
+    double level[DEVICES], peak[DEVICES];
+    uint32_t flushed, left; /* iterations that may run; compute ops left of the last of them */
+};
+
+static struct pass *pass_of(struct machine *m, const ppsched_op *op)
+{
+    return &m->passes[op->stage][op->microbatch];
+}
+
+static int32_t op_ticks(const struct machine *m, const ppsched_op *op)
+{
+    return m->p->times[op->kind == PPSCHED_KIND_RECOMPUTE ? 0 : op->kind][op->stage];
+}
+
+static int is_there(const struct machine *m, uint32_t d, const ppsched_op *op, uint32_t from_stage, int32_t end, int32_t now)
+{
+    int32_t delay = ppsched_schedule_device_of(m->p->schedule, from_stage, op->microbatch) == d ? 0 : m->p->p2p;
+    return end >= 0 && end + delay <= now;
+}
+
+static int may_start(struct machine *m, uint32_t d, const ppsched_op *op, int32_t now)
+{
+    struct pass *pass = pass_of(m, op);
+    if (op->microbatch / ppsched_schedule_microbatches(m->p->schedule) >= m->flushed)
+        return 0;
+    if (op->kind == PPSCHED_KIND_F)
+        return op->stage == 0 || is_there(m, d, op, op->stage - 1u, m->passes[op->stage - 1][op->microbatch].forward, now);
+    if (!is_backward(op))
+        return 1;
+    if (pass->recomputes && !pass->is_recomputed)
+        return 0;
+    if (pass->has[1] && !(pass->ends[1] >= 0 && pass->ends[1] <= now))
+        return 0;
+    return op->stage + 1u == m->p->stages ||
+           is_there(m, d, op, op->stage + 1u, m->passes[op->stage + 1][op->microbatch].backward, now);
+}
+
+/* Starts what a device can start now; whether it did. */
+static int start_unit(struct machine *m, uint32_t d, int32_t now)
+{
+    if (m->free[d] > now || m->at[d] == m->count[d])
+        return 0;
+    const ppsched_op *op = &m->ops[d][m->at[d]];
+    size_t length = op->flags != 0 ? 2 : 1;
+    int32_t ticks = 0;
+    for (size_t k = 0; k < length; k++)
+        if (!may_start(m, d, &op[k], now))
+            return 0;
+    if (op->kind == PPSCHED_KIND_OFFLOAD || op->kind == PPSCHED_KIND_RELOAD) {
+        pass_of(m, op)->asked[op->kind == PPSCHED_KIND_RELOAD] = now;
+        m->at[d]++;
+        return 1;
+    }
+    for (size_t k = 0; k < length; k++)
+        ticks += op_ticks(m, &op[k]);
+    for (size_t k = 0; k < length; k++) {
+        struct pass *pass = pass_of(m, &op[k]);
+        m->start[d][m->at[d] + k] = now;
+        m->end[d][m->at[d] + k] = now + ticks;
+        if (op[k].kind == PPSCHED_KIND_F)
+            m->level[d] += pass->recomputes ? m->p->kept[op[k].stage] : m->p->whole[op[k].stage];
+        if (op[k].kind == PPSCHED_KIND_RECOMPUTE) {
+            m->level[d] += m->p->whole[op[k].stage] - m->p->kept[op[k].stage];
+            pass->is_recomputed = 1;
+        } else {
+            m->left--;
+        }
+    }
+    m->at[d] += length;
+    m->free[d] = now + ticks;
+    m->busy[d] += ticks;
+    return 1;
+}
+
+static void end_ops(struct machine *m, uint32_t d, int32_t now)
+{
+    for (size_t i = 0; i < m->at[d]; i++) {
+        const ppsched_op *op = &m->ops[d][i];
+        struct pass *pass = pass_of(m, op);
+        if (m->end[d][i] != now || op->kind > PPSCHED_KIND_W)
+            continue;
+        if (op->kind == PPSCHED_KIND_F)
+            pass->forward = now;
+        if (is_backward(op))
+            pass->backward = now;
+        if (op->kind == PPSCHED_KIND_B)
+            m->level[d] -= m->p->whole[op->stage];
+        if (op->kind == PPSCHED_KIND_I)
+            m->level[d] -= m->p->freed[op->stage];
+        if (op->kind == PPSCHED_KIND_W)
+            m->level[d] -= m->p->whole[op->stage] - m->p->freed[op->stage];
+    }
+}
+
+static void end_copies(struct machine *m, uint32_t d, int32_t now)
+{
+    for (size_t i = 0; i < m->at[d]; i++)
+        if (m->ops[d][i].kind == PPSCHED_KIND_OFFLOAD && pass_of(m, &m->ops[d][i])->ends[0] == now)
+            m->level[d] -= m->p->moved[m->ops[d][i].stage];
+}
+
+/* The copy of one way that a device's stream would run next, if it may now; and since when it might have. */
+static const ppsched_op *next_copy(struct machine *m, uint32_t d, int way, int32_t now, int32_t *since)
+{
+    int32_t last = 0;
+    for (size_t i = 0; i < m->at[d]; i++) {
+        const ppsched_op *op = &m->ops[d][i];
+        struct pass *pass = pass_of(m, op);
+        if (op->kind != (way ? PPSCHED_KIND_RELOAD : PPSCHED_KIND_OFFLOAD))
+            continue;
+        if (pass->starts[way] >= 0) {
+            last = pass->ends[way];
+            continue;
+        }
+        *since = pass->asked[way] > last ? pass->asked[way] : last;
+        if (way && pass->ends[0] < 0)
+            return NULL;
+        if (way && pass->ends[0] > *since)
+            *since = pass->ends[0];
+        return *since <= now ? op : NULL;
+    }
+    return NULL;
+}
+
+/* A link that is free serves who has waited longest, the lower device first. */
+static void serve(struct machine *m, int way, int32_t link, int32_t now)
+{
+    const ppsched_op *best = NULL;
+    int32_t best_since = 0;
+    uint32_t device = 0;
+    if (m->link_free[way][link] > now)
+        return;
+    for (uint32_t d = 0; d < m->p->devices; d++) {
+        int32_t since = 0;
+        const ppsched_op *op = m->p->link[d] == link ? next_copy(m, d, way, now, &since) : NULL;
+        if (op != NULL && (best == NULL || since < best_since)) {
+            best = op;
+            best_since = since;
+            device = d;
+        }
+    }
+    if (best == NULL)
+        return;
+    struct pass *pass = pass_of(m, best);
+    size_t i = (size_t)(best - m->ops[device]);
+    pass->starts[way] = m->start[device][i] = now;
+    pass->ends[way] = m->end[device][i] = m->link_free[way][link] = now + m->p->times[5 + way][best->stage];
+    if (way)
+        m->level[device] += m->p->moved[best->stage];
+}
+
+static int is_over(const struct machine *m, int32_t now)
+{
+    for (uint32_t d = 0; d < m->p->devices; d++)
+        if (m->at[d] < m->count[d] || m->free[d] > now)
+            return 0;
+    return 1;
+}
+
+static uint32_t ops_of_iteration(const struct machine *m)
+{
+    uint32_t count = 0, microbatches = ppsched_schedule_microbatches(m->p->schedule);
+    for (uint32_t d = 0; d < m->p->devices; d++)
+        for (size_t i = 0; i < m->count[d]; i++)
+            count += m->ops[d][i].kind <= PPSCHED_KIND_W && m->ops[d][i].microbatch / microbatches == m->flushed;
+    return count;
+}
+
+static void begin(struct machine *m, const struct problem *p)
+{
+    memset(m, 0, sizeof *m);
+    memset(m->end, -1, sizeof m->end);
+    m->p = p;
+    for (uint32_t s = 0; s < p->stages; s++)
+        for (uint32_t k = 0; k < p->total; k++)
+            m->passes[s][k] = (struct pass){-1, -1, {-1, -1}, {-1, -1}, {-1, -1}, {0, 0}, 0, 0};
+    for (uint32_t d = 0; d < p->devices; d++) {
+        m->ops[d] = ppsched_queue_ops(ppsched_schedule_queue(p->schedule, d), &m->count[d]);
+        for (size_t i = 0; i < m->count[d]; i++) {
+            struct pass *pass = pass_of(m, &m->ops[d][i]);
+            pass->recomputes |= m->ops[d][i].kind == PPSCHED_KIND_RECOMPUTE;
+            pass->has[0] |= m->ops[d][i].kind == PPSCHED_KIND_OFFLOAD;
+            pass->has[1] |= m->ops[d][i].kind == PPSCHED_KIND_RELOAD;
+        }
+    }
+    m->left = ops_of_iteration(m);
+    m->flushed = 1;
+}
+
+/* The next iteration begins where all of the one before is over. */
+static void flush(struct machine *m, int32_t now)
+{
+    int32_t last = 0;
+    for (uint32_t d = 0; d < m->p->devices; d++)
+        last = m->free[d] > last ? m->free[d] : last;
+    if (m->left > 0 || last > now || m->flushed == ppsched_schedule_iterations(m->p->schedule))
+        return;
+    m->left = ops_of_iteration(m);
+    m->flushed++;
+}
+
+static int32_t run_machine(struct machine *m)
+{
+    int32_t now = 0;
+    for (;; now++) {
+        int moved = 1;
+        assert_true(now < 1000000);
+        for (uint32_t d = 0; d < m->p->devices; d++) {
+            end_ops(m, d, now);
+            end_copies(m, d, now);
+        }
+        flush(m, now);
+        while (moved) {
+            moved = 0;
+            for (uint32_t d = 0; d < m->p->devices; d++)
+                moved |= start_unit(m, d, now);
+        }
+        for (int way = 0; way < 2; way++)
+            for (int32_t link = 0; link < (int32_t)m->p->devices; link++)
+                serve(m, way, link, now);
+        for (uint32_t d = 0; d < m->p->devices; d++)
+            m->peak[d] = fmax(m->peak[d], m->level[d]);
+        if (is_over(m, now))
+            return now;
+    }
+}
+
+/* --- comparison --- */
+
+static void compare_device(const struct machine *m, const ppsched_timeline *timeline, uint32_t d, int number)
+{
+    const ppsched_span *spans = ppsched_timeline_spans(timeline, d, NULL);
+    ppsched_device_metrics figures = device_metrics_of(timeline, d);
+    ppsched_idle idle = {.size = sizeof idle};
+    ppsched_error error;
+    for (size_t i = 0; i < m->count[d]; i++) {
+        char token[64] = "";
+        ppsched_op_write_token(token, sizeof token, NULL, &m->ops[d][i], NULL);
+        if (spans[i].start != m->start[d][i] / (double)TICKS || spans[i].end != m->end[d][i] / (double)TICKS)
+            fail_msg("case %d, device %u, %s: %g to %g, expected %g to %g", number, d, token, spans[i].start, spans[i].end,
+                     m->start[d][i] / (double)TICKS, m->end[d][i] / (double)TICKS);
+    }
+    if (figures.peak_memory != m->peak[d] || figures.busy != m->busy[d] / (double)TICKS)
+        fail_msg("case %d, device %u: peak %g, busy %g, expected %g, %g", number, d, figures.peak_memory, figures.busy,
+                 m->peak[d], m->busy[d] / (double)TICKS);
+    expect_ok(ppsched_timeline_get_idle(&idle, timeline, d, &error), &error);
+    double sum = idle.fill + idle.drain + idle.neighbour + idle.imbalance + idle.transfer + idle.reload;
+    assert_float_equal(sum, figures.idle, 1e-9);
+}
+
+/* Latest starts: none before the earliest, and what is on the way to the end has none later. */
+static void check_latest(const struct machine *m, const ppsched_timeline *timeline)
+{
+    for (uint32_t d = 0; d < m->p->devices; d++) {
+        const ppsched_span *spans = ppsched_timeline_spans(timeline, d, NULL);
+        const double *latest = ppsched_timeline_latest_starts(timeline, d, NULL);
+        for (size_t i = 0; i < m->count[d]; i++)
+            assert_true(latest[i] >= spans[i].start - 1e-9);
+    }
+}
+
+static void compare(const struct problem *p, int number)
+{
+    static struct machine m;
+    begin(&m, p);
+    int32_t end = run_machine(&m);
+    ppsched_timeline *timeline = make_timeline(p->schedule, p->config);
+    assert_true(metrics_of(timeline).makespan == end / (double)TICKS);
+    for (uint32_t d = 0; d < p->devices; d++)
+        compare_device(&m, timeline, d, number);
+    check_latest(&m, timeline);
+    ppsched_timeline_destroy(timeline);
+}
+
+static void clear(struct problem *p)
+{
+    ppsched_schedule_release(p->schedule);
+    ppsched_config_destroy(p->config);
+}
+
+static void test_machine(void **state)
+{
+    uint64_t seed = 20230;
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        struct problem p;
+        draw(&p, &seed);
+        compare(&p, i);
+        clear(&p);
+    }
+}
+
+/* All passes, or as few as hold a limit: what comes out can be run, and peaks are never higher than without. */
+static void offload(struct problem *p, uint64_t *seed, uint32_t *free_of_cost)
+{
+    ppsched_offload_options options = {.size = sizeof options, .chunks = 1 + random_below(seed, 3)};
+    ppsched_schedule *plain = make_schedule(p->config, p->devices == p->stages ? "1f1b" : "gis"), *schedule = NULL;
+    ppsched_timeline *before = make_timeline(plain, p->config);
+    ppsched_error error;
+    double limit = metrics_of(before).peak_memory * (1 - random_below(seed, 4) / 8.0);
+    options.until_limit = random_below(seed, 2);
+    set_number(p->config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+    ppsched_status status = ppsched_schedule_offload(&schedule, plain, p->config, &options, &error);
+    if (status != PPSCHED_ERROR_REFUSED) {
+        expect_ok(status, &error);
+        struct problem own = *p;
+        own.schedule = schedule;
+        compare(&own, -1);
+        ppsched_timeline *after = make_timeline(schedule, p->config);
+        *free_of_cost += metrics_of(after).makespan <= metrics_of(before).makespan * (1 + 1e-12);
+        for (uint32_t d = 0; d < p->devices; d++) {
+            assert_true(device_metrics_of(after, d).peak_memory <= device_metrics_of(before, d).peak_memory);
+            assert_true(!options.until_limit || device_metrics_of(after, d).peak_memory <= limit * (1 + 1e-9));
+        }
+        ppsched_timeline_destroy(after);
+        ppsched_schedule_release(schedule);
+    } else {
+        assert_true(options.until_limit);
+    }
+    ppsched_timeline_destroy(before);
+    ppsched_schedule_release(plain);
+}
+
+static void test_offload(void **state)
+{
+    uint64_t seed = 4711;
+    uint32_t free_of_cost = 0, count = 0;
+    (void)state;
+    for (int i = 0; i < CASES / 5; i++) {
+        struct problem p;
+        draw(&p, &seed);
+        if (ppsched_config_placement(p.config) != PPSCHED_PLACEMENT_V) {
+            offload(&p, &seed, &free_of_cost);
+            count++;
+        }
+        clear(&p);
+    }
+    print_message("# %u problems offloaded, the step as long as before in at least %u\n", count, free_of_cost);
+    assert_true(free_of_cost > count / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_machine), cmocka_unit_test(test_offload)};
+    return cmocka_run_group_tests_name("keeping_sweep", tests, NULL, NULL);
+}
