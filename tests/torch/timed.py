@@ -66,6 +66,13 @@ def uneven(stages, unit, chunks):
     return [[unit / chunks * (1 + 0.25 * ((stage * factor) % 5 - 2) / 2) for factor in (3, 2, 4)] for stage in range(stages)]
 
 
+def costs(times, besides):
+    """The plan's: with what the runtime takes for each op; a full backward takes I and W and one such."""
+    forward, inputs, weights = ([row[kind] + besides[kind] for row in times] for kind in range(3))
+    return {"forward_times": forward, "backward_input_times": inputs, "backward_weight_times": weights,
+            "backward_times": [row[1] + row[2] + besides[1] for row in times]}
+
+
 def mean_loss(output, target):
     return ((output - target) ** 2).mean()
 
@@ -104,7 +111,7 @@ def first_step(job):
 
 
 def measured(job, ranks, steps):
-    """The logs of all ranks of the median step, in milliseconds from its first start."""
+    """The logs of all ranks of the fastest step, in milliseconds from its first start."""
     runs = []
     first_step(job)
     for _ in range(steps):
@@ -112,15 +119,15 @@ def measured(job, ranks, steps):
         distributed.all_gather_object(logs, job.step())
         first = min(log[0][1] for log in logs)
         runs.append([[(token, (start - first) * 1000, (end - first) * 1000) for token, start, end in log] for log in logs])
-    return sorted(runs, key=lambda logs: max(log[-1][2] for log in logs))[(steps - 1) // 2]
+    return min(runs, key=lambda logs: max(log[-1][2] for log in logs))
 
 
 def planned(schedule, lowering):
-    """The timeline, and for each rank the ends of its ops by token; of a full backward that of its W."""
+    """The timeline, and for each rank the ends of its units by the token of the last op; of a full backward that of its W."""
     lowered = schedule.lower("pytorch", unshard=3, reduce_grad=True) if lowering == "torch" else \
         schedule.lower(lowering, unshard=3, reduce_grad=True)
-    timeline = lowered.evaluate_transfers(None, "none")
-    ends = [{str(op).replace("B", "W"): span.end for op, span in zip(ops, spans) if op.kind.name in "FBIW"}
+    timeline = lowered.evaluate_transfers(None, "none", rendezvous=True)
+    ends = [{str(op).replace("B", "W"): span.end for op, span in zip(ops, spans) if op.kind.name in "FBIW" and not op.overlapped}
             for ops, spans in zip(lowered.queues, timeline.spans)]
     return timeline, ends
 
@@ -144,10 +151,13 @@ def row(schedule, lowering, times, rank, steps):
             "parts": {"rank": partings.index((late, token)), "op": token, "by": late}}
 
 
-def transfers(devices, rank):
-    """Milliseconds between each pair of devices, as measured."""
-    job = Job(ppsched.generate("1f1b", ppsched.Config(devices, 2 * devices)), uneven(devices, 1, 1), rank)
-    return ppsched.torch.measure(job.runtime, *job.inputs, steps=1, **job.targets).p2p_time
+def overheads(devices, rank):
+    """Milliseconds between each pair of devices, and those that an op takes besides its stage's: from a run of 1F1B."""
+    times = uneven(devices, 5, 1)
+    job = Job(ppsched.generate("1f1b", ppsched.Config(devices, 4 * devices)), times, rank)
+    config = ppsched.torch.measure(job.runtime, *job.inputs, steps=3, **job.targets)
+    lists = (config.forward_times, config.backward_input_times, config.backward_weight_times)
+    return config.p2p_time, [sum(seen[stage] - times[stage][kind] for stage in range(devices)) / devices for kind, seen in enumerate(lists)]
 
 
 def main():
@@ -155,17 +165,16 @@ def main():
     unit, steps, names = float(sys.argv[4]), int(sys.argv[5]), [word.partition(":") for word in sys.argv[6:]]
 
     def work_of(rank):
-        p2p = transfers(devices, rank)
+        p2p, besides = overheads(devices, rank)
         rows = []
         for made in schedules(devices, chunks, microbatches):
             lowerings = [low for low in LOWERINGS if not names or any(name == made.name and wanted in ("", low) for name, _, wanted in names)]
             times = uneven(made.stages, unit, made.stages // devices)
             config = ppsched.Config(devices, microbatches, made.stages,
-                                    forward_times=[row[0] for row in times], backward_input_times=[row[1] for row in times],
-                                    backward_weight_times=[row[2] for row in times], p2p_time=p2p)
+                                    p2p_time=p2p, **costs(times, besides))
             schedule = ppsched.generate(made.name, config) if lowerings else made
             rows.extend(row(schedule.renumber(), lowering, times, rank, steps) for lowering in lowerings)
-        return {"p2p": p2p, "rows": rows}
+        return {"p2p": p2p, "besides": besides, "rows": rows}
 
     print(json.dumps(on_ranks(devices, work_of)[0]))
 

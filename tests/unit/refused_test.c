@@ -200,6 +200,12 @@ static void test_lowering(void **state)
         {{.lowering = PPSCHED_LOWERING_PYTORCH, .reduce_grad = 2}, PPSCHED_ERROR_RANGE, "0 or 1"},
         {{.lowering = PPSCHED_LOWERING_PYTORCH, .unshard = UINT32_MAX}, PPSCHED_ERROR_RANGE, "unshard"},
         {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .defer_receives = 1}, PPSCHED_ERROR_ARGUMENT, "defer_receives"},
+        {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_lead = 65},
+         PPSCHED_ERROR_RANGE,
+         "receive_lead is 65; it must be 0 to 64"},
+        {{.lowering = PPSCHED_LOWERING_PYTORCH, .receive_lead = 1},
+         PPSCHED_ERROR_ARGUMENT,
+         "with the just_in_time lowering alone"},
     };
     ppsched_config *config = make_config(2, 2, 2);
     ppsched_schedule *schedule = make_schedule(config, "1f1b"), *lowered = NULL, *again = NULL;

@@ -16,6 +16,7 @@ PASSES = {
     "merge_backwards": "make an I with its W right behind it a B",
     "split_backwards": "make a B an I with its W right behind it",
     "defer_receives": "with --lower pytorch: its defer_pp_recv",
+    "receive_lead": "with --lower just_in_time: post each receive up to N ops before its consumer",
 }
 CHANNEL = {
     "rendezvous": "a send starts when its receive has its turn, too",
@@ -43,6 +44,8 @@ def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
             parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
                                 help="with --unshard N: of how many of the next stages to gather what is not there: full (N, the "
                                      "default), auto (r + 2 on device r, N at most), or a number for each device, as 2,3,3")
+        elif name == "receive_lead":
+            parser.add_argument(option, type=int, metavar="N", default=0, help=text)
         else:
             parser.add_argument(option, action="store_true", help=text)
 

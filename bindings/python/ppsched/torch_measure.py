@@ -11,8 +11,9 @@ from .profile import TIMES, Profile, reduced
 from .torch_version import Pytorch, pytorch
 from .units import Units
 
-Intervals = List[Tuple[Any, Any]]  # starts and ends, of which an op may have several
-PINGS = 10
+Key = Tuple[int, str]                # stage and kind of an op
+Interval = Tuple[Key, Any, Any]      # an op's start and end
+PINGS = 40
 MEMORY, TIME = "memory", "time"  # what is watched in a step
 
 
@@ -60,9 +61,9 @@ class _Watch:
         self.there, self.schedule, self.stages = there, schedule, schedule._stages
         self.clock = _Clock(there, there.torch.device(self.stages[0].device))
         self.mode = ""
-        self.ops: Dict[Tuple[int, str], List[Intervals]] = {}
-        self.sent: Dict[int, int] = {}                      # bytes of a stage's output
-        self.memory: Dict[Tuple[int, str], List[int]] = {}  # what an op adds
+        self.ops: List[List[Interval]] = []       # of each step
+        self.sent: Dict[int, int] = {}            # bytes of a stage's output
+        self.memory: Dict[Key, List[int]] = {}    # what an op adds
 
     @contextlib.contextmanager
     def attached(self) -> Iterator[None]:
@@ -85,7 +86,7 @@ class _Watch:
             key, before, start = (stage.stage_index, kind_of(given)), self.clock.allocated(), self.clock.mark()
             result = function(*args, **given)
             if self.mode == TIME:
-                self.ops.setdefault(key, []).append([(start, self.clock.mark())])
+                self.ops[-1].append((key, start, self.clock.mark()))
             elif self.mode == MEMORY and before is not None:
                 self.memory.setdefault(key, []).append((self.clock.allocated() or 0) - before)
             return result
@@ -119,10 +120,9 @@ class _Watch:
     def _loss(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The loss comes right behind the last stage's forward, of which it is a part."""
         def run(*args: Any, **given: Any) -> Any:
-            start = self.clock.mark()
             result = function(*args, **given)
             if self.mode == TIME:
-                self.ops[self.schedule._num_stages - 1, "F"][-1].append((start, self.clock.mark()))
+                self.ops[-1][-1] = (*self.ops[-1][-1][:2], self.clock.mark())
             return result
         return run
 
@@ -130,13 +130,28 @@ class _Watch:
         """A step for memory, then those that are timed."""
         for mode in [MEMORY] + [TIME] * count:
             self.mode = mode
+            self.ops.extend([[]] if mode == TIME else [])
             step()
         self.clock.wait()
         self.mode = ""
 
-    def samples(self) -> Dict[Tuple[int, str], List[float]]:
-        return {key: [sum(self.clock.between(*interval) for interval in intervals) for intervals in runs]
-                for key, runs in self.ops.items()}
+    def samples(self) -> Dict[Key, List[float]]:
+        found: Dict[Key, List[float]] = {}
+        for step in self.ops:
+            for key, start, end in step:
+                found.setdefault(key, []).append(self.clock.between(start, end))
+        return found
+
+    def _receives(self, key: Key) -> bool:
+        """Whether an op may have to wait."""
+        stage, kind = key
+        source = stage + {"F": -1, "W": 0}.get(kind, 1)
+        return source in range(self.schedule._num_stages) and source not in {mine.stage_index for mine in self.stages}
+
+    def gaps(self) -> List[float]:
+        """What the runtime takes from an op to the next where that waits for nobody."""
+        return [self.clock.between(before[2], op[1]) for step in self.ops for before, op in zip(step, step[1:])
+                if not self._receives(op[0])]
 
 
 @contextlib.contextmanager
@@ -157,7 +172,7 @@ def _split(there: Pytorch, schedule: Any) -> Iterator[None]:
 
 
 def _ping(there: Pytorch, clock: _Clock, group: Any, peer: int, is_first: bool, size: int) -> float:
-    """Milliseconds for bytes one way, there and back by halves."""
+    """Milliseconds for bytes one way, half of there and back: the first quartile, as whatever else runs only adds."""
     distributed = there.distributed
     buffer = there.torch.zeros(max(size, 1), dtype=there.torch.uint8, device=clock.device)
 
@@ -169,7 +184,7 @@ def _ping(there: Pytorch, clock: _Clock, group: Any, peer: int, is_first: bool, 
             operation(buffer, peer, group=group).wait()
         clock.wait()
         times.append((time.perf_counter() - start) * 1000 / 2)
-    return reduced(times[1:], "median")
+    return reduced(times[1:], 0.25)
 
 
 def _pings(there: Pytorch, clock: _Clock, group: Any, rank: int, ranks: int, size: int) -> Dict[int, Tuple[float, float]]:
@@ -210,7 +225,7 @@ def _seen(watch: _Watch, pings: Dict[int, Tuple[float, float]], resident: Option
         parameters = list(stage.submod.parameters())
         gradients = sum(parameter.numel() * parameter.element_size() for parameter in parameters if parameter.requires_grad)
         static[stage.stage_index] = _bytes_of([*parameters, *stage.submod.buffers()]) + gradients
-    return {"samples": watch.samples(), "sent": watch.sent, "static": static, "pings": pings, "total": watch.clock.total(),
+    return {"samples": watch.samples(), "sent": watch.sent, "static": static, "pings": pings, "total": watch.clock.total(), "gaps": watch.gaps(),
             "memory": {key: reduced([float(value) for value in values], "median") for key, values in watch.memory.items()},
             "other": None if resident is None else max(0, resident - sum(static.values()))}
 
@@ -221,7 +236,10 @@ def _config(ranks: List[Dict[str, Any]], stages: int, microbatches: int) -> Conf
         return {key: value for rank in ranks for key, value in rank[name].items()}
 
     samples, memory, sent, static = (joined(name) for name in ("samples", "memory", "sent", "static"))
-    columns = {kind: [samples.get((stage, kind.name), []) for stage in range(stages)] for kind in TIMES.values()}
+    gaps = [gap for rank in ranks for gap in rank["gaps"]]
+    between = reduced(gaps, "median") if gaps else 0.0
+    columns = {kind: [[sample + between for sample in samples.get((stage, kind.name), [])] for stage in range(stages)]
+               for kind in TIMES.values()}
     forward = [max(memory.get((stage, "F"), 0.0), 0.0) for stage in range(stages)]
     others: Dict[str, Any] = {"mem_forward": forward, "mem_static": [static[stage] for stage in range(stages)],
                               "activation_bytes": [sent[stage] for stage in range(stages)],
@@ -243,10 +261,11 @@ def measure(schedule: Any, *args: Any, steps: int = 5, step: Optional[Callable[[
     schedule: a runtime with one or more stages a rank, such as PlannedSchedule gives. step: what runs one training step; by
     default schedule.step(*args, **given) with what its step() takes, which adds up gradients. steps: how many are timed, behind
     two to warm up. split: where backwards are full ones, as many steps more have each split into those of inputs and weights.
-    Medians, in milliseconds and bytes: times of F, B, I and W (the loss is in the last stage's F), on accelerators by their own events; the bytes that a
-    forward keeps (accelerators: what the allocator adds; else what autograd and the pipeline hold) and hands on; parameters and their gradients
-    as mem_static; the way between neighbours in the ring of ranks, latency and bandwidth. On accelerators also mem_limit, all
-    that the device has, and mem_other, what it holds besides before a step.
+    In milliseconds and bytes, medians: times of F, B, I and W, on accelerators by their own events, each with what the runtime
+    takes from one op to the next (the loss is in the last stage's F); the bytes that a forward hands on and keeps (accelerators:
+    what the allocator adds; else what autograd and the pipeline hold); parameters and their gradients as mem_static; the way
+    between neighbours in the ring of ranks, latency and bandwidth, that of others like the slowest of these. On accelerators
+    also mem_limit, all that the device has, and mem_other, what it holds besides before a step.
     """
     if integer("steps", steps) < 1:
         raise Error(f"steps is {steps}; it must be at least 1")
