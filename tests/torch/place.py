@@ -33,12 +33,12 @@ def has_torch():
 
 @contextlib.contextmanager
 def folder():
-    """One that both Pythons see, with this package, its library and these programs: its path here, and there."""
+    """One that both Pythons see, with this package, its library and the programs: its path here, and there."""
     root = PYTHON[1] if PYTHON[0] == "chroot" else ""
     with tempfile.TemporaryDirectory(dir=f"{root}/tmp" if root else None) as name:
         shutil.copytree(pathlib.Path(ppsched.__file__).parent, f"{name}/ppsched", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(_library.lib._name, f"{name}/libppsched.so.0")
-        for program in HERE.glob("*.py"):
+        for program in [*HERE.glob("*.py"), HERE.parents[1] / "docs" / "examples" / "pytorch_loop.py"]:
             shutil.copy(program, name)
         yield name, name.removeprefix(root)
 
@@ -46,7 +46,7 @@ def folder():
 def run(program, *words, timeout=900):
     """What a program of this folder prints, JSON, run by the Python that has PyTorch."""
     with folder() as (_, there):
-        environment = {**os.environ, "USE_LIBUV": "0", "MASTER_ADDR": "127.0.0.1", "PYTHONPATH": there, "GLOO_LOG_LEVEL": "ERROR",
+        environment = {**os.environ, "USE_LIBUV": "0", "MASTER_ADDR": "127.0.0.1", "PYTHONPATH": there,
                        "PPSCHED_LIBRARY": f"{there}/libppsched.so.0"}
         result = subprocess.run([*PYTHON, f"{there}/{program}", *map(str, words)], capture_output=True, text=True, check=False,
                                 timeout=timeout, env=environment)

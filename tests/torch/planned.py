@@ -59,7 +59,8 @@ def main():
     sizes = [int(word) for word in sys.argv[1:]]
 
     def work(rank):
-        return [[schedule.name, lowering, train(schedule, lowering, rank)] for schedule in schedules(*sizes) for lowering in LOWERINGS]
+        return [[schedule.name, lowering, train(schedule, lowering, rank)]
+                for schedule in schedules(*sizes) for lowering in LOWERINGS]
 
     rows = zip(*on_ranks(sizes[0], work))
     print(json.dumps([[*row[0][:2], None if row[0][2] is None else max(each[2] for each in row)] for row in rows]))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans beside what PyTorch's runtime needs for them, with stages that take given times: they sleep, so ranks do not compete for
-cores. Prints JSON: the way between neighbours as measured first, then for each strategy and lowering the planned and the measured
-times of the step and of each rank, and where they part most.
+"""Plans beside what PyTorch's runtime needs for them, with stages that take given times: they sleep, so ranks do not compete
+for cores. Prints JSON: what was measured first (the way between neighbours, and what an op takes besides), then for each strategy
+and lowering the planned and the measured times of the step and of each rank, and where they part most.
 
 usage: timed.py DEVICES CHUNKS MICROBATCHES UNIT STEPS [STRATEGY[:LOWERING]...]      UNIT: milliseconds of a forward
 """
@@ -78,13 +78,14 @@ def mean_loss(output, target):
 
 
 class Job:
-    """A schedule on this rank's timed stages."""
+    """A schedule, or a plan's best, on this rank's timed stages."""
 
-    def __init__(self, schedule, times, rank, lowering=None, loss=mean_loss):
+    def __init__(self, given, times, rank, lowering=None):
+        schedule = ppsched.torch.planned(given)
         self.parts = {stage: Part(stage, times[stage]) for stage in ppsched.torch.stages_of(schedule, rank)}
         stages = [PipelineStage(part, stage, schedule.stages, torch.device("cpu"), dw_builder=part.weights)
                   for stage, part in self.parts.items()]
-        self.runtime = ppsched.torch.PlannedSchedule(schedule, stages, loss, lowering=lowering, scale_grads=False)
+        self.runtime = ppsched.torch.PlannedSchedule(given, stages, mean_loss, lowering=lowering, scale_grads=False)
         self.inputs = [torch.zeros(schedule.microbatches, 4)] if 0 in self.parts else []
         self.targets = {"target": torch.zeros(schedule.microbatches, 4)} if schedule.stages - 1 in self.parts else {}
 
@@ -124,8 +125,8 @@ def measured(job, ranks, steps):
 
 def planned(schedule, lowering):
     """The timeline, and for each rank the ends of its units by the token of the last op; of a full backward that of its W."""
-    lowered = schedule.lower("pytorch", unshard=3, reduce_grad=True) if lowering == "torch" else \
-        schedule.lower(lowering, unshard=3, reduce_grad=True)
+    lowered = schedule.lower("pytorch" if lowering == "torch" else lowering, unshard=3, reduce_grad=True,
+                             receive_lead=int(lowering == "just_in_time"))
     timeline = lowered.evaluate_transfers(None, "none", rendezvous=True)
     ends = [{str(op).replace("B", "W"): span.end for op, span in zip(ops, spans) if op.kind.name in "FBIW" and not op.overlapped}
             for ops, spans in zip(lowered.queues, timeline.spans)]
@@ -146,7 +147,8 @@ def row(schedule, lowering, times, rank, steps):
     timeline, ends = planned(schedule, lowering)
     partings = [parting(*each) for each in zip(ends, logs)]
     late, token = max(partings)
-    return {"strategy": schedule.name, "lowering": lowering, "planned": timeline.metrics.makespan, "measured": max(log[-1][2] for log in logs),
+    return {"strategy": schedule.name, "lowering": lowering, "planned": timeline.metrics.makespan,
+            "measured": max(log[-1][2] for log in logs),
             "ranks": [[metrics.last_end, log[-1][2]] for metrics, log in zip(timeline.device_metrics, logs)],
             "parts": {"rank": partings.index((late, token)), "op": token, "by": late}}
 
@@ -157,7 +159,8 @@ def overheads(devices, rank):
     job = Job(ppsched.generate("1f1b", ppsched.Config(devices, 4 * devices)), times, rank)
     config = ppsched.torch.measure(job.runtime, *job.inputs, steps=3, **job.targets)
     lists = (config.forward_times, config.backward_input_times, config.backward_weight_times)
-    return config.p2p_time, [sum(seen[stage] - times[stage][kind] for stage in range(devices)) / devices for kind, seen in enumerate(lists)]
+    return config.p2p_time, [sum(seen[stage] - times[stage][kind] for stage in range(devices)) / devices
+                             for kind, seen in enumerate(lists)]
 
 
 def main():
@@ -168,7 +171,8 @@ def main():
         p2p, besides = overheads(devices, rank)
         rows = []
         for made in schedules(devices, chunks, microbatches):
-            lowerings = [low for low in LOWERINGS if not names or any(name == made.name and wanted in ("", low) for name, _, wanted in names)]
+            lowerings = [lowering for lowering in LOWERINGS
+                         if not names or any(name == made.name and wanted in ("", lowering) for name, _, wanted in names)]
             times = uneven(made.stages, unit, made.stages // devices)
             config = ppsched.Config(devices, microbatches, made.stages,
                                     p2p_time=p2p, **costs(times, besides))
