@@ -70,7 +70,7 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
     return false;
 }
 
-/* Of a unit, the first input that is not there yet and comes from another device; with `offered` of those whose sender waits. */
+/* A unit's first input that is not there yet and comes from another device; with `offered` the first whose sender waits. */
 static bool missing_input(const struct history *history, const ppsched_op *unit, bool offered, struct ppi_transfer *out)
 {
     struct ppi_transfer transfer;

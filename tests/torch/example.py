@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the documentation's example on some ranks, as torchrun would (which Debian's PyTorch has no store for), and prints as JSON
-what it prints.
+"""Runs the documentation's example on some ranks, as torchrun would (which Debian's PyTorch has no store for), and prints as
+JSON what it prints.
 
 usage: example.py FILE RANKS
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole loop on a running job with layers that take given times: 1F1B runs and is measured, what plan says of it runs and is
-measured in its turn, and so does what plan says then. Prints JSON: for each run its strategy, stages, and the planned and the
-measured time of a step.
+"""The whole loop on a running job with layers that take given times: 1F1B runs and is measured, what plan says of it runs and
+is measured in its turn, and so does what plan says then. Prints JSON: for each run its strategy, stages, and the planned and
+the measured time of a step.
 
 usage: loop.py DEVICES MICROBATCHES UNIT STEPS      UNIT: milliseconds of a layer's forward
 """
@@ -17,7 +17,8 @@ from timed import Job, measured, uneven
 def stages_of_layers(layers, stages):
     """Times of F, I and W of as many stages, of the same number of layers each."""
     each = len(layers) // stages
-    return [[sum(layer[kind] for layer in layers[stage * each:(stage + 1) * each]) for kind in range(3)] for stage in range(stages)]
+    parts = [layers[stage * each:(stage + 1) * each] for stage in range(stages)]
+    return [[sum(layer[kind] for layer in part) for kind in range(3)] for part in parts]
 
 
 def step_of(job, devices, steps):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PlannedSchedule and measure turn down, one rank with two stages. Prints JSON: pairs of words that must be in the message, and
-the message."""
+"""What PlannedSchedule and measure turn down, one rank with two stages. Prints JSON: pairs of words that must be in the
+message, and the message."""
 import json
 
 import ppsched

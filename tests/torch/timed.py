@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans beside what PyTorch's runtime needs for them, with stages that take given times: they sleep, so ranks do not compete
-for cores. Prints JSON: what was measured first (the way between neighbours, and what an op takes besides), then for each strategy
-and lowering the planned and the measured times of the step and of each rank, and where they part most.
+for cores. Prints JSON: what was measured first (the way between neighbours, and what an op takes besides), then for each
+strategy and lowering the planned and the measured times of the step and of each rank, and where they part most.
 
 usage: timed.py DEVICES CHUNKS MICROBATCHES UNIT STEPS [STRATEGY[:LOWERING]...]      UNIT: milliseconds of a forward
 """
@@ -46,7 +46,7 @@ class Timed(torch.autograd.Function):
 
 
 class Part(torch.nn.Module):
-    """A stage that takes time alone: times of F, I and W. weights() hands out its weight gradient, as a stage may in PyTorch."""
+    """A stage that takes time alone: times of F, I and W. weights() hands out its weight gradient, as stages may."""
 
     def __init__(self, stage, times):
         super().__init__()
@@ -128,7 +128,8 @@ def planned(schedule, lowering):
     lowered = schedule.lower("pytorch" if lowering == "torch" else lowering, unshard=3, reduce_grad=True,
                              receive_lead=int(lowering == "just_in_time"))
     timeline = lowered.evaluate_transfers(None, "none", rendezvous=True)
-    ends = [{str(op).replace("B", "W"): span.end for op, span in zip(ops, spans) if op.kind.name in "FBIW" and not op.overlapped}
+    ends = [{str(op).replace("B", "W"): span.end for op, span in zip(ops, spans)
+             if op.kind.name in "FBIW" and not op.overlapped}
             for ops, spans in zip(lowered.queues, timeline.spans)]
     return timeline, ends
 

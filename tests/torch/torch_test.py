@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's own runtime trains from our schedules, with a gradient difference of 0, holds what we say and takes as long. Skipped
-where PyTorch >= 2.6 is missing; place.py tells how to name one.
+"""PyTorch's own runtime trains from our schedules, with a gradient difference of 0, holds what we say and takes as long.
+Skipped where PyTorch >= 2.6 is missing; place.py tells how to name one.
 
 PPSCHED_TORCH_ALL=1 takes several sizes a strategy instead of one.
 """
@@ -106,7 +106,7 @@ class PlannedScheduleTest(unittest.TestCase):
             self.assertIn(wanted, text)
 
     def test_what_is_held(self):
-        """Live stage passes, receives and gradients, counted as they come and go, are at most as many at once as the evaluator says."""
+        """Live stage passes, receives and gradients, as they come and go, are at most as many as the evaluator says."""
         names = ["gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zbv", "v_half", "dualpipe_v"]
         rows = place.run("counts.py", 3, 2, 7, *names)
         self.assertEqual(len(rows), 3 * 3 * len(names))
@@ -115,7 +115,7 @@ class PlannedScheduleTest(unittest.TestCase):
                 self.assertEqual(counted, expected)
 
     def test_how_long_it_takes(self):
-        """A plan's time is about what the step takes; the bounds are those of a busy machine (docs/accuracy.md has the figures)."""
+        """A plan's time is about what the step takes; the bounds are those of a busy machine (docs/accuracy.md tells more)."""
         names = ["1f1b", "interleaved_1f1b:just_in_time", "zb_h1", "v_half:torch"]
         rows = place.run("timed.py", 4, 2, 8, 20, 3, *names)["rows"]
         self.assertEqual(len(rows), 8)

@@ -103,11 +103,11 @@ def _check_scaling(there: Pytorch, schedule: Schedule, options: Dict[str, Any]) 
     if not options.get("scale_grads", True):
         return
     if there.reduces and _is_lowered(schedule) and Kind.REDUCE_GRAD not in schedule.kinds:
-        raise Error(f"PyTorch {there.version} divides gradients in REDUCE_GRAD, of which this lowered schedule has none; lower it "
-                    "with reduce_grad=True, or give scale_grads=False")
+        raise Error(f"PyTorch {there.version} divides gradients in REDUCE_GRAD, of which this lowered schedule has none; "
+                    "lower it with reduce_grad=True, or give scale_grads=False")
     if not there.reduces and Kind.W in schedule.kinds:
-        raise Error(f"PyTorch {there.version} divides gradients behind full backwards alone, and this schedule splits them; give "
-                    "scale_grads=False, and divide the loss by the microbatches")
+        raise Error(f"PyTorch {there.version} divides gradients behind full backwards alone, and this schedule splits them; "
+                    "give scale_grads=False, and divide the loss by the microbatches")
 
 
 def _actions(there: Pytorch, schedule: Schedule) -> Dict[int, List[Any]]:
@@ -125,8 +125,8 @@ def PlannedSchedule(plan_or_schedule: Union[Plan, Schedule], stages: Union[Any, 
                     **options: Any) -> Any:
     """PyTorch's own _PipelineScheduleRuntime, ready to run a schedule, or a plan's best: call its step().
 
-    stages: this rank's PipelineStage objects (stages_of tells which); the map from stages to ranks is set on them. lowering: one
-    of ours, such as "just_in_time", for a schedule that is not lowered (default: the plan's; else PyTorch places sends and
+    stages: this rank's PipelineStage objects (stages_of tells which); the map from stages to ranks is set on them. lowering:
+    one of ours, such as "just_in_time", for a schedule that is not lowered (default: the plan's; else PyTorch places sends and
     receives itself). What is lowered already runs as it is; either is proved first. Microbatches are renumbered where the last
     stage runs them in another order, as PyTorch takes losses in turn. options: further arguments of the runtime, such as
     scale_grads.

@@ -11,6 +11,7 @@ from .profile import TIMES, Profile, reduced
 from .torch_version import Pytorch, pytorch
 from .units import Units
 
+Method = Callable[..., Any]
 Key = Tuple[int, str]                # stage and kind of an op
 Interval = Tuple[Key, Any, Any]      # an op's start and end
 PINGS = 40
@@ -81,7 +82,7 @@ class _Watch:
                     vars(stage).pop(name, None)
             vars(self.schedule).pop("_compute_loss", None)
 
-    def _watched(self, stage: Any, kind_of: Callable[[Dict[str, Any]], str], function: Callable[..., Any]) -> Callable[..., Any]:
+    def _watched(self, stage: Any, kind_of: Callable[[Dict[str, Any]], str], function: Method) -> Method:
         def run(*args: Any, **given: Any) -> Any:
             key, before, start = (stage.stage_index, kind_of(given)), self.clock.allocated(), self.clock.mark()
             result = function(*args, **given)
@@ -92,10 +93,10 @@ class _Watch:
             return result
         return run
 
-    def _backward(self, stage: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _backward(self, stage: Any, function: Method) -> Method:
         return self._watched(stage, lambda given: "B" if given.get("full_backward", True) else "I", function)
 
-    def _forward(self, stage: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _forward(self, stage: Any, function: Method) -> Method:
         watched = self._watched(stage, lambda _: "F", function)
 
         def run(microbatch: int, *args: Any, **given: Any) -> Any:
@@ -117,7 +118,7 @@ class _Watch:
             return result
         return run
 
-    def _loss(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _loss(self, function: Method) -> Method:
         """The loss comes right behind the last stage's forward, of which it is a part."""
         def run(*args: Any, **given: Any) -> Any:
             result = function(*args, **given)
@@ -164,7 +165,8 @@ def _split(there: Pytorch, schedule: Any) -> Iterator[None]:
             return [action]
         return [action._replace(computation_type=kind) for kind in (kinds.BACKWARD_INPUT, kinds.BACKWARD_WEIGHT)]
 
-    schedule.pipeline_order_with_comms = {rank: [half for action in actions for half in halves(action)] for rank, actions in order.items()}
+    schedule.pipeline_order_with_comms = {rank: [half for action in actions for half in halves(action)]
+                                          for rank, actions in order.items()}
     try:
         yield
     finally:
@@ -212,7 +214,8 @@ def _way_between(pings: List[Dict[int, Tuple[float, float]]], size: int) -> Dict
     slowest = max(measured.values(), key=lambda times: times[1])
 
     def matrix(value: Callable[[Tuple[float, float]], float]) -> List[List[float]]:
-        return [[value(measured.get(frozenset((a, b)), slowest)) if a != b else value((0.0, 0.0)) for b in range(ranks)] for a in range(ranks)]
+        return [[value((0.0, 0.0) if a == b else measured.get(frozenset((a, b)), slowest)) for b in range(ranks)]
+                for a in range(ranks)]
 
     return {"p2p_time": matrix(lambda times: min(times)),
             "p2p_bandwidth": matrix(lambda times: max(size, 1) / max(times[1] - times[0], 1e-6))}
@@ -225,7 +228,8 @@ def _seen(watch: _Watch, pings: Dict[int, Tuple[float, float]], resident: Option
         parameters = list(stage.submod.parameters())
         gradients = sum(parameter.numel() * parameter.element_size() for parameter in parameters if parameter.requires_grad)
         static[stage.stage_index] = _bytes_of([*parameters, *stage.submod.buffers()]) + gradients
-    return {"samples": watch.samples(), "sent": watch.sent, "static": static, "pings": pings, "total": watch.clock.total(), "gaps": watch.gaps(),
+    return {"samples": watch.samples(), "gaps": watch.gaps(), "sent": watch.sent, "static": static, "pings": pings,
+            "total": watch.clock.total(),
             "memory": {key: reduced([float(value) for value in values], "median") for key, values in watch.memory.items()},
             "other": None if resident is None else max(0, resident - sum(static.values()))}
 
@@ -248,22 +252,22 @@ def _config(ranks: List[Dict[str, Any]], stages: int, microbatches: int) -> Conf
         others["mem_backward_input"] = [min(0.0, max(memory[stage, "I"], -held)) for stage, held in enumerate(forward)]
     if all(rank["total"] is not None for rank in ranks):
         others.update(mem_limit=[rank["total"] for rank in ranks], mem_other=[rank["other"] for rank in ranks])
-    profile = Profile("the running job", stages, {kind: rows for kind, rows in columns.items() if any(rows)}, devices=len(ranks),
-                      microbatches=microbatches, others=others)
+    profile = Profile("the running job", stages, {kind: rows for kind, rows in columns.items() if any(rows)},
+                      devices=len(ranks), microbatches=microbatches, others=others)
     profile.units = Units("ms", "B", "B")
     return profile.config(statistic="median")
 
 
 def measure(schedule: Any, *args: Any, steps: int = 5, step: Optional[Callable[[], Any]] = None, split: bool = True,
             **given: Any) -> Config:
-    """Measures a running pipeline of PyTorch, and returns the same ppsched.Config on all its ranks, which all call this together.
+    """Measures a running pipeline of PyTorch, and returns the same ppsched.Config on all its ranks, which call this together.
 
     schedule: a runtime with one or more stages a rank, such as PlannedSchedule gives. step: what runs one training step; by
     default schedule.step(*args, **given) with what its step() takes, which adds up gradients. steps: how many are timed, behind
     two to warm up. split: where backwards are full ones, as many steps more have each split into those of inputs and weights.
     In milliseconds and bytes, medians: times of F, B, I and W, on accelerators by their own events, each with what the runtime
-    takes from one op to the next (the loss is in the last stage's F); the bytes that a forward hands on and keeps (accelerators:
-    what the allocator adds; else what autograd and the pipeline hold); parameters and their gradients as mem_static; the way
+    takes from one op to the next (the loss is in the last stage's F); the bytes that a forward hands on and keeps (on
+    accelerators what the allocator adds, else what autograd and the pipeline hold); parameters and gradients as mem_static; the way
     between neighbours in the ring of ranks, latency and bandwidth, that of others like the slowest of these. On accelerators
     also mem_limit, all that the device has, and mem_other, what it holds besides before a step.
     """
@@ -277,7 +281,8 @@ def measure(schedule: Any, *args: Any, steps: int = 5, step: Optional[Callable[[
     watch.clock.wait()
     resident = watch.clock.allocated()
     full = there.schedules._ComputationType.FULL_BACKWARD
-    has_full = any(action.computation_type == full for actions in schedule.pipeline_order_with_comms.values() for action in actions)
+    orders = schedule.pipeline_order_with_comms.values()
+    has_full = any(action.computation_type == full for actions in orders for action in actions)
     with watch.attached():
         watch.steps(run, steps)
         if split and has_full:

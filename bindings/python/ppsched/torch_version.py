@@ -26,7 +26,7 @@ class Pytorch(NamedTuple):
     reduces: bool
 
     def place(self, stage: Any, ranks: Dict[int, Any]) -> None:
-        """Tells a stage on which rank of its group each stage is; older ones keep the global ranks of their neighbours besides."""
+        """Tells a stage on which rank of its group each stage is; older ones keep their neighbours' global ranks besides."""
         stage.stage_index_to_group_rank = dict(ranks)
         for name, neighbour in (("prev_rank", stage.stage_index - 1), ("next_rank", stage.stage_index + 1)):
             if hasattr(stage, name) and neighbour in ranks:
