@@ -70,7 +70,12 @@ typedef struct ppsched_lower_options {
     int32_t unshard_lookahead;          /* enum ppsched_unshard_lookahead */
     const uint32_t *unshard_lookaheads; /* with LIST: 1 to `unshard` for each device; borrowed */
     uint32_t unshard_lookahead_count;   /* with LIST: as many as devices, else 0 */
-    uint32_t reserved;                  /* 0 */
+
+    /* With JUST_IN_TIME each receive stands up to so many units (an op, or an overlapped pair)
+     * before its consumer, as far as no circle of waiting devices comes of it; 0 to 64. A message
+     * that starts only once its receive is posted is then there in time; in channels that wait for
+     * each other an early receive holds up what comes behind it. */
+    uint32_t receive_lead;
 } ppsched_lower_options;
 
 /* Makes a lowered schedule; the given one stays. It must be executable and hold F, B, I and W

@@ -7,6 +7,8 @@
 #include "base/sized.h"
 #include "check/check.h"
 
+enum { MOST_LEAD = 64 };
+
 static ppsched_status check_lookaheads(const ppsched_lower_options *options, const ppsched_config *config, uint32_t devices,
                                        ppsched_error *error)
 {
@@ -15,9 +17,6 @@ static ppsched_status check_lookaheads(const ppsched_lower_options *options, con
                                              PPSCHED_UNSHARD_LOOKAHEAD_NEEDED, error);
     if (status != PPSCHED_OK)
         return status;
-    if (options->reserved != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "ppsched_lower_options: reserved is %u; it must be 0",
-                        options->reserved);
     if (options->unshard == 0 && options->unshard_lookahead != PPSCHED_UNSHARD_LOOKAHEAD_FULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead goes with unshard, 1 or more stages");
     if (options->unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_NEEDED && config == NULL)
@@ -50,6 +49,11 @@ static ppsched_status check_options(const ppsched_lower_options *options, const 
     if (options->unshard > PPSCHED_MAX_STAGES)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "unshard is %u; it must be 0 to %u stages", options->unshard,
                         PPSCHED_MAX_STAGES);
+    if (options->receive_lead > MOST_LEAD)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "receive_lead is %u; it must be 0 to %u ops", options->receive_lead,
+                        MOST_LEAD);
+    if (options->receive_lead != 0 && options->lowering != PPSCHED_LOWERING_JUST_IN_TIME)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "receive_lead goes with the just_in_time lowering alone");
     if (options->defer_receives != 0 && options->lowering != PPSCHED_LOWERING_PYTORCH)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "defer_receives goes with the pytorch lowering alone");
     return PPSCHED_OK;

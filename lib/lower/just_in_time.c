@@ -2,7 +2,10 @@
 /* Receives as late as is safe. All devices run as if sends and receives blocked both sides until they meet; a receive stands
  * right before its consumer. Where devices wait for each other in a circle, the receive of one of its sends moves to the front:
  * to where its device waits. So there is one common history in which each send meets its receive, and no channel, however it
- * orders or blocks, can make the devices wait in a circle. */
+ * orders or blocks, can make the devices wait in a circle.
+ *
+ * With a lead, a device waits likewise for what its next units receive, as many as the lead has, before it runs a unit. In a
+ * circle the device that waits for the furthest of them gives that up until it has run a unit. */
 #include "base/error.h"
 #include "lower/inputs.h"
 #include "lower/passes.h"
@@ -14,6 +17,8 @@ struct device {
     size_t position; /* of its next unit */
     uint32_t sent;   /* ops of the unit before it whose sends are written */
     enum wait wait;
+    uint32_t ahead;               /* of how many units on that is, where it receives */
+    uint32_t reach;               /* as many units on it waits for */
     struct ppi_transfer transfer; /* that it sends or receives */
     uint32_t mark;                /* of a walk along waiting devices */
 };
@@ -26,6 +31,7 @@ struct history {
     uint32_t *ready, ready_count; /* stack of devices that can go on */
     uint32_t mark;
     uint32_t iteration_end; /* first microbatch behind the next flush */
+    uint32_t lead;
 };
 
 static bool meets(const struct device *from, const struct device *to)
@@ -64,15 +70,45 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
     return false;
 }
 
-/* The next input of a device's next unit that is not there yet and comes from another device. */
-static bool next_receive(const struct history *history, uint32_t d, struct ppi_transfer *out)
+/* A unit's first input that is not there yet and comes from another device; with `offered` the first whose sender waits. */
+static bool missing_input(const struct history *history, const ppsched_op *unit, bool offered, struct ppi_transfer *out)
 {
-    const ppsched_op *unit = &history->schedule->queues[d].ops[history->devices[d].position];
-    for (size_t i = 0; i < ppi_unit_length(unit); i++)
-        if (!ppi_input_is_there(history->schedule, history->there, &unit[i]) &&
-            ppi_transfer_in(history->schedule, &unit[i], out))
-            return true;
+    struct ppi_transfer transfer;
+    for (size_t i = 0; i < ppi_unit_length(unit); i++) {
+        if (ppi_input_is_there(history->schedule, history->there, &unit[i]) ||
+            !ppi_transfer_in(history->schedule, &unit[i], &transfer))
+            continue;
+        const struct device *from = &history->devices[transfer.from];
+        if (offered && (from->wait != SENDS || from->transfer.number != transfer.number))
+            continue;
+        *out = transfer;
+        return true;
+    }
     return false;
+}
+
+/* What a device receives next: for its next unit; or for one within its lead what is offered, else what it waits for. */
+static bool next_receive(const struct history *history, uint32_t d, struct device *device)
+{
+    const ppsched_queue *queue = &history->schedule->queues[d];
+    size_t position = device->position;
+    device->ahead = 0;
+    bool found = missing_input(history, &queue->ops[position], false, &device->transfer);
+    for (uint32_t i = 0; i < history->lead; i++) {
+        struct ppi_transfer transfer;
+        position += ppi_unit_length(&queue->ops[position]);
+        if (position == queue->count || ppi_waits_for_flush(&queue->ops[position], history->iteration_end))
+            break;
+        if (missing_input(history, &queue->ops[position], true, &transfer)) {
+            device->transfer = transfer;
+            return true;
+        }
+        if (!found && i < device->reach && missing_input(history, &queue->ops[position], false, &device->transfer)) {
+            found = true;
+            device->ahead = i + 1;
+        }
+    }
+    return found;
 }
 
 /* Runs a device until it waits. */
@@ -89,7 +125,7 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
             device->wait = ENDED;
             return PPSCHED_OK;
         }
-        if (next_receive(history, d, &device->transfer)) {
+        if (next_receive(history, d, device)) {
             device->wait = RECEIVES;
             return meets(&history->devices[device->transfer.from], device) ? meet(history, &device->transfer, error)
                                                                            : PPSCHED_OK;
@@ -106,6 +142,7 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
                 ppi_note_output(history->schedule, history->there, &unit[i]);
         device->position += length;
         device->sent = 0;
+        device->reach = history->lead;
     }
 }
 
@@ -114,9 +151,19 @@ static uint32_t waits_for(const struct device *device)
     return device->wait == SENDS ? device->transfer.to : device->transfer.from;
 }
 
-/* Of a circle of waiting devices, the first on the walk that sends; PPSCHED_NONE where the walk from `d` ends. */
-static uint32_t find_sender(struct history *history, uint32_t d)
+/* Whether a device, rather than another of a circle, is to give up what it waits for, or to have its send received. */
+static bool is_more_willing(const struct device *device, const struct device *other)
 {
+    if (device->wait == RECEIVES)
+        return device->ahead > 0 && (other == NULL || other->wait == SENDS || device->ahead > other->ahead);
+    return other == NULL;
+}
+
+/* Of a circle of waiting devices, the first on the walk that waits furthest ahead, else that sends; PPSCHED_NONE where the walk
+ * from `d` ends, or all wait for what they need now: the order itself cannot be run. */
+static uint32_t find_willing(struct history *history, uint32_t d)
+{
+    uint32_t willing = PPSCHED_NONE;
     history->mark++;
     while (history->devices[d].mark != history->mark) {
         if (history->devices[d].wait == ENDED)
@@ -125,15 +172,16 @@ static uint32_t find_sender(struct history *history, uint32_t d)
         d = waits_for(&history->devices[d]);
     }
     for (uint32_t first = d;;) {
-        if (history->devices[d].wait == SENDS)
-            return d;
+        if (is_more_willing(&history->devices[d], willing == PPSCHED_NONE ? NULL : &history->devices[willing]))
+            willing = d;
         d = waits_for(&history->devices[d]);
         if (d == first)
-            return PPSCHED_NONE; /* all receive: the order itself cannot be run */
+            return willing;
     }
 }
 
-/* All wait: hoists one receive. INVALID_SCHEDULE where that is of no use, OK with none ready where all have ended. */
+/* All wait: one gives up its lead, or a receive is hoisted. INVALID_SCHEDULE where that is of no use, OK with none ready where
+ * all have ended. */
 static ppsched_status resolve(struct history *history, uint32_t *next, ppsched_error *error)
 {
     uint32_t devices = history->schedule->shape.devices;
@@ -141,8 +189,16 @@ static ppsched_status resolve(struct history *history, uint32_t *next, ppsched_e
         ++*next; /* none of these will ever wait again */
     if (*next == devices)
         return PPSCHED_OK;
-    uint32_t sender = find_sender(history, *next);
-    return sender != PPSCHED_NONE ? meet(history, &history->devices[sender].transfer, error) : PPSCHED_ERROR_INVALID_SCHEDULE;
+    uint32_t willing = find_willing(history, *next);
+    if (willing == PPSCHED_NONE)
+        return PPSCHED_ERROR_INVALID_SCHEDULE;
+    struct device *device = &history->devices[willing];
+    if (device->wait == SENDS)
+        return meet(history, &device->transfer, error);
+    device->reach = device->ahead - 1;
+    device->wait = RUNS;
+    history->ready[history->ready_count++] = willing;
+    return PPSCHED_OK;
 }
 
 /* Until all devices have ended, or come to a flush. */
@@ -164,6 +220,8 @@ static ppsched_status run(struct history *history, ppsched_error *error)
 static ppsched_status run_iterations(struct history *history, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
+    for (uint32_t d = 0; d < history->schedule->shape.devices; d++)
+        history->devices[d].reach = history->lead;
     for (uint32_t i = 0; i < history->schedule->shape.iterations && status == PPSCHED_OK; i++) {
         history->iteration_end = ppi_iteration_end(history->schedule, i);
         status = run(history, error);
@@ -171,10 +229,11 @@ static ppsched_status run_iterations(struct history *history, ppsched_error *err
     return status;
 }
 
-ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error)
+ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t lead,
+                                      ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    struct history history = {.schedule = schedule, .out = out};
+    struct history history = {.schedule = schedule, .out = out, .lead = lead};
     history.there = ppi_allocate_zeroed(host, ppi_transfer_numbers(schedule), sizeof *history.there);
     history.devices = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *history.devices);
     history.ready = ppi_allocate(host, schedule->shape.devices, 2 * sizeof *history.ready);

@@ -18,7 +18,8 @@ ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule
 ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
 ppsched_status ppi_lower_by_time(ppsched_builder *out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  ppsched_error *error);
-ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
+ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t lead,
+                                      ppsched_error *error);
 
 /* For a lowered schedule. */
 ppsched_status ppi_defer_receives(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);

@@ -34,7 +34,7 @@ NOT_WRAPPED = {"ppsched_abi_version", "ppsched_kind_text", "ppsched_kind_token",
                "ppsched_queue_device", "ppsched_runtime_name", "ppsched_schedule_export_to_buffer", "ppsched_status_name",
                "ppsched_status_text", "ppsched_version", "ppsched_version_text"}
 # Names in the documentation that no header declares: variables of the environment.
-NOT_DECLARED = {"PPSCHED_LIBRARY", "PPSCHED_TORCH_PYTHON"}
+NOT_DECLARED = {"PPSCHED_LIBRARY", "PPSCHED_TORCH", "PPSCHED_TORCH_PYTHON"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
 COLUMNS, PUBLIC_COLUMNS = 128, 100
 LONGEST_CPP_HEADER = 300

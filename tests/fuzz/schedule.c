@@ -255,6 +255,7 @@ static void lower_in_all_ways(const ppsched_schedule *schedule, const ppsched_co
         ppsched_schedule *lowered = NULL;
         ppsched_error error = fresh_error();
         passes.defer_receives = defers && passes.lowering == PPSCHED_LOWERING_PYTORCH;
+        passes.receive_lead = defers && passes.lowering == PPSCHED_LOWERING_JUST_IN_TIME ? 1 + passes.unshard : 0;
         ppsched_status status = ppsched_schedule_lower(&lowered, schedule, config,
                                                        hand_over(bytes, &handed, &passes, sizeof passes), &error);
         if (accepted(status, &error))

@@ -120,6 +120,22 @@ class LoweringTest(unittest.TestCase):
         for lowering in ppsched.Lowering:
             self.assertEqual(schedule.lower(lowering).evaluate().metrics, schedule.evaluate().metrics)
 
+    def test_receives_ahead(self):
+        schedule = ppsched.generate("1f1b", ppsched.Config(2, 3, p2p_time=0.25))
+        late, ahead = (schedule.lower(receive_lead=lead) for lead in (0, 1))
+        self.assertEqual(tokens(late, 1), tokens(schedule.lower(), 1))
+        self.assertEqual(" ".join(tokens(ahead, 1)), "1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1RECV_F2 1B1 1SEND_B1 1F2 1B2 1SEND_B2")
+        self.assertTrue(ahead.prove("group", rendezvous=True, blocking=True))
+        longer = ppsched.generate("1f1b", ppsched.Config(4, 8, p2p_time=0.25))
+        self.assertLess(*(longer.lower(receive_lead=lead).evaluate_transfers(rendezvous=True).metrics.makespan for lead in (1, 0)))
+        for given, text in ((dict(receive_lead=65), "receive_lead is 65; it must be 0 to 64"),
+                            (dict(receive_lead=-1), "must not be negative"),
+                            (dict(lowering="pytorch", receive_lead=1), "goes with the just_in_time lowering alone")):
+            with self.assertRaisesRegex(ppsched.Error, text):
+                schedule.lower(**given)
+        words = ("schedule", "--num-devices", "2", "-b", "3", "--lower", "just_in_time", "--receive-lead", "1", "--format", "csv")
+        self.assertEqual(run(*words).stdout, ahead.export("csv"))
+
     def test_backwards(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 3))
         split = schedule.lower("none", split_backwards=True)

@@ -15,6 +15,15 @@ ppsched_schedule *lower(const ppsched_schedule *schedule, const ppsched_config *
     return lowered;
 }
 
+ppsched_schedule *lower_ahead(const ppsched_schedule *schedule, uint32_t lead)
+{
+    ppsched_schedule *lowered = NULL;
+    ppsched_error error;
+    ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_lead = lead};
+    expect_ok(ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error), &error);
+    return lowered;
+}
+
 ppsched_config *random_problem(uint64_t *seed, const char **strategy)
 {
     static const struct {

@@ -10,6 +10,9 @@ ppsched_config *random_problem(uint64_t *seed, const char **strategy);
 
 ppsched_schedule *lower(const ppsched_schedule *schedule, const ppsched_config *config, int32_t lowering, int defer);
 
+/* Just in time, with receives so many units ahead. */
+ppsched_schedule *lower_ahead(const ppsched_schedule *schedule, uint32_t lead);
+
 /* Moves comm ops about at random, as far as they stay behind their producer and before their consumer. */
 ppsched_schedule *shuffled(const ppsched_schedule *lowered, const ppsched_config *config, uint64_t *seed);
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's own runtime trains from our CSV, with a gradient difference of 0. Skipped where PyTorch >= 2.6 is missing.
+"""PyTorch's own runtime trains from our schedules, with a gradient difference of 0, holds what we say and takes as long.
+Skipped where PyTorch >= 2.6 is missing; place.py tells how to name one.
 
-PPSCHED_TORCH_PYTHON names the Python that has PyTorch, words separated by blanks, such as "chroot /some/tree python3".
 PPSCHED_TORCH_ALL=1 takes several sizes a strategy instead of one.
 """
 import os
@@ -12,11 +12,10 @@ import sys
 import unittest
 
 import ppsched
+import place
+from place import PYTHON
 
-PYTHON = os.environ.get("PPSCHED_TORCH_PYTHON", sys.executable).split()
 TRAIN = (pathlib.Path(__file__).resolve().parent / "train.py").read_text(encoding="utf-8")
-PROBE = ("import sys, torch, torch.distributed.pipelining\n"
-         "sys.exit(tuple(map(int, torch.__version__.split('+')[0].split('.')[:2])) < (2, 6))")
 
 # Devices, chunks where the strategy takes any number, microbatches.
 SIZES = [(2, 2, 6)]
@@ -39,13 +38,6 @@ def schedules():
                 pass
 
 
-def has_torch():
-    try:
-        return subprocess.run([*PYTHON, "-c", PROBE], capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
-
-
 def train(text, form):
     environment = {**os.environ, "USE_LIBUV": "0", "MASTER_ADDR": "127.0.0.1"}
     result = subprocess.run([*PYTHON, "-c", TRAIN, form], input=text, capture_output=True, text=True, check=False, timeout=300,
@@ -55,7 +47,10 @@ def train(text, form):
     return float(result.stdout)
 
 
-@unittest.skipUnless(has_torch(), "PyTorch >= 2.6 is missing (see PPSCHED_TORCH_PYTHON)")
+HAS_TORCH = place.has_torch()
+
+
+@unittest.skipUnless(HAS_TORCH, place.MISSING)
 class TorchTest(unittest.TestCase):
     def test_compute_only(self):
         trained = 0
@@ -90,6 +85,53 @@ class TorchTest(unittest.TestCase):
                 trained += 1
         print(f"# trained from {trained} lowered schedules", file=sys.stderr)
         self.assertGreaterEqual(trained, 2 * (len(ppsched.strategies()) - 1))
+
+
+@unittest.skipUnless(HAS_TORCH, place.MISSING)
+class PlannedScheduleTest(unittest.TestCase):
+    """ppsched.torch, in the processes of a running job."""
+
+    def test_gradients(self):
+        """All strategies, lowered by PyTorch and by us, without a file between."""
+        for sizes in [(2, 2, 6), (4, 2, 8)] if not os.environ.get("PPSCHED_TORCH_ALL") else MORE_SIZES:
+            rows = place.run("planned.py", *sizes)
+            wrong = [row for row in rows if row[2] not in (0, None)]
+            refused = [row[:2] for row in rows if row[2] is None]
+            self.assertEqual(wrong, [], sizes)
+            self.assertLessEqual({lowering for _, lowering in refused}, {"by_time"}, sizes)
+            self.assertGreater(len(rows) - len(refused), 4 * 15, sizes)
+
+    def test_refusals(self):
+        for wanted, text in place.run("refusals.py"):
+            self.assertIn(wanted, text)
+
+    def test_what_is_held(self):
+        """Live stage passes, receives and gradients, as they come and go, are at most as many as the evaluator says."""
+        names = ["gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zbv", "v_half", "dualpipe_v"]
+        rows = place.run("counts.py", 3, 2, 7, *names)
+        self.assertEqual(len(rows), 3 * 3 * len(names))
+        for name, lowering, rank, counted, expected in rows:
+            with self.subTest(strategy=name, lowering=lowering, rank=rank):
+                self.assertEqual(counted, expected)
+
+    def test_how_long_it_takes(self):
+        """A plan's time is about what the step takes; the bounds are those of a busy machine (docs/accuracy.md tells more)."""
+        names = ["1f1b", "interleaved_1f1b:just_in_time", "zb_h1", "v_half:torch"]
+        rows = place.run("timed.py", 4, 2, 8, 20, 3, *names)["rows"]
+        self.assertEqual(len(rows), 8)
+        for row in rows:
+            with self.subTest(strategy=row["strategy"], lowering=row["lowering"]):
+                self.assertGreater(row["measured"] / row["planned"], 0.9)
+                self.assertLess(row["measured"] / row["planned"], 1.6)
+
+    def test_run_measure_plan_again(self):
+        first, second, third = place.run("loop.py", 4, 8, 20, 3)
+        self.assertEqual(first[0], "1f1b")
+        self.assertLess(min(second[3], third[3]), first[3])
+        self.assertLess(abs(third[3] / third[2] - 1), 0.4)
+
+    def test_example(self):
+        self.assertRegex(place.run("example.py", "pytorch_loop.py", 2), r"\w+ with [248] stages, loss \d")
 
 
 if __name__ == "__main__":

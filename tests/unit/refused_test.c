@@ -202,6 +202,12 @@ static void test_lowering(void **state)
         {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .defer_receives = 1}, PPSCHED_ERROR_ARGUMENT, "defer_receives"},
         {{.unshard = 2, .unshard_lookahead = 4}, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead"},
         {{.unshard = 2, .unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_NEEDED}, PPSCHED_ERROR_ARGUMENT, "needs a config"},
+        {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_lead = 65},
+         PPSCHED_ERROR_RANGE,
+         "receive_lead is 65; it must be 0 to 64"},
+        {{.lowering = PPSCHED_LOWERING_PYTORCH, .receive_lead = 1},
+         PPSCHED_ERROR_ARGUMENT,
+         "with the just_in_time lowering alone"},
     };
     ppsched_config *config = make_config(2, 2, 2);
     ppsched_schedule *schedule = make_schedule(config, "1f1b"), *lowered = NULL, *again = NULL;

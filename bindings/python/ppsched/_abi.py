@@ -660,7 +660,7 @@ class LowerOptions(Structure):
     unshard_lookahead: int
     unshard_lookaheads: _Pointer[c_uint32]
     unshard_lookahead_count: int
-    reserved: int
+    receive_lead: int
     _fields_ = [
         ("size", c_uint32),
         ("lowering", c_int32),
@@ -672,7 +672,7 @@ class LowerOptions(Structure):
         ("unshard_lookahead", c_int32),
         ("unshard_lookaheads", POINTER(c_uint32)),
         ("unshard_lookahead_count", c_uint32),
-        ("reserved", c_uint32),
+        ("receive_lead", c_uint32),
     ]
 
 

@@ -16,6 +16,7 @@ PASSES = {
     "merge_backwards": "make an I with its W right behind it a B",
     "split_backwards": "make a B an I with its W right behind it",
     "defer_receives": "with --lower pytorch: its defer_pp_recv",
+    "receive_lead": "with --lower just_in_time: post each receive up to N ops before its consumer",
 }
 SHARDING = ("unshard", "reduce_grad")
 CHANNEL = {
@@ -39,8 +40,11 @@ def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
                         help="place sends and receives: as PyTorch does, by the times, or each right before it is needed")
     add_sharding_arguments(parser)
     for name, text in PASSES.items():
-        if name not in SHARDING:
-            parser.add_argument("--" + name.replace("_", "-"), action="store_true", help=text)
+        option = "--" + name.replace("_", "-")
+        if name == "receive_lead":
+            parser.add_argument(option, type=int, metavar="N", default=0, help=text)
+        elif name not in SHARDING:
+            parser.add_argument(option, action="store_true", help=text)
 
 
 def add_sharding_arguments(parser: argparse.ArgumentParser) -> None:
