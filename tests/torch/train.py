@@ -5,6 +5,7 @@ gradients with those of the same model trained without a pipeline. Prints the la
 usage: train.py FORMAT        compute_only or compute_comms; or a schedule class, which must make that very order
 """
 import csv
+import inspect
 import io
 import os
 import re
@@ -43,12 +44,18 @@ def gradients_without_pipeline(torch, orders, microbatches):
     return [[sum(single[m][stage][k] for m in order) for k in range(2)] for stage, order in sorted(orders.items())]
 
 
+def unscaled():
+    """The argument for gradients that are sums; older versions have no others, and no argument."""
+    from torch.distributed.pipelining.schedules import PipelineScheduleMulti
+    return {"scale_grads": False} if "scale_grads" in inspect.signature(PipelineScheduleMulti.__init__).parameters else {}
+
+
 def built_in(name, stages, microbatches, row):
     """A schedule of one of PyTorch's classes. (Of its single-stage classes the order is in no list.)"""
     from torch.distributed.pipelining import schedules
     kind = getattr(schedules, name)
     many = issubclass(kind, schedules.PipelineScheduleMulti)
-    schedule = kind(stages if many else stages[0], microbatches, loss_fn=loss_of, scale_grads=False)
+    schedule = kind(stages if many else stages[0], microbatches, loss_fn=loss_of, **unscaled())
     if many:
         order = [str(action) for action in schedule.pipeline_order[stages[0].group_rank] if action is not None]
         assert order == row, f"{name} makes {order}, not {row}"
@@ -57,7 +64,7 @@ def built_in(name, stages, microbatches, row):
 
 def from_csv(stages, microbatches, owner, text, form):
     from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
-    runtime = _PipelineScheduleRuntime(stages, microbatches, loss_fn=loss_of, scale_grads=False)
+    runtime = _PipelineScheduleRuntime(stages, microbatches, loss_fn=loss_of, **unscaled())
     for holder in [runtime, *stages]:
         holder.stage_index_to_group_rank = dict(owner)
     with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:

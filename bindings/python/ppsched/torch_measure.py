@@ -15,6 +15,7 @@ Method = Callable[..., Any]
 Key = Tuple[int, str]                # stage and kind of an op
 Interval = Tuple[Key, Any, Any]      # an op's start and end
 PINGS = 40
+PAUSE = 0.004                        # seconds between pings, as messages of a step are apart: threads sleep meanwhile
 MEMORY, TIME = "memory", "time"  # what is watched in a step
 
 
@@ -47,11 +48,15 @@ class _Clock:
         return None if self._queue is None else int(self._queue.get_device_properties(self.device).total_memory)
 
 
+def _local(tensors: Any) -> List[Any]:
+    """What this rank has of tensors that may be sharded."""
+    return [getattr(tensor, "_local_tensor", tensor) for tensor in tensors if hasattr(tensor, "untyped_storage")]
+
+
 def _bytes_of(tensors: Any, without: Any = ()) -> int:
     """Of the storages of tensors, each once."""
-    local = [getattr(tensor, "_local_tensor", tensor) for tensor in tensors if hasattr(tensor, "untyped_storage")]
-    known = {getattr(tensor, "_local_tensor", tensor).untyped_storage().data_ptr() for tensor in without}
-    storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in local}
+    known = {tensor.untyped_storage().data_ptr() for tensor in _local(without)}
+    storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in _local(tensors)}
     return sum(size for place, size in storages.items() if place not in known)
 
 
@@ -174,19 +179,21 @@ def _split(there: Pytorch, schedule: Any) -> Iterator[None]:
 
 
 def _ping(there: Pytorch, clock: _Clock, group: Any, peer: int, is_first: bool, size: int) -> float:
-    """Milliseconds for bytes one way, half of there and back: the first quartile, as whatever else runs only adds."""
+    """Milliseconds for bytes one way, half of there and back."""
     distributed = there.distributed
     buffer = there.torch.zeros(max(size, 1), dtype=there.torch.uint8, device=clock.device)
 
     times = []
     for _ in range(PINGS + 1):
         clock.wait()
+        if is_first:
+            time.sleep(PAUSE)
         start = time.perf_counter()
         for operation in (distributed.isend, distributed.irecv) if is_first else (distributed.irecv, distributed.isend):
             operation(buffer, peer, group=group).wait()
         clock.wait()
         times.append((time.perf_counter() - start) * 1000 / 2)
-    return reduced(times[1:], 0.25)
+    return reduced(times[1:], "median")
 
 
 def _pings(there: Pytorch, clock: _Clock, group: Any, rank: int, ranks: int, size: int) -> Dict[int, Tuple[float, float]]:
@@ -226,8 +233,8 @@ def _seen(watch: _Watch, pings: Dict[int, Tuple[float, float]], resident: Option
     static = {}
     for stage in watch.stages:
         parameters = list(stage.submod.parameters())
-        gradients = sum(parameter.numel() * parameter.element_size() for parameter in parameters if parameter.requires_grad)
-        static[stage.stage_index] = _bytes_of([*parameters, *stage.submod.buffers()]) + gradients
+        gradients = [parameter for parameter in parameters if parameter.requires_grad]
+        static[stage.stage_index] = _bytes_of([*parameters, *stage.submod.buffers()]) + _bytes_of(gradients)
     return {"samples": watch.samples(), "gaps": watch.gaps(), "sent": watch.sent, "static": static, "pings": pings,
             "total": watch.clock.total(),
             "memory": {key: reduced([float(value) for value in values], "median") for key, values in watch.memory.items()},
