@@ -8,12 +8,6 @@
 
 #include "walk.h"
 
-/* As given on the command line. */
-struct arguments {
-    const char *strategy, *file;
-    long chunks, microbatches, iterations, steps, work, pytorch, defer_receives, blocking, unsafe;
-};
-
 static int rank, ranks;
 
 /* Every rank comes to the same end for the same reason, so one of them tells it. */
@@ -33,39 +27,41 @@ static void require(ppsched_status status, const ppsched_error *error)
 
 /* --- the schedule --- */
 
-static struct arguments read_arguments(int count, char **words)
+enum {
+    STRATEGY,
+    SCHEDULE_FILE,
+    CHUNKS,
+    MICROBATCHES,
+    ITERATIONS,
+    STEPS,
+    WORK,
+    PYTORCH,
+    DEFER_RECEIVES,
+    BLOCKING,
+    UNSAFE,
+    OPTIONS
+};
+static const char *const names[OPTIONS] = {"--strategy",       "--file",     "--chunks", "--microbatches",
+                                           "--iterations",     "--steps",    "--work",   "--pytorch",
+                                           "--defer-receives", "--blocking", "--unsafe"};
+static const char *given[OPTIONS] = {"1f1b", NULL, "1", "8", "1", "3", "0"};
+
+static void read_arguments(int count, char **words)
 {
-    static struct arguments own = {.strategy = "1f1b", .chunks = 1, .microbatches = 8, .iterations = 1, .steps = 3};
-    const struct {
-        const char *name;
-        const char **text;
-        long *number, *flag;
-    } all[] = {{"--strategy", &own.strategy, NULL, NULL},
-               {"--file", &own.file, NULL, NULL},
-               {"--chunks", NULL, &own.chunks, NULL},
-               {"--microbatches", NULL, &own.microbatches, NULL},
-               {"--iterations", NULL, &own.iterations, NULL},
-               {"--steps", NULL, &own.steps, NULL},
-               {"--work", NULL, &own.work, NULL},
-               {"--pytorch", NULL, NULL, &own.pytorch},
-               {"--blocking", NULL, NULL, &own.blocking},
-               {"--defer-receives", NULL, NULL, &own.defer_receives},
-               {"--unsafe", NULL, NULL, &own.unsafe}};
     for (int i = 1; i < count; i++) {
-        size_t k = 0, known = sizeof all / sizeof all[0];
-        while (k < known && strcmp(words[i], all[k].name) != 0)
+        int k = 0;
+        while (k < OPTIONS && strcmp(words[i], names[k]) != 0)
             k++;
-        if (k == known || (all[k].flag == NULL && ++i == count))
+        if (k == OPTIONS || (k < PYTORCH && i + 1 == count))
             stop("--strategy NAME or --file SCHEDULE.csv|.json, --chunks V, --microbatches M, --iterations N, --steps K, "
                  "--work MILLISECONDS, --pytorch, --defer-receives, --blocking, --unsafe");
-        if (all[k].text != NULL)
-            *all[k].text = words[i];
-        if (all[k].number != NULL)
-            *all[k].number = strtol(words[i], NULL, 10);
-        if (all[k].flag != NULL)
-            *all[k].flag = 1;
+        given[k] = k < PYTORCH ? words[++i] : "1";
     }
-    return own;
+}
+
+static long number(int option)
+{
+    return given[option] != NULL ? strtol(given[option], NULL, 10) : 0;
 }
 
 static ppsched_schedule *read_schedule(const char *path)
@@ -85,55 +81,54 @@ static ppsched_schedule *read_schedule(const char *path)
     return schedule;
 }
 
-static ppsched_schedule *make_schedule(const struct arguments *arguments)
+static ppsched_schedule *make_schedule(const char *strategy)
 {
     ppsched_strategy_info info = {.size = sizeof info};
     ppsched_schedule *schedule = NULL;
     ppsched_config *config = NULL;
     ppsched_error error;
-    uint32_t number = 0;
-    if (arguments->file != NULL)
-        return read_schedule(arguments->file);
-    require(ppsched_strategy_find(&number, arguments->strategy, &error), &error);
-    require(ppsched_strategy_get_info(&info, number, &error), &error);
-    long chunks = info.chunks != 0 ? (long)info.chunks : arguments->chunks;
-    require(ppsched_config_create(&config, ranks, ranks * chunks, arguments->microbatches, NULL, &error), &error);
-    require(ppsched_config_set_iterations(config, arguments->iterations, &error), &error);
-    require(ppsched_schedule_generate(&schedule, config, arguments->strategy, &error), &error);
+    uint32_t index = 0;
+    require(ppsched_strategy_find(&index, strategy, &error), &error);
+    require(ppsched_strategy_get_info(&info, index, &error), &error);
+    long chunks = info.chunks != 0 ? (long)info.chunks : number(CHUNKS);
+    require(ppsched_config_create(&config, ranks, ranks * chunks, number(MICROBATCHES), NULL, &error), &error);
+    require(ppsched_config_set_iterations(config, number(ITERATIONS), &error), &error);
+    require(ppsched_schedule_generate(&schedule, config, strategy, &error), &error);
     ppsched_config_destroy(config);
     return schedule;
 }
 
-/* With sends and receives. A runtime that blocks in them runs what is proven never to hang, unless it is told to try. */
-static ppsched_schedule *lower(const ppsched_schedule *schedule, const struct arguments *arguments)
+/* With sends and receives, if it has none yet. */
+static const ppsched_schedule *lower(const ppsched_schedule *schedule)
 {
-    const ppsched_channel_model model = {
-        .size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_NONE, .rendezvous = 1, .blocking = arguments->blocking != 0};
     const ppsched_lower_options options = {.size = sizeof options,
-                                           .lowering = arguments->pytorch ? PPSCHED_LOWERING_PYTORCH
-                                                                          : PPSCHED_LOWERING_JUST_IN_TIME,
-                                           .defer_receives = arguments->defer_receives != 0};
+                                           .lowering = number(PYTORCH) ? PPSCHED_LOWERING_PYTORCH
+                                                                       : PPSCHED_LOWERING_JUST_IN_TIME,
+                                           .defer_receives = number(DEFER_RECEIVES) != 0};
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
-    require(ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error), &error);
-    ppsched_status safe = ppsched_schedule_prove(NULL, 0, NULL, lowered, &model, &error);
-    if (rank == 0)
-        printf("sends and receives: %s\n", safe == PPSCHED_OK ? "proven never to hang" : error.message);
-    if (!arguments->unsafe)
-        require(safe, &error);
+    ppsched_status status = ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error);
+    if (status == PPSCHED_ERROR_REFUSED && given[SCHEDULE_FILE] != NULL)
+        return ppsched_schedule_retain(schedule); /* lowered in the file */
+    require(status, &error);
     return lowered;
 }
 
-/* --- right? --- */
-
-/* Takes a step against the gradients, and forgets them. */
-static void descend(struct mlp *mlp, double rate)
+/* Runs only what is proven never to hang, unless it is told to try. What misses a send or a receive has no circle, and is no try. */
+static void prove(const ppsched_schedule *lowered)
 {
-    for (int k = 0; k < DEPTH; k++)
-        for (int i = 0; i < WEIGHT; i++)
-            mlp->weight[k][i] -= rate * mlp->gradient[k][i];
-    memset(mlp->gradient, 0, sizeof mlp->gradient);
+    const ppsched_channel_model model = {
+        .size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_NONE, .rendezvous = 1, .blocking = number(BLOCKING) != 0};
+    ppsched_error error;
+    size_t circle = 0;
+    ppsched_status safe = ppsched_schedule_prove(NULL, 0, &circle, lowered, &model, &error);
+    if (rank == 0)
+        printf("sends and receives: %s\n", safe == PPSCHED_OK ? "proven never to hang" : error.message);
+    if (circle == 0 || !number(UNSAFE))
+        require(safe, &error);
 }
+
+/* --- right? --- */
 
 /* All stages and microbatches one after the other in this process: adds their gradients, and returns the loss. */
 static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_t microbatches)
@@ -158,22 +153,23 @@ static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_
     return loss;
 }
 
-/* Adds up what all ranks have of each stage, and takes the largest difference from the model without a pipeline, as a share. */
-static double check(struct walk *walk, struct mlp *alone, double *loss)
+/* Adds up what all ranks have of each stage, and takes the largest difference from the model without a pipeline, as a share. Then
+ * steps against the gradients. */
+static double check(struct walk *walk, struct mlp *alone)
 {
     double worst = 0, size = 0, expected = without_pipeline(alone, walk->stages, walk->microbatches);
     for (uint32_t s = 0; s < walk->stages; s++) {
-        double *own = walk->stage[s].gradient[0], *other = alone[s].gradient[0];
-        MPI_Allreduce(MPI_IN_PLACE, own, DEPTH * WEIGHT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(MPI_IN_PLACE, walk->stage[s].gradient, DEPTH * WEIGHT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         for (int i = 0; i < DEPTH * WEIGHT; i++) {
-            worst = fmax(worst, fabs(own[i] - other[i]));
-            size = fmax(size, fabs(other[i]));
+            double difference = fabs(walk->stage[s].gradient[i / WEIGHT][i % WEIGHT] -
+                                     alone[s].gradient[i / WEIGHT][i % WEIGHT]);
+            worst = isnan(difference) ? INFINITY : fmax(worst, difference);
+            size = fmax(size, fabs(alone[s].gradient[i / WEIGHT][i % WEIGHT]));
         }
-        descend(&walk->stage[s], 0.5);
-        descend(&alone[s], 0.5);
+        mlp_descend(&walk->stage[s], 0.5);
+        mlp_descend(&alone[s], 0.5);
     }
     MPI_Allreduce(MPI_IN_PLACE, &walk->loss, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    *loss = walk->loss;
     return fmax(worst / size, fabs(walk->loss - expected) / expected);
 }
 
@@ -232,40 +228,53 @@ static void plan_again(const ppsched_schedule *schedule, const struct walk *walk
     ppsched_config_destroy(config);
 }
 
+/* Returns the largest difference of all steps; `*measured` gets their mean time. */
+static double train(struct walk *walk, double *measured)
+{
+    struct mlp *alone = walk_room(walk->stages, sizeof *alone);
+    double worst = 0;
+    for (uint32_t s = 0; s < walk->stages; s++)
+        mlp_start(&alone[s], s);
+    for (long step = 0; step <= number(STEPS); step++) { /* the first one is not measured */
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = MPI_Wtime();
+        walk_step(walk, step > 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        *measured += step > 0 ? (MPI_Wtime() - start) / (double)number(STEPS) : 0;
+        worst = fmax(worst, check(walk, alone));
+        if (rank == 0)
+            printf("step %ld: loss %.6f\n", step, walk->loss);
+    }
+    free(alone);
+    return worst;
+}
+
 int main(int count, char **words)
 {
     static struct walk walk;
     ppsched_error error;
-    size_t bytes = 0;
-    double worst = 0, measured = 0;
+    double measured = 0;
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    struct arguments arguments = read_arguments(count, words);
-    ppsched_schedule *schedule = make_schedule(&arguments), *lowered = lower(schedule, &arguments);
-    require(walk_lay_out(&walk, lowered, (uint32_t)rank, &bytes, &error), &error);
-    if (walk.stages > MOST_STAGES)
+    read_arguments(count, words);
+    const ppsched_schedule *schedule = given[SCHEDULE_FILE] != NULL ? read_schedule(given[SCHEDULE_FILE])
+                                                                    : make_schedule(given[STRATEGY]);
+    const ppsched_schedule *lowered = lower(schedule);
+    prove(lowered);
+    if (ppsched_schedule_stages(schedule) > MOST_STAGES)
         stop("this model has 256 stages at most");
-    walk.blocks = arguments.blocking != 0;
-    walk.work = (double)arguments.work / 1e3;
-    struct mlp *alone = walk_room(walk.stages, sizeof *alone);
-    for (uint32_t s = 0; s < walk.stages; s++)
-        mlp_start(&alone[s], s);
-    for (long step = 0; step <= arguments.steps; step++) { /* the first one is not measured */
-        double loss = 0, start;
-        MPI_Barrier(MPI_COMM_WORLD);
-        start = MPI_Wtime();
-        walk_step(&walk, step > 0);
-        MPI_Barrier(MPI_COMM_WORLD);
-        measured += step > 0 ? (MPI_Wtime() - start) / (double)arguments.steps : 0;
-        worst = fmax(worst, check(&walk, alone, &loss));
-        if (rank == 0)
-            printf("step %ld: loss %.6f\n", step, loss);
-    }
+    walk.blocks = number(BLOCKING) != 0;
+    walk.work = (double)number(WORK) / 1e3;
+    require(walk_lay_out(&walk, lowered, (uint32_t)rank, &error), &error);
+    double worst = train(&walk, &measured);
     if (rank == 0)
         printf("gradients differ by %.1e of the largest from those without a pipeline; rank 0 has an arena of %zu bytes\n",
-               worst, bytes);
+               worst, walk.bytes);
     plan_again(schedule, &walk, measured);
+    walk_free(&walk);
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
     MPI_Finalize();
     return worst > 1e-12;
 }

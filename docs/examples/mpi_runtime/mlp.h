@@ -102,4 +102,12 @@ static inline void mlp_backward_weight(struct mlp *mlp, const struct activation 
             }
 }
 
+/* A step against the gradients, which are forgotten. */
+static inline void mlp_descend(struct mlp *mlp, double rate)
+{
+    for (int i = 0; i < DEPTH * WEIGHT; i++)
+        mlp->weight[i / WEIGHT][i % WEIGHT] -= rate * mlp->gradient[i / WEIGHT][i % WEIGHT];
+    memset(mlp->gradient, 0, sizeof mlp->gradient);
+}
+
 #endif

@@ -11,13 +11,18 @@
 
 enum { KINDS = 4 }; /* F, B, I, W: kind - 1 */
 
-/* What the queue's op needs besides itself. */
-struct aside {
-    ppsched_op_buffer buffer; /* of a receive: its slot; of a send: the op behind which its slot is free */
-    uint32_t send_slot;
-    uint32_t released; /* a send whose slot is free behind this op; ... */
-    uint32_t next;     /* ... of that send, another one */
+/* An op of the queue, and what it needs, looked up once. */
+struct task {
+    ppsched_op op;
+    struct activation *kept; /* F, B, I, W: what the stage keeps of the microbatch */
+    const double *input;     /* F: NULL for the model's inputs; B, I; of a send: what is to be sent */
+    double *output;          /* B, I: where the gradient by the inputs goes */
+    double *slot;            /* of a send or receive: its buffer in the arena */
+    struct task *receive;    /* F, B, I: where the input comes from another device */
+    struct task *released;   /* the first of the sends whose slots are free behind this op; ... */
+    struct task *next;       /* ... of a send: the next one of these */
     MPI_Request request;
+    int rank, tag;
 };
 
 /* How long a stage's ops of a kind took. */
@@ -27,33 +32,27 @@ struct stopwatch {
 
 struct walk {
     const ppsched_schedule *schedule;
-    const ppsched_op *ops; /* this device's */
-    size_t count;
     uint32_t device, stages, microbatches; /* of all iterations */
     int blocks;                            /* sends and receives by MPI_Send and MPI_Recv */
     int measures;
-    double work; /* seconds that an F takes at least, an I and a W too, and a B twice */
-
+    double work;        /* seconds that an F takes at least, an I and a W too, and a B twice */
+    struct task *tasks; /* one an op, and one for the queue's end */
+    size_t count, bytes;
+    struct activation *arena;         /* slots of live stage passes, of receives, and of sends under way */
     struct mlp *stage;                /* all stages; only those of this device are used */
-    struct activation *activation;    /* arena: the slots of live stage passes */
-    double (*receive)[VALUE];         /* arena: the slots of receives in flight */
-    double (*send)[VALUE];            /* arena: the slots of sends under way */
-    struct aside *aside;              /* of each op */
-    uint32_t *activation_slot;        /* of each stage pass */
-    uint32_t *arrival[2];             /* of each stage pass: the op that receives its activation, its gradient */
     struct stopwatch (*watch)[KINDS]; /* of each stage */
-    double outgoing[2][VALUE];        /* what the last F, and the last B or I, has to send */
     double loss;
 };
 
 /* Zeroed memory; where there is none all ranks end. */
 void *walk_room(size_t count, size_t size);
 
-/* For the device of this rank. Allocates all that the steps need, and returns how many bytes. */
-ppsched_status walk_lay_out(struct walk *walk, const ppsched_schedule *schedule, uint32_t device, size_t *bytes,
-                            ppsched_error *error);
+/* Allocates all that the steps need for the device of this rank. The schedule is proven, and lives as long. */
+ppsched_status walk_lay_out(struct walk *walk, const ppsched_schedule *schedule, uint32_t device, ppsched_error *error);
 
 /* One step; `measures`: its times count. */
 void walk_step(struct walk *walk, int measures);
+
+void walk_free(struct walk *walk);
 
 #endif
