@@ -26,8 +26,8 @@ CASE(test_keep_less)
     CHECK(schedule.recompute(recompute).op_count() == schedule.op_count() + 8);
     const Schedule offloaded = schedule.offload(offload, config);
     CHECK(offloaded.check().empty() && offloaded.op_count() > schedule.op_count());
-    const double before = Timeline(schedule, config).metrics().peak_memory;
-    CHECK(Timeline(offloaded, config).metrics().peak_memory < before);
+    const double before = schedule.evaluate(config).metrics().peak_memory;
+    CHECK(offloaded.evaluate(config).metrics().peak_memory < before);
 }
 
 CASE(test_generate)
