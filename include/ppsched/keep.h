@@ -18,14 +18,14 @@ extern "C" {
 /* Which stage passes are meant. `size` is sizeof (ppsched_recompute_options). */
 typedef struct ppsched_recompute_options {
     uint32_t size;
-    uint32_t chunks; /* all passes of so many stages of each device, the lowest first: 1 or more;
-                        PPSCHED_NONE for all */
+    uint32_t chunks; /* all passes of so many stages of each device, the lowest first; 0 for all */
+    uint64_t reserved; /* 0 */
 } ppsched_recompute_options;
 
 /* Makes a schedule in which these passes are recomputed: a RECOMPUTE right before each B or I, or
  * before its overlapped pair. The new schedule is the caller's to release; `schedule` stays as it
  * is.
- * Errors: ARGUMENT; RANGE where `chunks` is 0; REFUSED where a pass has an op that keeps less
+ * Errors: ARGUMENT; RANGE; REFUSED where a pass has an op that keeps less
  *   already; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
                                                       const ppsched_schedule *schedule,
@@ -35,8 +35,7 @@ PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
 /* Which stage passes are meant. `size` is sizeof (ppsched_offload_options). */
 typedef struct ppsched_offload_options {
     uint32_t size;
-    uint32_t chunks;      /* passes of so many stages of each device, the lowest first: 1 or more;
-                             PPSCHED_NONE for all */
+    uint32_t chunks;      /* passes of so many stages of each device, the lowest first; 0 for all */
     uint32_t until_limit; /* 1: as few of them as it takes to hold PPSCHED_QUANTITY_MEM_LIMIT, those
                              that live longest first; 0: all of them */
     uint32_t reserved;    /* 0 */
@@ -50,7 +49,7 @@ typedef struct ppsched_offload_options {
  *   - Orders of F, B, I and W stay as they are. The new schedule is the caller's to release;
  *     `schedule` stays as it is.
  *   - About linear in the ops (a sort), and no more than a few evaluations.
- * Errors: ARGUMENT, MISMATCH; RANGE where `chunks` is 0, and as of ppsched_schedule_evaluate;
+ * Errors: ARGUMENT, MISMATCH; RANGE, also as of ppsched_schedule_evaluate;
  *   INVALID_SCHEDULE; REFUSED where the schedule has ops that keep less already, or none of its
  *   choice holds the limit: then with the least peaks that were found; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,

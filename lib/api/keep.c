@@ -7,13 +7,6 @@
 #include "base/sized.h"
 #include "check/check.h"
 
-static ppsched_status check_chunks(const char *what, uint32_t chunks, ppsched_error *error)
-{
-    if (chunks > 0)
-        return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: chunks is 0; it must be 1 or more stages of each device", what);
-}
-
 ppsched_status ppsched_schedule_recompute(ppsched_schedule **out, const ppsched_schedule *schedule,
                                           const ppsched_recompute_options *options, ppsched_error *error)
 {
@@ -21,10 +14,10 @@ ppsched_status ppsched_schedule_recompute(ppsched_schedule **out, const ppsched_
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(options);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_recompute_options, chunks), options,
+    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_recompute_options, reserved), options,
                                            "ppsched_recompute_options", error);
-    if (status == PPSCHED_OK)
-        status = check_chunks("recompute", own.chunks, error);
+    if (status == PPSCHED_OK && own.reserved != 0)
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "recompute: reserved must be 0");
     if (status == PPSCHED_OK)
         status = ppi_recompute(out, schedule, own.chunks, error);
     if (status == PPSCHED_OK)
@@ -36,7 +29,7 @@ static ppsched_status check_offload(const ppsched_offload_options *options, ppsc
 {
     if (options->until_limit > 1 || options->reserved != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload: until_limit must be 0 or 1, and reserved 0");
-    return check_chunks("offload", options->chunks, error);
+    return PPSCHED_OK;
 }
 
 ppsched_status ppsched_schedule_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,

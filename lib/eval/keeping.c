@@ -146,7 +146,7 @@ void ppi_keeping_reset(struct ppi_keeping *keeping, ppsched_span *spans)
         stream->cursor = 0;
         stream->has_come = false;
         stream->free = 0;
-        keeping->links[i] = (struct ppi_host_link){false, PPSCHED_NONE, PPSCHED_NONE};
+        keeping->links[i] = (struct ppi_host_link){0, PPSCHED_NONE, PPSCHED_NONE};
     }
     keeping->events.count = 0;
     keeping->spans = spans;
@@ -154,7 +154,7 @@ void ppi_keeping_reset(struct ppi_keeping *keeping, ppsched_span *spans)
 
 /* --- copies --- */
 
-enum { COMES, FREES }; /* a stream's head asks for its link; a link is free again */
+enum { COMES, FREES }; /* a stream's head asks for its link; a link for which one waits is free again */
 
 static const ppsched_op *head_of(const struct ppi_keeping *keeping, const struct ppi_stream *stream)
 {
@@ -222,9 +222,7 @@ static void run_copy(struct ppi_keeping *keeping, struct ppi_stream *stream, dou
     bool offloads = stream->kind == PPSCHED_KIND_OFFLOAD;
     double end = now + (offloads ? cost->offload : cost->reload);
     *span_of(keeping, stream) = (ppsched_span){now, end};
-    stream->free = end;
-    keeping->links[stream->link].is_busy = true;
-    ppi_heap_put_ranked(&keeping->events, end, 0, FREES, stream->link);
+    stream->free = keeping->links[stream->link].free = end;
     find_head(keeping, stream, loop);
     if (offloads) {
         pass->offloaded.value = end;
@@ -234,14 +232,29 @@ static void run_copy(struct ppi_keeping *keeping, struct ppi_stream *stream, dou
     }
 }
 
-static void join(struct ppi_keeping *keeping, struct ppi_host_link *link, uint32_t number)
+static void join(struct ppi_keeping *keeping, uint32_t number)
 {
+    uint32_t own = keeping->streams[number].link;
+    struct ppi_host_link *link = &keeping->links[own];
     keeping->streams[number].behind = PPSCHED_NONE;
-    if (link->first == PPSCHED_NONE)
+    if (link->first == PPSCHED_NONE) {
         link->first = number;
-    else
+        ppi_heap_put_ranked(&keeping->events, link->free, 0, FREES, own);
+    } else {
         keeping->streams[link->last].behind = number;
+    }
     link->last = number;
+}
+
+/* Serves who waits for a link, which is free. */
+static void serve(struct ppi_keeping *keeping, uint32_t own, double now, struct ppi_event_loop *loop)
+{
+    struct ppi_host_link *link = &keeping->links[own];
+    struct ppi_stream *stream = &keeping->streams[link->first];
+    link->first = stream->behind;
+    run_copy(keeping, stream, now, loop);
+    if (link->first != PPSCHED_NONE)
+        ppi_heap_put_ranked(&keeping->events, link->free, 0, FREES, own);
 }
 
 bool ppi_keeping_step(struct ppi_keeping *keeping, struct ppi_event_loop *loop)
@@ -249,19 +262,15 @@ bool ppi_keeping_step(struct ppi_keeping *keeping, struct ppi_event_loop *loop)
     struct ppi_event event;
     if (!ppi_heap_take(&keeping->events, &event))
         return false;
-    struct ppi_host_link *link = &keeping->links[event.what == COMES ? keeping->streams[event.index].link : event.index];
-    uint32_t next = event.index;
-    if (event.what == COMES && link->is_busy) {
-        join(keeping, link, next);
+    if (event.what == FREES) {
+        serve(keeping, event.index, event.time, loop);
         return true;
     }
-    if (event.what == FREES) {
-        link->is_busy = false;
-        next = link->first;
-        if (next == PPSCHED_NONE)
-            return true;
-        link->first = keeping->streams[next].behind;
-    }
-    run_copy(keeping, &keeping->streams[next], event.time, loop);
+    struct ppi_stream *stream = &keeping->streams[event.index];
+    const struct ppi_host_link *link = &keeping->links[stream->link];
+    if (link->first != PPSCHED_NONE || link->free > event.time)
+        join(keeping, event.index);
+    else
+        run_copy(keeping, stream, event.time, loop);
     return true;
 }

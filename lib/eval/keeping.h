@@ -41,7 +41,7 @@ struct ppi_stream {
 
 /* One direction of a link to the host. */
 struct ppi_host_link {
-    bool is_busy;
+    double free;          /* when its last copy is done */
     uint32_t first, last; /* streams that wait for it */
 };
 

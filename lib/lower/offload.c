@@ -28,6 +28,7 @@ struct placing {
     const ppsched_timeline *plain; /* of the schedule as it is */
     struct trip *trips;
     uint32_t count;
+    double *keys;              /* of trips, to sort them by */
     uint32_t *order, *scratch; /* of trips */
     double *free;              /* a link each */
     uint32_t *taken;           /* a device each: trips with a lower rank go */
@@ -79,53 +80,47 @@ static void list_trips(struct placing *placing, const uint8_t *marks, uint32_t *
     }
 }
 
-static bool lives_longer(const void *context, uint32_t a, uint32_t b)
+static bool is_less(const void *keys, uint32_t a, uint32_t b)
 {
-    const struct trip *x = (const struct trip *)context + a, *y = (const struct trip *)context + b;
-    return x->due - x->ready > y->due - y->ready;
+    return ((const double *)keys)[a] < ((const double *)keys)[b];
 }
 
-static bool is_due_later(const void *context, uint32_t a, uint32_t b)
+/* Trips `first` to `last` - 1 by their keys; those of one key stay as they are listed. */
+static const uint32_t *sorted(const struct placing *placing, uint32_t first, uint32_t last)
 {
-    const struct trip *x = (const struct trip *)context + a, *y = (const struct trip *)context + b;
-    return x->due != y->due ? x->due > y->due : x->backward > y->backward;
-}
-
-static bool is_ready_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct trip *x = (const struct trip *)context + a, *y = (const struct trip *)context + b;
-    return x->ready != y->ready ? x->ready < y->ready : x->device < y->device;
-}
-
-static bool starts_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct trip *x = (const struct trip *)context + a, *y = (const struct trip *)context + b;
-    if (x->device != y->device)
-        return x->device < y->device;
-    return x->start != y->start ? x->start < y->start : x->backward < y->backward;
-}
-
-static const uint32_t *sorted(const struct placing *placing, bool (*goes_before)(const void *, uint32_t, uint32_t))
-{
-    for (uint32_t i = 0; i < placing->count; i++)
+    for (uint32_t i = first; i < last; i++)
         placing->order[i] = i;
-    return ppi_sort(placing->order, placing->scratch, placing->count, goes_before, placing->trips);
+    return ppi_sort(placing->order + first, placing->scratch + first, last - first, is_less, placing->keys);
+}
+
+/* The end of a device's trips, which are listed device by device. */
+static uint32_t end_of_device(const struct placing *placing, uint32_t device, uint32_t first)
+{
+    while (first < placing->count && placing->trips[first].device == device)
+        first++;
+    return first;
 }
 
 static void rank_trips(const struct placing *placing)
 {
-    const uint32_t *order = sorted(placing, lives_longer);
-    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
-        placing->taken[d] = 0;
     for (uint32_t i = 0; i < placing->count; i++)
-        placing->trips[order[i]].rank = placing->taken[placing->trips[order[i]].device]++;
+        placing->keys[i] = placing->trips[i].ready - placing->trips[i].due;
+    for (uint32_t d = 0, first = 0, last; d < placing->schedule->shape.devices; d++, first = last) {
+        last = end_of_device(placing, d, first);
+        const uint32_t *order = sorted(placing, first, last);
+        for (uint32_t i = 0; i < last - first; i++)
+            placing->trips[order[i]].rank = i;
+        placing->taken[d] = last - first;
+    }
 }
 
 /* --- places on the links --- */
 
 static void place_reloads(const struct placing *placing)
 {
-    const uint32_t *order = sorted(placing, is_due_later);
+    for (uint32_t i = 0; i < placing->count; i++)
+        placing->keys[i] = -placing->trips[i].due;
+    const uint32_t *order = sorted(placing, 0, placing->count);
     for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
         placing->free[d] = PPI_INFINITE;
     for (uint32_t i = 0; i < placing->count; i++) {
@@ -141,7 +136,9 @@ static void place_reloads(const struct placing *placing)
 /* Leaves out those whose offload is not done when their reload is to start. */
 static void place_offloads(const struct placing *placing)
 {
-    const uint32_t *order = sorted(placing, is_ready_before);
+    for (uint32_t i = 0; i < placing->count; i++)
+        placing->keys[i] = placing->trips[i].ready;
+    const uint32_t *order = sorted(placing, 0, placing->count);
     for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
         placing->free[d] = 0;
     for (uint32_t i = 0; i < placing->count; i++) {
@@ -196,13 +193,12 @@ static ppsched_status build(ppsched_schedule **out, const struct placing *placin
     ppsched_status status = ppi_builder_like(&builder, placing->schedule, error);
     place_reloads(placing);
     place_offloads(placing);
-    const uint32_t *reloads = sorted(placing, starts_before), *end = reloads + placing->count;
-    for (uint32_t d = 0; d < placing->schedule->shape.devices && status == PPSCHED_OK; d++) {
-        const uint32_t *next = reloads;
-        while (next < end && placing->trips[*next].device == d)
-            next++;
-        status = put_queue(placing, builder, &placing->schedule->queues[d], reloads, next, trip_of, error);
-        reloads = next;
+    for (uint32_t i = 0; i < placing->count; i++)
+        placing->keys[i] = placing->trips[i].start;
+    for (uint32_t d = 0, first = 0, last; d < placing->schedule->shape.devices && status == PPSCHED_OK; d++, first = last) {
+        last = end_of_device(placing, d, first);
+        const uint32_t *reloads = sorted(placing, first, last);
+        status = put_queue(placing, builder, &placing->schedule->queues[d], reloads, reloads + (last - first), trip_of, error);
     }
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(out, builder, error);
@@ -349,16 +345,18 @@ static ppsched_status place_with_room(ppsched_schedule **out, struct placing *pl
     size_t cells = ppi_cell_count(placing->schedule), devices = placing->schedule->shape.devices;
     uint32_t *trip_of = ppi_allocate(host, cells, sizeof *trip_of);
     placing->trips = ppi_allocate(host, cells, sizeof *placing->trips);
+    placing->keys = ppi_allocate(host, cells, sizeof *placing->keys);
     placing->order = ppi_allocate(host, cells, sizeof *placing->order);
     placing->scratch = ppi_allocate(host, cells, sizeof *placing->scratch);
     placing->free = ppi_allocate(host, devices, sizeof *placing->free);
     placing->taken = ppi_allocate(host, devices, sizeof *placing->taken);
-    bool has_room = trip_of != NULL && placing->trips != NULL && placing->order != NULL && placing->scratch != NULL &&
-                    placing->free != NULL && placing->taken != NULL;
+    bool has_room = trip_of != NULL && placing->trips != NULL && placing->keys != NULL && placing->order != NULL &&
+                    placing->scratch != NULL && placing->free != NULL && placing->taken != NULL;
     ppsched_status status = has_room ? place(out, placing, marks, trip_of, until_limit, error)
                                      : ppi_fail_memory(error, "the offloads");
     ppi_release(host, trip_of);
     ppi_release(host, placing->trips);
+    ppi_release(host, placing->keys);
     ppi_release(host, placing->order);
     ppi_release(host, placing->scratch);
     ppi_release(host, placing->free);

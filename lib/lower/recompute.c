@@ -17,7 +17,7 @@ ppsched_status ppi_mark_chunks(uint8_t **out, const ppsched_schedule *schedule, 
     for (uint32_t s = 0; s < stages; s++)
         for (uint32_t copy = 0; copy < placement->copies; copy++) {
             size_t lane = (size_t)copy * stages + s;
-            marks[lane] = count[placement->device_of[lane]]++ < chunks;
+            marks[lane] = chunks == 0 || count[placement->device_of[lane]]++ < chunks;
         }
     ppi_release(&schedule->host, count);
     *out = marks;

@@ -14,6 +14,22 @@ using ppsched::Timeline;
 
 namespace {
 
+CASE(test_keep_less)
+{
+    Config config(2, 4, 4);
+    config.set_values(PPSCHED_QUANTITY_OFFLOAD_TIMES, {0.5});
+    const Schedule schedule = Schedule::generate(config, "gis");
+    ppsched::RecomputeOptions recompute;
+    recompute.chunks = 1;
+    ppsched::OffloadOptions offload;
+    offload.chunks = PPSCHED_NONE;
+    CHECK(schedule.recompute(recompute).op_count() == schedule.op_count() + 8);
+    const Schedule offloaded = schedule.offload(offload, config);
+    CHECK(offloaded.check().empty() && offloaded.op_count() > schedule.op_count());
+    const double before = schedule.evaluate(config).metrics().peak_memory;
+    CHECK(offloaded.evaluate(config).metrics().peak_memory < before);
+}
+
 CASE(test_generate)
 {
     const Config config(4, 4, 8);

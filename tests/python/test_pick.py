@@ -160,7 +160,8 @@ class TableTest(FolderTest):
         self.assertEqual(self.succeed("compare", *PROBLEM, "--strategies", "1f1b", "zb_h1", "-o", "table.csv"), "")
         self.assertEqual(plan.csv(), self.read("table.csv"))
         self.assertNotIn("\r", plan.csv())
-        self.assertEqual(plan.csv().splitlines()[0].split(",")[:4], ["rank", "strategy", "options.group_size", "options.placement"])
+        self.assertEqual(plan.csv().splitlines()[0].split(",")[:5],
+                         ["rank", "strategy", "options.group_size", "options.min_group_size", "options.placement"])
 
 
 class AgainTest(FolderTest):

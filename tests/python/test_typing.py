@@ -140,7 +140,7 @@ class NamesTest(unittest.TestCase):
     def test_attributes(self):
         sizes = {"overlapped_times": 16, "p2p_time": 16, "p2p_bandwidth": 16, "backward_input_share": 1}
         for name in QUANTITIES:
-            least = 1.0 if name in ("p2p_bandwidth", "sharding_bandwidth", "sharding_slowdown") else 0.0
+            least = 1.0 if name in ("p2p_bandwidth", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth") else 0.0
             values = [least] * sizes.get(name, 4)
             config = ppsched.Config(4, 8, **{name: values})
             for other in QUANTITIES:

@@ -117,6 +117,23 @@ static ppsched_status schedule_lower(struct attempt *attempt)
     return take_schedule(attempt, status, made);
 }
 
+static ppsched_status schedule_recompute(struct attempt *attempt)
+{
+    const ppsched_recompute_options options = {.size = sizeof options, .chunks = 1};
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_recompute(&made, attempt->own.schedule, &options, &attempt->error);
+    return take_schedule(attempt, status, made);
+}
+
+static ppsched_status schedule_offload(struct attempt *attempt)
+{
+    const ppsched_offload_options options = {.size = sizeof options, .chunks = 2, .until_limit = attempt->variant == 1};
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_offload(&made, attempt->own.schedule, attempt->own.config, &options,
+                                                     &attempt->error);
+    return take_schedule(attempt, status, made);
+}
+
 static ppsched_status schedule_renumber(struct attempt *attempt)
 {
     ppsched_schedule *made = UNTOUCHED;
@@ -506,6 +523,8 @@ int main(void)
         SHORTAGE(schedule_get_connections, .variants = PPSCHED_CONNECTING_STAGES + 1),
         SHORTAGE(schedule_get_lifetimes, .variants = PPSCHED_SLOT_USE_RECEIVE + 1),
         SHORTAGE(schedule_get_arenas, .variants = PPSCHED_SLOT_USE_RECEIVE + 1),
+        SHORTAGE(schedule_recompute, .variants = 1),
+        SHORTAGE(schedule_offload, .variants = 2),
         SHORTAGE(schedule_renumber, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2),
         SHORTAGE(schedule_evaluate, .variants = 4),

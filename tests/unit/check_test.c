@@ -299,8 +299,9 @@ static void test_keeping_is_refused(void **state)
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
     (void)state;
+    recompute.reserved = 1;
     expect_line(ppsched_schedule_recompute(&schedule, plain, &recompute, &error), PPSCHED_ERROR_RANGE, &error,
-                "recompute: chunks is 0; it must be 1 or more stages of each device");
+                "recompute: reserved must be 0");
     expect_ok(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), &error);
     expect_line(ppsched_schedule_offload(&again, schedule, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
                 "device 0 has OFFLOAD at position 1: the schedule keeps less already");

@@ -80,6 +80,22 @@ static ppsched_status import_chakra(struct handles *own, void *given)
     return status;
 }
 
+static ppsched_status recompute(struct handles *own, void *given)
+{
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_recompute(&made, own->schedule, given, NULL);
+    take_schedule(status, made);
+    return status;
+}
+
+static ppsched_status offload(struct handles *own, void *given)
+{
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_offload(&made, own->schedule, own->config, given, NULL);
+    take_schedule(status, made);
+    return status;
+}
+
 static ppsched_status prove(struct handles *own, void *given)
 {
     size_t count = 99;
@@ -496,6 +512,8 @@ static const struct row read[] = {
     ROW(ppsched_chakra_import, ppsched_environment, log, import_chakra),
     ROW(ppsched_chakra_create, ppsched_chakra_options, most_loss, create_chakra),
     ROW(ppsched_schedule_lower, ppsched_lower_options, defer_receives, lower),
+    ROW(ppsched_schedule_recompute, ppsched_recompute_options, reserved, recompute),
+    ROW(ppsched_schedule_offload, ppsched_offload_options, reserved, offload),
     ROW(ppsched_schedule_prove, ppsched_channel_model, blocking, prove),
     ROW(ppsched_schedule_evaluate_transfers, ppsched_channel_model, blocking, evaluate_transfers),
     ROW(ppsched_plan_create, ppsched_channel_model, blocking, create_plan_for_channel),

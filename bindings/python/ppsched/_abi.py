@@ -547,9 +547,11 @@ class ExportOptions(Structure):
 class RecomputeOptions(Structure):
     size: int
     chunks: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("chunks", c_uint32),
+        ("reserved", c_uint64),
     ]
 
 

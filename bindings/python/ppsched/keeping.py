@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, List, Mapping, MutableMapping, Optional
 
 from . import _abi
-from ._library import lib, new_handle
+from ._abi import Status
+from ._library import Error, lib, new_handle
 from .config import Config, integer
 from .usage import UsageError
 from .views import sized
@@ -14,26 +15,29 @@ from .views import sized
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-ALL = 2**32 - 1  # chunks
-
 
 def recomputed(schedule: "Schedule", chunks: Optional[int]) -> ctypes.c_void_p:
     """The handle of a schedule that recomputes."""
     options = sized(_abi.RecomputeOptions)
-    options.chunks = ALL if chunks is None else _count(chunks)
+    options.chunks = _count(chunks)
     return new_handle(lib.ppsched_schedule_recompute, schedule._handle, ctypes.byref(options))
 
 
 def offloaded(schedule: "Schedule", chunks: Optional[int], until_limit: bool) -> ctypes.c_void_p:
     """The handle of a schedule that offloads."""
     options = sized(_abi.OffloadOptions)
-    options.chunks = ALL if chunks is None else _count(chunks)
+    options.chunks = _count(chunks)
     options.until_limit = int(until_limit)
     return new_handle(lib.ppsched_schedule_offload, schedule._handle, schedule.config._handle, ctypes.byref(options))
 
 
-def _count(chunks: int) -> int:
-    return min(max(integer("chunks", chunks), 0), ALL)
+def _count(chunks: Optional[int]) -> int:
+    """0 for all."""
+    if chunks is None:
+        return 0
+    if not 1 <= integer("chunks", chunks) < 2**32:
+        raise Error(f"chunks is {chunks}; it must be 1 or more stages of each device", Status.ERROR_RANGE)
+    return chunks
 
 
 # --- the command line ---

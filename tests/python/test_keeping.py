@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recompute and offload in Python and on the command line."""
+import json
+import subprocess
+import sys
+import unittest
+
+import ppsched
+
+
+def run(*words):
+    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def tokens(schedule, device):
+    return [str(op) for op in schedule.queues[device]]
+
+
+GIS = ("schedule", "--strategy", "gis", "--num-devices", 4, "-s", 8, "-b", 16)
+
+
+class KeepingTest(unittest.TestCase):
+    def test_recompute(self):
+        config = ppsched.Config(2, 2, recompute_times=0.5, mem_recompute=0.25)
+        schedule = ppsched.generate("gpipe", config).recompute()
+        self.assertEqual(" ".join(tokens(schedule, 0)), "0F0 0F1 0RECOMPUTE0 0B0 0RECOMPUTE1 0B1")
+        timeline = schedule.evaluate()
+        self.assertEqual([device.peak_memory for device in timeline.device_metrics], [1.25, 1.25])
+        self.assertEqual([device.busy for device in timeline.device_metrics], [7, 7])
+        self.assertEqual([(point.time, point.memory) for point in timeline.memory(0)][:4], [(0, 0), (0, 0.25), (1, 0.5), (2, 1.25)])
+
+    def test_offload(self):
+        config = ppsched.Config(2, 3, offload_times=[2, 1], reload_times=0.5)
+        schedule = ppsched.generate("gpipe", config).offload()
+        self.assertEqual(" ".join(tokens(schedule, 0)),
+                         "0F0 0OFFLOAD0 0F1 0OFFLOAD1 0F2 0OFFLOAD2 0RELOAD0 0RELOAD1 0B0 0RELOAD2 0B1 0B2")
+        timeline = schedule.evaluate()
+        plain = ppsched.generate("gpipe", config).evaluate()
+        self.assertEqual(timeline.metrics.makespan, plain.metrics.makespan)
+        spans = {str(op): (span.start, span.end) for op, span in zip(schedule.queues[0], timeline.spans[0])}
+        self.assertEqual([spans[f"0OFFLOAD{m}"] for m in range(3)], [(1, 3), (3, 5), (5, 7)])  # one after another
+
+    def test_waiting_for_a_reload(self):
+        config = ppsched.Config(1, 1, offload_times=0.5, reload_times=3)
+        queue = [ppsched.Op(0, ppsched.Kind[kind], 0) for kind in ("F", "OFFLOAD", "RELOAD", "B")]
+        timeline = ppsched.Schedule.from_queues(config, [queue]).evaluate()
+        self.assertEqual(timeline.metrics.makespan, 6.5)
+        self.assertEqual(timeline.idle[0].reload, 3.5)
+        self.assertEqual([(point.time, point.memory) for point in timeline.memory(0)], [(0, 0), (0, 1), (1.5, 0), (1.5, 1), (6.5, 0)])
+
+    def test_findings(self):
+        config = ppsched.Config(1, 1)
+        queue = [ppsched.Op(0, ppsched.Kind[kind], 0) for kind in ("F", "B", "RELOAD")]
+        findings = ppsched.Schedule.from_queues(config, [queue]).check()
+        self.assertEqual([str(finding) for finding in findings],
+                         ["device 0: 0OFFLOAD0 is missing",
+                          "deadlock: device 0 waits at position 1 (0B0) for 0RELOAD0, which is at position 2 of device 0"])
+
+    def test_refused(self):
+        schedule = ppsched.generate("gpipe", ppsched.Config(2, 2)).recompute()
+        for fails in (schedule.offload, schedule.recompute, schedule.lower, lambda: schedule.evaluate().critical_path):
+            with self.assertRaises(ppsched.Error):
+                fails()
+        with self.assertRaisesRegex(ppsched.Error, "chunks is 0"):
+            ppsched.generate("gpipe", ppsched.Config(2, 2)).offload(0)
+
+
+class CommandTest(unittest.TestCase):
+    def test_offload(self):
+        words = (*GIS, "--offload-times", 0.5, "--host-links", "pairs", "--format", "json")
+        plain, data = (json.loads(run(*words, *more).stdout) for more in ((), ("--offload", "all")))
+        self.assertEqual(data["metrics"]["makespan"], plain["metrics"]["makespan"])
+        self.assertEqual((data["metrics"]["peak_memory"], plain["metrics"]["peak_memory"]), ([2] * 4, [8, 7, 6, 5]))
+        for queue in data["queues"]:
+            offloads = [i for i, token in enumerate(queue["ops"]) if "OFFLOAD" in token]
+            reloads = [i for i, token in enumerate(queue["ops"]) if "RELOAD" in token]
+            self.assertEqual(len(offloads), len(reloads))
+            for i in offloads + reloads:
+                self.assertEqual(queue["end"][i] - queue["start"][i], 0.5)
+        self.assertEqual(data["idle_by_cause"]["reload"], [0] * 4)
+
+    def test_limit(self):
+        words = (*GIS, "--offload-times", 0.5, "--offload", "limit", "--format", "json", "--mem-limit")
+        data = json.loads(run(*words, 3).stdout)
+        self.assertLessEqual(max(data["metrics"]["peak_memory"]), 3)
+        result = run(*words, 1)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("over its limit of 1, with all that can go offloaded; the largest peak is 2", result.stderr)
+
+    def test_recompute(self):
+        data = json.loads(run(*GIS, "--recompute", "chunks=1", "--format", "json").stdout)
+        self.assertEqual(sum("RECOMPUTE" in token for queue in data["queues"] for token in queue["ops"]), 4 * 16)
+
+    def test_trace(self):
+        names = [event["args"]["name"] for event in json.loads(run(*GIS, "--offload", "chunks=1", "--format", "chrome").stdout)["traceEvents"]
+                 if event["name"] == "thread_name"]
+        self.assertIn("device 3 offload", names)
+        self.assertIn("device 3 reload", names)
+
+    def test_refused(self):
+        for words, line in ((("--offload", "chunks=0"), "N of chunks=N must be an integer of 1 or more"),
+                            (("--offload", "some"), "it must be chunks=N, all or limit"),
+                            (("--offload", "all", "--recompute", "chunks=1"), "a schedule recomputes or offloads, not both"),
+                            (("--offload", "all", "--lower", "pytorch"), "cannot be lowered"),
+                            (("--host-links", "all", "--host-link", "0"), "both say which devices share a link"),
+                            (("--offload", "all", "--host-link", "0.5"), "host_link of device 0 is 0.5; it must be an integer from 0 to 3"),
+                            (("--host-bandwidth", "0"), "host_bandwidth")):
+            result = run(*GIS, *words)
+            self.assertNotEqual(result.returncode, 0, words)
+            self.assertIn(line, result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
