@@ -48,16 +48,19 @@ static void needs_of_keeping(const struct ppi_progress *p, const ppsched_op *op,
     }
 }
 
-/* The needs of an op. */
-static void needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[MOST_NEEDS])
+/* The needs of an op; their number, of which some may be none. */
+static int needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[MOST_NEEDS])
 {
     uint32_t stage = op->stage, m = op->microbatch;
-    for (int i = 0; i < MOST_NEEDS; i++)
-        needs[i] = (struct need){0, stage, m};
-    if (p->index->keeping[0] != NULL)
+    int count = 2;
+    needs[0] = needs[1] = (struct need){0, stage, m};
+    if (p->index->keeping[0] != NULL) {
+        needs[2] = needs[3] = needs[0];
         needs_of_keeping(p, op, needs);
-    if (ppi_keeps_less(op->kind))
-        return;
+        count = MOST_NEEDS;
+        if (ppi_keeps_less(op->kind))
+            return count;
+    }
     if (op->kind == PPSCHED_KIND_F) {
         if (stage > 0)
             needs[0] = (struct need){PPSCHED_KIND_F, stage - 1, m};
@@ -68,12 +71,15 @@ static void needs_of(const struct ppi_progress *p, const ppsched_op *op, struct 
         if (stage + 1 < p->schedule->shape.stages)
             needs[1] = (struct need){PPSCHED_KIND_I, stage + 1, m};
     }
+    return count;
 }
 
 static uint32_t position_of(const struct ppi_progress *p, const struct need *need)
 {
     size_t cell = cell_of(p, need->stage, need->microbatch);
-    return ppi_positions_of(p->index, need->kind)[cell];
+    if (need->kind > PPSCHED_KIND_W)
+        return ppi_positions_of(p->index, need->kind)[cell];
+    return need->kind == PPSCHED_KIND_F ? p->index->forward[cell] : p->index->backward[cell];
 }
 
 static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
@@ -86,8 +92,8 @@ static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t
 {
     const ppsched_op *op = &p->schedule->queues[device].ops[position];
     struct need needs[MOST_NEEDS];
-    needs_of(p, op, needs);
-    for (int i = 0; i < MOST_NEEDS; i++) {
+    int count = needs_of(p, op, needs);
+    for (int i = 0; i < count; i++) {
         if (needs[i].kind == 0)
             continue;
         uint32_t home = home_of(p, &needs[i]), at = position_of(p, &needs[i]);
@@ -111,7 +117,7 @@ static bool unit_ready(const struct ppi_progress *p, uint32_t device, size_t pos
     const ppsched_op *unit = &p->schedule->queues[device].ops[position];
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         bool has_microbatch = ppi_kind_has_microbatch(unit[i].kind);
-        bool has_needs = ppi_positions_of(p->index, unit[i].kind) != NULL;
+        bool has_needs = ppi_is_indexed(p->index, unit[i].kind);
         if (has_needs && ppi_schedule_device_of(p->schedule, &unit[i]) != device)
             continue;
         if (has_microbatch && unit[i].microbatch >= p->iteration_end) {
