@@ -87,27 +87,32 @@ static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
     return ppi_device_of(&p->schedule->placement, &p->schedule->shape, need->stage, need->microbatch);
 }
 
+/* Whether what an op needs is there; if not, `*wait` says that it is missing. */
+static inline bool is_there(const struct ppi_progress *p, uint32_t position, const struct need *need, struct wait *wait)
+{
+    if (need->kind == 0)
+        return true;
+    uint32_t home = home_of(p, need), at = position_of(p, need);
+    if (at < p->position[home])
+        return true;
+    wait->position = position;
+    wait->other_device = home;
+    wait->other_position = at;
+    wait->other = (ppsched_op){.microbatch = need->microbatch, .stage = (uint16_t)need->stage, .kind = need->kind};
+    if (at < PPI_ELSEWHERE)
+        wait->other = p->schedule->queues[home].ops[at];
+    return false;
+}
+
 /* Whether an op's inputs are there; if not, `*wait` says what is missing. */
 static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t position, struct wait *wait)
 {
-    const ppsched_op *op = &p->schedule->queues[device].ops[position];
     struct need needs[MOST_NEEDS];
-    int count = needs_of(p, op, needs);
-    for (int i = 0; i < count; i++) {
-        if (needs[i].kind == 0)
-            continue;
-        uint32_t home = home_of(p, &needs[i]), at = position_of(p, &needs[i]);
-        if (at < p->position[home])
-            continue;
-        wait->position = position;
-        wait->other_device = home;
-        wait->other_position = at;
-        wait->other = (ppsched_op){.microbatch = needs[i].microbatch, .stage = (uint16_t)needs[i].stage, .kind = needs[i].kind};
-        if (at < PPI_ELSEWHERE)
-            wait->other = p->schedule->queues[home].ops[at];
-        return false;
-    }
-    return true;
+    int count = needs_of(p, &p->schedule->queues[device].ops[position], needs);
+    bool is_ready = is_there(p, position, &needs[0], wait) && is_there(p, position, &needs[1], wait);
+    for (int i = 2; i < count && is_ready; i++)
+        is_ready = is_there(p, position, &needs[i], wait);
+    return is_ready;
 }
 
 /* Whether the unit at a position can run now; if not, `*wait` says why. A flush leaves `wait->other.kind` 0. Misplaced ops are
