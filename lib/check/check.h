@@ -28,13 +28,16 @@ struct ppi_op_index {
     uint32_t *keeping[3]; /* of RECOMPUTE, OFFLOAD and RELOAD; NULL where the schedule has none of these */
 };
 
-/* The positions of a kind; NULL for one that is not indexed. */
+static inline bool ppi_is_indexed(const struct ppi_op_index *index, uint8_t kind)
+{
+    return ppi_is_compute(kind) || (index->keeping[0] != NULL && ppi_keeps_less(kind));
+}
+
+/* The positions of a kind that is indexed; NULL of one that keeps less where none does. */
 static inline uint32_t *ppi_positions_of(const struct ppi_op_index *index, uint8_t kind)
 {
-    if (ppi_keeps_less(kind))
+    if (kind > PPSCHED_KIND_W)
         return index->keeping[kind - PPSCHED_KIND_RECOMPUTE];
-    if (!ppi_is_compute(kind))
-        return NULL;
     return kind == PPSCHED_KIND_F ? index->forward : kind == PPSCHED_KIND_W ? index->weight : index->backward;
 }
 

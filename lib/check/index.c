@@ -29,7 +29,8 @@ ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_sched
     index->weight = allocate_positions(schedule);
     if (index->forward == NULL || index->backward == NULL || index->weight == NULL)
         return ppi_fail_memory(error, "the check");
-    for (int i = 0; i < 3 && has_keeping(schedule); i++)
+    bool keeps = has_keeping(schedule);
+    for (int i = 0; i < 3 && keeps; i++)
         if ((index->keeping[i] = allocate_positions(schedule)) == NULL)
             return ppi_fail_memory(error, "the check");
     return PPSCHED_OK;
@@ -147,7 +148,7 @@ void ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule,
 {
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++)
-            if (ppi_positions_of(index, schedule->queues[d].ops[i].kind) != NULL)
+            if (ppi_is_indexed(index, schedule->queues[d].ops[i].kind))
                 index_op(index, schedule, &schedule->queues[d], (uint32_t)i, findings);
     for (uint32_t s = 0; s < schedule->shape.stages; s++)
         for (uint32_t m = 0; m < ppi_total_microbatches(&schedule->shape); m++)

@@ -48,16 +48,19 @@ static void needs_of_keeping(const struct ppi_progress *p, const ppsched_op *op,
     }
 }
 
-/* The needs of an op. */
-static void needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[MOST_NEEDS])
+/* The needs of an op; their number, of which some may be none. */
+static int needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[MOST_NEEDS])
 {
     uint32_t stage = op->stage, m = op->microbatch;
-    for (int i = 0; i < MOST_NEEDS; i++)
-        needs[i] = (struct need){0, stage, m};
-    if (p->index->keeping[0] != NULL)
+    int count = 2;
+    needs[0] = needs[1] = (struct need){0, stage, m};
+    if (p->index->keeping[0] != NULL) {
+        needs[2] = needs[3] = needs[0];
         needs_of_keeping(p, op, needs);
-    if (ppi_keeps_less(op->kind))
-        return;
+        count = MOST_NEEDS;
+        if (ppi_keeps_less(op->kind))
+            return count;
+    }
     if (op->kind == PPSCHED_KIND_F) {
         if (stage > 0)
             needs[0] = (struct need){PPSCHED_KIND_F, stage - 1, m};
@@ -68,12 +71,15 @@ static void needs_of(const struct ppi_progress *p, const ppsched_op *op, struct 
         if (stage + 1 < p->schedule->shape.stages)
             needs[1] = (struct need){PPSCHED_KIND_I, stage + 1, m};
     }
+    return count;
 }
 
 static uint32_t position_of(const struct ppi_progress *p, const struct need *need)
 {
     size_t cell = cell_of(p, need->stage, need->microbatch);
-    return ppi_positions_of(p->index, need->kind)[cell];
+    if (need->kind > PPSCHED_KIND_W)
+        return ppi_positions_of(p->index, need->kind)[cell];
+    return need->kind == PPSCHED_KIND_F ? p->index->forward[cell] : p->index->backward[cell];
 }
 
 static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
@@ -81,27 +87,32 @@ static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
     return ppi_device_of(&p->schedule->placement, &p->schedule->shape, need->stage, need->microbatch);
 }
 
+/* Whether what an op needs is there; if not, `*wait` says that it is missing. */
+static inline bool is_there(const struct ppi_progress *p, uint32_t position, const struct need *need, struct wait *wait)
+{
+    if (need->kind == 0)
+        return true;
+    uint32_t home = home_of(p, need), at = position_of(p, need);
+    if (at < p->position[home])
+        return true;
+    wait->position = position;
+    wait->other_device = home;
+    wait->other_position = at;
+    wait->other = (ppsched_op){.microbatch = need->microbatch, .stage = (uint16_t)need->stage, .kind = need->kind};
+    if (at < PPI_ELSEWHERE)
+        wait->other = p->schedule->queues[home].ops[at];
+    return false;
+}
+
 /* Whether an op's inputs are there; if not, `*wait` says what is missing. */
 static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t position, struct wait *wait)
 {
-    const ppsched_op *op = &p->schedule->queues[device].ops[position];
     struct need needs[MOST_NEEDS];
-    needs_of(p, op, needs);
-    for (int i = 0; i < MOST_NEEDS; i++) {
-        if (needs[i].kind == 0)
-            continue;
-        uint32_t home = home_of(p, &needs[i]), at = position_of(p, &needs[i]);
-        if (at < p->position[home])
-            continue;
-        wait->position = position;
-        wait->other_device = home;
-        wait->other_position = at;
-        wait->other = (ppsched_op){.microbatch = needs[i].microbatch, .stage = (uint16_t)needs[i].stage, .kind = needs[i].kind};
-        if (at < PPI_ELSEWHERE)
-            wait->other = p->schedule->queues[home].ops[at];
-        return false;
-    }
-    return true;
+    int count = needs_of(p, &p->schedule->queues[device].ops[position], needs);
+    bool is_ready = is_there(p, position, &needs[0], wait) && is_there(p, position, &needs[1], wait);
+    for (int i = 2; i < count && is_ready; i++)
+        is_ready = is_there(p, position, &needs[i], wait);
+    return is_ready;
 }
 
 /* Whether the unit at a position can run now; if not, `*wait` says why. A flush leaves `wait->other.kind` 0. Misplaced ops are
@@ -111,7 +122,7 @@ static bool unit_ready(const struct ppi_progress *p, uint32_t device, size_t pos
     const ppsched_op *unit = &p->schedule->queues[device].ops[position];
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         bool has_microbatch = ppi_kind_has_microbatch(unit[i].kind);
-        bool has_needs = ppi_positions_of(p->index, unit[i].kind) != NULL;
+        bool has_needs = ppi_is_indexed(p->index, unit[i].kind);
         if (has_needs && ppi_schedule_device_of(p->schedule, &unit[i]) != device)
             continue;
         if (has_microbatch && unit[i].microbatch >= p->iteration_end) {
