@@ -106,7 +106,8 @@ class MpiTest(unittest.TestCase):
 
     def test_bad_words(self):
         for words, message in ((["--strategy", "x"], 'there is no strategy "x"'), (["--chunks"], "--strategy NAME or --file"),
-                               (["--microbatches", 0], "microbatches"), (["--file", "/none"], "cannot be opened")):
+                               (["--microbatches", 0], "microbatches"),
+                               (["--work", "5ms"], "are whole numbers"), (["--steps", -1], "are whole numbers"), (["--file", "/none"], "cannot be opened")):
             code, text = run(2, words)
             self.assertEqual((code, text.count("mpi_runtime: ")), (1, 1), text)
             self.assertIn(message, text)

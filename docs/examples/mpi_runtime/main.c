@@ -56,6 +56,8 @@ static void read_arguments(int count, char **words)
             stop("--strategy NAME or --file SCHEDULE.csv|.json, --chunks V, --microbatches M, --iterations N, --steps K, "
                  "--work MILLISECONDS, --pytorch, --defer-receives, --blocking, --unsafe");
         given[k] = k < PYTORCH ? words[++i] : "1";
+        if (k >= CHUNKS && given[k][strspn(given[k], "0123456789")] != '\0')
+            stop("--chunks, --microbatches, --iterations, --steps and --work are whole numbers");
     }
 }
 
@@ -74,6 +76,8 @@ static ppsched_schedule *read_schedule(const char *path)
         stop("the schedule cannot be opened");
     size_t size = fread(text, 1, sizeof text, file);
     fclose(file);
+    if (size == sizeof text)
+        stop("the schedule has 4 MiB or more");
     int32_t format = text[0] == '{' ? PPSCHED_FORMAT_JSON : PPSCHED_FORMAT_CSV;
     require(ppsched_schedule_import(&schedule, format, text, size, NULL, &error), &error);
     if (ppsched_schedule_devices(schedule) != (uint32_t)ranks)
@@ -266,7 +270,8 @@ int main(int count, char **words)
     if (rank == 0)
         printf("gradients differ by %.1e of the largest from those without a pipeline; rank 0 has an arena of %zu bytes\n",
                worst, walk.bytes);
-    plan_again(schedule, &walk, measured);
+    if (number(STEPS) > 0)
+        plan_again(schedule, &walk, measured);
     walk_free(&walk);
     ppsched_schedule_release(lowered);
     ppsched_schedule_release(schedule);
