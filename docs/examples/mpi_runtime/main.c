@@ -56,6 +56,8 @@ static void read_arguments(int count, char **words)
             stop("--strategy NAME or --file SCHEDULE.csv|.json, --chunks V, --microbatches M, --iterations N, --steps K, "
                  "--work MILLISECONDS, --pytorch, --defer-receives, --blocking, --unsafe");
         given[k] = k < PYTORCH ? words[++i] : "1";
+        if (k >= CHUNKS && given[k][strspn(given[k], "0123456789")] != '\0')
+            stop("--chunks, --microbatches, --iterations, --steps and --work are whole numbers");
     }
 }
 
@@ -74,6 +76,8 @@ static ppsched_schedule *read_schedule(const char *path)
         stop("the schedule cannot be opened");
     size_t size = fread(text, 1, sizeof text, file);
     fclose(file);
+    if (size == sizeof text)
+        stop("the schedule has 4 MiB or more");
     int32_t format = text[0] == '{' ? PPSCHED_FORMAT_JSON : PPSCHED_FORMAT_CSV;
     require(ppsched_schedule_import(&schedule, format, text, size, NULL, &error), &error);
     if (ppsched_schedule_devices(schedule) != (uint32_t)ranks)
@@ -133,7 +137,7 @@ static void prove(const ppsched_schedule *lowered)
 /* All stages and microbatches one after the other in this process: adds their gradients, and returns the loss. */
 static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_t microbatches)
 {
-    static struct activation kept[MOST_STAGES];
+    struct activation *kept = walk_room(stage_count, sizeof *kept);
     static double by_outputs[VALUE], by_inputs[VALUE];
     double loss = 0;
     for (uint32_t m = 0; m < microbatches; m++) {
@@ -150,6 +154,7 @@ static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_
             memcpy(by_outputs, by_inputs, sizeof by_outputs);
         }
     }
+    free(kept);
     return loss;
 }
 
@@ -180,14 +185,10 @@ static void set_measured(ppsched_config *config, const struct walk *walk)
 {
     static const int32_t quantities[KINDS] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
                                               PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
-    const size_t stages = walk->stages, all = KINDS * stages;
-    double *seconds = walk_room(2 * all, sizeof *seconds), *counts = seconds + all;
+    const size_t stages = walk->stages;
+    double *seconds = walk->seconds, *counts = walk->counts;
     ppsched_error error;
-    for (size_t i = 0; i < all; i++) {
-        seconds[i] = walk->watch[i % stages][i / stages].seconds;
-        counts[i] = walk->watch[i % stages][i / stages].count;
-    }
-    MPI_Allreduce(MPI_IN_PLACE, seconds, (int)(2 * all), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, seconds, (int)(2 * KINDS * stages), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* the counts, too */
     for (size_t kind = 0; kind < KINDS; kind++) {
         double runs = 0;
         for (size_t i = kind * stages; i < (kind + 1) * stages; i++) {
@@ -197,13 +198,13 @@ static void set_measured(ppsched_config *config, const struct walk *walk)
         if (runs > 0)
             require(ppsched_config_set_values(config, quantities[kind], &seconds[kind * stages], stages, &error), &error);
     }
-    free(seconds);
 }
 
-/* What the schedule takes with the times that were measured, and what the best one would. */
+/* What an iteration takes with the times that were measured, and what it would by the best schedule. */
 static void plan_again(const ppsched_schedule *schedule, const struct walk *walk, double measured)
 {
     uint32_t chunks = walk->stages / (uint32_t)ranks;
+    uint32_t iterations = ppsched_schedule_iterations(schedule);
     const ppsched_plan_options options = {.size = sizeof options, .chunks = &chunks, .chunk_count = 1};
     ppsched_candidate candidate = {.size = sizeof candidate};
     ppsched_metrics metrics = {.size = sizeof metrics};
@@ -212,7 +213,7 @@ static void plan_again(const ppsched_schedule *schedule, const struct walk *walk
     ppsched_plan *plan = NULL;
     ppsched_error error;
     require(ppsched_config_create(&config, ranks, walk->stages, ppsched_schedule_microbatches(schedule), NULL, &error), &error);
-    require(ppsched_config_set_iterations(config, ppsched_schedule_iterations(schedule), &error), &error);
+    require(ppsched_config_set_iterations(config, iterations, &error), &error);
     require(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
     set_measured(config, walk);
     require(ppsched_timeline_update(timeline, config, &error), &error); /* in a loop of one's own it allocates nothing */
@@ -222,7 +223,7 @@ static void plan_again(const ppsched_schedule *schedule, const struct walk *walk
     require(ppsched_plan_get_candidate(&candidate, plan, ppsched_plan_candidate_at_rank(plan, 0), &error), &error);
     if (rank == 0)
         printf("%s: planned %.2f ms, measured %.2f ms; best: %s, planned %.2f ms\n", ppsched_schedule_name(schedule),
-               1e3 * metrics.makespan, 1e3 * measured, candidate.strategy, 1e3 * candidate.step_time);
+               1e3 * metrics.makespan / iterations, 1e3 * measured / iterations, candidate.strategy, 1e3 * candidate.step_time);
     ppsched_plan_destroy(plan);
     ppsched_timeline_destroy(timeline);
     ppsched_config_destroy(config);
@@ -262,8 +263,6 @@ int main(int count, char **words)
                                                                     : make_schedule(given[STRATEGY]);
     const ppsched_schedule *lowered = lower(schedule);
     prove(lowered);
-    if (ppsched_schedule_stages(schedule) > MOST_STAGES)
-        stop("this model has 256 stages at most");
     walk.blocks = number(BLOCKING) != 0;
     walk.work = (double)number(WORK) / 1e3;
     require(walk_lay_out(&walk, lowered, (uint32_t)rank, &error), &error);
@@ -271,7 +270,8 @@ int main(int count, char **words)
     if (rank == 0)
         printf("gradients differ by %.1e of the largest from those without a pipeline; rank 0 has an arena of %zu bytes\n",
                worst, walk.bytes);
-    plan_again(schedule, &walk, measured);
+    if (number(STEPS) > 0)
+        plan_again(schedule, &walk, measured);
     walk_free(&walk);
     ppsched_schedule_release(lowered);
     ppsched_schedule_release(schedule);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { WIDTH = 24, ROWS = 16, DEPTH = 2, VALUE = ROWS * WIDTH, WEIGHT = WIDTH * WIDTH, MOST_STAGES = 256 };
+enum { WIDTH = 24, ROWS = 16, DEPTH = 2, VALUE = ROWS * WIDTH, WEIGHT = WIDTH * WIDTH };
 
 /* A stage's weights, and the sums of their gradients. */
 struct mlp {

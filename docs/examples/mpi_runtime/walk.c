@@ -135,7 +135,8 @@ ppsched_status walk_lay_out(struct walk *walk, const ppsched_schedule *schedule,
     walk->microbatches = ppsched_schedule_microbatches(schedule) * ppsched_schedule_iterations(schedule);
     walk->tasks = walk_room(walk->count + 1, sizeof *walk->tasks);
     walk->stage = walk_room(walk->stages, sizeof *walk->stage);
-    walk->watch = walk_room(walk->stages, sizeof *walk->watch);
+    walk->seconds = walk_room(2 * KINDS * walk->stages, sizeof *walk->seconds);
+    walk->counts = walk->seconds + KINDS * walk->stages;
     for (uint32_t stage = 0; stage < walk->stages; stage++)
         mlp_start(&walk->stage[stage], stage);
     for (size_t i = 0; i < walk->count; i++)
@@ -156,7 +157,7 @@ void walk_free(struct walk *walk)
     free(walk->tasks);
     free(walk->arena);
     free(walk->stage);
-    free(walk->watch);
+    free(walk->seconds);
 }
 
 /* --- the walk --- */
@@ -202,7 +203,6 @@ static void last(const struct walk *walk, int kind, double start)
 static void compute(struct walk *walk, const struct task *task)
 {
     uint8_t kind = task->op.kind;
-    struct stopwatch *watch = &walk->watch[task->op.stage][kind - 1];
     if (task->receive != NULL)
         MPI_Wait(&task->receive->request, MPI_STATUS_IGNORE); /* which is not work */
     double start = MPI_Wtime();
@@ -213,8 +213,10 @@ static void compute(struct walk *walk, const struct task *task)
     if (kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_W)
         mlp_backward_weight(&walk->stage[task->op.stage], task->kept);
     last(walk, kind, start);
-    watch->seconds += walk->measures ? MPI_Wtime() - start : 0;
-    watch->count += walk->measures;
+    if (walk->measures) {
+        walk->seconds[(kind - 1u) * walk->stages + task->op.stage] += MPI_Wtime() - start;
+        walk->counts[(kind - 1u) * walk->stages + task->op.stage]++;
+    }
 }
 
 void walk_step(struct walk *walk, int measures)

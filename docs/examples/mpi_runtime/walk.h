@@ -25,11 +25,6 @@ struct task {
     int rank, tag;
 };
 
-/* How long a stage's ops of a kind took. */
-struct stopwatch {
-    double seconds, count;
-};
-
 struct walk {
     const ppsched_schedule *schedule;
     uint32_t device, stages, microbatches; /* of all iterations */
@@ -38,9 +33,9 @@ struct walk {
     double work;        /* seconds that an F takes at least, an I and a W too, and a B twice */
     struct task *tasks; /* one an op, and one for the queue's end */
     size_t count, bytes;
-    struct activation *arena;         /* slots of live stage passes, of receives, and of sends under way */
-    struct mlp *stage;                /* all stages; only those of this device are used */
-    struct stopwatch (*watch)[KINDS]; /* of each stage */
+    struct activation *arena; /* slots of live stage passes, of receives, and of sends under way */
+    struct mlp *stage;        /* all stages; only those of this device are used */
+    double *seconds, *counts; /* how long the measured ops took, and how many there were: of each kind each stage */
     double loss;
 };
 
