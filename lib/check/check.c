@@ -42,10 +42,10 @@ ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *
     ppsched_status status = ppi_op_index_make(&index, schedule, error);
     if (status == PPSCHED_OK)
         status = ppi_progress_make(&progress, schedule, &index, error);
-    if (status == PPSCHED_OK) {
-        ppi_index_ops(&index, schedule, findings);
+    if (status == PPSCHED_OK)
+        status = ppi_index_ops(&index, schedule, findings, error);
+    if (status == PPSCHED_OK)
         ppi_check_progress(&progress, findings);
-    }
     ppi_progress_clear(&progress, schedule);
     ppi_op_index_clear(&index, schedule);
     if (status == PPSCHED_OK && findings->count > 0)

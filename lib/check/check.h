@@ -67,7 +67,8 @@ void ppi_op_index_clear(struct ppi_op_index *index, const ppsched_schedule *sche
 void ppi_progress_clear(struct ppi_progress *progress, const ppsched_schedule *schedule);
 
 /* Fills the index and reports what is missing, double or misplaced. */
-void ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings);
+ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings,
+                             ppsched_error *error);
 
 /* Runs the queues, which the index knows, and reports why devices do not come to their end. */
 void ppi_check_progress(struct ppi_progress *progress, struct ppi_findings *findings);

@@ -14,14 +14,6 @@ static uint32_t *allocate_positions(const ppsched_schedule *schedule)
     return positions;
 }
 
-static bool has_keeping(const ppsched_schedule *schedule)
-{
-    for (uint64_t i = 0; i < schedule->op_count; i++)
-        if (ppi_keeps_less(schedule->ops[i].kind))
-            return true;
-    return false;
-}
-
 ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error)
 {
     index->forward = allocate_positions(schedule);
@@ -29,8 +21,13 @@ ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_sched
     index->weight = allocate_positions(schedule);
     if (index->forward == NULL || index->backward == NULL || index->weight == NULL)
         return ppi_fail_memory(error, "the check");
-    bool keeps = has_keeping(schedule);
-    for (int i = 0; i < 3 && keeps; i++)
+    return PPSCHED_OK;
+}
+
+/* Once there is an op that keeps less. */
+static ppsched_status make_keeping(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error)
+{
+    for (int i = 0; i < 3; i++)
         if ((index->keeping[i] = allocate_positions(schedule)) == NULL)
             return ppi_fail_memory(error, "the check");
     return PPSCHED_OK;
@@ -144,16 +141,37 @@ static void check_keeping(const struct ppi_op_index *index, const ppsched_schedu
         add_conflict(findings, queue, recompute, offload);
 }
 
-void ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings)
+static ppsched_status index_all(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings,
+                                ppsched_error *error)
 {
+    ppsched_status status = PPSCHED_OK;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
-        for (size_t i = 0; i < schedule->queues[d].count; i++)
-            if (ppi_is_indexed(index, schedule->queues[d].ops[i].kind))
-                index_op(index, schedule, &schedule->queues[d], (uint32_t)i, findings);
+        for (size_t i = 0; i < schedule->queues[d].count; i++) {
+            uint8_t kind = schedule->queues[d].ops[i].kind;
+            if (!ppi_is_compute(kind)) {
+                if (!ppi_keeps_less(kind))
+                    continue;
+                if (index->keeping[0] == NULL)
+                    status = make_keeping(index, schedule, error);
+                if (status != PPSCHED_OK)
+                    return status;
+            }
+            index_op(index, schedule, &schedule->queues[d], (uint32_t)i, findings);
+        }
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings,
+                             ppsched_error *error)
+{
+    ppsched_status status = index_all(index, schedule, findings, error);
+    if (status != PPSCHED_OK)
+        return status;
     for (uint32_t s = 0; s < schedule->shape.stages; s++)
         for (uint32_t m = 0; m < ppi_total_microbatches(&schedule->shape); m++)
             check_pass(index, schedule, s, m, findings);
     for (uint32_t s = 0; index->keeping[0] != NULL && s < schedule->shape.stages; s++)
         for (uint32_t m = 0; m < ppi_total_microbatches(&schedule->shape); m++)
             check_keeping(index, schedule, s, m, findings);
+    return PPSCHED_OK;
 }

@@ -27,59 +27,21 @@ static size_t cell_of(const struct ppi_progress *p, uint32_t stage, uint32_t mic
     return (size_t)stage * p->microbatches + microbatch;
 }
 
-enum { MOST_NEEDS = 4 };
-
-static bool has(const struct ppi_progress *p, const ppsched_op *op, uint8_t kind)
-{
-    const uint32_t *positions = ppi_positions_of(p->index, kind);
-    return positions != NULL && positions[cell_of(p, op->stage, op->microbatch)] != PPI_ABSENT;
-}
-
-/* What an op that keeps less needs, and what a backward needs of these. */
-static void needs_of_keeping(const struct ppi_progress *p, const ppsched_op *op, struct need needs[MOST_NEEDS])
-{
-    if (op->kind == PPSCHED_KIND_RELOAD)
-        needs[0].kind = PPSCHED_KIND_OFFLOAD;
-    else if (ppi_keeps_less(op->kind))
-        needs[0].kind = PPSCHED_KIND_F;
-    else if (ppi_is_backward(op->kind)) {
-        needs[2].kind = has(p, op, PPSCHED_KIND_RELOAD) ? PPSCHED_KIND_RELOAD : 0;
-        needs[3].kind = has(p, op, PPSCHED_KIND_RECOMPUTE) ? PPSCHED_KIND_RECOMPUTE : 0;
-    }
-}
-
-/* The needs of an op; their number, of which some may be none. */
-static int needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[MOST_NEEDS])
+/* The needs of F, B, I or W but for those of ops that keep less: at most two. */
+static void needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[2])
 {
     uint32_t stage = op->stage, m = op->microbatch;
-    int count = 2;
     needs[0] = needs[1] = (struct need){0, stage, m};
-    if (p->index->keeping[0] != NULL) {
-        needs[2] = needs[3] = needs[0];
-        needs_of_keeping(p, op, needs);
-        count = MOST_NEEDS;
-        if (ppi_keeps_less(op->kind))
-            return count;
-    }
     if (op->kind == PPSCHED_KIND_F) {
         if (stage > 0)
             needs[0] = (struct need){PPSCHED_KIND_F, stage - 1, m};
     } else if (op->kind == PPSCHED_KIND_W) {
-        needs[0].kind = PPSCHED_KIND_I;
+        needs[0] = (struct need){PPSCHED_KIND_I, stage, m};
     } else {
-        needs[0].kind = PPSCHED_KIND_F;
+        needs[0] = (struct need){PPSCHED_KIND_F, stage, m};
         if (stage + 1 < p->schedule->shape.stages)
             needs[1] = (struct need){PPSCHED_KIND_I, stage + 1, m};
     }
-    return count;
-}
-
-static uint32_t position_of(const struct ppi_progress *p, const struct need *need)
-{
-    size_t cell = cell_of(p, need->stage, need->microbatch);
-    if (need->kind > PPSCHED_KIND_W)
-        return ppi_positions_of(p->index, need->kind)[cell];
-    return need->kind == PPSCHED_KIND_F ? p->index->forward[cell] : p->index->backward[cell];
 }
 
 static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
@@ -87,32 +49,64 @@ static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
     return ppi_device_of(&p->schedule->placement, &p->schedule->shape, need->stage, need->microbatch);
 }
 
-/* Whether what an op needs is there; if not, `*wait` says that it is missing. */
-static inline bool is_there(const struct ppi_progress *p, uint32_t position, const struct need *need, struct wait *wait)
+/* What is missing, which is not there yet. */
+static struct wait wait_for(const struct ppi_progress *p, uint32_t position, const struct need *need, uint32_t home,
+                            uint32_t at)
 {
-    if (need->kind == 0)
-        return true;
-    uint32_t home = home_of(p, need), at = position_of(p, need);
-    if (at < p->position[home])
-        return true;
-    wait->position = position;
-    wait->other_device = home;
-    wait->other_position = at;
-    wait->other = (ppsched_op){.microbatch = need->microbatch, .stage = (uint16_t)need->stage, .kind = need->kind};
+    struct wait wait = {.position = position, .other_device = home, .other_position = at};
+    wait.other = (ppsched_op){.microbatch = need->microbatch, .stage = (uint16_t)need->stage, .kind = need->kind};
     if (at < PPI_ELSEWHERE)
-        wait->other = p->schedule->queues[home].ops[at];
-    return false;
+        wait.other = p->schedule->queues[home].ops[at];
+    return wait;
+}
+
+/* Where schedules have ops that keep less: RECOMPUTE and OFFLOAD need the F of their pass, RELOAD the OFFLOAD, and a backward what
+ * there is of RELOAD and RECOMPUTE. */
+static bool kept_ready(const struct ppi_progress *p, const ppsched_op *op, uint32_t position, struct wait *wait)
+{
+    struct need needs[2] = {{0, op->stage, op->microbatch}, {0, op->stage, op->microbatch}};
+    size_t cell = cell_of(p, op->stage, op->microbatch);
+    if (op->kind == PPSCHED_KIND_RELOAD)
+        needs[0].kind = PPSCHED_KIND_OFFLOAD;
+    else if (ppi_keeps_less(op->kind))
+        needs[0].kind = PPSCHED_KIND_F;
+    else if (ppi_is_backward(op->kind)) {
+        needs[0].kind = ppi_positions_of(p->index, PPSCHED_KIND_RELOAD)[cell] != PPI_ABSENT ? PPSCHED_KIND_RELOAD : 0;
+        needs[1].kind = ppi_positions_of(p->index, PPSCHED_KIND_RECOMPUTE)[cell] != PPI_ABSENT ? PPSCHED_KIND_RECOMPUTE : 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (needs[i].kind == 0)
+            continue;
+        uint32_t home = home_of(p, &needs[i]), at = ppi_positions_of(p->index, needs[i].kind)[cell];
+        if (at < p->position[home])
+            continue;
+        *wait = wait_for(p, position, &needs[i], home, at);
+        return false;
+    }
+    return true;
 }
 
 /* Whether an op's inputs are there; if not, `*wait` says what is missing. */
 static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t position, struct wait *wait)
 {
-    struct need needs[MOST_NEEDS];
-    int count = needs_of(p, &p->schedule->queues[device].ops[position], needs);
-    bool is_ready = is_there(p, position, &needs[0], wait) && is_there(p, position, &needs[1], wait);
-    for (int i = 2; i < count && is_ready; i++)
-        is_ready = is_there(p, position, &needs[i], wait);
-    return is_ready;
+    const ppsched_op *op = &p->schedule->queues[device].ops[position];
+    bool keeps = p->index->keeping[0] != NULL;
+    struct need needs[2];
+    if (keeps && ppi_keeps_less(op->kind))
+        return kept_ready(p, op, position, wait);
+    needs_of(p, op, needs);
+    for (int i = 0; i < 2; i++) {
+        if (needs[i].kind == 0)
+            continue;
+        size_t cell = cell_of(p, needs[i].stage, needs[i].microbatch);
+        uint32_t home = home_of(p, &needs[i]);
+        uint32_t at = needs[i].kind == PPSCHED_KIND_F ? p->index->forward[cell] : p->index->backward[cell];
+        if (at < p->position[home])
+            continue;
+        *wait = wait_for(p, position, &needs[i], home, at);
+        return false;
+    }
+    return !keeps || kept_ready(p, op, position, wait);
 }
 
 /* Whether the unit at a position can run now; if not, `*wait` says why. A flush leaves `wait->other.kind` 0. Misplaced ops are

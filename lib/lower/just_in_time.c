@@ -70,8 +70,18 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
     return false;
 }
 
-/* A unit's first input that is not there yet and comes from another device; with `offered` the first whose sender waits. */
-static bool missing_input(const struct history *history, const ppsched_op *unit, bool offered, struct ppi_transfer *out)
+/* A unit's first input that is not there yet and comes from another device. */
+static bool missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
+{
+    for (size_t i = 0; i < ppi_unit_length(unit); i++)
+        if (!ppi_input_is_there(history->schedule, history->there, &unit[i]) &&
+            ppi_transfer_in(history->schedule, &unit[i], out))
+            return true;
+    return false;
+}
+
+/* Likewise, the first whose sender waits. */
+static bool offered_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
 {
     struct ppi_transfer transfer;
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
@@ -79,7 +89,7 @@ static bool missing_input(const struct history *history, const ppsched_op *unit,
             !ppi_transfer_in(history->schedule, &unit[i], &transfer))
             continue;
         const struct device *from = &history->devices[transfer.from];
-        if (offered && (from->wait != SENDS || from->transfer.number != transfer.number))
+        if (from->wait != SENDS || from->transfer.number != transfer.number)
             continue;
         *out = transfer;
         return true;
@@ -87,28 +97,34 @@ static bool missing_input(const struct history *history, const ppsched_op *unit,
     return false;
 }
 
-/* What a device receives next: for its next unit; or for one within its lead what is offered, else what it waits for. */
-static bool next_receive(const struct history *history, uint32_t d, struct device *device)
+/* What a device receives for the units within its lead: what is offered, else what it waits for. `found`: it waits for an input
+ * of its next unit. */
+static bool next_ahead(const struct history *history, uint32_t d, struct device *device, bool found)
 {
     const ppsched_queue *queue = &history->schedule->queues[d];
     size_t position = device->position;
     device->ahead = 0;
-    bool found = missing_input(history, &queue->ops[position], false, &device->transfer);
     for (uint32_t i = 0; i < history->lead; i++) {
-        struct ppi_transfer transfer;
         position += ppi_unit_length(&queue->ops[position]);
         if (position == queue->count || ppi_waits_for_flush(&queue->ops[position], history->iteration_end))
             break;
-        if (missing_input(history, &queue->ops[position], true, &transfer)) {
-            device->transfer = transfer;
+        if (offered_input(history, &queue->ops[position], &device->transfer)) {
+            device->ahead = 0;
             return true;
         }
-        if (!found && i < device->reach && missing_input(history, &queue->ops[position], false, &device->transfer)) {
+        if (!found && i < device->reach && missing_input(history, &queue->ops[position], &device->transfer)) {
             found = true;
             device->ahead = i + 1;
         }
     }
     return found;
+}
+
+/* What a device receives next. */
+static bool next_receive(const struct history *history, uint32_t d, struct device *device)
+{
+    bool found = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
+    return history->lead == 0 ? found : next_ahead(history, d, device, found);
 }
 
 /* Runs a device until it waits. */
