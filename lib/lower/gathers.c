@@ -303,8 +303,8 @@ ppsched_status ppi_choose_gathers(struct ppi_gathers *out, const ppsched_schedul
     ppsched_status status = read_rule(out, &choosing, PPSCHED_UNSHARD_LOOKAHEAD_FULL, error);
     choosing.worth = (struct worth){PPI_INFINITE, PPI_INFINITE, PPI_INFINITE};
     choosing.best = ppi_allocate(host, out->count, sizeof *choosing.best);
-    choosing.begin = ppi_allocate(host, schedule->op_count, sizeof *choosing.begin);
-    choosing.end = ppi_allocate(host, schedule->op_count, sizeof *choosing.end);
+    choosing.begin = ppi_allocate(host, (size_t)schedule->op_count, sizeof *choosing.begin);
+    choosing.end = ppi_allocate(host, (size_t)schedule->op_count, sizeof *choosing.end);
     if (status == PPSCHED_OK && (choosing.best == NULL || choosing.begin == NULL || choosing.end == NULL))
         status = ppi_fail_memory(error, "the lowering");
     if (status == PPSCHED_OK)

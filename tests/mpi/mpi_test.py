@@ -104,6 +104,15 @@ class MpiTest(unittest.TestCase):
         self.assertTrue(330 <= planned and 330 <= measured and best < planned, text)  # 33 units of 10 ms an iteration
         self.assertLess(planned, 2 * 330)  # ... and somewhat more on a loaded machine, but not those of both
 
+    def test_what_one_rank_alone_lacks(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+            file.write(ppsched.generate("1f1b", ppsched.Config(2, 4)).export("csv"))
+            file.flush()
+            others = [":", "-n", "1", PROGRAMS[0], "--file", "/none", "--steps", "1"]
+            code, text = run(1, ["--file", file.name, "--steps", 1, *others])
+        self.assertEqual((code, text.count("mpi_runtime: ")), (1, 1), text)
+        self.assertIn("cannot be opened", text)
+
     def test_bad_words(self):
         for words, message in ((["--strategy", "x"], 'there is no strategy "x"'), (["--chunks"], "--strategy NAME or --file"),
                                (["--microbatches", 0], "microbatches"),

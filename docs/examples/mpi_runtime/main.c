@@ -10,19 +10,23 @@
 
 static int rank, ranks;
 
-/* Every rank comes to the same end for the same reason, so one of them tells it. */
-static void stop(const char *message)
+/* All ranks come here alike, each with what is wrong or with NULL. If anything is, the lowest of those ranks tells it, and all
+ * end: none waits for one that is gone. */
+static void agree(const char *wrong)
 {
-    if (rank == 0)
-        fprintf(stderr, "mpi_runtime: %s\n", message);
+    int first = wrong != NULL ? rank : ranks;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first == ranks)
+        return;
+    if (first == rank)
+        fprintf(stderr, "mpi_runtime: %s\n", wrong);
     MPI_Finalize();
     exit(1);
 }
 
 static void require(ppsched_status status, const ppsched_error *error)
 {
-    if (status != PPSCHED_OK)
-        stop(error->message);
+    agree(status == PPSCHED_OK ? NULL : error->message);
 }
 
 /* --- the schedule --- */
@@ -53,11 +57,11 @@ static void read_arguments(int count, char **words)
         while (k < OPTIONS && strcmp(words[i], names[k]) != 0)
             k++;
         if (k == OPTIONS || (k < PYTORCH && i + 1 == count))
-            stop("--strategy NAME or --file SCHEDULE.csv|.json, --chunks V, --microbatches M, --iterations N, --steps K, "
-                 "--work MILLISECONDS, --pytorch, --defer-receives, --blocking, --unsafe");
+            agree("--strategy NAME or --file SCHEDULE.csv|.json, --chunks V, --microbatches M, --iterations N, --steps K, "
+                  "--work MILLISECONDS, --pytorch, --defer-receives, --blocking, --unsafe");
         given[k] = k < PYTORCH ? words[++i] : "1";
         if (k >= CHUNKS && given[k][strspn(given[k], "0123456789")] != '\0')
-            stop("--chunks, --microbatches, --iterations, --steps and --work are whole numbers");
+            agree("--chunks, --microbatches, --iterations, --steps and --work are whole numbers");
     }
 }
 
@@ -73,15 +77,15 @@ static ppsched_schedule *read_schedule(const char *path)
     ppsched_error error;
     FILE *file = fopen(path, "rb");
     if (file == NULL)
-        stop("the schedule cannot be opened");
+        agree("the schedule cannot be opened");
     size_t size = fread(text, 1, sizeof text, file);
     fclose(file);
     if (size == sizeof text)
-        stop("the schedule has 4 MiB or more");
+        agree("the schedule has 4 MiB or more");
     int32_t format = text[0] == '{' ? PPSCHED_FORMAT_JSON : PPSCHED_FORMAT_CSV;
     require(ppsched_schedule_import(&schedule, format, text, size, NULL, &error), &error);
     if (ppsched_schedule_devices(schedule) != (uint32_t)ranks)
-        stop("the schedule has another number of devices than there are ranks");
+        agree("the schedule has another number of devices than there are ranks");
     return schedule;
 }
 
