@@ -60,8 +60,8 @@ static struct wait wait_for(const struct ppi_progress *p, uint32_t position, con
     return wait;
 }
 
-/* Where schedules have ops that keep less: RECOMPUTE and OFFLOAD need the F of their pass, RELOAD the OFFLOAD, and a backward what
- * there is of RELOAD and RECOMPUTE. */
+/* Where schedules have ops that keep less: RECOMPUTE and OFFLOAD need the F of their pass, RELOAD the OFFLOAD, and a backward
+ * what there is of RELOAD and RECOMPUTE. */
 static bool kept_ready(const struct ppi_progress *p, const ppsched_op *op, uint32_t position, struct wait *wait)
 {
     struct need needs[2] = {{0, op->stage, op->microbatch}, {0, op->stage, op->microbatch}};
