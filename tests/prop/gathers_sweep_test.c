@@ -208,7 +208,7 @@ static void test_never_worse(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
-    print_message("faster %d, held for less %d, tight %d of 2000\n", faster, shorter, tight);
+    print_message("# faster %d, held for less %d, tight %d of 2000\n", faster, shorter, tight);
     assert_true(faster > 0 && shorter > 500 && tight > 100);
 }
 
