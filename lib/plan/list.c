@@ -66,12 +66,20 @@ static bool may_have_group(const struct listing *listing, const struct ppi_candi
     return group == task.shape.devices || ppi_serves(&task);
 }
 
+/* Whether groups of that size, but those of D, are tried where none is asked for. With layers each is a search: those of many
+ * microbatches are parted evenly, and a strategy that comes last has its groups of D / 2 alone. */
+static bool is_worth(const struct listing *listing, const struct ppi_candidate *candidate, uint32_t group)
+{
+    uint32_t devices = listing->plan->config->shape.devices;
+    if (group == devices || (listing->plan->layers != NULL && candidate->strategy->comes_last && group != (devices + 1) / 2))
+        return false;
+    return listing->plan->layers == NULL || candidate->microbatches <= MOST_PARTED || candidate->microbatches % group == 0;
+}
+
 static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
 {
     const ppsched_plan_options *options = listing->options;
     struct ppi_shape shape = listing->plan->config->shape;
-    uint32_t m = candidate->microbatches;
-    bool are_parted = listing->plan->layers != NULL && m > MOST_PARTED;
     ppsched_status status = PPSCHED_OK;
     if (ppi_option_for(candidate->strategy, PPI_ROLE_GROUP_SIZE) == NULL)
         return add_limits(listing, candidate, error);
@@ -81,12 +89,12 @@ static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *
     }
     if (options->group_size_count > 0)
         return status;
-    shape.microbatches = m;
+    shape.microbatches = candidate->microbatches;
     candidate->group_size = shape.devices;
     status = add_limits(listing, candidate, error);
     for (uint32_t g = ppi_next_group(&shape, 0); g != 0 && status == PPSCHED_OK; g = ppi_next_group(&shape, g)) {
         candidate->group_size = g;
-        if (g != shape.devices && (m % g == 0 || !are_parted) && may_have_group(listing, candidate, g))
+        if (is_worth(listing, candidate, g) && may_have_group(listing, candidate, g))
             status = add_limits(listing, candidate, error);
     }
     return status;
