@@ -110,7 +110,35 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MEM_LIMIT = 13,
     PPSCHED_QUANTITY_P2P_BANDWIDTH = 14,
     PPSCHED_QUANTITY_ACTIVATION_BYTES = 15,
-    PPSCHED_QUANTITY_GRADIENT_BYTES = 16
+    PPSCHED_QUANTITY_GRADIENT_BYTES = 16,
+    PPSCHED_QUANTITY_MEM_OPTIMIZER = 17,
+    PPSCHED_QUANTITY_MEM_OTHER = 18,
+    PPSCHED_QUANTITY_MEM_GRADIENTS = 19,
+    PPSCHED_QUANTITY_MEM_GATHERED = 20,
+    PPSCHED_QUANTITY_MEM_OUTPUT = 21,
+    PPSCHED_QUANTITY_MEM_SEND_FORWARD = 22,
+    PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 23,
+    PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 24,
+    PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 25,
+    PPSCHED_QUANTITY_MEM_WORK_FORWARD = 26,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 27,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 28,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 29,
+    PPSCHED_QUANTITY_UNSHARD_TIMES = 30,
+    PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 31,
+    PPSCHED_QUANTITY_UNSHARD_BYTES = 32,
+    PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 33,
+    PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 34,
+    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 35,
+    PPSCHED_QUANTITY_RECOMPUTE_TIMES = 36,
+    PPSCHED_QUANTITY_MEM_RECOMPUTE = 37,
+    PPSCHED_QUANTITY_OFFLOAD_TIMES = 38,
+    PPSCHED_QUANTITY_RELOAD_TIMES = 39,
+    PPSCHED_QUANTITY_OFFLOAD_BYTES = 40,
+    PPSCHED_QUANTITY_HOST_BANDWIDTH = 41,
+    PPSCHED_QUANTITY_HOST_LATENCY = 42,
+    PPSCHED_QUANTITY_MEM_OFFLOAD = 43,
+    PPSCHED_QUANTITY_HOST_LINK = 44
 };
 PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices,
                                                  int64_t stages, int64_t microbatches,
@@ -325,7 +353,8 @@ enum ppsched_channel_order {
     PPSCHED_CHANNEL_ORDER_GROUP = 0,
     PPSCHED_CHANNEL_ORDER_DIRECTION = 1,
     PPSCHED_CHANNEL_ORDER_PAIR = 2,
-    PPSCHED_CHANNEL_ORDER_NONE = 3
+    PPSCHED_CHANNEL_ORDER_NONE = 3,
+    PPSCHED_CHANNEL_ORDER_SENDS = 4
 };
 typedef struct ppsched_channel_model {
     uint32_t size;
@@ -343,39 +372,6 @@ PPSCHED_API ppsched_status ppsched_schedule_prove(ppsched_wait *out, size_t capa
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_channel_model *model,
                                                   ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_CHECK_H
-#define PPSCHED_CHECK_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-enum ppsched_finding_kind {
-    PPSCHED_FINDING_KIND_MISSING = 1,
-    PPSCHED_FINDING_KIND_DUPLICATE = 2,
-    PPSCHED_FINDING_KIND_MISPLACED = 3,
-    PPSCHED_FINDING_KIND_CYCLE = 4,
-    PPSCHED_FINDING_KIND_BLOCKED = 5
-};
-typedef struct ppsched_finding {
-    int32_t kind;
-    uint32_t device;
-    uint32_t position;
-    uint32_t other_device;
-    uint32_t other_position;
-    ppsched_op op;
-    ppsched_op other;
-} ppsched_finding;
-PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,
-                                                  size_t *count, const ppsched_schedule *schedule,
-                                                  ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_finding_write_text(char *out, size_t capacity, size_t *needed,
-                                                      const ppsched_finding *finding,
-                                                      ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -426,7 +422,36 @@ typedef struct ppsched_idle {
     double transfer;
     double edge;
     double head_of_line;
+    double weights;
+    double reload;
 } ppsched_idle;
+enum ppsched_memory_cause {
+    PPSCHED_MEMORY_CAUSE_STATIC = 0,
+    PPSCHED_MEMORY_CAUSE_WEIGHTS = 1,
+    PPSCHED_MEMORY_CAUSE_OPTIMIZER = 2,
+    PPSCHED_MEMORY_CAUSE_OTHER = 3,
+    PPSCHED_MEMORY_CAUSE_GRADIENTS = 4,
+    PPSCHED_MEMORY_CAUSE_GATHERED = 5,
+    PPSCHED_MEMORY_CAUSE_SENDS = 6,
+    PPSCHED_MEMORY_CAUSE_RECEIVES = 7,
+    PPSCHED_MEMORY_CAUSE_OUTPUTS = 8,
+    PPSCHED_MEMORY_CAUSE_WORK = 9,
+    PPSCHED_MEMORY_CAUSE_ACTIVATIONS = 10
+};
+typedef struct ppsched_idle_window {
+    double start;
+    double end;
+    double memory;
+    double free;
+} ppsched_idle_window;
+typedef struct ppsched_memory_item {
+    int32_t cause;
+    uint32_t stage;
+    uint32_t microbatch;
+    uint32_t position;
+    double memory;
+    double since;
+} ppsched_memory_item;
 typedef struct ppsched_memory_point {
     double time;
     double memory;
@@ -461,6 +486,142 @@ PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out
                                                        size_t *needed,
                                                        const ppsched_timeline *timeline,
                                                        uint32_t device, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_memory_of_cause(ppsched_memory_point *out,
+                                                                size_t capacity, size_t *needed,
+                                                                const ppsched_timeline *timeline,
+                                                                uint32_t device, int32_t cause,
+                                                                ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_peak_causes(double *out, size_t capacity,
+                                                            size_t *needed,
+                                                            const ppsched_timeline *timeline,
+                                                            uint32_t device, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_peak_items(ppsched_memory_item *out,
+                                                           size_t capacity, size_t *needed,
+                                                           const ppsched_timeline *timeline,
+                                                           uint32_t device, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_timeline_get_idle_windows(ppsched_idle_window *out,
+                                                             size_t capacity, size_t *needed,
+                                                             const ppsched_timeline *timeline,
+                                                             uint32_t device, ppsched_error *error);
+PPSCHED_API const char *ppsched_cause_name(int32_t cause);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_EXPORT_H
+#define PPSCHED_EXPORT_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_format {
+    PPSCHED_FORMAT_TEXT = 1,
+    PPSCHED_FORMAT_CSV = 2,
+    PPSCHED_FORMAT_JSON = 3,
+    PPSCHED_FORMAT_CHROME_TRACE = 4,
+    PPSCHED_FORMAT_MEGATRON = 5,
+    PPSCHED_FORMAT_DEEPSPEED = 6,
+    PPSCHED_FORMAT_SAIL = 7
+};
+typedef struct ppsched_export_options {
+    uint32_t size;
+    uint32_t text_columns;
+    double time_scale;
+} ppsched_export_options;
+typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
+PPSCHED_API ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule,
+                                                   const ppsched_timeline *timeline, int32_t format,
+                                                   const ppsched_export_options *options,
+                                                   ppsched_write_function write, void *user,
+                                                   ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_export_to_buffer(
+    char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
+    const ppsched_timeline *timeline, int32_t format, const ppsched_export_options *options,
+    ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_CHAKRA_H
+#define PPSCHED_CHAKRA_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_chakra ppsched_chakra;
+enum ppsched_chakra_sizes {
+    PPSCHED_CHAKRA_SIZES_BYTES = 0,
+    PPSCHED_CHAKRA_SIZES_TIMES = 1
+};
+enum ppsched_chakra_links {
+    PPSCHED_CHAKRA_LINKS_SENDERS = 0,
+    PPSCHED_CHAKRA_LINKS_RANKS = 1
+};
+typedef struct ppsched_chakra_options {
+    uint32_t size;
+    int32_t sizes;
+    int32_t links;
+    uint32_t reserved;
+    double time_scale;
+    double bytes_scale;
+    double memory_scale;
+    double most_loss;
+} ppsched_chakra_options;
+PPSCHED_API ppsched_status ppsched_chakra_create(ppsched_chakra **out,
+                                                 const ppsched_schedule *schedule,
+                                                 const ppsched_config *config,
+                                                 const ppsched_chakra_options *options,
+                                                 ppsched_error *error);
+PPSCHED_API void ppsched_chakra_destroy(ppsched_chakra *chakra);
+PPSCHED_API uint32_t ppsched_chakra_ranks(const ppsched_chakra *chakra);
+PPSCHED_API ppsched_status ppsched_chakra_export(const ppsched_chakra *chakra, uint32_t rank,
+                                                 ppsched_write_function write, void *user,
+                                                 ppsched_error *error);
+typedef struct ppsched_chakra_trace {
+    const char *data;
+    size_t length;
+} ppsched_chakra_trace;
+PPSCHED_API ppsched_status ppsched_chakra_import(ppsched_schedule **schedule,
+                                                 ppsched_config **config,
+                                                 const ppsched_chakra_trace *traces, size_t count,
+                                                 const ppsched_environment *environment,
+                                                 ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_CHECK_H
+#define PPSCHED_CHECK_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_finding_kind {
+    PPSCHED_FINDING_KIND_MISSING = 1,
+    PPSCHED_FINDING_KIND_DUPLICATE = 2,
+    PPSCHED_FINDING_KIND_MISPLACED = 3,
+    PPSCHED_FINDING_KIND_CYCLE = 4,
+    PPSCHED_FINDING_KIND_BLOCKED = 5,
+    PPSCHED_FINDING_KIND_CONFLICT = 6
+};
+typedef struct ppsched_finding {
+    int32_t kind;
+    uint32_t device;
+    uint32_t position;
+    uint32_t other_device;
+    uint32_t other_position;
+    ppsched_op op;
+    ppsched_op other;
+} ppsched_finding;
+PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,
+                                                  size_t *count, const ppsched_schedule *schedule,
+                                                  ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_finding_write_text(char *out, size_t capacity, size_t *needed,
+                                                      const ppsched_finding *finding,
+                                                      ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -507,40 +668,9 @@ PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivit
                                                               const ppsched_timeline *timeline,
                                                               int32_t objective, int32_t kind,
                                                               ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_EXPORT_H
-#define PPSCHED_EXPORT_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-enum ppsched_format {
-    PPSCHED_FORMAT_TEXT = 1,
-    PPSCHED_FORMAT_CSV = 2,
-    PPSCHED_FORMAT_JSON = 3,
-    PPSCHED_FORMAT_CHROME_TRACE = 4,
-    PPSCHED_FORMAT_MEGATRON = 5,
-    PPSCHED_FORMAT_DEEPSPEED = 6,
-    PPSCHED_FORMAT_SAIL = 7
-};
-typedef struct ppsched_export_options {
-    uint32_t size;
-    uint32_t text_columns;
-    double time_scale;
-} ppsched_export_options;
-typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
-PPSCHED_API ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule,
-                                                   const ppsched_timeline *timeline, int32_t format,
-                                                   const ppsched_export_options *options,
-                                                   ppsched_write_function write, void *user,
-                                                   ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_schedule_export_to_buffer(
-    char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
-    const ppsched_timeline *timeline, int32_t format, const ppsched_export_options *options,
+PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities_watched(
+    ppsched_sensitivity *out, size_t capacity, size_t *needed, const ppsched_timeline *timeline,
+    int32_t objective, int32_t kind, ppsched_progress_function tell, void *user,
     ppsched_error *error);
 #ifdef __cplusplus
 }
@@ -557,6 +687,36 @@ PPSCHED_API ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32
                                                    const char *data, size_t size,
                                                    const ppsched_environment *environment,
                                                    ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_KEEP_H
+#define PPSCHED_KEEP_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_recompute_options {
+    uint32_t size;
+    uint32_t chunks;
+    uint64_t reserved;
+} ppsched_recompute_options;
+PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
+                                                      const ppsched_schedule *schedule,
+                                                      const ppsched_recompute_options *options,
+                                                      ppsched_error *error);
+typedef struct ppsched_offload_options {
+    uint32_t size;
+    uint32_t chunks;
+    uint32_t until_limit;
+    uint32_t reserved;
+} ppsched_offload_options;
+PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
+                                                    const ppsched_schedule *schedule,
+                                                    const ppsched_config *config,
+                                                    const ppsched_offload_options *options,
+                                                    ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -703,6 +863,7 @@ typedef struct ppsched_megatron_split {
     int64_t chunks;
     int64_t first_decoders;
     int64_t last_decoders;
+    int64_t mtps;
 } ppsched_megatron_split;
 PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices,
                                                  const ppsched_layout_stage *stages, size_t count,
@@ -751,6 +912,12 @@ enum ppsched_lowering {
     PPSCHED_LOWERING_BY_TIME = 2,
     PPSCHED_LOWERING_JUST_IN_TIME = 3
 };
+enum ppsched_unshard_lookahead {
+    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,
+    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,
+    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,
+    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3
+};
 typedef struct ppsched_lower_options {
     uint32_t size;
     int32_t lowering;
@@ -759,6 +926,10 @@ typedef struct ppsched_lower_options {
     uint32_t unshard;
     uint32_t reduce_grad;
     uint32_t defer_receives;
+    int32_t unshard_lookahead;
+    const uint32_t *unshard_lookaheads;
+    uint32_t unshard_lookahead_count;
+    uint32_t receive_lead;
 } ppsched_lower_options;
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
@@ -1019,6 +1190,10 @@ typedef struct ppsched_plan_options {
     int32_t runtime;
     uint32_t empty_stages;
     uint32_t reserved;
+    uint32_t unshard;
+    int32_t unshard_lookahead;
+    uint32_t reduce_grad;
+    uint32_t reserved_too;
 } ppsched_plan_options;
 typedef struct ppsched_candidate {
     uint32_t size;
@@ -1154,6 +1329,51 @@ PPSCHED_API ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, 
                                                         size_t *needed, uint32_t *slots,
                                                         const ppsched_schedule *schedule,
                                                         uint32_t device, ppsched_error *error);
+enum ppsched_connecting {
+    PPSCHED_CONNECTING_EDGES = 0,
+    PPSCHED_CONNECTING_STAGES = 1
+};
+typedef struct ppsched_connection {
+    uint32_t round;
+    uint32_t sender;
+    uint32_t receiver;
+    uint32_t sending_stage;
+    uint32_t receiving_stage;
+} ppsched_connection;
+PPSCHED_API ppsched_status ppsched_schedule_get_connections(ppsched_connection *out,
+                                                            size_t capacity, size_t *needed,
+                                                            const ppsched_schedule *schedule,
+                                                            int32_t what, ppsched_error *error);
+enum ppsched_slot_use {
+    PPSCHED_SLOT_USE_STAGE_MICROBATCH = 0,
+    PPSCHED_SLOT_USE_MICROBATCH = 1,
+    PPSCHED_SLOT_USE_RECEIVE = 2
+};
+typedef struct ppsched_lifetime {
+    uint32_t microbatch;
+    uint32_t stage;
+    int32_t kind;
+    uint32_t slot;
+    uint32_t first;
+    uint32_t last;
+} ppsched_lifetime;
+typedef struct ppsched_arena {
+    uint32_t stage;
+    int32_t kind;
+    uint32_t slots;
+    uint32_t first;
+    uint32_t count;
+} ppsched_arena;
+PPSCHED_API ppsched_status ppsched_schedule_get_lifetimes(ppsched_lifetime *out, size_t capacity,
+                                                          size_t *needed,
+                                                          const ppsched_schedule *schedule,
+                                                          uint32_t device, int32_t use,
+                                                          ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_get_arenas(ppsched_arena *out, size_t capacity,
+                                                       size_t *needed,
+                                                       const ppsched_schedule *schedule,
+                                                       uint32_t device, int32_t use,
+                                                       ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
