@@ -490,6 +490,27 @@ class BrowserTest(unittest.TestCase):
         self.browser.wait("document.querySelector('#idle-panels table')")
         self.assertEqual(self.value("document.querySelectorAll('#idle-panels table')[0].rows.length"), 5)
 
+    def test_what_memory_is_held_for(self):
+        config = ppsched.Config(4, 8, mem_forward=2, mem_static=10, mem_gradients=[6, 4, 4, 6], mem_work_backward=1, mem_limit=24)
+        self.open("held", lambda: report.report_data(ppsched.plan(config, strategies=["1f1b", "gpipe"])))
+        names = "[...document.querySelectorAll('#held li')].map(item => item.textContent)"
+        self.assertEqual(self.value(names), ["static", "gradients", "work", "activations"])
+        timeline = ppsched.generate("1f1b", config).evaluate()
+        parts = {cause: size for cause, size in timeline.peak_by_cause(0).items() if size}
+        text = ", ".join(f"{cause} {size:g}" for cause, size in parts.items())
+        self.assertIn(f"which is exceeded; {text}", self.text("#memory-panels figure figcaption"))
+        bars = "document.querySelector('#memory-panels figure .bars svg')"
+        self.assertEqual(self.value(f"{bars}.querySelectorAll('[class^=held-]').length"),
+                         sum(sum(size > 0 for size in timeline.peak_by_cause(device).values()) for device in range(4)))
+        heights = self.value(f"[...{bars}.children].slice(0, {len(parts)}).map(part => parseFloat(part.getAttribute('height')))")
+        self.assertAlmostEqual(heights[0] / sum(heights), parts["static"] / sum(parts.values()))
+        self.click("#idle-panels summary")
+        self.browser.frames()
+        heads = self.value("[...document.querySelectorAll('#idle-panels thead th')].map(cell => cell.textContent)")
+        self.assertLess(heads.index("peak memory"), heads.index("gradients"))
+        self.open("small", small_data)
+        self.assertEqual(self.value(names), [])
+
     def test_copying(self):
         """Where pages of files may not use the clipboard, the old way; where that fails too, the line is selected."""
         self.open("small", small_data)

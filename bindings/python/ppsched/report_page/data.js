@@ -133,6 +133,16 @@ function setColours(lanes, chunks) {
   return kinds;
 }
 
+// What memory is held for, in the order in which a peak's parts are summed up.
+const HELD = ["static", "weights", "optimizer", "other", "gradients", "gathered", "sends", "receives", "outputs", "work",
+              "activations"];
+
+/** The parts of each device's peak by cause, but those of nothing; without any where the data has none. */
+function readHeld(parts) {
+  const found = HELD.filter((cause) => list(parts?.[cause]).some((size) => size > 0));
+  return Object.fromEntries(found.map((cause) => [cause, list(parts[cause])]));
+}
+
 /** What the page needs of one of the data's timelines. */
 function readTimeline(raw) {
   const schedule = raw.schedule ?? {};
@@ -148,6 +158,7 @@ function readTimeline(raw) {
     microbatches: schedule.microbatches, iterations: schedule.iterations,
     memory: list(raw.memory).map((curve) => list(curve).filter((point) => isNumber(point?.[0]) && isNumber(point?.[1]))),
     limits: list(raw.memory_limits), peaks: list(schedule.metrics?.peak_memory),
+    held: readHeld(schedule.peak_by_cause),
     busy: list(schedule.metrics?.busy), idleTotal: list(schedule.metrics?.idle), idle: schedule.idle_by_cause ?? {},
   };
 }

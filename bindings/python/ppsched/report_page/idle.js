@@ -57,7 +57,9 @@ function makeFigures(rank, timeline) {
   const causes = causesOf(timeline);
   const columns = [["busy", timeline.busy, "time"], ["idle", timeline.idleTotal, "time"],
                    ...causes.map((cause) => [causeName(cause), timeline.idle[cause], "time"]),
-                   ["peak memory", timeline.peaks, "memory"], ["memory limit", timeline.limits, "memory"]];
+                   ["peak memory", timeline.peaks, "memory"],
+                   ...Object.entries(timeline.held).map(([cause, sizes]) => [cause, sizes, "memory"]),
+                   ["memory limit", timeline.limits, "memory"]];
   const head = make("tr", {}, make("th", { scope: "col", class: "pinned" }, "device"),
     ...columns.map(([name, , measure]) => make("th", { scope: "col", class: "number" }, headingIn(measure, name))));
   const body = timeline.lanes.map((_, device) => make("tr", {}, make("th", { scope: "row" }, String(device)),

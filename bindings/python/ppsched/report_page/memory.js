@@ -208,21 +208,48 @@ function makeBars(devices, topText, draw, pointAt, onClick = null) {
   return make("div", { class: onClick ? "bars pick" : "bars" }, scale, svg, names);
 }
 
+/** What a device's peak is held for: causes and sizes. */
+function heldBy(timeline, device) {
+  return Object.entries(timeline.held).map(([cause, sizes]) => [cause, sizes[device]]).filter(([, size]) => size > 0);
+}
+
+/** The parts of a bar, one on the other. */
+function makeHeldParts(timeline, device, x, width, top) {
+  let below = 0;
+  return heldBy(timeline, device).map(([cause, size]) => {
+    below += size / top;
+    const y = `${100 * Math.max(0, 1 - below)}%`;
+    return makeSvg("rect", { class: `held-${cause}`, x, width, y, height: `${100 * size / top}%` });
+  });
+}
+
+/** Names the colours of what is held, where the data know. */
+function showMemoryCauses() {
+  const found = new Set(chosenTimelines().flatMap((timeline) => Object.keys(timeline.held)));
+  const swatch = (cause) => make("span", { class: `swatch held-${cause}`, "aria-hidden": "true" });
+  const causes = HELD.filter((cause) => found.has(cause));
+  byId("held").replaceChildren(...causes.map((cause) => make("li", {}, swatch(cause), cause)));
+}
+
 function makePeakBars(timeline) {
   const top = memoryRange(), peaks = peaksOf(timeline), current = deviceOf(timeline);
   const percentOf = (level) => `${100 * clamp(1 - level / top, 0, 1)}%`;
   const draw = (device, x, width) => {
     const level = peaks[device]?.level ?? 0, limit = timeline.limits[device];
-    const classes = ["bar", isNumber(limit) && level > limit ? "over" : "", device === current ? "current" : ""];
+    const parts = makeHeldParts(timeline, device, x, width, top);
+    const classes = ["bar", parts.length > 0 ? "parted" : "", isNumber(limit) && level > limit ? "over" : "",
+                     device === current ? "current" : ""];
     const height = `${100 * level / top}%`;
     const bar = makeSvg("rect", { class: classes.filter(Boolean).join(" "), x, width, y: percentOf(level), height });
+    const drawn = [...parts, bar];
     if (!isNumber(limit) || limit > top)
-      return [bar];
+      return drawn;
     const end = `${Number.parseFloat(x) + Number.parseFloat(width)}%`;
-    return [bar, makeSvg("line", { class: "limit", x1: x, x2: end, y1: percentOf(limit), y2: percentOf(limit) })];
+    return [...drawn, makeSvg("line", { class: "limit", x1: x, x2: end, y1: percentOf(limit), y2: percentOf(limit) })];
   };
   const pointAt = (device) =>
-    [`device ${device}`, [["peak", memoryFigure(peaks[device]?.level)], ["limit", memoryFigure(timeline.limits[device])]]];
+    [`device ${device}`, [["peak", memoryFigure(peaks[device]?.level)], ["limit", memoryFigure(timeline.limits[device])],
+                          ...heldBy(timeline, device).map(([cause, size]) => [cause, memoryFigure(size)])]];
   return makeBars(timeline.memory.length, memoryFigure(top, 3), draw, pointAt, setMemoryDevice);
 }
 
@@ -248,7 +275,8 @@ function showDevices() {
 function memoryText(timeline) {
   const device = deviceOf(timeline), peak = peaksOf(timeline)[device], limit = timeline.limits[device];
   return `device ${device}: peak ${memoryFigure(peak?.level)} at ${timeFigure(peak?.time)}, ` +
-    (isNumber(limit) ? `limit ${memoryFigure(limit)}${peak?.level > limit ? ", which is exceeded" : ""}` : "no limit");
+    (isNumber(limit) ? `limit ${memoryFigure(limit)}${peak?.level > limit ? ", which is exceeded" : ""}` : "no limit") +
+    heldBy(timeline, device).map(([cause, size], i) => `${i === 0 ? "; " : ", "}${cause} ${memoryFigure(size)}`).join("");
 }
 
 function makeMemoryPanel(rank) {

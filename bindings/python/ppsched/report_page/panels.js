@@ -38,6 +38,7 @@ function showChosen() {
   showKinds();
   showDevices();
   showCauses();
+  showMemoryCauses();
   showLayersSection();
   showLaunchSection();
   setWhole(largest(chosenTimelines().map((timeline) => timeline.end)) || 1);
