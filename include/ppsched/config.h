@@ -21,9 +21,10 @@ extern "C" {
  *   build from it. */
 typedef struct ppsched_config ppsched_config;
 
-/* Largest sizes that are accepted: of stages, and of devices. Stages times microbatches times
- * iterations is bounded by PPSCHED_MAX_CELLS. */
+/* Largest sizes that are accepted: of stages, of devices, and of slices. Stages times microbatches
+ * times slices times iterations is bounded by PPSCHED_MAX_CELLS. */
 #define PPSCHED_MAX_STAGES 65535
+#define PPSCHED_MAX_SLICES 65535
 #define PPSCHED_MAX_CELLS 1073741824
 
 /* Which device holds which stages; D devices, S stages. */
@@ -202,7 +203,23 @@ enum ppsched_quantity {
 
     /* Number of the link to the host: 1 or D integers from 0 to D - 1. Devices with the same number
      * share a link. Default: each has its own. */
-    PPSCHED_QUANTITY_HOST_LINK = 44
+    PPSCHED_QUANTITY_HOST_LINK = 44,
+
+    /* --- microbatches and slices that differ; M microbatches of an iteration, K slices of each --- */
+
+    /* Times, memory and bytes of a microbatch, as a multiple of what the lists above say: 1 or M, > 0.
+     * Of the memory, what comes and goes with a stage pass; of a transfer and of a copy to the host,
+     * what the bytes take, not the latency. A given overlapped time grows as the sum of its two ops
+     * does. All iterations have the same microbatches. Default: 1. */
+    PPSCHED_QUANTITY_MICROBATCH_SCALE = 45,
+
+    /* Of memory and bytes alone, where they do not grow as times do (attention over documents of
+     * several lengths): 1 or M, > 0. Default: MICROBATCH_SCALE. */
+    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 46,
+
+    /* Times of a slice as a multiple, on top of its microbatch's: 1 or K, > 0. Memory and bytes of
+     * slices are alike. Causal attention makes later slices longer: a + b k. Default: 1. */
+    PPSCHED_QUANTITY_SLICE_SCALE = 47
 };
 
 /* --- making it --- */
@@ -235,6 +252,15 @@ PPSCHED_API uint32_t ppsched_config_iterations(const ppsched_config *config);
  * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations,
                                                          ppsched_error *error);
+
+/* Slices of each microbatch along its sequence, 1 or more; default 1, whole microbatches. Times and
+ * memory of the lists are then those of a slice. On each stage F of a slice runs after F of the slice
+ * before it, whose keys and values it reads, and B or I of a slice after that of the next one.
+ * Errors: ARGUMENT, RANGE; LENGTH where slice_scale has a value for each of another number of
+ *   slices: set that anew behind this. */
+PPSCHED_API ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices,
+                                                     ppsched_error *error);
+PPSCHED_API uint32_t ppsched_config_slices(const ppsched_config *config);
 
 /* Chooses a placement (enum ppsched_placement). `map` is read for PPSCHED_PLACEMENT_MAP only:
  * `count` must be S, each value a device below D.

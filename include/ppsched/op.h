@@ -51,8 +51,10 @@ enum ppsched_kind {
 
 /* Flags of an operation. */
 enum ppsched_op_flag {
-    PPSCHED_OP_FLAG_OVERLAPPED = 1 /* runs as one unit with the next op of its queue: this is an F,
-                                      the next a B or an I */
+    PPSCHED_OP_FLAG_OVERLAPPED = 1, /* runs as one unit with the next op of its queue: this is an F,
+                                       the next a B or an I */
+    PPSCHED_OP_FLAG_SLICED = 2      /* is one of several slices of its microbatch: a schedule's ops
+                                       have it where its microbatches are cut, and a builder sets it */
 };
 
 /* One operation. 12 bytes, no padding; arrays of it are the library's own memory. */
@@ -60,10 +62,9 @@ typedef struct ppsched_op {
     uint32_t
         microbatch;    /* iteration * microbatches + index; PPSCHED_NONE where the kind has none */
     uint16_t stage;    /* virtual stage, 0 holds the first layers */
-    uint16_t slice;    /* 0. Kept for slices of a sequence, which nothing makes yet: for a builder
-                            there is no other */
+    uint16_t slice;    /* of the microbatch's sequence, 0 the first; 0 where the kind has none */
     uint8_t kind;      /* enum ppsched_kind */
-    uint8_t flags;     /* enum ppsched_op_flag, or 0 */
+    uint8_t flags;     /* of enum ppsched_op_flag, or 0 */
     uint16_t reserved; /* 0 */
 } ppsched_op;
 
@@ -80,7 +81,8 @@ PPSCHED_API const char *ppsched_kind_token(int32_t kind);
  * storage. */
 PPSCHED_API const char *ppsched_kind_text(int32_t kind);
 
-/* Writes one op in PyTorch's form: "3F0", "3SEND_B2", "0UNSHARD". Fills a buffer: see ppsched.h.
+/* Writes one op in PyTorch's form: "3F0", "3SEND_B2", "0UNSHARD"; of a sliced microbatch with the
+ * slice behind it, "3F0.2". Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT, also for an unknown kind; BUFFER. */
 PPSCHED_API ppsched_status ppsched_op_write_token(char *out, size_t capacity, size_t *needed,
                                                   const ppsched_op *op, ppsched_error *error);

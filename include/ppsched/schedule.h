@@ -55,6 +55,9 @@ PPSCHED_API uint32_t ppsched_schedule_stages(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_microbatches(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_iterations(const ppsched_schedule *schedule);
 
+/* Slices of each microbatch; 1 where they are whole. */
+PPSCHED_API uint32_t ppsched_schedule_slices(const ppsched_schedule *schedule);
+
 /* The placement (never DEFAULT). */
 PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
 

@@ -38,10 +38,14 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
         return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
                            "device %u, position %zu: there is no kind %u; it must be 1 to %d", device, position,
                            (unsigned)op->kind, PPI_LAST_KIND);
-    if ((op->flags & ~PPSCHED_OP_FLAG_OVERLAPPED) != 0 || op->reserved != 0)
+    if ((op->flags & ~(PPSCHED_OP_FLAG_OVERLAPPED | PPSCHED_OP_FLAG_SLICED)) != 0 || op->reserved != 0)
         return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place, "device %u, position %zu: unknown flags, or reserved is not 0",
                            device, position);
-    if (op->slice != 0)
+    uint32_t slices = ppi_kind_has_microbatch(op->kind) ? builder->shape.slices : 1;
+    if (op->slice >= slices && slices > 1)
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u, position %zu: slice is %u; it must be 0 to %u",
+                           device, position, (unsigned)op->slice, slices - 1);
+    if (op->slice >= slices)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u, position %zu: slice is %u; it must be 0", device,
                            position, (unsigned)op->slice);
     if (op->stage >= builder->shape.stages)
@@ -65,6 +69,17 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
     return PPSCHED_OK;
 }
 
+/* The last ops of a device, whatever flags they came with. */
+static void mark_sliced(const ppsched_builder *builder, uint32_t device, size_t count)
+{
+    const struct ppi_segment *segment = &builder->segments[device];
+    for (size_t i = segment->count - count; i < segment->count; i++) {
+        bool is_sliced = builder->shape.slices > 1 && ppi_kind_has_microbatch(segment->ops[i].kind);
+        segment->ops[i].flags &= PPSCHED_OP_FLAG_OVERLAPPED;
+        segment->ops[i].flags |= is_sliced ? PPSCHED_OP_FLAG_SLICED : 0;
+    }
+}
+
 ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device, const ppsched_op *ops, size_t count,
                                       ppsched_error *error)
 {
@@ -84,7 +99,10 @@ ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device,
             return status;
         before = &ops[i];
     }
-    return ppi_builder_append(builder, device, ops, count, error);
+    ppsched_status status = ppi_builder_append(builder, device, ops, count, error);
+    if (status == PPSCHED_OK)
+        mark_sliced(builder, device, count);
+    return status;
 }
 
 ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name, ppsched_error *error)

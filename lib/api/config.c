@@ -56,8 +56,30 @@ uint32_t ppsched_config_iterations(const ppsched_config *config)
 ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations, ppsched_error *error)
 {
     PPI_REQUIRE(config);
-    const struct ppi_shape *shape = &config->shape;
-    return ppi_shape_make(&config->shape, shape->devices, shape->stages, shape->microbatches, iterations, error);
+    const struct ppi_shape *old = &config->shape;
+    struct ppi_shape shape;
+    ppsched_status status = ppi_shape_make(&shape, old->devices, old->stages, old->microbatches, iterations, error);
+    if (status == PPSCHED_OK)
+        status = ppi_shape_cut(&shape, old->slices, error);
+    if (status == PPSCHED_OK)
+        config->shape = shape;
+    return status;
+}
+
+uint32_t ppsched_config_slices(const ppsched_config *config)
+{
+    return config != NULL ? config->shape.slices : 0;
+}
+
+ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices, ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    const struct ppi_values *scale = &config->values[PPSCHED_QUANTITY_SLICE_SCALE];
+    if (scale->count > 1 && (int64_t)scale->count != slices)
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH,
+                        "slice_scale has %zu values, one a slice; take it back before you set %lld slices", scale->count,
+                        (long long)slices);
+    return ppi_shape_cut(&config->shape, slices, error);
 }
 
 ppsched_status ppsched_config_set_placement(ppsched_config *config, int32_t placement, const uint32_t *map, size_t count,
@@ -168,6 +190,8 @@ ppsched_status ppsched_config_with_stages(ppsched_config **out, const ppsched_co
     const struct ppi_shape *old = &config->shape;
     ppsched_status status = ppi_shape_make(&shape, old->devices, stages, old->microbatches, old->iterations, error);
     if (status == PPSCHED_OK)
+        status = ppi_shape_cut(&shape, old->slices, error);
+    if (status == PPSCHED_OK)
         status = ppi_take_model_end(&first, &embedding, error);
     if (status == PPSCHED_OK)
         status = ppi_take_model_end(&last, &head, error);
@@ -182,5 +206,7 @@ ppsched_status ppsched_config_with_microbatches(ppsched_config **out, const ppsc
     PPI_REQUIRE(config);
     const struct ppi_shape *old = &config->shape;
     ppsched_status status = ppi_shape_make(&shape, old->devices, old->stages, microbatches, old->iterations, error);
+    if (status == PPSCHED_OK)
+        status = ppi_shape_cut(&shape, old->slices, error);
     return status == PPSCHED_OK ? ppi_restage(out, config, &shape, NULL, NULL, error) : status;
 }

@@ -20,6 +20,11 @@ static ppsched_status check_arguments(const ppsched_schedule *schedule, const pp
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "time_scale is %g; it must be finite and at least 0", options->time_scale);
     if (timeline != NULL && !ppi_is_finite(timeline->metrics.makespan * options->time_scale))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "time_scale %g makes times too large for a double", options->time_scale);
+    if (schedule->shape.slices > 1 && !format->tells_slices)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "format %s knows whole microbatches; the schedule has %u slices of each (json, text and chrome_trace "
+                        "can tell them)",
+                        format->name, schedule->shape.slices);
     return format->fits != NULL ? format->fits(schedule, error) : PPSCHED_OK;
 }
 

@@ -57,6 +57,11 @@ uint32_t ppsched_schedule_iterations(const ppsched_schedule *schedule)
     return schedule != NULL ? schedule->shape.iterations : 0;
 }
 
+uint32_t ppsched_schedule_slices(const ppsched_schedule *schedule)
+{
+    return schedule != NULL ? schedule->shape.slices : 0;
+}
+
 int32_t ppsched_schedule_placement(const ppsched_schedule *schedule)
 {
     return schedule != NULL ? schedule->placement.kind : PPSCHED_PLACEMENT_DEFAULT;

@@ -34,11 +34,8 @@ static bool has_times(const struct pricing *pricing)
 static double micros_of(const struct pricing *pricing, const ppsched_op *unit, double time_scale)
 {
     const ppsched_schedule *schedule = pricing->chakra->schedule;
-    const struct ppi_lane *lane = ppi_lane_of(&pricing->costs, schedule, unit);
-    if (ppi_unit_length(unit) == 1)
-        return time_scale * lane->duration[unit->kind];
-    const struct ppi_lane *other = ppi_lane_of(&pricing->costs, schedule, unit + 1);
-    return time_scale * ppi_overlapped_duration(&pricing->costs, lane, unit->stage, other, unit[1].stage, unit[1].kind);
+    return time_scale * (ppi_unit_length(unit) == 1 ? ppi_duration_of(&pricing->costs, schedule, unit)
+                                                    : ppi_overlapped_duration(&pricing->costs, schedule, unit));
 }
 
 /* Of what a send moves: bytes, or nanoseconds. */
@@ -46,11 +43,12 @@ static double size_of(const struct pricing *pricing, uint32_t i, double time_sca
 {
     const struct ppi_channels *channels = &pricing->chakra->channels;
     const ppsched_op *op = &pricing->chakra->schedule->ops[i];
+    double factor = ppi_factor_of(&pricing->costs, pricing->chakra->schedule, op).memory;
     if (!has_times(pricing))
-        return bytes_scale * ppi_bytes_of(pricing->config, op->stage, ppi_goes_back(op->kind));
+        return bytes_scale * factor * ppi_bytes_of(pricing->config, op->stage, ppi_goes_back(op->kind));
     uint32_t from = channels->comms[i].device, to = channels->comms[ppi_moved_by(channels, i)->receive].device;
     struct ppi_transfer_cost cost = ppi_transfer_cost_of(pricing->config, op->stage, ppi_goes_back(op->kind), from, to);
-    return (cost.latency + cost.occupancy) * time_scale * NANOSECONDS_IN_MICRO;
+    return (cost.latency + cost.occupancy * factor) * time_scale * NANOSECONDS_IN_MICRO;
 }
 
 /* Of an op or a pair that is in a trace; 0 of others. */

@@ -45,7 +45,7 @@ static inline uint32_t *ppi_positions_of(const struct ppi_op_index *index, uint8
 struct ppi_progress {
     const ppsched_schedule *schedule;
     const struct ppi_op_index *index;
-    uint32_t microbatches;
+    uint32_t pieces;        /* over all iterations */
     uint32_t iteration_end; /* first microbatch that may not run yet */
     size_t ops_left;        /* compute ops of the present iteration and those before it */
     size_t *position;       /* per device */

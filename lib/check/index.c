@@ -86,33 +86,39 @@ static void index_op(struct ppi_op_index *index, const ppsched_schedule *schedul
 }
 
 static void add_missing(struct ppi_findings *findings, const ppsched_schedule *schedule, uint8_t kind, uint32_t stage,
-                        uint32_t microbatch)
+                        uint32_t piece)
 {
     ppsched_finding finding = {.kind = PPSCHED_FINDING_KIND_MISSING,
                                .position = PPSCHED_NONE,
                                .other_device = PPSCHED_NONE,
                                .other_position = PPSCHED_NONE};
-    finding.op = (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)stage, .kind = kind};
+    finding.op = ppi_op_of_piece(&schedule->shape, piece, stage, kind);
     finding.device = ppi_schedule_device_of(schedule, &finding.op);
     ppi_findings_add(findings, &finding);
 }
 
+static const ppsched_queue *queue_of(const ppsched_schedule *schedule, uint32_t stage, uint32_t piece)
+{
+    const struct ppi_shape *shape = &schedule->shape;
+    return &schedule->queues[ppi_device_of(&schedule->placement, shape, stage, piece / shape->slices)];
+}
+
 /* One stage pass: one F, and one B or one I with one W. */
-static void check_pass(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage, uint32_t microbatch,
+static void check_pass(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage, uint32_t piece,
                        struct ppi_findings *findings)
 {
-    size_t cell = (size_t)stage * ppi_total_microbatches(&schedule->shape) + microbatch;
+    size_t cell = (size_t)stage * ppi_total_pieces(&schedule->shape) + piece;
     uint32_t backward = index->backward[cell], weight = index->weight[cell];
-    const ppsched_queue *queue = &schedule->queues[ppi_device_of(&schedule->placement, &schedule->shape, stage, microbatch)];
+    const ppsched_queue *queue = queue_of(schedule, stage, piece);
     if (index->forward[cell] == PPI_ABSENT)
-        add_missing(findings, schedule, PPSCHED_KIND_F, stage, microbatch);
+        add_missing(findings, schedule, PPSCHED_KIND_F, stage, piece);
     if (backward == PPI_ABSENT)
-        add_missing(findings, schedule, weight == PPI_ABSENT ? PPSCHED_KIND_B : PPSCHED_KIND_I, stage, microbatch);
+        add_missing(findings, schedule, weight == PPI_ABSENT ? PPSCHED_KIND_B : PPSCHED_KIND_I, stage, piece);
     if (!is_present(backward))
         return;
     bool full = queue->ops[backward].kind == PPSCHED_KIND_B;
     if (!full && weight == PPI_ABSENT)
-        add_missing(findings, schedule, PPSCHED_KIND_W, stage, microbatch);
+        add_missing(findings, schedule, PPSCHED_KIND_W, stage, piece);
     if (full && is_present(weight))
         add_duplicate(findings, queue, weight, backward);
 }
@@ -128,15 +134,15 @@ static void add_conflict(struct ppi_findings *findings, const ppsched_queue *que
 
 /* One stage pass: OFFLOAD and RELOAD, or RECOMPUTE, or none. */
 static void check_keeping(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage,
-                          uint32_t microbatch, struct ppi_findings *findings)
+                          uint32_t piece, struct ppi_findings *findings)
 {
-    size_t cell = (size_t)stage * ppi_total_microbatches(&schedule->shape) + microbatch;
+    size_t cell = (size_t)stage * ppi_total_pieces(&schedule->shape) + piece;
     uint32_t recompute = index->keeping[0][cell], offload = index->keeping[1][cell], reload = index->keeping[2][cell];
-    const ppsched_queue *queue = &schedule->queues[ppi_device_of(&schedule->placement, &schedule->shape, stage, microbatch)];
+    const ppsched_queue *queue = queue_of(schedule, stage, piece);
     if (offload != PPI_ABSENT && reload == PPI_ABSENT)
-        add_missing(findings, schedule, PPSCHED_KIND_RELOAD, stage, microbatch);
+        add_missing(findings, schedule, PPSCHED_KIND_RELOAD, stage, piece);
     if (offload == PPI_ABSENT && reload != PPI_ABSENT)
-        add_missing(findings, schedule, PPSCHED_KIND_OFFLOAD, stage, microbatch);
+        add_missing(findings, schedule, PPSCHED_KIND_OFFLOAD, stage, piece);
     if (is_present(recompute) && is_present(offload))
         add_conflict(findings, queue, recompute, offload);
 }
@@ -168,10 +174,10 @@ ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule 
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t s = 0; s < schedule->shape.stages; s++)
-        for (uint32_t m = 0; m < ppi_total_microbatches(&schedule->shape); m++)
-            check_pass(index, schedule, s, m, findings);
+        for (uint32_t p = 0; p < ppi_total_pieces(&schedule->shape); p++)
+            check_pass(index, schedule, s, p, findings);
     for (uint32_t s = 0; index->keeping[0] != NULL && s < schedule->shape.stages; s++)
-        for (uint32_t m = 0; m < ppi_total_microbatches(&schedule->shape); m++)
-            check_keeping(index, schedule, s, m, findings);
+        for (uint32_t p = 0; p < ppi_total_pieces(&schedule->shape); p++)
+            check_keeping(index, schedule, s, p, findings);
     return PPSCHED_OK;
 }

@@ -11,8 +11,10 @@
 /* What an op needs; `kind` 0 for nothing (more). */
 struct need {
     uint8_t kind; /* F, I (for B or I), RECOMPUTE, OFFLOAD, RELOAD */
-    uint32_t stage, microbatch;
+    uint32_t stage, microbatch, slice;
 };
+
+enum { MOST_NEEDS = 3 };
 
 /* Why a device stands still. */
 struct wait {
@@ -22,26 +24,32 @@ struct wait {
     ppsched_op other;
 };
 
-static size_t cell_of(const struct ppi_progress *p, uint32_t stage, uint32_t microbatch)
+static size_t cell_of(const struct ppi_progress *p, uint32_t stage, uint32_t microbatch, uint32_t slice)
 {
-    return (size_t)stage * p->microbatches + microbatch;
+    return (size_t)stage * p->pieces + ppi_piece(&p->schedule->shape, microbatch, slice);
 }
 
-/* The needs of F, B, I or W but for those of ops that keep less: at most two. */
-static void needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[2])
+/* Adds the needs of F, B, I or W but for those of ops that keep less; their number. */
+static int needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[MOST_NEEDS])
 {
-    uint32_t stage = op->stage, m = op->microbatch;
-    needs[0] = needs[1] = (struct need){0, stage, m};
+    const struct ppi_shape *shape = &p->schedule->shape;
+    uint32_t stage = op->stage, m = op->microbatch, k = op->slice;
+    int count = 0;
     if (op->kind == PPSCHED_KIND_F) {
         if (stage > 0)
-            needs[0] = (struct need){PPSCHED_KIND_F, stage - 1, m};
+            needs[count++] = (struct need){PPSCHED_KIND_F, stage - 1, m, k};
+        if (k > 0)
+            needs[count++] = (struct need){PPSCHED_KIND_F, stage, m, k - 1};
     } else if (op->kind == PPSCHED_KIND_W) {
-        needs[0] = (struct need){PPSCHED_KIND_I, stage, m};
+        needs[count++] = (struct need){PPSCHED_KIND_I, stage, m, k};
     } else {
-        needs[0] = (struct need){PPSCHED_KIND_F, stage, m};
-        if (stage + 1 < p->schedule->shape.stages)
-            needs[1] = (struct need){PPSCHED_KIND_I, stage + 1, m};
+        needs[count++] = (struct need){PPSCHED_KIND_F, stage, m, k};
+        if (stage + 1 < shape->stages)
+            needs[count++] = (struct need){PPSCHED_KIND_I, stage + 1, m, k};
+        if (k + 1 < shape->slices)
+            needs[count++] = (struct need){PPSCHED_KIND_I, stage, m, k + 1};
     }
+    return count;
 }
 
 static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
@@ -54,7 +62,8 @@ static struct wait wait_for(const struct ppi_progress *p, uint32_t position, con
                             uint32_t at)
 {
     struct wait wait = {.position = position, .other_device = home, .other_position = at};
-    wait.other = (ppsched_op){.microbatch = need->microbatch, .stage = (uint16_t)need->stage, .kind = need->kind};
+    wait.other = ppi_op_of_piece(&p->schedule->shape, ppi_piece(&p->schedule->shape, need->microbatch, need->slice),
+                                 need->stage, need->kind);
     if (at < PPI_ELSEWHERE)
         wait.other = p->schedule->queues[home].ops[at];
     return wait;
@@ -64,8 +73,8 @@ static struct wait wait_for(const struct ppi_progress *p, uint32_t position, con
  * what there is of RELOAD and RECOMPUTE. */
 static bool kept_ready(const struct ppi_progress *p, const ppsched_op *op, uint32_t position, struct wait *wait)
 {
-    struct need needs[2] = {{0, op->stage, op->microbatch}, {0, op->stage, op->microbatch}};
-    size_t cell = cell_of(p, op->stage, op->microbatch);
+    struct need needs[2] = {{0, op->stage, op->microbatch, op->slice}, {0, op->stage, op->microbatch, op->slice}};
+    size_t cell = cell_of(p, op->stage, op->microbatch, op->slice);
     if (op->kind == PPSCHED_KIND_RELOAD)
         needs[0].kind = PPSCHED_KIND_OFFLOAD;
     else if (ppi_keeps_less(op->kind))
@@ -91,14 +100,12 @@ static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t
 {
     const ppsched_op *op = &p->schedule->queues[device].ops[position];
     bool keeps = p->index->keeping[0] != NULL;
-    struct need needs[2];
+    struct need needs[MOST_NEEDS];
     if (keeps && ppi_keeps_less(op->kind))
         return kept_ready(p, op, position, wait);
-    needs_of(p, op, needs);
-    for (int i = 0; i < 2; i++) {
-        if (needs[i].kind == 0)
-            continue;
-        size_t cell = cell_of(p, needs[i].stage, needs[i].microbatch);
+    int count = needs_of(p, op, needs);
+    for (int i = 0; i < count; i++) {
+        size_t cell = cell_of(p, needs[i].stage, needs[i].microbatch, needs[i].slice);
         uint32_t home = home_of(p, &needs[i]);
         uint32_t at = needs[i].kind == PPSCHED_KIND_F ? p->index->forward[cell] : p->index->backward[cell];
         if (at < p->position[home])
@@ -136,14 +143,14 @@ static void await(struct ppi_progress *p, const struct wait *wait)
 {
     if (wait->other.kind == 0 || wait->other_position >= PPI_ELSEWHERE)
         return;
-    p->awaited[cell_of(p, wait->other.stage, wait->other.microbatch)] |= wait->other.kind == PPSCHED_KIND_F ? 1 : 2;
+    p->awaited[cell_of(p, wait->other.stage, wait->other.microbatch, wait->other.slice)] |= wait->other.kind == PPSCHED_KIND_F ? 1 : 2;
 }
 
 /* An op ran: wakes the device that waits for it. Its only reader on another device is the next stage's F, or the backward of
  * the stage before. */
 static void wake_reader(struct ppi_progress *p, const ppsched_op *op)
 {
-    uint8_t *awaited = &p->awaited[cell_of(p, op->stage, op->microbatch)];
+    uint8_t *awaited = &p->awaited[cell_of(p, op->stage, op->microbatch, op->slice)];
     uint8_t mark = op->kind == PPSCHED_KIND_F ? 1 : 2;
     if ((*awaited & mark) == 0 || op->kind == PPSCHED_KIND_W)
         return;
@@ -259,7 +266,7 @@ ppsched_status ppi_progress_make(struct ppi_progress *progress, const ppsched_sc
     const struct ppi_host *host = &schedule->host;
     uint32_t devices = schedule->shape.devices;
     *progress = (struct ppi_progress){
-        .schedule = schedule, .index = index, .microbatches = ppi_total_microbatches(&schedule->shape)};
+        .schedule = schedule, .index = index, .pieces = ppi_total_pieces(&schedule->shape)};
     progress->position = ppi_allocate_zeroed(host, devices, sizeof *progress->position);
     progress->awaited = ppi_allocate_zeroed(host, ppi_cell_count(schedule), sizeof *progress->awaited);
     progress->ready = ppi_allocate(host, devices, sizeof *progress->ready);
@@ -291,7 +298,7 @@ void ppi_check_progress(struct ppi_progress *progress, struct ppi_findings *find
     uint32_t runs = schedule->flushes ? schedule->shape.iterations : 1;
     count_ops(progress);
     for (uint32_t i = 0; i < runs && progress->ops_left == 0; i++) {
-        progress->iteration_end = (i + 1) * (progress->microbatches / runs);
+        progress->iteration_end = (i + 1) * (ppi_total_microbatches(&schedule->shape) / runs);
         progress->ops_left = progress->per_iteration[i];
         run_all(progress);
     }

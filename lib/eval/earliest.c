@@ -26,29 +26,39 @@ static inline bool after(union ppi_time *time, double delay, double *start)
 
 /* The three *_ready raise `*start` to when the op's inputs are there; false where it cannot run (yet, or ever). The three
  * *_done note its end. */
-static inline bool forward_ready(const struct ppi_row *row, uint32_t microbatch, double *start)
+PPI_INLINE bool forward_ready(const struct ppi_row *row, const struct ppi_piece_view *piece, double *start)
 {
-    int64_t own = row->passes[microbatch].forward.bits;
+    struct ppi_pass *pass = &row->passes[piece->index];
+    int64_t own = pass->forward.bits;
     if (own >= 0 || own < PPI_AWAITED)
         return false; /* ran before */
-    return row->device_before == PPSCHED_NONE || after(&row[-1].passes[microbatch].forward, row->forward_delay, start);
+    if (piece->before > 0 && pass[-1].forward.bits < 0)
+        return false; /* the slice before it has not run */
+    return row->device_before == PPSCHED_NONE ||
+           after(&row[-1].passes[piece->index].forward,
+                 ppi_scaled_delay(row->forward_delay, row->forward_latency, piece->factor.memory), start);
 }
 
-static inline void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch, double end)
+static inline void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, double end)
 {
-    ppi_note(&sweep->loop, &row->passes[microbatch].forward, end, row->device_after);
+    ppi_note(&sweep->loop, &row->passes[piece].forward, end, row->device_after);
 }
 
-static inline bool backward_ready(const struct ppi_row *row, uint32_t microbatch, double *start)
+PPI_INLINE bool backward_ready(const struct ppi_row *row, const struct ppi_piece_view *piece, double *start)
 {
-    if (row->passes[microbatch].forward.bits < 0)
+    struct ppi_pass *pass = &row->passes[piece->index];
+    if (pass->forward.bits < 0)
         return false; /* its own forward has not run, or a backward has */
-    return row->device_after == PPSCHED_NONE || after(&row[1].passes[microbatch].backward, row->backward_delay, start);
+    if (piece->after > 0 && pass[1].backward.bits < 0)
+        return false; /* that of the next slice has not run */
+    return row->device_after == PPSCHED_NONE ||
+           after(&row[1].passes[piece->index].backward,
+                 ppi_scaled_delay(row->backward_delay, row->backward_latency, piece->factor.memory), start);
 }
 
-static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch, uint8_t kind, double end)
+static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, uint8_t kind, double end)
 {
-    struct ppi_pass *pass = &row->passes[microbatch];
+    struct ppi_pass *pass = &row->passes[piece];
     if (kind == PPSCHED_KIND_B) {
         pass->forward.bits = PPI_DONE;
         sweep->done++;
@@ -58,48 +68,40 @@ static inline void backward_done(struct sweep *sweep, const struct ppi_row *row,
     ppi_note(&sweep->loop, &pass->backward, end, row->device_before);
 }
 
-static inline bool weight_ready(const struct ppi_row *row, uint32_t microbatch)
+static inline bool weight_ready(const struct ppi_row *row, uint32_t piece)
 {
-    return row->passes[microbatch].forward.bits == PPI_WEIGHT_PENDING;
+    return row->passes[piece].forward.bits == PPI_WEIGHT_PENDING;
 }
 
-static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, uint32_t microbatch)
+static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece)
 {
-    row->passes[microbatch].forward.bits = PPI_DONE;
+    row->passes[piece].forward.bits = PPI_DONE;
     sweep->done++;
 }
 
 /* Runs F, B, I or W on its own. Raises `*start`, when its device is free, to when it starts, and sets `*end`; false where it
  * cannot run. */
-static inline bool run_op(struct sweep *sweep, const struct ppi_row *row, uint8_t kind, uint32_t microbatch, double *start,
-                          double *end)
+PPI_INLINE bool run_op(struct sweep *sweep, const struct ppi_row *row, uint8_t kind, const struct ppi_piece_view *piece,
+                       double *start, double *end)
 {
-    PPI_PREFETCH(&row->passes[microbatch], PPI_AHEAD);
+    PPI_PREFETCH(&row->passes[piece->index], PPI_AHEAD);
     if (kind == PPSCHED_KIND_F) {
-        if (!forward_ready(row, microbatch, start))
+        if (!forward_ready(row, piece, start))
             return false;
-        *end = *start + row->duration[PPSCHED_KIND_F - 1];
-        forward_done(sweep, row, microbatch, *end);
+        *end = *start + row->duration[PPSCHED_KIND_F - 1] * piece->factor.time;
+        forward_done(sweep, row, piece->index, *end);
     } else if (kind == PPSCHED_KIND_W) {
-        if (!weight_ready(row, microbatch))
+        if (!weight_ready(row, piece->index))
             return false;
-        *end = *start + row->duration[PPSCHED_KIND_W - 1];
-        weight_done(sweep, row, microbatch);
+        *end = *start + row->duration[PPSCHED_KIND_W - 1] * piece->factor.time;
+        weight_done(sweep, row, piece->index);
     } else {
-        if (!backward_ready(row, microbatch, start))
+        if (!backward_ready(row, piece, start))
             return false;
-        *end = *start + row->duration[kind - 1];
-        backward_done(sweep, row, microbatch, kind, *end);
+        *end = *start + row->duration[kind - 1] * piece->factor.time;
+        backward_done(sweep, row, piece->index, kind, *end);
     }
     return true;
-}
-
-static inline double pair_duration(const struct ppi_event_loop *loop, const struct ppi_row *forward,
-                                   const struct ppi_row *backward, const ppsched_op *pair)
-{
-    const struct ppi_costs *costs = loop->costs;
-    return ppi_overlapped_duration(costs, &costs->lanes[forward - loop->rows], pair[0].stage,
-                                   &costs->lanes[backward - loop->rows], pair[1].stage, pair[1].kind);
 }
 
 /* Runs an overlapped pair on a device that is free at `start`; the span's end is negative where it cannot run. */
@@ -108,15 +110,16 @@ static inline ppsched_span run_pair(struct sweep *sweep, uint32_t device, const 
 {
     const struct ppi_event_loop *loop = &sweep->loop;
     const struct ppi_row *forward = ppi_row_of(loop, &pair[0]), *backward = ppi_row_of(loop, &pair[1]);
+    const struct ppi_piece_view first = ppi_view_piece(loop, &pair[0], false), second = ppi_view_piece(loop, &pair[1], false);
     if (forward->device != device || backward->device != device || pair[1].microbatch >= sweep->iteration_end ||
-        !forward_ready(forward, pair[0].microbatch, &start) || !backward_ready(backward, pair[1].microbatch, &start))
+        !forward_ready(forward, &first, &start) || !backward_ready(backward, &second, &start))
         return (ppsched_span){-1, -1};
-    double duration = pair_duration(loop, forward, backward, pair), end = start + duration;
+    double duration = ppi_overlapped_duration(loop->costs, loop->schedule, pair), end = start + duration;
     sums->busy += duration;
-    ppi_sum_memory(sums, forward->memory[pair[0].kind - 1], &pair[0]);
-    ppi_sum_memory(sums, backward->memory[pair[1].kind - 1], &pair[1]);
-    forward_done(sweep, forward, pair[0].microbatch, end);
-    backward_done(sweep, backward, pair[1].microbatch, pair[1].kind, end);
+    ppi_sum_memory(sums, ppi_memory_at(forward->memory, pair[0].kind, first.factor.memory), &pair[0]);
+    ppi_sum_memory(sums, ppi_memory_at(backward->memory, pair[1].kind, second.factor.memory), &pair[1]);
+    forward_done(sweep, forward, first.index, end);
+    backward_done(sweep, backward, second.index, pair[1].kind, end);
     return (ppsched_span){start, end};
 }
 
@@ -124,8 +127,9 @@ static inline ppsched_span run_pair(struct sweep *sweep, uint32_t device, const 
 static double recompute(struct sweep *sweep, struct ppi_keeping *keeping, const ppsched_op *op, struct ppi_sums *sums)
 {
     struct ppi_kept_pass *pass = ppi_kept_pass_of(keeping, op);
-    double duration = ppi_keeping_cost_of(keeping, op)->recompute;
-    if (ppi_row_of(&sweep->loop, op)->passes[op->microbatch].forward.bits < 0)
+    double duration = ppi_keeping_cost_of(keeping, op)->recompute *
+                      ppi_factor_of(sweep->loop.costs, sweep->loop.schedule, op).time;
+    if (ppi_row_of(&sweep->loop, op)->passes[ppi_piece_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
         return -1; /* its forward has not run, or its backward has */
     pass->flags |= PPI_IS_RECOMPUTED;
     sums->busy += duration;
@@ -145,13 +149,13 @@ static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32
         *end = start + duration;
         return duration >= 0;
     }
-    if (ppi_row_of(&sweep->loop, op)->passes[op->microbatch].forward.bits < 0)
+    if (ppi_row_of(&sweep->loop, op)->passes[ppi_piece_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
         return false;
     return ppi_keeping_ask(keeping, device, op, start);
 }
 
 /* `keeping`: NULL where the schedule has no op that keeps less, as far as is known. */
-PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, bool one_copy, struct ppi_keeping *keeping)
+PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, bool plain, struct ppi_keeping *keeping)
 {
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const last = track->end;
@@ -162,13 +166,14 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, bool one_copy, s
         double start = clock, end = clock;
         PPI_PREFETCH(op, PPI_AHEAD);
         PPI_PREFETCH(out, PPI_AHEAD);
-        if (ppi_computes_alone(op)) {
-            const struct ppi_row *row = one_copy ? &sweep->loop.rows[op->stage] : ppi_row_of(&sweep->loop, op);
+        if (plain ? ppi_computes_alone(op) : ppi_computes_alone_of_any(op)) {
+            const struct ppi_row *row = plain ? &sweep->loop.rows[op->stage] : ppi_row_of(&sweep->loop, op);
+            const struct ppi_piece_view piece = ppi_view_piece(&sweep->loop, op, plain);
             if (row->device != device || (keeping != NULL && !ppi_keeping_lets(keeping, op, &start)) ||
-                !run_op(sweep, row, op->kind, op->microbatch, &start, &end))
+                !run_op(sweep, row, op->kind, &piece, &start, &end))
                 break;
-            sums.busy += row->duration[op->kind - 1];
-            ppi_sum_memory(&sums, row->memory[op->kind - 1], op);
+            sums.busy += row->duration[op->kind - 1] * piece.factor.time;
+            ppi_sum_memory(&sums, ppi_memory_at(row->memory, op->kind, piece.factor.memory), op);
         } else if (ppi_unit_length(op) == 2) {
             if (keeping != NULL && !ppi_keeping_lets(keeping, op + 1, &start))
                 break;
@@ -194,9 +199,9 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, bool one_copy, s
     track->clock = clock;
 }
 
-PPI_INLINE void run_device(void *sweep, uint32_t device, bool one_copy)
+PPI_INLINE void run_device(void *sweep, uint32_t device, bool plain)
 {
-    run_units(sweep, device, one_copy, NULL);
+    run_units(sweep, device, plain, NULL);
 }
 
 /* Devices and copies in turns, until none can go on. */
@@ -240,7 +245,7 @@ static double flush(struct sweep *sweep)
 static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = sweep->loop.schedule;
-    size_t passes_per_iteration = (size_t)schedule->shape.stages * schedule->shape.microbatches;
+    size_t passes_per_iteration = (size_t)schedule->shape.stages * schedule->shape.microbatches * schedule->shape.slices;
     if (timeline->flush_count > 0)
         limit_tracks(sweep);
     ppi_event_loop_ready_all(&sweep->loop);

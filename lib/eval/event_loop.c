@@ -8,15 +8,17 @@
 void ppi_event_loop_set_costs(struct ppi_event_loop *loop, const struct ppi_costs *costs)
 {
     const struct ppi_shape *shape = &loop->schedule->shape;
-    const size_t microbatches = ppi_total_microbatches(shape);
+    const size_t pieces = ppi_total_pieces(shape);
     loop->costs = costs;
     for (uint32_t copy = 0, k = 0; copy < loop->schedule->placement.copies; copy++)
         for (uint32_t stage = 0; stage < shape->stages; stage++, k++) {
             const struct ppi_lane *lane = &costs->lanes[k];
             struct ppi_row *row = &loop->rows[k];
-            *row = (struct ppi_row){.passes = loop->passes + stage * microbatches,
+            *row = (struct ppi_row){.passes = loop->passes + stage * pieces,
                                     .forward_delay = lane->forward_delay,
                                     .backward_delay = lane->backward_delay,
+                                    .forward_latency = lane->forward_latency,
+                                    .backward_latency = lane->backward_latency,
                                     .device = lane->device,
                                     .device_before = stage > 0 ? lane[-1].device : PPSCHED_NONE,
                                     .device_after = stage + 1 < shape->stages ? lane[1].device : PPSCHED_NONE};

@@ -41,9 +41,11 @@ struct ppi_pass {
 
 /* A stage (of a model copy), as the sweeps read it all the time. */
 struct ppi_row {
-    struct ppi_pass *passes; /* by microbatch, over all iterations */
+    struct ppi_pass *passes; /* by piece, over all iterations */
     double forward_delay;    /* as in the stage's lane */
     double backward_delay;
+    double forward_latency;
+    double backward_latency;
     double duration[PPI_COMPUTE_KINDS - 1]; /* of kind k: k - 1 */
     double memory[PPI_COMPUTE_KINDS - 1];   /* likewise */
     uint32_t device;
@@ -102,12 +104,35 @@ static inline bool ppi_is_known(union ppi_time *time)
     return false;
 }
 
-/* Lets the devices that can go on `run`, until none can: each until it waits, or its track ends. `one_copy`: of the model,
- * which is known where `run` is inlined. */
-PPI_INLINE void ppi_run_ready(struct ppi_event_loop *loop, void (*run)(void *sweep, uint32_t device, bool one_copy),
-                              void *sweep)
+/* Whether there is one copy of the model, and all microbatches are whole and alike. */
+static inline bool ppi_is_plain(const struct ppi_event_loop *loop)
 {
-    if (loop->schedule->placement.copies == 1)
+    return loop->schedule->placement.copies == 1 && loop->schedule->shape.slices == 1 && loop->costs->factors == NULL;
+}
+
+/* What a sweep has to know of the piece of an op, beside its row. `plain` is known where this is inlined. */
+struct ppi_piece_view {
+    uint32_t index;           /* over all iterations */
+    uint32_t before, after;   /* slices of its microbatch */
+    struct ppi_factor factor;
+};
+
+PPI_INLINE struct ppi_piece_view ppi_view_piece(const struct ppi_event_loop *loop, const ppsched_op *op, bool plain)
+{
+    const struct ppi_shape *shape = &loop->schedule->shape;
+    if (plain)
+        return (struct ppi_piece_view){.index = op->microbatch, .factor = {1, 1}};
+    return (struct ppi_piece_view){.index = ppi_piece_of(shape, op),
+                                   .before = op->slice,
+                                   .after = shape->slices - 1 - op->slice,
+                                   .factor = ppi_factor_of(loop->costs, loop->schedule, op)};
+}
+
+/* Lets the devices that can go on `run`, until none can: each until it waits, or its track ends. `plain` is known where `run`
+ * is inlined. */
+PPI_INLINE void ppi_run_ready(struct ppi_event_loop *loop, void (*run)(void *sweep, uint32_t device, bool plain), void *sweep)
+{
+    if (ppi_is_plain(loop))
         while (loop->ready_count > 0)
             run(sweep, loop->ready[--loop->ready_count], true);
     else

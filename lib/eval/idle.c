@@ -8,13 +8,13 @@
 /* When the value of each stage pass is made, forward and backward. */
 struct making {
     const ppsched_timeline *timeline;
-    size_t microbatches;
+    size_t pieces;
     struct ppi_pass *passes;
 };
 
 static struct ppi_pass *pass_of(const struct making *making, const ppsched_op *op)
 {
-    return &making->passes[op->stage * making->microbatches + op->microbatch];
+    return &making->passes[op->stage * making->pieces + ppi_piece_of(&making->timeline->schedule->shape, op)];
 }
 
 static void note_ends(const struct making *making)
@@ -35,15 +35,14 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
     const ppsched_schedule *schedule = making->timeline->schedule;
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         const ppsched_op *op = &unit[i];
-        const struct ppi_lane *lane = ppi_lane_of(&making->timeline->costs, schedule, op);
         const struct ppi_pass *pass = pass_of(making, op);
         double own = -1, delay = 0;
         if (op->kind == PPSCHED_KIND_F && op->stage > 0) {
-            own = (pass - making->microbatches)->forward.value;
-            delay = lane->forward_delay;
+            own = (pass - making->pieces)->forward.value;
+            delay = ppi_delay_of(&making->timeline->costs, schedule, op, false);
         } else if (ppi_is_backward(op->kind) && op->stage + 1u < schedule->shape.stages) {
-            own = (pass + making->microbatches)->backward.value;
-            delay = lane->backward_delay;
+            own = (pass + making->pieces)->backward.value;
+            delay = ppi_delay_of(&making->timeline->costs, schedule, op, true);
         }
         if (own >= 0 && own + delay > *there) {
             *made = own;
@@ -117,7 +116,7 @@ void ppi_find_imbalance(ppsched_timeline *timeline)
 void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    const struct making making = {timeline, ppi_total_microbatches(&schedule->shape), loop->passes};
+    const struct making making = {timeline, ppi_total_pieces(&schedule->shape), loop->passes};
     note_ends(&making);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         timeline->idle[d] = (ppsched_idle){.size = sizeof timeline->idle[d]};

@@ -92,6 +92,7 @@ static ppsched_status fill_lane(struct ppi_keeping_cost *out, const ppsched_conf
     *out = (struct ppi_keeping_cost){.recompute = ppi_recompute_time(config, stage, lane->duration[PPSCHED_KIND_F]),
                                      .offload = ppi_copy_time(config, stage, true, lane->device),
                                      .reload = ppi_copy_time(config, stage, false, lane->device),
+                                     .latency = ppi_copy_latency(config, lane->device),
                                      .kept = kept->values != NULL ? ppi_value_at(kept, stage) : 0,
                                      .moved = moved->values != NULL ? ppi_value_at(moved, stage) : whole};
     if (out->kept > whole)
@@ -220,7 +221,8 @@ static void run_copy(struct ppi_keeping *keeping, struct ppi_stream *stream, dou
     const struct ppi_keeping_cost *cost = ppi_keeping_cost_of(keeping, op);
     struct ppi_kept_pass *pass = ppi_kept_pass_of(keeping, op);
     bool offloads = stream->kind == PPSCHED_KIND_OFFLOAD;
-    double end = now + (offloads ? cost->offload : cost->reload);
+    double end = now + ppi_scaled_delay(offloads ? cost->offload : cost->reload, cost->latency,
+                                        ppi_factor_of(loop->costs, keeping->schedule, op).memory);
     *span_of(keeping, stream) = (ppsched_span){now, end};
     stream->free = keeping->links[stream->link].free = end;
     find_head(keeping, stream, loop);

@@ -24,6 +24,7 @@ struct ppi_kept_pass {
 /* Of a lane. */
 struct ppi_keeping_cost {
     double recompute, offload, reload; /* times */
+    double latency;                    /* of the last two, what does not grow with what is copied */
     double kept;                       /* memory that a recomputed pass keeps */
     double moved;                      /* memory that goes and comes back */
 };

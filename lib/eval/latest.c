@@ -24,21 +24,24 @@ static inline bool before(union ppi_time *latest, double end, double *slack)
 }
 
 /* Lowers `*slack` to the room behind an op that ends at `end`; false where its consumer's latest start is not known yet. */
-static inline bool consumer_known(const struct ppi_row *row, uint8_t kind, uint32_t microbatch, double end, double *slack)
+PPI_INLINE bool consumer_known(const struct ppi_row *row, uint8_t kind, const struct ppi_piece_view *piece, double end,
+                               double *slack)
 {
     if (kind == PPSCHED_KIND_F)
         return row->device_after == PPSCHED_NONE ||
-               before(&row[1].passes[microbatch].forward, end + row[1].forward_delay, slack);
+               before(&row[1].passes[piece->index].forward,
+                      end + ppi_scaled_delay(row[1].forward_delay, row[1].forward_latency, piece->factor.memory), slack);
     if (kind == PPSCHED_KIND_W)
         return true;
     return row->device_before == PPSCHED_NONE ||
-           before(&row[-1].passes[microbatch].backward, end + row[-1].backward_delay, slack);
+           before(&row[-1].passes[piece->index].backward,
+                  end + ppi_scaled_delay(row[-1].backward_delay, row[-1].backward_latency, piece->factor.memory), slack);
 }
 
-static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row *row, uint8_t kind, uint32_t microbatch,
+static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row *row, uint8_t kind, uint32_t piece,
                                double latest)
 {
-    struct ppi_pass *pass = &row->passes[microbatch];
+    struct ppi_pass *pass = &row->passes[piece];
     PPI_PREFETCH(pass, -PPI_AHEAD);
     if (kind == PPSCHED_KIND_F)
         ppi_note(loop, &pass->forward, latest, row->device_before);
@@ -47,16 +50,16 @@ static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row
 }
 
 /* The two *_starts lower `*slack` and note the latest start of what runs from `span->start` to `span->end`; false where a
- * consumer's is not known yet. Of the first, `one_copy`: of the model, which is known where this is inlined. */
-static inline bool op_starts(struct sweep *sweep, const ppsched_op *op, const ppsched_span *span, bool one_copy, double *slack)
+ * consumer's is not known yet. Of the first, `plain` is known where this is inlined. */
+PPI_INLINE bool op_starts(struct sweep *sweep, const ppsched_op *op, const ppsched_span *span, bool plain, double *slack)
 {
     struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_row *row = one_copy ? &loop->rows[op->stage] : ppi_row_of(loop, op);
-    const uint32_t microbatch = op->microbatch;
+    const struct ppi_row *row = plain ? &loop->rows[op->stage] : ppi_row_of(loop, op);
+    const struct ppi_piece_view piece = ppi_view_piece(loop, op, plain);
     const uint8_t kind = op->kind;
-    if (microbatch < sweep->iteration_start || !consumer_known(row, kind, microbatch, span->end, slack))
+    if (op->microbatch < sweep->iteration_start || !consumer_known(row, kind, &piece, span->end, slack))
         return false;
-    note_latest(loop, row, kind, microbatch, span->start + *slack);
+    note_latest(loop, row, kind, piece.index, span->start + *slack);
     return true;
 }
 
@@ -64,18 +67,18 @@ static bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const ppsch
 {
     struct ppi_event_loop *loop = &sweep->loop;
     const struct ppi_row *forward = ppi_row_of(loop, &pair[0]), *backward = ppi_row_of(loop, &pair[1]);
-    if (pair[0].microbatch < sweep->iteration_start ||
-        !consumer_known(forward, pair[0].kind, pair[0].microbatch, span->end, slack) ||
-        !consumer_known(backward, pair[1].kind, pair[1].microbatch, span->end, slack))
+    const struct ppi_piece_view first = ppi_view_piece(loop, &pair[0], false), second = ppi_view_piece(loop, &pair[1], false);
+    if (pair[0].microbatch < sweep->iteration_start || !consumer_known(forward, pair[0].kind, &first, span->end, slack) ||
+        !consumer_known(backward, pair[1].kind, &second, span->end, slack))
         return false;
-    note_latest(loop, forward, pair[0].kind, pair[0].microbatch, span->start + *slack);
-    note_latest(loop, backward, pair[1].kind, pair[1].microbatch, span->start + *slack);
+    note_latest(loop, forward, pair[0].kind, first.index, span->start + *slack);
+    note_latest(loop, backward, pair[1].kind, second.index, span->start + *slack);
     return true;
 }
 
 /* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration.
  * Copies stay where they are: what comes before one in the queue ends before it starts. */
-PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
+PPI_INLINE void run_device(void *of, uint32_t device, bool plain)
 {
     struct sweep *sweep = of;
     struct ppi_track *track = &sweep->loop.tracks[device];
@@ -95,8 +98,8 @@ PPI_INLINE void run_device(void *of, uint32_t device, bool one_copy)
             *--latest = span[-1].start + slack;
             op--;
             span--;
-        } else if (ppi_computes_alone(op - 1)) {
-            if (!op_starts(sweep, op - 1, span - 1, one_copy, &slack))
+        } else if (plain ? ppi_computes_alone(op - 1) : ppi_computes_alone_of_any(op - 1)) {
+            if (!op_starts(sweep, op - 1, span - 1, plain, &slack))
                 break;
         } else if (sweep->timeline->keeping != NULL && ppi_is_copy(op[-1].kind)) {
             op--;

@@ -159,6 +159,12 @@ static const struct ppi_holding *holding_of(const struct walk *walk, const ppsch
     return &walk->timeline->memory->holdings[lane];
 }
 
+/* How much more a microbatch takes than the config's lists say. */
+static double factor_of(const struct walk *walk, const ppsched_op *op)
+{
+    return ppi_factor_of(&walk->timeline->costs, walk->schedule, op).memory;
+}
+
 static struct holder *holder_of(const struct walk *walk, const ppsched_op *op)
 {
     struct holder *holder = &walk->room->holders[op->stage];
@@ -176,7 +182,7 @@ static void happen(struct walk *walk, const struct ppi_event *event)
     switch (event->what) {
     case SENT:
         if (*sending == STANDING)
-            change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op, -holding->send[ppi_goes_back(op->kind)], event->time);
+            change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op, -holding->send[ppi_goes_back(op->kind)] * factor_of(walk, op), event->time);
         *sending = NONE;
         break;
     case GATHERED:
@@ -190,11 +196,11 @@ static void happen(struct walk *walk, const struct ppi_event *event)
         holder->is_gathered = false;
         break;
     case OFFLOADED:
-        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, -ppi_keeping_cost_of(walk->timeline->keeping, op)->moved,
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, -ppi_keeping_cost_of(walk->timeline->keeping, op)->moved * factor_of(walk, op),
                event->time);
         break;
     case RELOADING:
-        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_keeping_cost_of(walk->timeline->keeping, op)->moved,
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_keeping_cost_of(walk->timeline->keeping, op)->moved * factor_of(walk, op),
                event->time);
         break;
     default:
@@ -239,46 +245,53 @@ static bool is_received(const struct walk *walk, const ppsched_op *op)
     return true;
 }
 
+/* What a stage pass keeps where all of it is kept. */
+static double whole_memory(const struct walk *walk, const ppsched_op *op)
+{
+    return ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[PPSCHED_KIND_F] * factor_of(walk, op);
+}
+
 /* What F adds: all, or what it keeps until its RECOMPUTE. */
 static double forward_memory(const struct walk *walk, const ppsched_op *op)
 {
     const struct ppi_keeping *keeping = walk->timeline->keeping;
     if (keeping != NULL && (ppi_kept_pass_of(keeping, op)->flags & PPI_HAS_RECOMPUTE) != 0)
-        return ppi_keeping_cost_of(keeping, op)->kept;
-    return ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[PPSCHED_KIND_F];
+        return ppi_keeping_cost_of(keeping, op)->kept * factor_of(walk, op);
+    return whole_memory(walk, op);
 }
 
 static void start_op(struct walk *walk, const ppsched_op *op, double time)
 {
     const struct ppi_holding *holding = holding_of(walk, op);
+    double factor = factor_of(walk, op);
     if (op->kind == PPSCHED_KIND_F) {
         change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, forward_memory(walk, op), time);
         if (is_received(walk, op))
-            change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, -holding->receive[0], time);
+            change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, -holding->receive[0] * factor, time);
     } else if (op->kind != PPSCHED_KIND_I && !holder_of(walk, op)->has_gradients) {
         holder_of(walk, op)->has_gradients = true;
         change(walk, PPSCHED_MEMORY_CAUSE_GRADIENTS, op, holding->gradients, time);
     }
-    change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, holding->work[op->kind], time);
+    change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, holding->work[op->kind] * factor, time);
 }
 
 static void end_op(struct walk *walk, const ppsched_op *op, double time)
 {
     const struct ppi_holding *holding = holding_of(walk, op);
     uint32_t sent = walk->room->sending != NULL ? ppi_output_of(walk->schedule, op) : PPSCHED_NONE;
-    change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, -holding->work[op->kind], time);
+    double factor = factor_of(walk, op);
+    change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, -holding->work[op->kind] * factor, time);
     if (op->kind != PPSCHED_KIND_F)
-        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op,
-               ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[op->kind], time);
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_memory_of(&walk->timeline->costs, walk->schedule, op), time);
     if (op->kind == PPSCHED_KIND_F)
-        change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, holding->output, time);
+        change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, holding->output * factor, time);
     else if (ppi_is_backward(op->kind))
-        change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, -holding->output, time);
+        change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, -holding->output * factor, time);
     if (ppi_is_backward(op->kind) && is_received(walk, op))
-        change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, -holding->receive[1], time);
+        change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, -holding->receive[1] * factor, time);
     if (sent != PPSCHED_NONE && walk->room->sending[sent] == LISTED) {
         walk->room->sending[sent] = STANDING;
-        change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op, holding->send[ppi_is_backward(op->kind)], time);
+        change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op, holding->send[ppi_is_backward(op->kind)] * factor, time);
     }
 }
 
@@ -326,7 +339,7 @@ static void send(struct walk *walk, uint32_t i)
     uint32_t number = ppi_output_of(walk->schedule, op);
     bool backward = ppi_goes_back(op->kind);
     double end = walk->timeline->has_transfers ? walk->timeline->spans[walk->queue->first + i].end
-                                               : walk->came + holding_of(walk, op)->leaving[backward];
+                                               : walk->came + holding_of(walk, op)->leaving[backward] * factor_of(walk, op);
     if (number != PPSCHED_NONE)
         put_off(walk, end, SENT, i);
 }
@@ -339,7 +352,7 @@ static void receive(struct walk *walk, uint32_t i)
         return;
     walk->room->receiving[number] = STANDING;
     drain(walk, walk->came);
-    change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, holding_of(walk, op)->receive[ppi_goes_back(op->kind)], walk->came);
+    change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, holding_of(walk, op)->receive[ppi_goes_back(op->kind)] * factor_of(walk, op), walk->came);
     end_step(walk, walk->came, i);
 }
 
@@ -348,8 +361,7 @@ static void recompute(struct walk *walk, uint32_t i)
 {
     const ppsched_op *op = &walk->queue->ops[i];
     const ppsched_span *span = &walk->timeline->spans[walk->queue->first + i];
-    double work = holding_of(walk, op)->work[PPSCHED_KIND_F],
-           whole = ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[PPSCHED_KIND_F];
+    double work = holding_of(walk, op)->work[PPSCHED_KIND_F] * factor_of(walk, op), whole = whole_memory(walk, op);
     drain(walk, span->start);
     change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, whole - forward_memory(walk, op), span->start);
     change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, work, span->start);
@@ -435,8 +447,7 @@ static void go_through_activations(struct walk *walk, double level)
     for (uint32_t i = 0; i < walk->queue->count; i++) {
         const ppsched_op *op = &walk->queue->ops[i];
         const ppsched_span *span = &walk->timeline->spans[walk->queue->first + i];
-        double amount = ppi_is_compute(op->kind) ? ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[op->kind]
-                                                 : 0;
+        double amount = ppi_is_compute(op->kind) ? ppi_memory_of(&walk->timeline->costs, walk->schedule, op) : 0;
         double time = op->kind == PPSCHED_KIND_F ? span->start : span->end;
         if (amount == 0)
             continue;

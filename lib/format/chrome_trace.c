@@ -124,8 +124,7 @@ static void write_arrow_end(const struct trace *trace, uint64_t track, const pps
 /* Where a receive is drawn: from when it stands ready and its data is sent, until that is there. */
 static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, ppsched_span span, ppsched_span sending)
 {
-    const struct ppi_lane *lane = ppi_lane_of(&trace->timeline->costs, trace->schedule, op);
-    double delay = op->kind == PPSCHED_KIND_RECV_F ? lane->forward_delay : lane->backward_delay;
+    double delay = ppi_delay_of(&trace->timeline->costs, trace->schedule, op, op->kind == PPSCHED_KIND_RECV_B);
     double there = span.start < span.end ? span.end : sending.end + delay;
     double start = span.start > sending.start ? span.start : sending.start;
     return (ppsched_span){start, there > start ? there : start};
@@ -238,4 +237,5 @@ static void write_trace(struct ppi_writer *writer, const ppsched_schedule *sched
     ppi_transfers_clear(&trace.transfers);
 }
 
-const struct ppi_format ppi_chrome_trace_format = {.name = "chrome trace", .needs_timeline = true, .write = write_trace};
+const struct ppi_format ppi_chrome_trace_format = {
+    .name = "chrome trace", .needs_timeline = true, .tells_slices = true, .write = write_trace};

@@ -74,6 +74,9 @@ static ppsched_status read_rare_cell(struct table *table)
     if (behind < table->end && *behind == '\n' && end > text && end[-1] == '\r')
         end--;
     const char *reason = ppi_read_unit(text, end, PPSCHED_KIND_REDUCE_GRAD, unit, &count);
+    for (size_t i = 0; reason == NULL && i < count; i++)
+        if ((unit[i].flags & PPSCHED_OP_FLAG_SLICED) != 0)
+            reason = "slices of a microbatch are no part of this format; JSON has them";
     if (reason != NULL)
         return refuse_cell(table, &table->at, text, end, reason);
     add(table, unit, count);
@@ -87,7 +90,7 @@ static ppsched_status read_cell(struct table *table)
     ppsched_op op;
     const char *next = table->next;
     if (ppi_read_op(&next, table->end, PPSCHED_KIND_REDUCE_GRAD, &op) != NULL ||
-        (next < table->end && *next != ',' && *next != '\n'))
+        (op.flags & PPSCHED_OP_FLAG_SLICED) != 0 || (next < table->end && *next != ',' && *next != '\n'))
         return read_rare_cell(table);
     add(table, &op, 1);
     table->next = next;

@@ -12,6 +12,7 @@
 struct ppi_format {
     const char *name;
     bool needs_timeline;
+    bool tells_slices; /* of microbatches; others refuse schedules that cut them */
     /* OK, or REFUSED where the format cannot hold the schedule. May be NULL. */
     ppsched_status (*fits)(const ppsched_schedule *schedule, ppsched_error *error);
     void (*write)(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,

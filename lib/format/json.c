@@ -141,6 +141,8 @@ static void write_json(struct ppi_writer *writer, const ppsched_schedule *schedu
     ppi_write_field(writer, ", \"stages\": ", schedule->shape.stages);
     ppi_write_field(writer, ", \"microbatches\": ", schedule->shape.microbatches);
     ppi_write_field(writer, ", \"iterations\": ", schedule->shape.iterations);
+    if (schedule->shape.slices > 1)
+        ppi_write_field(writer, ", \"slices\": ", schedule->shape.slices);
     write_queues(writer, schedule, timeline);
     if (timeline != NULL)
         write_metrics(writer, timeline);
@@ -148,4 +150,4 @@ static void write_json(struct ppi_writer *writer, const ppsched_schedule *schedu
     ppi_write_text(writer, "}\n");
 }
 
-const struct ppi_format ppi_json_format = {.name = "json", .write = write_json, .read = ppi_read_json};
+const struct ppi_format ppi_json_format = {.name = "json", .tells_slices = true, .write = write_json, .read = ppi_read_json};

@@ -36,6 +36,12 @@ static ppsched_status read_iterations(void *user)
     return ppi_read_count(r, 1, PPSCHED_MAX_CELLS, &r->reading->iterations);
 }
 
+static ppsched_status read_slices(void *user)
+{
+    struct ppi_json_reader *r = user;
+    return ppi_read_count(r, 1, PPSCHED_MAX_SLICES, &r->reading->slices);
+}
+
 static ppsched_status read_devices(void *user)
 {
     struct ppi_json_reader *r = user;
@@ -130,6 +136,7 @@ static const struct ppi_json_member members[] = {
     {"stages", read_stages, true},
     {"microbatches", read_microbatches, true},
     {"iterations", read_iterations, true},
+    {"slices", read_slices, false},
     {"queues", ppi_read_queues, true},
     {"metrics", pass_over_object, false},
     {"idle_by_cause", pass_over_object, false},

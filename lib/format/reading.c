@@ -14,7 +14,7 @@ enum { PASSES_PER_OP = 16, PASSES_FOR_ALL = 4096 };
 
 void ppi_reading_start(struct ppi_reading *reading, const struct ppi_host *host, ppsched_error *error)
 {
-    *reading = (struct ppi_reading){.host = *host, .error = error, .flushes = true, .weight_versions = 1};
+    *reading = (struct ppi_reading){.host = *host, .error = error, .slices = 1, .flushes = true, .weight_versions = 1};
 }
 
 void ppi_reading_clear(struct ppi_reading *reading)
@@ -82,6 +82,37 @@ static ppsched_status refuse_op_beyond(const struct ppi_reading *reading, const 
                        position, token, shape->stages, microbatches);
 }
 
+/* Whether an op's slice is one of those that the text says there are. */
+static bool has_its_slice(const ppsched_op *op, uint32_t slices)
+{
+    if (slices == 1 || !ppi_kind_has_microbatch(op->kind))
+        return (op->flags & PPSCHED_OP_FLAG_SLICED) == 0;
+    return (op->flags & PPSCHED_OP_FLAG_SLICED) != 0 && op->slice < slices;
+}
+
+static ppsched_status check_slices(const struct ppi_reading *reading, uint32_t slices)
+{
+    char token[PPI_TOKEN_SIZE];
+    size_t i = 0;
+    uint32_t device = 0;
+    while (i < reading->count && has_its_slice(&reading->ops[i], slices))
+        i++;
+    if (i == reading->count)
+        return PPSCHED_OK;
+    while (reading->ends[device] <= i)
+        device++;
+    ppi_op_token(token, &reading->ops[i]);
+    size_t position = i - ppi_reading_first(reading, device);
+    struct ppi_place place = {device, reading->ops[i].stage, reading->ops[i].microbatch, (uint32_t)position};
+    if (slices == 1)
+        return ppi_fail_at(reading->error, PPSCHED_ERROR_RANGE, place,
+                           "device %u, op %zu: %s names a slice, and the text says nothing of \"slices\"", device, position,
+                           token);
+    return ppi_fail_at(reading->error, PPSCHED_ERROR_RANGE, place,
+                       "device %u, op %zu: %s does not name one of the %u slices that the text says, 0 to %u", device,
+                       position, token, slices, slices - 1);
+}
+
 /* The sizes: what the text says, else what the tokens show. */
 static ppsched_status make_shape(struct ppi_shape *shape, const struct ppi_reading *reading)
 {
@@ -92,11 +123,15 @@ static ppsched_status make_shape(struct ppi_shape *shape, const struct ppi_readi
         return ppi_fail(reading->error, PPSCHED_ERROR_RANGE,
                         "no op of the text has a microbatch; a schedule has F and B, or F, I and W");
     ppsched_status status = ppi_shape_make(shape, reading->devices, stages, microbatches, iterations, reading->error);
+    if (status == PPSCHED_OK)
+        status = ppi_shape_cut(shape, reading->slices, reading->error);
+    if (status == PPSCHED_OK)
+        status = check_slices(reading, shape->slices);
     if (status != PPSCHED_OK)
         return status;
     if (reading->stages > shape->stages || reading->microbatches > ppi_total_microbatches(shape))
         return refuse_op_beyond(reading, shape);
-    size_t passes = (size_t)shape->stages * ppi_total_microbatches(shape);
+    size_t passes = (size_t)shape->stages * ppi_total_pieces(shape);
     if (passes <= PASSES_FOR_ALL || (passes - PASSES_FOR_ALL) / PASSES_PER_OP <= reading->count)
         return PPSCHED_OK;
     return ppi_fail(reading->error, PPSCHED_ERROR_RANGE,

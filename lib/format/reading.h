@@ -24,6 +24,7 @@ struct ppi_reading {
     int32_t placement;                                  /* DEFAULT: what the rows show */
     uint32_t *map;                                      /* for MAP: a device a stage */
     int64_t said_stages, said_microbatches, iterations; /* 0: what the tokens show */
+    int64_t slices;                                     /* 1 */
     bool flushes;                                       /* true */
     uint32_t weight_versions;                           /* 1 */
 };

@@ -59,6 +59,19 @@ static const char *read_kind(const char **text, const char *end, int32_t last_ki
     return explain_kind(kind, length);
 }
 
+/* ".2" */
+static const char *read_slice(const char **text, const char *end, ppsched_op *op)
+{
+    uint32_t slice = 0;
+    ++*text;
+    if (*text == end || !is_digit(**text))
+        return "the number of its slice must follow the point, such as 3F0.2";
+    const char *reason = read_number(text, end, PPSCHED_MAX_SLICES - 1, "its slice must be at most 65534", &slice);
+    op->slice = (uint16_t)slice;
+    op->flags = PPSCHED_OP_FLAG_SLICED;
+    return reason;
+}
+
 const char *ppi_read_op(const char **text, const char *end, int32_t last_kind, ppsched_op *op)
 {
     uint32_t stage = 0, microbatch = PPSCHED_NONE;
@@ -79,6 +92,8 @@ const char *ppi_read_op(const char **text, const char *end, int32_t last_kind, p
     if (has_number)
         reason = read_number(text, end, PPSCHED_MAX_CELLS - 1, "its microbatch must be at most 1073741823", &microbatch);
     *op = (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)stage, .kind = kind};
+    if (reason == NULL && has_number && *text < end && **text == '.')
+        return read_slice(text, end, op);
     return reason;
 }
 
@@ -110,7 +125,7 @@ static const char *read_pair(const char **text, const char *end, int32_t last_ki
     *text += tail_length;
     if (pair[0].kind != PPSCHED_KIND_F || !ppi_is_backward(pair[1].kind))
         return "an overlapped pair is an F and then a B or an I";
-    pair[0].flags = PPSCHED_OP_FLAG_OVERLAPPED;
+    pair[0].flags |= PPSCHED_OP_FLAG_OVERLAPPED;
     return NULL;
 }
 

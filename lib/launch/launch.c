@@ -73,6 +73,9 @@ ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtim
     if (schedule->shape.iterations != 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime->title,
                         schedule->shape.iterations);
+    if (schedule->shape.slices > 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s runs whole microbatches, the schedule has %u slices of each",
+                        runtime->title, schedule->shape.slices);
     bool is_v = ppi_chunks_of(schedule) == 2 && ppi_is_placed(schedule, PPSCHED_PLACEMENT_V);
     bool is_even = ppi_rules_divide_evenly(&runtime->rules, is_v);
     ppsched_status status = PPSCHED_OK;

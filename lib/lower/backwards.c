@@ -5,7 +5,7 @@
 static bool is_pair(const ppsched_op *first, const ppsched_op *second)
 {
     return first->kind == PPSCHED_KIND_I && second->kind == PPSCHED_KIND_W && first->stage == second->stage &&
-           first->microbatch == second->microbatch && second->flags == 0;
+           first->microbatch == second->microbatch && first->slice == second->slice && ppi_unit_length(second) == 1;
 }
 
 ppsched_status ppi_merge_backwards(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error)

@@ -87,11 +87,12 @@ static void start(struct run *run, uint32_t transfer)
     uint32_t next = channels->channel_first[route->channel] + route->place + 1;
     struct ppi_transfer_cost cost = ppi_transfer_cost_of(run->config, op->stage, ppi_goes_back(op->kind),
                                                          comm_of(run, ops->send)->device, comm_of(run, ops->receive)->device);
+    double factor = ppi_factor_of(&run->timeline->costs, run->schedule, op).memory;
     state->has_started = true;
     state->asked = run->now;
     state->started = run->now < *edge ? *edge : run->now;
     run->timeline->spans[ops->send].start = state->started;
-    *edge = state->started + cost.occupancy;
+    *edge = state->started + cost.occupancy * factor;
     state->there = *edge + cost.latency;
     ppi_heap_put(&run->heap, *edge, LEFT, transfer);
     ppi_heap_put(&run->heap, state->there, THERE, transfer);
@@ -209,11 +210,8 @@ static void shard(struct run *run, uint32_t device, uint32_t i)
 static double duration_of(const struct run *run, const ppsched_op *unit)
 {
     const struct ppi_costs *costs = &run->timeline->costs;
-    const struct ppi_lane *lane = ppi_lane_of(costs, run->schedule, unit);
-    if (ppi_unit_length(unit) == 1)
-        return lane->duration[unit->kind];
-    return ppi_overlapped_duration(costs, lane, unit->stage, ppi_lane_of(costs, run->schedule, unit + 1), unit[1].stage,
-                                   unit[1].kind);
+    return ppi_unit_length(unit) == 1 ? ppi_duration_of(costs, run->schedule, unit)
+                                      : ppi_overlapped_duration(costs, run->schedule, unit);
 }
 
 /* Starts a unit whose inputs are there. */
@@ -224,8 +222,7 @@ static void compute(struct run *run, uint32_t device, uint32_t i)
     double duration = ppi_sharding_slowed(&run->sharding, device, duration_of(run, unit), run->now), end = run->now + duration;
     machine->sums.busy += duration;
     for (size_t k = 0; k < ppi_unit_length(unit); k++) {
-        const struct ppi_lane *lane = ppi_lane_of(&run->timeline->costs, run->schedule, &unit[k]);
-        ppi_sum_memory(&machine->sums, lane->memory[unit[k].kind], &unit[k]);
+        ppi_sum_memory(&machine->sums, ppi_memory_of(&run->timeline->costs, run->schedule, &unit[k]), &unit[k]);
         run->timeline->spans[i + k] = (ppsched_span){run->now, end};
         run->passes_done += unit[k].kind == PPSCHED_KIND_B || unit[k].kind == PPSCHED_KIND_W;
     }
@@ -296,7 +293,7 @@ static void settle(struct run *run)
 /* Where the schedule flushes, all devices go on together once an iteration is done on all of them. */
 static void flush_if_done(struct run *run)
 {
-    size_t passes = (size_t)run->schedule->shape.stages * run->schedule->shape.microbatches;
+    size_t passes = ppi_cell_count(run->schedule) / run->schedule->shape.iterations;
     if (run->flushed == run->timeline->flush_count || run->passes_done != (run->flushed + 1) * passes)
         return;
     for (uint32_t d = 0; d < run->schedule->shape.devices; d++)

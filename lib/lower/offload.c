@@ -154,7 +154,7 @@ static void place_offloads(const struct placing *placing)
 
 static ppsched_status put(ppsched_builder *builder, const struct trip *trip, uint8_t kind, ppsched_error *error)
 {
-    ppsched_op op = {.microbatch = trip->op.microbatch, .stage = trip->op.stage, .slice = trip->op.slice, .kind = kind};
+    ppsched_op op = ppi_op_beside(&trip->op, trip->op.stage, kind);
     return ppi_builder_append(builder, trip->device, &op, 1, error);
 }
 

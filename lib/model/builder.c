@@ -215,7 +215,7 @@ ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *build
 struct ppi_pen ppi_pen_open(const ppsched_builder *builder, uint32_t device)
 {
     const struct ppi_segment *segment = &builder->segments[device];
-    return (struct ppi_pen){segment->ops + segment->count, segment->ops + segment->capacity, 0};
+    return (struct ppi_pen){segment->ops + segment->count, segment->ops + segment->capacity, 0, builder->shape.slices};
 }
 
 void ppi_pen_close(ppsched_builder *builder, uint32_t device, const struct ppi_pen *pen)

@@ -46,6 +46,7 @@ ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *build
 struct ppi_pen {
     ppsched_op *next, *end;
     uint32_t first_microbatch; /* added to each microbatch */
+    uint32_t slices;           /* of each */
 };
 
 static inline void ppi_put_flagged(struct ppi_pen *pen, uint8_t kind, uint32_t stage, uint32_t microbatch, uint8_t flags)
@@ -59,6 +60,22 @@ static inline void ppi_put_flagged(struct ppi_pen *pen, uint8_t kind, uint32_t s
 static inline void ppi_put(struct ppi_pen *pen, uint8_t kind, uint32_t stage, uint32_t microbatch)
 {
     ppi_put_flagged(pen, kind, stage, microbatch, 0);
+}
+
+/* An op of a piece, of those of one run. */
+static inline void ppi_put_piece(struct ppi_pen *pen, uint8_t kind, uint32_t stage, uint32_t piece)
+{
+    if (pen->slices == 1) {
+        ppi_put(pen, kind, stage, piece);
+        return;
+    }
+    if (pen->next == pen->end)
+        return;
+    *pen->next++ = (ppsched_op){.microbatch = pen->first_microbatch + piece / pen->slices,
+                                .stage = (uint16_t)stage,
+                                .slice = (uint16_t)(piece % pen->slices),
+                                .kind = kind,
+                                .flags = PPSCHED_OP_FLAG_SLICED};
 }
 
 /* An overlapped pair: F, and the B that runs with it. */
@@ -86,8 +103,10 @@ static inline bool ppi_put_oldest_weight(struct ppi_pen *pen, struct ppi_weight_
         queue->next++;
     if (queue->next == pen->next)
         return false;
-    ppi_put(pen, PPSCHED_KIND_W, queue->next->stage, queue->next->microbatch - pen->first_microbatch);
-    queue->next++;
+    ppsched_op weight = *queue->next++;
+    weight.kind = PPSCHED_KIND_W;
+    if (pen->next < pen->end)
+        *pen->next++ = weight;
     return true;
 }
 

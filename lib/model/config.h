@@ -41,7 +41,8 @@ ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, c
                                      ppsched_error *error);
 ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error);
 
-/* Takes over what belongs to devices and to the run: links, limits, placement, versions, progress, and options. */
+/* Takes over what belongs to devices and to the run: links, limits, placement, versions, progress, options, and how
+ * microbatches and slices differ, whose numbers must be the same. */
 ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config *from, ppsched_error *error);
 
 /* Calls the progress function, which must be there; returns what that does. */

@@ -186,6 +186,14 @@ double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads
     return offloads ? offload : value_or(config, PPSCHED_QUANTITY_RELOAD_TIMES, stage, offload);
 }
 
+double ppi_copy_latency(const ppsched_config *config, uint32_t device)
+{
+    double latency = value_or(config, PPSCHED_QUANTITY_HOST_LATENCY, device, 0);
+    return list_of(config, PPSCHED_QUANTITY_OFFLOAD_TIMES) != NULL || list_of(config, PPSCHED_QUANTITY_RELOAD_TIMES) != NULL
+               ? 0
+               : latency;
+}
+
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device)
 {
     if (list_of(config, PPSCHED_QUANTITY_MEM_OTHER) != NULL)
@@ -200,26 +208,62 @@ void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *
     out[2] = value_or(config, PPSCHED_QUANTITY_MEM_OPTIMIZER, stage, 0);
 }
 
-/* When nothing else is on the way. */
-static double delay_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from, uint32_t to)
-{
-    struct ppi_transfer_cost cost = ppi_transfer_cost_of(config, stage, backward, from, to);
-    return cost.occupancy + cost.latency;
-}
-
 static ppsched_status fill_lane(struct ppi_lane *lane, const ppsched_config *config, const uint32_t *device, uint32_t stage,
                                 ppsched_error *error)
 {
     ppsched_status status = ppi_resolve_stage(config, stage, lane, error);
+    struct ppi_transfer_cost forward = {0, 0}, backward = {0, 0};
+    if (stage > 0)
+        forward = ppi_transfer_cost_of(config, stage - 1, false, device[stage - 1], device[stage]);
+    if (stage + 1 < config->shape.stages)
+        backward = ppi_transfer_cost_of(config, stage + 1, true, device[stage + 1], device[stage]);
     lane->device = device[stage];
-    lane->forward_delay = stage > 0 ? delay_of(config, stage - 1, false, device[stage - 1], device[stage]) : 0;
-    lane->backward_delay = stage + 1 < config->shape.stages
-                               ? delay_of(config, stage + 1, true, device[stage + 1], device[stage])
-                               : 0;
+    lane->forward_delay = forward.occupancy + forward.latency;
+    lane->backward_delay = backward.occupancy + backward.latency;
+    lane->forward_latency = forward.latency;
+    lane->backward_latency = backward.latency;
     if (status == PPSCHED_OK && !(ppi_is_finite(lane->forward_delay) && ppi_is_finite(lane->backward_delay)))
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device[stage], stage, PPSCHED_NONE, PPSCHED_NONE},
                            "stage %u: bytes / p2p_bandwidth + p2p_time is too large for a double", stage);
     return status;
+}
+
+bool ppi_has_factors(const ppsched_config *config)
+{
+    return list_of(config, PPSCHED_QUANTITY_MICROBATCH_SCALE) != NULL ||
+           list_of(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE) != NULL ||
+           list_of(config, PPSCHED_QUANTITY_SLICE_SCALE) != NULL;
+}
+
+struct ppi_factor ppi_config_factor(const ppsched_config *config, uint32_t microbatch, uint32_t slice)
+{
+    double scale = value_or(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, microbatch, 1);
+    return (struct ppi_factor){.time = scale * value_or(config, PPSCHED_QUANTITY_SLICE_SCALE, slice, 1),
+                               .memory = value_or(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, microbatch, scale)};
+}
+
+ppsched_status ppi_factors_fill(struct ppi_costs *costs, const ppsched_config *config, ppsched_error *error)
+{
+    const struct ppi_shape *shape = &config->shape;
+    if (!ppi_has_factors(config)) {
+        ppi_release(&costs->host, costs->factors);
+        costs->factors = NULL;
+        return PPSCHED_OK;
+    }
+    if (costs->factors == NULL)
+        costs->factors = ppi_allocate(&costs->host, (size_t)shape->microbatches * shape->slices, sizeof *costs->factors);
+    if (costs->factors == NULL)
+        return ppi_fail_memory(error, "the costs");
+    for (uint32_t m = 0; m < shape->microbatches; m++)
+        for (uint32_t k = 0; k < shape->slices; k++) {
+            struct ppi_factor *factor = &costs->factors[ppi_piece(shape, m, k)];
+            *factor = ppi_config_factor(config, m, k);
+            if (!ppi_is_finite(factor->time))
+                return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, PPSCHED_NONE, m, k},
+                                   "microbatch_scale times slice_scale of microbatch %u, slice %u is too large for a double",
+                                   m, k);
+        }
+    return PPSCHED_OK;
 }
 
 ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *config, const struct ppi_placement *placement,
@@ -229,6 +273,8 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
     ppsched_status status = PPSCHED_OK;
     costs->overlapped = config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES];
     costs->stages = stages;
+    if (costs->factors != NULL || ppi_has_factors(config))
+        status = ppi_factors_fill(costs, config, error);
     for (uint32_t c = 0; c < placement->copies; c++)
         for (uint32_t s = 0; s < stages && status == PPSCHED_OK; s++)
             status = fill_lane(&costs->lanes[(size_t)c * stages + s], config, placement->device_of + (size_t)c * stages, s,
@@ -255,5 +301,7 @@ ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *confi
 void ppi_costs_clear(struct ppi_costs *costs)
 {
     ppi_release(&costs->host, costs->lanes);
+    ppi_release(&costs->host, costs->factors);
     costs->lanes = NULL;
+    costs->factors = NULL;
 }

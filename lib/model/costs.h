@@ -17,6 +17,13 @@ struct ppi_lane {
     double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
     double forward_delay;             /* of a transfer from the device of the stage before */
     double backward_delay;            /* from the device of the next stage */
+    double forward_latency;           /* of these, what does not grow with what is sent */
+    double backward_latency;
+};
+
+/* What a piece takes, as a multiple of what its lane says. */
+struct ppi_factor {
+    double time, memory;
 };
 
 /* What a stage always holds, in the order of enum ppsched_memory_cause; a device has one more, what it holds beside. */
@@ -27,6 +34,7 @@ struct ppi_costs {
     struct ppi_values overlapped; /* borrowed from the config */
     uint32_t stages;
     struct ppi_lane *lanes; /* copies x stages, as ppi_placement */
+    struct ppi_factor *factors; /* by piece of one iteration; NULL where all are 1 */
 };
 
 /* A transfer takes its edge for `occupancy`, and is there `latency` later. */
@@ -63,6 +71,9 @@ double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double f
 /* How long the copy of OFFLOAD (else RELOAD) of a stage takes on a device. */
 double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device);
 
+/* What of that does not grow with what is copied; where the times are given, nothing. */
+double ppi_copy_latency(const ppsched_config *config, uint32_t device);
+
 /* Adds what a device holds beside its stages. */
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device);
 
@@ -72,7 +83,14 @@ void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *
 /* Durations and memory of a stage; RANGE where the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error);
 
-/* All lanes for a placement. `config` must outlive `out`. */
+/* Whether microbatches or slices differ; what the config says of one. */
+bool ppi_has_factors(const ppsched_config *config);
+struct ppi_factor ppi_config_factor(const ppsched_config *config, uint32_t microbatch, uint32_t slice);
+
+/* The factors of a config into costs that may have some already. */
+ppsched_status ppi_factors_fill(struct ppi_costs *costs, const ppsched_config *config, ppsched_error *error);
+
+/* All lanes for a placement, and the factors. `config` must outlive `out`. */
 ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *config, const struct ppi_placement *placement,
                               ppsched_error *error);
 
@@ -90,19 +108,83 @@ static inline const struct ppi_lane *ppi_lane_of(const struct ppi_costs *costs, 
     return &costs->lanes[ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * costs->stages + op->stage];
 }
 
-/* Duration of an overlapped pair; that of its ops one after the other where the config gives no duration. */
-static inline double ppi_overlapped_duration(const struct ppi_costs *costs, const struct ppi_lane *forward,
-                                             uint32_t forward_stage, const struct ppi_lane *backward, uint32_t backward_stage,
-                                             uint8_t backward_kind)
+/* A piece's factor. */
+static inline struct ppi_factor ppi_factor_at(const struct ppi_costs *costs, const struct ppi_shape *shape, uint32_t microbatch,
+                                              uint32_t slice)
+{
+    if (costs->factors == NULL)
+        return (struct ppi_factor){1, 1};
+    if (microbatch >= shape->microbatches)
+        microbatch %= shape->microbatches;
+    return costs->factors[ppi_piece(shape, microbatch, slice)];
+}
+
+/* An op's. */
+static inline struct ppi_factor ppi_factor_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
+                                              const ppsched_op *op)
+{
+    return ppi_factor_at(costs, &schedule->shape, op->microbatch, op->slice);
+}
+
+/* How long F, B, I or W takes on its own. */
+static inline double ppi_duration_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return ppi_lane_of(costs, schedule, op)->duration[op->kind] * ppi_factor_of(costs, schedule, op).time;
+}
+
+/* What F, B, I or W adds; `memory` is that of kind k at k - 1. What I and W give back is what F took, as it is rounded. */
+static inline double ppi_memory_at(const double *memory, uint8_t kind, double factor)
+{
+    if (kind != PPSCHED_KIND_W || factor == 1)
+        return memory[kind - 1] * factor;
+    return -(memory[PPSCHED_KIND_F - 1] * factor + memory[PPSCHED_KIND_I - 1] * factor);
+}
+
+static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return ppi_memory_at(ppi_lane_of(costs, schedule, op)->memory + PPSCHED_KIND_F, op->kind, ppi_factor_of(costs, schedule, op).memory);
+}
+
+/* How long what an op takes from the stage before it (backward: from the next) is on its way when nothing else is. */
+static inline double ppi_scaled_delay(double delay, double latency, double factor)
+{
+    return factor == 1 ? delay : (delay - latency) * factor + latency;
+}
+
+static inline double ppi_delay_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op,
+                                  bool backward)
+{
+    const struct ppi_lane *lane = ppi_lane_of(costs, schedule, op);
+    double factor = ppi_factor_of(costs, schedule, op).memory;
+    return backward ? ppi_scaled_delay(lane->backward_delay, lane->backward_latency, factor)
+                    : ppi_scaled_delay(lane->forward_delay, lane->forward_latency, factor);
+}
+
+/* What the config gives for a pair; it gives something. */
+static inline double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage)
 {
     const struct ppi_values *given = &costs->overlapped;
-    if (given->values == NULL)
-        return forward->duration[PPSCHED_KIND_F] + backward->duration[backward_kind];
     if (given->count == 1)
         return given->values[0];
     if (given->count == costs->stages)
         return given->values[forward_stage];
     return given->values[(size_t)forward_stage * costs->stages + backward_stage];
+}
+
+/* Duration of an overlapped pair; that of its ops one after the other where the config gives no duration. What it gives grows
+ * as that sum does. */
+static inline double ppi_overlapped_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule,
+                                             const ppsched_op *pair)
+{
+    double plain = ppi_lane_of(costs, schedule, &pair[0])->duration[pair[0].kind] +
+                   ppi_lane_of(costs, schedule, &pair[1])->duration[pair[1].kind];
+    double sum = costs->factors == NULL
+                     ? plain
+                     : ppi_duration_of(costs, schedule, &pair[0]) + ppi_duration_of(costs, schedule, &pair[1]);
+    if (costs->overlapped.values == NULL)
+        return sum;
+    double given = ppi_given_overlap(costs, pair[0].stage, pair[1].stage);
+    return costs->factors == NULL || plain == 0 ? given : given * (sum / plain);
 }
 
 #endif

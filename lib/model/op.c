@@ -56,6 +56,10 @@ size_t ppi_op_token(char text[PPI_TOKEN_SIZE], const ppsched_op *op)
     length += kind_length;
     if (rows[op->kind].has_microbatch)
         length += ppi_integer_to_text(text + length, op->microbatch);
+    if ((op->flags & PPSCHED_OP_FLAG_SLICED) != 0) {
+        text[length++] = '.';
+        length += ppi_integer_to_text(text + length, op->slice);
+    }
     text[length] = '\0';
     return length;
 }

@@ -73,16 +73,32 @@ static inline bool ppi_keeps_less(uint8_t kind)
     return kind >= PPSCHED_KIND_RECOMPUTE && kind <= PPSCHED_KIND_RELOAD;
 }
 
-/* F, B, I or W that is not the first of an overlapped pair. One comparison, as sweeps ask it of every op. */
+/* F, B, I or W of a whole microbatch that is not the first of an overlapped pair. One comparison, as sweeps ask it of every op. */
 static inline bool ppi_computes_alone(const ppsched_op *op)
 {
     return (uint16_t)((op->kind | op->flags << 8) - 1) < PPSCHED_KIND_W;
+}
+
+/* The same where microbatches may be cut. */
+static inline bool ppi_computes_alone_of_any(const ppsched_op *op)
+{
+    return ppi_is_compute(op->kind) && (op->flags & PPSCHED_OP_FLAG_OVERLAPPED) == 0;
 }
 
 /* What runs as one: an op, or an overlapped pair. Number of ops in the unit that starts at `op`. */
 static inline size_t ppi_unit_length(const ppsched_op *op)
 {
     return (op->flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0 ? 2 : 1;
+}
+
+/* Another kind of op of the same piece, on some stage. */
+static inline ppsched_op ppi_op_beside(const ppsched_op *op, uint32_t stage, uint8_t kind)
+{
+    return (ppsched_op){.microbatch = op->microbatch,
+                        .stage = (uint16_t)stage,
+                        .slice = op->slice,
+                        .kind = kind,
+                        .flags = op->flags & PPSCHED_OP_FLAG_SLICED};
 }
 
 /* A unit's token, "3F0" or "(0F1;3B0)OVERLAP_F_B", and a NUL; returns the length. */

@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 /* What a list has a value for, if not one for all. */
-enum extent { ONE, PER_STAGE, PER_STAGE_PAIR, PER_DEVICE, PER_DEVICE_PAIR };
+enum extent { ONE, PER_STAGE, PER_STAGE_PAIR, PER_DEVICE, PER_DEVICE_PAIR, PER_MICROBATCH, PER_SLICE };
 
 #define NO_BOUND 1.7976931348623157e308
 #define LEAST_POSITIVE 4.9406564584124654e-324
@@ -61,6 +61,9 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_HOST_LATENCY] = {"host_latency", PER_DEVICE, 0, NO_BOUND},
     [PPSCHED_QUANTITY_MEM_OFFLOAD] = {"mem_offload", PER_STAGE, 0, NO_BOUND},
     [PPSCHED_QUANTITY_HOST_LINK] = {"host_link", PER_DEVICE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MICROBATCH_SCALE] = {"microbatch_scale", PER_MICROBATCH, LEAST_POSITIVE, NO_BOUND},
+    [PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE] = {"microbatch_memory_scale", PER_MICROBATCH, LEAST_POSITIVE, NO_BOUND},
+    [PPSCHED_QUANTITY_SLICE_SCALE] = {"slice_scale", PER_SLICE, LEAST_POSITIVE, NO_BOUND},
 };
 
 bool ppi_quantity_known(int32_t quantity)
@@ -97,6 +100,16 @@ static ppsched_status check_length(const struct row *row, const struct ppi_shape
             return PPSCHED_OK;
         return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all devices or %zu, one a device",
                         row->name, count, d);
+    case PER_MICROBATCH:
+        if (count == 1 || count == shape->microbatches)
+            return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give %u, one a microbatch", row->name, count,
+                        shape->microbatches);
+    case PER_SLICE:
+        if (count == 1 || count == shape->slices)
+            return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give %u, one a slice", row->name, count,
+                        shape->slices);
     default:
         if (count == 1 || count == d * d)
             return PPSCHED_OK;
@@ -124,7 +137,7 @@ static const char *wanted_of(const struct row *row)
     if (row->minimum >= 1)
         return "at least 1";
     if (row->minimum > 0)
-        return "above 0";
+        return row->maximum > NO_BOUND ? "above 0" : "finite and above 0";
     return row->minimum < 0 ? "finite and at most 0" : "finite and at least 0";
 }
 
@@ -140,6 +153,9 @@ static ppsched_status check_value(const struct row *row, const struct ppi_shape 
                            value, wanted);
     if (place.device != PPSCHED_NONE)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "%s of device %u is %g; it must be %s", row->name, place.device,
+                           value, wanted);
+    if (row->extent == PER_MICROBATCH && count > 1)
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "%s of microbatch %zu is %g; it must be %s", row->name, index,
                            value, wanted);
     return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "%s (value %zu) is %g; it must be %s", row->name, index, value,
                        wanted);

@@ -40,16 +40,32 @@ static inline uint32_t ppi_schedule_device_of(const ppsched_schedule *schedule, 
     return ppi_device_of(&schedule->placement, &schedule->shape, op->stage, op->microbatch);
 }
 
-/* Stage passes: one F and one backward each. */
+/* An op's piece, over all iterations. */
+static inline uint32_t ppi_piece_of(const struct ppi_shape *shape, const ppsched_op *op)
+{
+    return ppi_piece(shape, op->microbatch, op->slice);
+}
+
+/* An op of a piece. */
+static inline ppsched_op ppi_op_of_piece(const struct ppi_shape *shape, uint32_t piece, uint32_t stage, uint8_t kind)
+{
+    return (ppsched_op){.microbatch = piece / shape->slices,
+                        .stage = (uint16_t)stage,
+                        .slice = (uint16_t)(piece % shape->slices),
+                        .kind = kind,
+                        .flags = shape->slices > 1 ? PPSCHED_OP_FLAG_SLICED : 0};
+}
+
+/* Stage passes, of a piece each: one F and one backward. */
 static inline size_t ppi_cell_count(const ppsched_schedule *schedule)
 {
-    return (size_t)schedule->shape.stages * ppi_total_microbatches(&schedule->shape);
+    return (size_t)schedule->shape.stages * ppi_total_pieces(&schedule->shape);
 }
 
 /* An op's stage pass among them, stage by stage. */
 static inline size_t ppi_cell_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return (size_t)op->stage * ppi_total_microbatches(&schedule->shape) + op->microbatch;
+    return (size_t)op->stage * ppi_total_pieces(&schedule->shape) + ppi_piece_of(&schedule->shape, op);
 }
 
 /* Most ops of a device. */

@@ -32,6 +32,23 @@ ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t st
     out->stages = (uint32_t)stages;
     out->microbatches = (uint32_t)microbatches;
     out->iterations = (uint32_t)iterations;
+    out->slices = 1;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_shape_cut(struct ppi_shape *shape, int64_t slices, ppsched_error *error)
+{
+    size_t whole = (size_t)shape->stages * ppi_total_microbatches(shape);
+    ppsched_status status = check_count("number of slices", slices, PPSCHED_MAX_SLICES, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if ((size_t)slices > PPSCHED_MAX_CELLS / whole)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "%u stages times %u microbatches times %u iterations times %lld slices is above the largest supported "
+                        "%lld",
+                        shape->stages, shape->microbatches, shape->iterations, (long long)slices,
+                        (long long)PPSCHED_MAX_CELLS);
+    shape->slices = (uint32_t)slices;
     return PPSCHED_OK;
 }
 

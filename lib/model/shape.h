@@ -11,12 +11,25 @@
 
 struct ppi_shape {
     uint32_t devices, stages, microbatches, iterations;
+    uint32_t slices; /* of each microbatch, 1 or more */
 };
 
 /* Microbatches over all iterations. Fits by PPSCHED_MAX_CELLS. */
 static inline uint32_t ppi_total_microbatches(const struct ppi_shape *shape)
 {
     return shape->microbatches * shape->iterations;
+}
+
+/* A piece is a slice of a microbatch, all of it where it is whole; over all iterations. Fits by PPSCHED_MAX_CELLS. */
+static inline uint32_t ppi_total_pieces(const struct ppi_shape *shape)
+{
+    return ppi_total_microbatches(shape) * shape->slices;
+}
+
+/* A microbatch's slice among the pieces. */
+static inline uint32_t ppi_piece(const struct ppi_shape *shape, uint32_t microbatch, uint32_t slice)
+{
+    return microbatch * shape->slices + slice;
 }
 
 /* Which device runs a stage. `device_of` has `copies` rows of S devices; with two copies (bidirectional) the second half of an
@@ -27,9 +40,12 @@ struct ppi_placement {
     uint32_t *device_of;
 };
 
-/* Checks the sizes; they are wider than those of a shape so that absurd ones are seen. */
+/* Checks the sizes; they are wider than those of a shape so that absurd ones are seen. Microbatches are whole. */
 ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t stages, int64_t microbatches, int64_t iterations,
                               ppsched_error *error);
+
+/* The same sizes with microbatches cut; RANGE where that is too many. */
+ppsched_status ppi_shape_cut(struct ppi_shape *shape, int64_t slices, ppsched_error *error);
 
 /* Tells whether a placement suits the sizes: REFUSED with the nearest sizes that do. */
 ppsched_status ppi_placement_fits(int32_t kind, const struct ppi_shape *shape, ppsched_error *error);

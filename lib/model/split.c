@@ -126,6 +126,8 @@ ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *con
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of its own stages; it does not go with layers");
     ppsched_status status = ppi_shape_make(&shape, old->devices, split->stages, old->microbatches, old->iterations, error);
     if (status == PPSCHED_OK)
+        status = ppi_shape_cut(&shape, old->slices, error);
+    if (status == PPSCHED_OK)
         status = ppi_config_create(&made, &shape, &config->host, error);
     if (status != PPSCHED_OK)
         return status;

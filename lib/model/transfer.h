@@ -2,7 +2,7 @@
 /* What goes from one device to another: an activation to the next stage, a gradient to the stage before. And where its ops are
  * in a schedule.
  *
- * What stage s takes for microbatch m has the number 2 (s M + m), with M over all iterations, and 1 more where it is a
+ * What stage s takes for piece p has the number 2 (s P + p), with P pieces over all iterations, and 1 more where it is a
  * gradient. Between stages of one device it has a number too, but is no transfer. */
 #ifndef PPSCHED_MODEL_TRANSFER_H
 #define PPSCHED_MODEL_TRANSFER_H
@@ -46,7 +46,7 @@ static inline uint32_t ppi_input_of(const ppsched_schedule *schedule, const ppsc
 /* Number of what an F, B, I or SEND hands on; PPSCHED_NONE where no stage takes it, and for ops of other kinds. */
 static inline uint32_t ppi_output_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    uint32_t row = 2 * ppi_total_microbatches(&schedule->shape);
+    uint32_t row = 2 * ppi_total_pieces(&schedule->shape);
     if (op->kind == PPSCHED_KIND_F || op->kind == PPSCHED_KIND_SEND_F)
         return op->stage + 1u < schedule->shape.stages ? ppi_number_of(schedule, op) + row : PPSCHED_NONE;
     if (ppi_is_backward(op->kind) || op->kind == PPSCHED_KIND_SEND_B)
@@ -54,15 +54,13 @@ static inline uint32_t ppi_output_of(const ppsched_schedule *schedule, const pps
     return PPSCHED_NONE;
 }
 
-/* Whether what a stage hands to a neighbour goes to another device; fills in all but the number. */
-static inline bool ppi_transfer_between(const ppsched_schedule *schedule, uint32_t microbatch, uint32_t from, uint32_t to,
+/* Whether what a stage hands to a neighbour, of an op's piece, goes to another device; fills in all but the number. */
+static inline bool ppi_transfer_between(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t from, uint32_t to,
                                         struct ppi_transfer *out)
 {
     bool forward = from < to;
-    out->send = (ppsched_op){
-        .microbatch = microbatch, .stage = (uint16_t)from, .kind = forward ? PPSCHED_KIND_SEND_F : PPSCHED_KIND_SEND_B};
-    out->receive = (ppsched_op){
-        .microbatch = microbatch, .stage = (uint16_t)to, .kind = forward ? PPSCHED_KIND_RECV_F : PPSCHED_KIND_RECV_B};
+    out->send = ppi_op_beside(op, from, forward ? PPSCHED_KIND_SEND_F : PPSCHED_KIND_SEND_B);
+    out->receive = ppi_op_beside(op, to, forward ? PPSCHED_KIND_RECV_F : PPSCHED_KIND_RECV_B);
     out->from = ppi_schedule_device_of(schedule, &out->send);
     out->to = ppi_schedule_device_of(schedule, &out->receive);
     return out->from != out->to;
@@ -73,7 +71,7 @@ static inline bool ppi_transfer_in(const ppsched_schedule *schedule, const ppsch
 {
     out->number = ppi_input_of(schedule, op);
     return out->number != PPSCHED_NONE &&
-           ppi_transfer_between(schedule, op->microbatch, ppi_goes_back(op->kind) ? op->stage + 1u : op->stage - 1u, op->stage,
+           ppi_transfer_between(schedule, op, ppi_goes_back(op->kind) ? op->stage + 1u : op->stage - 1u, op->stage,
                                 out);
 }
 
@@ -81,7 +79,7 @@ static inline bool ppi_transfer_in(const ppsched_schedule *schedule, const ppsch
 static inline bool ppi_transfer_out(const ppsched_schedule *schedule, const ppsched_op *op, struct ppi_transfer *out)
 {
     out->number = ppi_output_of(schedule, op);
-    return out->number != PPSCHED_NONE && ppi_transfer_between(schedule, op->microbatch, op->stage,
+    return out->number != PPSCHED_NONE && ppi_transfer_between(schedule, op, op->stage,
                                                                ppi_goes_back(op->kind) ? op->stage - 1u : op->stage + 1u, out);
 }
 

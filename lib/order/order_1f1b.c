@@ -48,7 +48,7 @@ static ppsched_status queue_has_order(const ppsched_queue *queue, const struct p
                                       const char *runtime, ppsched_error *error)
 {
     size_t count = (size_t)(2 * ppi_visits_of(order));
-    struct ppi_pen pen = {.next = ops, .end = ops + count};
+    struct ppi_pen pen = {.next = ops, .end = ops + count, .slices = 1};
     uint64_t warmup = ppi_warmup_of(order, queue->device);
     if (order->chunks == 1)
         ppi_put_1f1b(queue->device, order->microbatches, (uint32_t)warmup, order->overlapped, &pen);

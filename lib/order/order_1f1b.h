@@ -74,6 +74,19 @@ static inline void ppi_put_1f1b(uint32_t stage, uint32_t run, uint32_t warmup, b
         ppi_put(pen, PPSCHED_KIND_B, stage, m);
 }
 
+/* The same over slices, with as many warm-up forwards more as come before a microbatch's last slice. */
+static inline void ppi_put_sliced_1f1b(uint32_t stage, uint32_t pieces, uint64_t warmup, struct ppi_pen *pen)
+{
+    uint32_t forwards = warmup < pieces ? (uint32_t)warmup : pieces;
+    for (uint32_t p = 0; p < forwards; p++)
+        ppi_put_piece(pen, PPSCHED_KIND_F, stage, p);
+    for (uint32_t i = 0; i < pieces; i++) {
+        if (forwards < pieces)
+            ppi_put_piece(pen, PPSCHED_KIND_F, stage, forwards++);
+        ppi_put_piece(pen, PPSCHED_KIND_B, stage, ppi_backward_piece(i, pen->slices));
+    }
+}
+
 /* --- is a schedule one of them --- */
 
 /* The sizes of a schedule, with the group size that its first device's forwards show; one chunk: groups of D. No pairs. */

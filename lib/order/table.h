@@ -8,6 +8,15 @@
 
 #include "model/builder.h"
 
+/* What the table goes over are pieces: microbatches, or where these are cut their slices one behind the other. Then a group
+ * holds whole microbatches, and backwards run from a microbatch's last slice to its first. */
+
+/* The piece whose backward has a forward's place in the order. */
+static inline uint32_t ppi_backward_piece(uint32_t place, uint32_t slices)
+{
+    return slices == 1 ? place : place + slices - 1 - 2 * (place % slices);
+}
+
 /* A place in the table. */
 struct ppi_table {
     uint32_t chunks, microbatches, group_size;
@@ -58,14 +67,15 @@ static inline uint32_t ppi_hand_backward(const struct ppi_hand *hand)
 
 static inline void ppi_hand_put_forward(struct ppi_hand *hand)
 {
-    ppi_put(hand->pen, PPSCHED_KIND_F, ppi_hand_forward(hand), hand->forwards.microbatch);
+    ppi_put_piece(hand->pen, PPSCHED_KIND_F, ppi_hand_forward(hand), hand->forwards.microbatch);
     ppi_table_advance(&hand->forwards);
 }
 
 /* A B or an I. */
 static inline void ppi_hand_put_backward(struct ppi_hand *hand, uint8_t kind)
 {
-    ppi_put(hand->pen, kind, ppi_hand_backward(hand), hand->backwards.microbatch);
+    ppi_put_piece(hand->pen, kind, ppi_hand_backward(hand),
+                  ppi_backward_piece(hand->backwards.microbatch, hand->pen->slices));
     ppi_table_advance(&hand->backwards);
 }
 

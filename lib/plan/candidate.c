@@ -88,6 +88,8 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
     ppsched_config *config = NULL;
     ppsched_status status = ppi_shape_make(&shape, old->devices, candidate->stages, candidate->microbatches, old->iterations,
                                            error);
+    if (status == PPSCHED_OK)
+        status = ppi_shape_cut(&shape, old->slices, error);
     if (status != PPSCHED_OK)
         return status;
     if (plan->layers != NULL)

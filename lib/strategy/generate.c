@@ -116,6 +116,20 @@ static ppsched_status check_placement(const struct ppi_task *task, const ppsched
                       ppi_placement_name(config->placement));
 }
 
+/* Names those that can. */
+static ppsched_status refuse_slices(const struct ppi_task *task, ppsched_error *error)
+{
+    char names[200] = "";
+    const struct ppi_strategy *other;
+    for (uint32_t i = 0; (other = ppi_strategy_at(i)) != NULL; i++) {
+        size_t length = strlen(names);
+        if (other->cuts)
+            ppi_print(names + length, sizeof names - length, length == 0 ? "%s" : ", %s", other->name);
+    }
+    return ppi_refuse(error, task, "runs whole microbatches, not %u slices of each; these know slices: %s", task->shape.slices,
+                      names);
+}
+
 ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
 {
     const struct ppi_strategy *strategy = task->strategy;
@@ -128,6 +142,9 @@ ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
                           shape->stages);
     task->chunks = shape->stages / shape->devices;
     task->run = strategy->flushes ? shape->microbatches : ppi_total_microbatches(shape);
+    task->pieces = task->run * shape->slices;
+    if (shape->slices > 1 && !strategy->cuts)
+        return refuse_slices(task, error);
     return strategy->fits != NULL ? strategy->fits(task, error) : PPSCHED_OK;
 }
 
@@ -219,7 +236,7 @@ static ppsched_status fill(ppsched_builder *builder, const struct ppi_task *task
     size_t kinds = task->strategy->splits_backward ? 3 : 2;
     ppsched_status status = PPSCHED_OK;
     if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have as many stages */
-        status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_microbatches(&task->shape), error);
+        status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_pieces(&task->shape), error);
     if (status == PPSCHED_OK && task->strategy->plan != NULL)
         return plan_ops(builder, task, config, error);
     if (status == PPSCHED_OK)

@@ -3,6 +3,7 @@
  * the files from here. Who wants the descriptors includes strategy/descriptors.h. */
 PPI_STRATEGY(gpipe, "rules/gpipe.c")
 PPI_STRATEGY(1f1b, "rules/one_forward_one_backward.c")
+PPI_STRATEGY(seq_1f1b, "rules/one_forward_one_backward.c")
 PPI_STRATEGY(eager_1f1b, "rules/one_forward_one_backward.c")
 PPI_STRATEGY(1f1b_no_flush, "rules/one_forward_one_backward.c")
 PPI_STRATEGY(eager_1f1b_no_flush, "rules/one_forward_one_backward.c")

@@ -28,7 +28,7 @@ static void put_run(const struct ppi_task *task, struct ppi_orders *out)
 {
     for (uint32_t d = 0; d < out->devices; d++) {
         ppsched_op *ops = out->ops + out->first[d];
-        struct ppi_pen pen = {ops, out->ops + out->first[d + 1], 0};
+        struct ppi_pen pen = {ops, out->ops + out->first[d + 1], 0, 1};
         task->strategy->order(task, d, &pen);
         out->count[d] = (size_t)(pen.next - ops);
     }

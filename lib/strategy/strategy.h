@@ -31,6 +31,7 @@ struct ppi_task {
     int32_t placement;
     uint32_t chunks; /* V, stages per device */
     uint32_t run;    /* microbatches of one run: M, or all of them where iterations do not flush */
+    uint32_t pieces; /* slices of these: as many where they are whole */
     int64_t option[PPI_MOST_OPTIONS];
 };
 
@@ -42,7 +43,9 @@ struct ppi_strategy {
     uint32_t chunks;   /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions;
     bool splits_backward, flushes;
+    bool cuts;            /* its rule is one of slices; others serve whole microbatches alone */
     bool may_join;        /* though it splits backwards, it leaves them whole where the problem wants that */
+    bool is_for_slices;   /* what another strategy does with whole microbatches: plans of these leave it out */
     bool searches_long;   /* milliseconds to seconds: plans leave it out unless they are given an effort */
     bool comes_last;      /* what `auto` and plans find with the others stays as it is: they give this one work of its own */
     uint64_t most_memory; /* bytes that its search holds at once, beside what is linear in the ops */

@@ -65,6 +65,7 @@ static void test_sail_comms(void **state)
     (void)state;
     run_file("sail_comms", PPSCHED_LOWERING_BY_TIME, 5);
     run_file("gis", PPSCHED_LOWERING_BY_TIME, 2);
+    run_file("seq1f1b", PPSCHED_LOWERING_BY_TIME, 2);
 }
 
 static void test_zeropipe_comms(void **state)

@@ -14,7 +14,7 @@ static void clear(struct golden *g)
         free(g->end[d]);
     }
     memset(g, 0, sizeof *g);
-    g->iterations = 1;
+    g->iterations = g->slices = 1;
     g->makespan = g->span = -1;
     for (int d = 0; d < MOST_DEVICES; d++)
         g->peak[d] = -1;
@@ -51,6 +51,8 @@ static void read_setting(struct golden *g, const char *rest)
     const char *value = rest + used;
     if (strcmp(key, "iterations") == 0)
         g->iterations = atoi(value);
+    else if (strcmp(key, "seq_splits") == 0)
+        g->slices = atoi(value);
     else if (strcmp(key, "group_size") == 0)
         snprintf(g->group_size, sizeof g->group_size, "%s", value);
     else if (strcmp(key, "recompute_chunks") == 0)
@@ -85,6 +87,23 @@ void read_golden_row(char **rows, const char *rest)
     rows[device] = strdup(*tokens == ' ' ? tokens + 1 : tokens);
 }
 
+/* sail's tokens name pieces: p is slice p mod K of microbatch p div K. */
+static void read_order(struct golden *g, const char *rest)
+{
+    read_golden_row(g->order, rest);
+    if (g->slices == 1)
+        return;
+    char **row = &g->order[atoi(rest)], *own = calloc(2 * strlen(*row) + 64, 1), *out = own;
+    for (char *next = *row, *token; (token = strtok_r(next, " ", &next)) != NULL;) {
+        size_t number = strcspn(token, "FB_");
+        number += strcspn(token + number, "0123456789");
+        int piece = atoi(token + number);
+        out += sprintf(out, "%s%.*s%d.%d", out == own ? "" : " ", (int)number, token, piece / g->slices, piece % g->slices);
+    }
+    free(*row);
+    *row = own;
+}
+
 static void read_line(struct golden *g, const char *line)
 {
     char word[32];
@@ -117,7 +136,7 @@ static void read_line(struct golden *g, const char *line)
     else if (strcmp(word, "span") == 0)
         g->span = atof(rest);
     else if (strcmp(word, "order") == 0)
-        read_golden_row(g->order, rest);
+        read_order(g, rest);
     else if (strcmp(word, "start") == 0)
         read_golden_row(g->start, rest);
     else if (strcmp(word, "end") == 0)
@@ -130,8 +149,9 @@ ppsched_config *golden_config(const struct golden *g)
 {
     static const int32_t quantities[] = {0, PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
                                          PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
-    ppsched_config *config = make_config(g->devices, g->stages, g->microbatches);
+    ppsched_config *config = make_config(g->devices, g->stages, g->microbatches / g->slices);
     ppsched_error error;
+    expect_ok(ppsched_config_set_slices(config, g->slices, &error), &error);
     expect_ok(ppsched_config_set_iterations(config, g->iterations, &error), &error);
     for (int k = 1; k <= 4; k++)
         expect_ok(ppsched_config_set_values(config, quantities[k], g->costs[k], (size_t)g->cost_count[k], &error), &error);

@@ -68,6 +68,7 @@ public:
     uint32_t stages() const noexcept { return ppsched_schedule_stages(handle_); }
     uint32_t microbatches() const noexcept { return ppsched_schedule_microbatches(handle_); }
     uint32_t iterations() const noexcept { return ppsched_schedule_iterations(handle_); }
+    uint32_t slices() const noexcept { return ppsched_schedule_slices(handle_); }
     bool flushes() const noexcept { return ppsched_schedule_flushes(handle_) != 0; }
     uint32_t weight_versions() const noexcept { return ppsched_schedule_weight_versions(handle_); }
     uint64_t op_count() const noexcept { return ppsched_schedule_op_count(handle_); }

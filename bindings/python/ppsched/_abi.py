@@ -16,6 +16,7 @@ MAX_CELLS = 1073741824
 MAX_LAYERS = 65535
 MAX_LAYOUT_LAYERS = 1000000
 MAX_RECOMPUTES = 8
+MAX_SLICES = 65535
 MAX_STAGES = 65535
 NONE = 4294967295
 VERSION_MAJOR = 0
@@ -109,6 +110,9 @@ class Quantity(enum.IntEnum):
     HOST_LATENCY = 42
     MEM_OFFLOAD = 43
     HOST_LINK = 44
+    MICROBATCH_SCALE = 45
+    MICROBATCH_MEMORY_SCALE = 46
+    SLICE_SCALE = 47
 
 
 class LogLevel(enum.IntEnum):
@@ -245,6 +249,7 @@ class Kind(enum.IntEnum):
 
 class OpFlag(enum.IntEnum):
     OVERLAPPED = 1
+    SLICED = 2
 
 
 class Status(enum.IntEnum):
@@ -1399,6 +1404,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_microbatches": (c_uint32, [c_void_p]),
     "ppsched_config_iterations": (c_uint32, [c_void_p]),
     "ppsched_config_set_iterations": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_config_set_slices": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_config_slices": (c_uint32, [c_void_p]),
     "ppsched_config_set_placement": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_placement": (c_int32, [c_void_p]),
     "ppsched_config_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
@@ -1494,6 +1501,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_stages": (c_uint32, [c_void_p]),
     "ppsched_schedule_microbatches": (c_uint32, [c_void_p]),
     "ppsched_schedule_iterations": (c_uint32, [c_void_p]),
+    "ppsched_schedule_slices": (c_uint32, [c_void_p]),
     "ppsched_schedule_placement": (c_int32, [c_void_p]),
     "ppsched_schedule_device_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_flushes": (c_uint32, [c_void_p]),
@@ -1548,6 +1556,8 @@ class Library(CDLL):
     ppsched_config_microbatches: Callable[..., int]
     ppsched_config_iterations: Callable[..., int]
     ppsched_config_set_iterations: Callable[..., int]
+    ppsched_config_set_slices: Callable[..., int]
+    ppsched_config_slices: Callable[..., int]
     ppsched_config_set_placement: Callable[..., int]
     ppsched_config_placement: Callable[..., int]
     ppsched_config_set_weight_versions: Callable[..., int]
@@ -1643,6 +1653,7 @@ class Library(CDLL):
     ppsched_schedule_stages: Callable[..., int]
     ppsched_schedule_microbatches: Callable[..., int]
     ppsched_schedule_iterations: Callable[..., int]
+    ppsched_schedule_slices: Callable[..., int]
     ppsched_schedule_placement: Callable[..., int]
     ppsched_schedule_device_of: Callable[..., int]
     ppsched_schedule_flushes: Callable[..., int]

@@ -110,6 +110,7 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-b", "--num-batches", type=int, metavar="M", help="microbatches per iteration")
     parser.add_argument("--num-devices", type=int, metavar="D", help="devices; alone: that many stages too")
     parser.add_argument("--iterations", type=int, metavar="N", help="training iterations in the schedule (default: 1)")
+    parser.add_argument("--slices", type=int, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
     parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
                         help="each backward is one op, as in Megatron-LM and DeepSpeed: no strategy may split it")
@@ -203,7 +204,7 @@ def make_config(values: Mapping[str, Any]) -> Config:
     if "num_batches" not in values:
         raise UsageError("give --num-batches, or a config file with num_batches")
     return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
-                  placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
+                  slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
                   split_backward=values.get("split_backward", True),
                   options=values["options"], units=values.get("units", PLAIN),
                   **quantities_in({name: value for name, value in values.items() if value is not None}))

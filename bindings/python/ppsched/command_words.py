@@ -47,6 +47,8 @@ def _size_words(config: Config, has_layers: bool) -> List[str]:
     words = ["--num-devices", str(config.devices), *stages, "-b", str(config.microbatches)]
     if config.iterations != 1:
         words += ["--iterations", str(config.iterations)]
+    if config.slices != 1:
+        words += ["--slices", str(config.slices)]
     if not config.split_backward:
         words.append("--whole-backwards")
     if config._weight_versions:

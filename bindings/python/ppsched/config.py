@@ -67,6 +67,9 @@ class Quantities(TypedDict, total=False):
     host_latency: Numbers
     mem_offload: Numbers
     host_link: Numbers
+    microbatch_scale: Numbers
+    microbatch_memory_scale: Numbers
+    slice_scale: Numbers
 
 
 OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
@@ -160,7 +163,7 @@ class Config:
     units=ppsched.Units("ms", "GB").
 
     devices, microbatches: D and M; stages: S, virtual stages of the whole model (default: as many as devices);
-    iterations: training iterations in one schedule; placement: a ppsched.Placement, its name, or a list with the device of
+    iterations: training iterations in one schedule; slices: of each microbatch along its sequence, 1 for whole ones; placement: a ppsched.Placement, its name, or a list with the device of
     each stage (default: what the strategy wants); weight_versions: how many versions of the weights live at once (default:
     what the strategy needs); split_backward: False where a backward is always one op, as in Megatron-LM; options: the strategy's options.
 
@@ -172,7 +175,8 @@ class Config:
     reduce_grad_times, unshard_bytes, reduce_grad_bytes; of what is recomputed or offloaded
     recompute_times, mem_recompute, offload_times, reload_times, offload_bytes, mem_offload. Per device: mem_limit, mem_other,
     sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link. Per pair of devices: p2p_time, p2p_bandwidth. Per
-    forward stage or pair of stages: overlapped_times. One number: backward_input_share. All are attributes too: lists as they
+    forward stage or pair of stages: overlapped_times. Per microbatch: microbatch_scale, by which its times, memory and bytes are
+    multiplied, and microbatch_memory_scale for memory and bytes alone; per slice: slice_scale, for times. One number: backward_input_share. All are attributes too: lists as they
     were given, empty where the default holds.
     """
 
@@ -183,7 +187,7 @@ class Config:
     _options: Dict[str, str]
 
     @names_checked
-    def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1,
+    def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1, slices: int = 1,
                  placement: Union[Placement, str, Sequence[int], None] = None, weight_versions: int = 0,
                  split_backward: bool = True, options: Optional[Mapping[str, object]] = None, forward_times: Numbers = (),
                  backward_times: Numbers = (), backward_input_times: Numbers = (), backward_weight_times: Numbers = (),
@@ -199,7 +203,8 @@ class Config:
                  reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
                  recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
                  offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
-                 host_link: Numbers = (), units: Units = PLAIN) -> None:
+                 host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
+                 slice_scale: Numbers = (), units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
@@ -211,6 +216,7 @@ class Config:
         self._own(new_handle(lib.ppsched_config_create, integer("devices", devices), integer("stages", stages),
                              integer("microbatches", microbatches), None))
         call(lib.ppsched_config_set_iterations, self._handle, integer("iterations", iterations))
+        call(lib.ppsched_config_set_slices, self._handle, integer("slices", slices))
         call(lib.ppsched_config_set_weight_versions, self._handle, integer("weight_versions", weight_versions))
         call(lib.ppsched_config_set_split_backward, self._handle, int(bool(split_backward)))
         self.split_backward, self._weight_versions, self._map = bool(split_backward), weight_versions, []
@@ -280,6 +286,10 @@ class Config:
         return lib.ppsched_config_iterations(self._handle)
 
     @property
+    def slices(self) -> int:
+        return lib.ppsched_config_slices(self._handle)
+
+    @property
     def placement(self) -> Placement:
         return Placement(lib.ppsched_config_placement(self._handle))
 
@@ -327,6 +337,9 @@ class Config:
     host_latency = Values("Time of each copy beside its bytes, a device.")
     mem_offload = Values("Memory that goes with the copy of a stage pass (default: all of mem_forward).")
     host_link = Values("Number of a device's link to the host; those with the same number share it.")
+    microbatch_scale = Values("Times, memory and bytes of a microbatch, as a multiple of what is given of a stage.")
+    microbatch_memory_scale = Values("Of its memory and bytes alone (default: as microbatch_scale).")
+    slice_scale = Values("Times of a slice, as a multiple on top of its microbatch's.")
 
     def validate(self) -> None:
         """Raises where the lists contradict each other."""
@@ -345,7 +358,8 @@ class Config:
 
     def __repr__(self) -> str:
         sizes = ", ".join([counted(self.devices, "device"), counted(self.stages, "stage"),
-                           counted(self.microbatches, "microbatch", "es"), counted(self.iterations, "iteration")])
+                           counted(self.microbatches, "microbatch", "es"), counted(self.iterations, "iteration"),
+                           *([counted(self.slices, "slice") + " of each microbatch"] if self.slices > 1 else [])])
         given = [name for name in QUANTITIES if getattr(self, name)]
         return f"<ppsched.Config: {sizes}, {self.placement.name.lower()} placement{'; with ' if given else ''}{', '.join(given)}>"
 

@@ -10,7 +10,7 @@ from .shown import shown
 from .words import nearest
 
 # Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
-INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "weight_versions", "effort", "num_layers",
+INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", "weight_versions", "effort", "num_layers",
             "micro_batch_size", "data_parallel_size")
 TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime")
 MAPPINGS = ("options", "embedding", "head")

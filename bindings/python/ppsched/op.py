@@ -12,38 +12,41 @@ from .filling import text_of
 from .shown import shown
 
 _TOKENS = {kind: kind.name for kind in Kind}
-_PATTERN = re.compile(r"([0-9]{1,10})([A-Z_]+?)([0-9]{0,10})")
+_PATTERN = re.compile(r"([0-9]{1,10})([A-Z_]+?)([0-9]{0,10})(?:\.([0-9]{1,5}))?")
 # By how the library writes an op of microbatch 0.
 NO_MICROBATCH = {kind for kind in Kind if not text_of(lib.ppsched_op_write_token, ctypes.byref(_abi.Op(kind=kind))).endswith("0")}
 
 
 class Op(NamedTuple):
-    """An operation. str(op) is its PyTorch token, such as "3F0"; Op.from_token reads one.
+    """An operation. str(op) is its PyTorch token, such as "3F0", of a slice "3F0.2"; Op.from_token reads one.
 
-    overlapped: runs as one unit with the next op of its queue.
+    overlapped: runs as one unit with the next op of its queue; slice: of its microbatch, None where that is whole.
     """
 
     stage: int
     kind: Kind
     microbatch: Optional[int]
     overlapped: bool = False
+    slice: Optional[int] = None
 
     @classmethod
     def from_token(cls, token: str, overlapped: bool = False) -> "Op":
         """Reads a token; raises Error where it is none."""
         match = _PATTERN.fullmatch(token.strip()) if isinstance(token, str) else None
         kind = Kind.__members__.get(match[2]) if match else None
-        if match is None or kind is None or (match[3] == "") != (kind in NO_MICROBATCH):
+        if match is None or kind is None or (match[3] == "") != (kind in NO_MICROBATCH) or (match[4] and not match[3]):
             raise Error(f"{shown(token)} is no op; ops look like 3F0, 3B0, 3I0, 3W0 or 3SEND_F0")
-        return cls(int(match[1]), kind, int(match[3]) if match[3] else None, overlapped)
+        return cls(int(match[1]), kind, int(match[3]) if match[3] else None, overlapped, int(match[4]) if match[4] else None)
 
     def __str__(self) -> str:
-        return f"{self.stage}{_TOKENS[self.kind]}{'' if self.microbatch is None else self.microbatch}"
+        piece = "" if self.microbatch is None else f"{self.microbatch}"
+        return f"{self.stage}{_TOKENS[self.kind]}{piece}{'' if self.slice is None else f'.{self.slice}'}"
 
 
 def from_record(record: _abi.Op) -> Op:
     microbatch = None if record.microbatch == _abi.NONE else record.microbatch
-    return Op(record.stage, Kind(record.kind), microbatch, bool(record.flags & _abi.OpFlag.OVERLAPPED))
+    return Op(record.stage, Kind(record.kind), microbatch, bool(record.flags & _abi.OpFlag.OVERLAPPED),
+              record.slice if record.flags & _abi.OpFlag.SLICED else None)
 
 
 def _is_within(number: object, most: int) -> bool:
@@ -55,9 +58,12 @@ def to_record(op: Op) -> _abi.Op:
     if not isinstance(op, Op):
         raise Error(f"{shown(op)} is no op; give a ppsched.Op, or a token such as 3F0")
     microbatch = _abi.NONE if op.microbatch is None else op.microbatch
-    if op.kind not in _TOKENS or not _is_within(op.stage, 0xFFFF) or not _is_within(microbatch, _abi.NONE):
-        raise Error(f"{shown(tuple(op))}: stage, kind or microbatch is out of range", _abi.Status.ERROR_RANGE)
-    return _abi.Op(microbatch, op.stage, 0, op.kind, _abi.OpFlag.OVERLAPPED if op.overlapped else 0, 0)
+    slice = 0 if op.slice is None else op.slice
+    if (op.kind not in _TOKENS or not _is_within(op.stage, 0xFFFF) or not _is_within(microbatch, _abi.NONE)
+            or not _is_within(slice, 0xFFFF)):
+        raise Error(f"{shown(tuple(op))}: stage, kind, microbatch or slice is out of range", _abi.Status.ERROR_RANGE)
+    flags = (_abi.OpFlag.OVERLAPPED if op.overlapped else 0) | (_abi.OpFlag.SLICED if op.slice is not None else 0)
+    return _abi.Op(microbatch, op.stage, slice, op.kind, flags, 0)
 
 
 def to_records(ops: Iterable[Union[Op, str]]) -> "Tuple[ctypes.Array[_abi.Op], int]":

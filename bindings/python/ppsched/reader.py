@@ -58,5 +58,5 @@ def config_for(schedule: "Schedule", quantities: Quantities, units: Units = PLAI
     placement: Union[Placement, Sequence[int]] = schedule.placement
     if placement == Placement.MAP:
         placement = [schedule.device_of(stage) or 0 for stage in range(schedule.stages)]
-    return Config(schedule.devices, schedule.microbatches, schedule.stages, iterations=schedule.iterations, placement=placement,
+    return Config(schedule.devices, schedule.microbatches, schedule.stages, iterations=schedule.iterations, slices=schedule.slices, placement=placement,
                   weight_versions=schedule.weight_versions, units=units, **quantities)

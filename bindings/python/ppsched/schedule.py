@@ -107,7 +107,8 @@ class Schedule(Shared):
                   reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
                   recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
                   offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
-                  host_link: Numbers = ()) -> "Schedule":
+                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
+                  slice_scale: Numbers = ()) -> "Schedule":
         """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
 
         `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
@@ -132,7 +133,8 @@ class Schedule(Shared):
              reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
              recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
              offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
-             host_link: Numbers = ()) -> "Schedule":
+             host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
+             slice_scale: Numbers = ()) -> "Schedule":
         """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
         return cls._read(import_file(path, format), quantities_in(locals()))
 
@@ -215,6 +217,11 @@ class Schedule(Shared):
     @property
     def iterations(self) -> int:
         return lib.ppsched_schedule_iterations(self._handle)
+
+    @property
+    def slices(self) -> int:
+        """Of each microbatch; 1 where they are whole."""
+        return lib.ppsched_schedule_slices(self._handle)
 
     @property
     def placement(self) -> Placement:

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPipe: all forwards, then all backwards. */
+#include "order/table.h"
 #include "strategy/descriptors.h"
 
 static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
-    for (uint32_t m = 0; m < task->run; m++)
-        ppi_put(pen, PPSCHED_KIND_F, device, m);
-    for (uint32_t m = 0; m < task->run; m++)
-        ppi_put(pen, PPSCHED_KIND_B, device, m);
+    for (uint32_t p = 0; p < task->pieces; p++)
+        ppi_put_piece(pen, PPSCHED_KIND_F, device, p);
+    for (uint32_t i = 0; i < task->pieces; i++)
+        ppi_put_piece(pen, PPSCHED_KIND_B, device, ppi_backward_piece(i, pen->slices));
 }
 
 static const char *const aliases[] = {"fthenb", "GPipe"};
@@ -22,5 +23,6 @@ const struct ppi_strategy ppi_gpipe = {
     .chunks = 1,
     .weight_versions = 1,
     .flushes = true,
+    .cuts = true,
     .order = order,
 };

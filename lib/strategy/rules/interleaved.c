@@ -5,27 +5,35 @@
 
 static struct ppi_order_1f1b order_of(const struct ppi_task *task, int64_t group_size, bool overlapped)
 {
-    return (struct ppi_order_1f1b){task->shape.devices, task->chunks, task->run, (uint32_t)group_size, overlapped};
+    const uint32_t slices = task->shape.slices;
+    return (struct ppi_order_1f1b){task->shape.devices, task->chunks, task->pieces, (uint32_t)group_size * slices, overlapped};
+}
+
+/* With as many forwards more as come before a microbatch's last slice. */
+static uint64_t warmup_of(const struct ppi_task *task, const struct ppi_order_1f1b *order, uint32_t device, uint32_t slope)
+{
+    uint64_t warmup = ppi_sloped_warmup(order, device, slope) + task->shape.slices - 1, visits = ppi_visits_of(order);
+    return warmup < visits ? warmup : visits;
 }
 
 static void order_1f1b(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
-    ppi_put_interleaved_1f1b(&order, device, ppi_sloped_warmup(&order, device, 2), pen);
+    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 2), pen);
 }
 
 /* One warm-up forward more, so that the two of a pair do not depend on each other. */
 static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], true);
-    ppi_put_interleaved_1f1b(&order, device, ppi_sloped_warmup(&order, device, 2), pen);
+    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 2), pen);
 }
 
 /* Half the slope of the warm-up: a device holds less, and the backwards of a group wait for the devices after it. */
 static void order_less_memory(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
-    ppi_put_interleaved_1f1b(&order, device, ppi_sloped_warmup(&order, device, 1), pen);
+    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 1), pen);
 }
 
 /* Half the slope of the warm-up, as I alone is what the device before waits for; W lags I by the device's rank. */
@@ -34,7 +42,7 @@ static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pe
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
     struct ppi_hand hand = ppi_hand_start(&order, device, pen);
     struct ppi_weight_queue weights = ppi_weight_queue_start(pen);
-    uint64_t forwards = ppi_sloped_warmup(&order, device, 1), passes = ppi_visits_of(&order);
+    uint64_t forwards = warmup_of(task, &order, device, 1), passes = ppi_visits_of(&order);
     for (uint64_t k = 0; k < forwards; k++)
         ppi_hand_put_forward(&hand);
     for (uint64_t j = 0; j < passes; j++) {
@@ -92,9 +100,10 @@ static ppsched_status fits_half_slope(const struct ppi_task *task, ppsched_error
     return fits_groups(task, (int64_t)task->shape.devices - 1, "(D-1)", error);
 }
 
+/* As many pieces as devices, at least. */
 static int64_t devices(const struct ppi_shape *shape)
 {
-    return shape->devices;
+    return (shape->devices + (int64_t)shape->slices - 1) / shape->slices;
 }
 
 static const struct ppi_option_row options[] = {
@@ -122,6 +131,7 @@ const struct ppi_strategy ppi_interleaved_1f1b = {
     .options = options,
     .option_count = 1,
     .fits = fits_1f1b,
+    .cuts = true,
     .order = order_1f1b,
 };
 
@@ -148,6 +158,7 @@ const struct ppi_strategy ppi_interleaved_1f1b_less_memory = {
     .options = options,
     .option_count = 1,
     .fits = fits_half_slope,
+    .cuts = true,
     .order = order_less_memory,
 };
 
@@ -164,5 +175,6 @@ const struct ppi_strategy ppi_interleaved_zb = {
     .options = options,
     .option_count = 1,
     .fits = fits_half_slope,
+    .cuts = true,
     .order = order_zb,
 };

@@ -5,11 +5,11 @@
 static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
     for (uint32_t c = 0; c < task->chunks; c++)
-        for (uint32_t m = 0; m < task->run; m++)
-            ppi_put(pen, PPSCHED_KIND_F, c * task->shape.devices + device, m);
+        for (uint32_t p = 0; p < task->pieces; p++)
+            ppi_put_piece(pen, PPSCHED_KIND_F, c * task->shape.devices + device, p);
     for (uint32_t c = task->chunks; c-- > 0;)
-        for (uint32_t m = task->run; m-- > 0;)
-            ppi_put(pen, PPSCHED_KIND_B, c * task->shape.devices + device, m);
+        for (uint32_t p = task->pieces; p-- > 0;)
+            ppi_put_piece(pen, PPSCHED_KIND_B, c * task->shape.devices + device, p);
 }
 
 static const char *const aliases[] = {"LoopedBFS", "breadth_first"};
@@ -23,5 +23,6 @@ const struct ppi_strategy ppi_looped_bfs = {
     .placement = PPSCHED_PLACEMENT_LOOP,
     .weight_versions = 1,
     .flushes = true,
+    .cuts = true,
     .order = order,
 };

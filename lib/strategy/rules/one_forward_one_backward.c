@@ -11,7 +11,11 @@ static uint32_t at_most(uint32_t value, uint32_t limit)
 
 static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
-    ppi_put_1f1b(device, task->run, at_most(task->shape.devices - 1 - device, task->shape.microbatches), false, pen);
+    uint32_t behind = task->shape.devices - 1 - device, slices = task->shape.slices;
+    if (slices > 1)
+        ppi_put_sliced_1f1b(device, task->pieces, (uint64_t)behind + slices - 1, pen);
+    else
+        ppi_put_1f1b(device, task->run, at_most(behind, task->shape.microbatches), false, pen);
 }
 
 static void order_eager(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
@@ -63,6 +67,20 @@ const struct ppi_strategy ppi_1f1b = {
     .chunks = 1,
     .weight_versions = 1,
     .flushes = true,
+    .cuts = true,
+    .order = order,
+};
+
+const struct ppi_strategy ppi_seq_1f1b = {
+    .name = "seq_1f1b",
+    .summary = "1F1B over slices of a microbatch's sequence: bubble and memory of as many times more microbatches",
+    .source = "Seq1F1B (Sun et al. 2024, arXiv 2406.03488), sail-sg/zero-bubble-pipeline-parallelism",
+    .placement = PPSCHED_PLACEMENT_LINEAR,
+    .chunks = 1,
+    .weight_versions = 1,
+    .flushes = true,
+    .cuts = true,
+    .is_for_slices = true,
     .order = order,
 };
 

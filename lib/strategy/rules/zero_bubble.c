@@ -2,25 +2,28 @@
 /* The zero-bubble paper's handcrafted schedules on one stage a device. In the paper's words B is the input gradient (here I).
  *
  * Device r runs (D-1-r) * depth warm-up forwards; then for each microbatch the next forward if there is one, I, and one W as
- * soon as the warm-up and the Is together reach (D-1) * depth; then the Ws that are left. */
+ * soon as the warm-up and the Is together reach (D-1) * depth; then the Ws that are left. Over slices there are as many warm-up
+ * forwards more as come before a microbatch's last slice, which do not count for the Ws. */
+#include "order/table.h"
 #include "strategy/descriptors.h"
 
 static void put_run(const struct ppi_task *task, uint32_t device, uint32_t depth, struct ppi_pen *pen)
 {
+    uint32_t slices = pen->slices, weights = 0;
     uint64_t lead = (uint64_t)(task->shape.devices - 1 - device) * depth;
-    uint64_t weights_from = (uint64_t)(task->shape.devices - 1) * depth;
-    uint32_t forwards = lead < task->run ? (uint32_t)lead : task->run, weights = 0;
-    for (uint32_t m = 0; m < forwards; m++)
-        ppi_put(pen, PPSCHED_KIND_F, device, m);
-    for (uint32_t m = 0; m < task->run; m++) {
-        if (forwards < task->run)
-            ppi_put(pen, PPSCHED_KIND_F, device, forwards++);
-        ppi_put(pen, PPSCHED_KIND_I, device, m);
-        if (lead + m >= weights_from)
-            ppi_put(pen, PPSCHED_KIND_W, device, weights++);
+    uint64_t weights_from = (uint64_t)(task->shape.devices - 1) * depth, warmup = lead + slices - 1;
+    uint32_t forwards = warmup < task->pieces ? (uint32_t)warmup : task->pieces;
+    for (uint32_t p = 0; p < forwards; p++)
+        ppi_put_piece(pen, PPSCHED_KIND_F, device, p);
+    for (uint32_t i = 0; i < task->pieces; i++) {
+        if (forwards < task->pieces)
+            ppi_put_piece(pen, PPSCHED_KIND_F, device, forwards++);
+        ppi_put_piece(pen, PPSCHED_KIND_I, device, ppi_backward_piece(i, slices));
+        if (lead + i >= weights_from)
+            ppi_put_piece(pen, PPSCHED_KIND_W, device, ppi_backward_piece(weights++, slices));
     }
-    while (weights < task->run)
-        ppi_put(pen, PPSCHED_KIND_W, device, weights++);
+    while (weights < task->pieces)
+        ppi_put_piece(pen, PPSCHED_KIND_W, device, ppi_backward_piece(weights++, slices));
 }
 
 static void order_h1(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
@@ -46,6 +49,7 @@ const struct ppi_strategy ppi_zb_h1 = {
     .weight_versions = 1,
     .splits_backward = true,
     .flushes = true,
+    .cuts = true,
     .order = order_h1,
 };
 
@@ -58,5 +62,6 @@ const struct ppi_strategy ppi_zb_h2 = {
     .weight_versions = 1,
     .splits_backward = true,
     .flushes = true,
+    .cuts = true,
     .order = order_h2,
 };
