@@ -109,13 +109,13 @@ static void check_pass(const struct ppi_op_index *index, const ppsched_schedule 
 {
     size_t cell = (size_t)stage * ppi_total_pieces(&schedule->shape) + piece;
     uint32_t backward = index->backward[cell], weight = index->weight[cell];
-    const ppsched_queue *queue = queue_of(schedule, stage, piece);
     if (index->forward[cell] == PPI_ABSENT)
         add_missing(findings, schedule, PPSCHED_KIND_F, stage, piece);
     if (backward == PPI_ABSENT)
         add_missing(findings, schedule, weight == PPI_ABSENT ? PPSCHED_KIND_B : PPSCHED_KIND_I, stage, piece);
     if (!is_present(backward))
         return;
+    const ppsched_queue *queue = queue_of(schedule, stage, piece);
     bool full = queue->ops[backward].kind == PPSCHED_KIND_B;
     if (!full && weight == PPI_ABSENT)
         add_missing(findings, schedule, PPSCHED_KIND_W, stage, piece);

@@ -8,14 +8,6 @@
 #include "base/error.h"
 #include "check/check.h"
 
-/* What an op needs; `kind` 0 for nothing (more). */
-struct need {
-    uint8_t kind; /* F, I (for B or I), RECOMPUTE, OFFLOAD, RELOAD */
-    uint32_t stage, microbatch, slice;
-};
-
-enum { MOST_NEEDS = 3 };
-
 /* Why a device stands still. */
 struct wait {
     uint32_t position;       /* the op that waits */
@@ -24,75 +16,62 @@ struct wait {
     ppsched_op other;
 };
 
-static size_t cell_of(const struct ppi_progress *p, uint32_t stage, uint32_t microbatch, uint32_t slice)
-{
-    return (size_t)stage * p->pieces + ppi_piece(&p->schedule->shape, microbatch, slice);
-}
-
-/* Adds the needs of F, B, I or W but for those of ops that keep less; their number. */
-static int needs_of(const struct ppi_progress *p, const ppsched_op *op, struct need needs[MOST_NEEDS])
-{
-    const struct ppi_shape *shape = &p->schedule->shape;
-    uint32_t stage = op->stage, m = op->microbatch, k = op->slice;
-    int count = 0;
-    if (op->kind == PPSCHED_KIND_F) {
-        if (stage > 0)
-            needs[count++] = (struct need){PPSCHED_KIND_F, stage - 1, m, k};
-        if (k > 0)
-            needs[count++] = (struct need){PPSCHED_KIND_F, stage, m, k - 1};
-    } else if (op->kind == PPSCHED_KIND_W) {
-        needs[count++] = (struct need){PPSCHED_KIND_I, stage, m, k};
-    } else {
-        needs[count++] = (struct need){PPSCHED_KIND_F, stage, m, k};
-        if (stage + 1 < shape->stages)
-            needs[count++] = (struct need){PPSCHED_KIND_I, stage + 1, m, k};
-        if (k + 1 < shape->slices)
-            needs[count++] = (struct need){PPSCHED_KIND_I, stage, m, k + 1};
-    }
-    return count;
-}
-
-static uint32_t home_of(const struct ppi_progress *p, const struct need *need)
-{
-    return ppi_device_of(&p->schedule->placement, &p->schedule->shape, need->stage, need->microbatch);
-}
-
-/* What is missing, which is not there yet. */
-static struct wait wait_for(const struct ppi_progress *p, uint32_t position, const struct need *need, uint32_t home,
+/* What is missing, which is not there yet: an op of a cell, B or I as I. */
+static struct wait wait_for(const struct ppi_progress *p, uint32_t position, uint8_t kind, size_t cell, uint32_t home,
                             uint32_t at)
 {
     struct wait wait = {.position = position, .other_device = home, .other_position = at};
-    wait.other = ppi_op_of_piece(&p->schedule->shape, ppi_piece(&p->schedule->shape, need->microbatch, need->slice),
-                                 need->stage, need->kind);
     if (at < PPI_ELSEWHERE)
         wait.other = p->schedule->queues[home].ops[at];
+    else
+        wait.other = ppi_op_of_piece(&p->schedule->shape, (uint32_t)(cell % p->pieces), (uint32_t)(cell / p->pieces), kind);
     return wait;
+}
+
+/* Whether an op of a cell, whose device is `home`, has run; if not, `*wait` says so. */
+static inline bool has_run(const struct ppi_progress *p, uint32_t home, uint8_t kind, size_t cell, uint32_t position,
+                           struct wait *wait)
+{
+    uint32_t at = ppi_positions_of(p->index, kind)[cell];
+    if (at < p->position[home])
+        return true;
+    *wait = wait_for(p, position, kind, cell, home, at);
+    return false;
 }
 
 /* Where schedules have ops that keep less: RECOMPUTE and OFFLOAD need the F of their pass, RELOAD the OFFLOAD, and a backward
  * what there is of RELOAD and RECOMPUTE. */
-static bool kept_ready(const struct ppi_progress *p, const ppsched_op *op, uint32_t position, struct wait *wait)
+static bool kept_ready(const struct ppi_progress *p, uint32_t device, const ppsched_op *op, uint32_t position,
+                       struct wait *wait)
 {
-    struct need needs[2] = {{0, op->stage, op->microbatch, op->slice}, {0, op->stage, op->microbatch, op->slice}};
-    size_t cell = cell_of(p, op->stage, op->microbatch, op->slice);
-    if (op->kind == PPSCHED_KIND_RELOAD)
-        needs[0].kind = PPSCHED_KIND_OFFLOAD;
-    else if (ppi_keeps_less(op->kind))
-        needs[0].kind = PPSCHED_KIND_F;
-    else if (ppi_is_backward(op->kind)) {
-        needs[0].kind = ppi_positions_of(p->index, PPSCHED_KIND_RELOAD)[cell] != PPI_ABSENT ? PPSCHED_KIND_RELOAD : 0;
-        needs[1].kind = ppi_positions_of(p->index, PPSCHED_KIND_RECOMPUTE)[cell] != PPI_ABSENT ? PPSCHED_KIND_RECOMPUTE : 0;
-    }
-    for (int i = 0; i < 2; i++) {
-        if (needs[i].kind == 0)
-            continue;
-        uint32_t home = home_of(p, &needs[i]), at = ppi_positions_of(p->index, needs[i].kind)[cell];
-        if (at < p->position[home])
-            continue;
-        *wait = wait_for(p, position, &needs[i], home, at);
-        return false;
-    }
+    static const uint8_t kinds[] = {PPSCHED_KIND_RELOAD, PPSCHED_KIND_RECOMPUTE};
+    const size_t own = ppi_cell_of(p->schedule, op);
+    if (ppi_keeps_less(op->kind))
+        return has_run(p, device, op->kind == PPSCHED_KIND_RELOAD ? PPSCHED_KIND_OFFLOAD : PPSCHED_KIND_F, own, position, wait);
+    for (size_t i = 0; i < 2 && ppi_is_backward(op->kind); i++)
+        if (ppi_positions_of(p->index, kinds[i])[own] != PPI_ABSENT && !has_run(p, device, kinds[i], own, position, wait))
+            return false;
     return true;
+}
+
+/* Whether the inputs of F, B, I or W are there but for those of ops that keep less. */
+static inline bool values_ready(const struct ppi_progress *p, uint32_t device, const ppsched_op *op, uint32_t position,
+                                struct wait *wait)
+{
+    const struct ppi_shape *shape = &p->schedule->shape;
+    const struct ppi_placement *placement = &p->schedule->placement;
+    const uint32_t stage = op->stage, m = op->microbatch;
+    const size_t own = ppi_cell_of(p->schedule, op);
+    if (op->kind == PPSCHED_KIND_F)
+        return (stage == 0 || has_run(p, ppi_device_of(placement, shape, stage - 1, m), PPSCHED_KIND_F, own - p->pieces,
+                                      position, wait)) &&
+               (op->slice == 0 || has_run(p, device, PPSCHED_KIND_F, own - 1, position, wait));
+    if (op->kind == PPSCHED_KIND_W)
+        return has_run(p, device, PPSCHED_KIND_I, own, position, wait);
+    return has_run(p, device, PPSCHED_KIND_F, own, position, wait) &&
+           (stage + 1 == shape->stages || has_run(p, ppi_device_of(placement, shape, stage + 1, m), PPSCHED_KIND_I,
+                                                  own + p->pieces, position, wait)) &&
+           (op->slice + 1u == shape->slices || has_run(p, device, PPSCHED_KIND_I, own + 1, position, wait));
 }
 
 /* Whether an op's inputs are there; if not, `*wait` says what is missing. */
@@ -100,20 +79,9 @@ static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t
 {
     const ppsched_op *op = &p->schedule->queues[device].ops[position];
     bool keeps = p->index->keeping[0] != NULL;
-    struct need needs[MOST_NEEDS];
     if (keeps && ppi_keeps_less(op->kind))
-        return kept_ready(p, op, position, wait);
-    int count = needs_of(p, op, needs);
-    for (int i = 0; i < count; i++) {
-        size_t cell = cell_of(p, needs[i].stage, needs[i].microbatch, needs[i].slice);
-        uint32_t home = home_of(p, &needs[i]);
-        uint32_t at = needs[i].kind == PPSCHED_KIND_F ? p->index->forward[cell] : p->index->backward[cell];
-        if (at < p->position[home])
-            continue;
-        *wait = wait_for(p, position, &needs[i], home, at);
-        return false;
-    }
-    return !keeps || kept_ready(p, op, position, wait);
+        return kept_ready(p, device, op, position, wait);
+    return values_ready(p, device, op, position, wait) && (!keeps || kept_ready(p, device, op, position, wait));
 }
 
 /* Whether the unit at a position can run now; if not, `*wait` says why. A flush leaves `wait->other.kind` 0. Misplaced ops are
@@ -122,11 +90,10 @@ static bool unit_ready(const struct ppi_progress *p, uint32_t device, size_t pos
 {
     const ppsched_op *unit = &p->schedule->queues[device].ops[position];
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
-        bool has_microbatch = ppi_kind_has_microbatch(unit[i].kind);
         bool has_needs = ppi_is_indexed(p->index, unit[i].kind);
         if (has_needs && ppi_schedule_device_of(p->schedule, &unit[i]) != device)
             continue;
-        if (has_microbatch && unit[i].microbatch >= p->iteration_end) {
+        if (unit[i].microbatch >= p->iteration_end && ppi_kind_has_microbatch(unit[i].kind)) {
             *wait = (struct wait){.position = (uint32_t)(position + i)};
             return false;
         }
@@ -143,14 +110,14 @@ static void await(struct ppi_progress *p, const struct wait *wait)
 {
     if (wait->other.kind == 0 || wait->other_position >= PPI_ELSEWHERE)
         return;
-    p->awaited[cell_of(p, wait->other.stage, wait->other.microbatch, wait->other.slice)] |= wait->other.kind == PPSCHED_KIND_F ? 1 : 2;
+    p->awaited[ppi_cell_of(p->schedule, &wait->other)] |= wait->other.kind == PPSCHED_KIND_F ? 1 : 2;
 }
 
 /* An op ran: wakes the device that waits for it. Its only reader on another device is the next stage's F, or the backward of
  * the stage before. */
 static void wake_reader(struct ppi_progress *p, const ppsched_op *op)
 {
-    uint8_t *awaited = &p->awaited[cell_of(p, op->stage, op->microbatch, op->slice)];
+    uint8_t *awaited = &p->awaited[ppi_cell_of(p->schedule, op)];
     uint8_t mark = op->kind == PPSCHED_KIND_F ? 1 : 2;
     if ((*awaited & mark) == 0 || op->kind == PPSCHED_KIND_W)
         return;

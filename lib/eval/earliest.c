@@ -35,8 +35,7 @@ PPI_INLINE bool forward_ready(const struct ppi_row *row, const struct ppi_piece_
     if (piece->before > 0 && pass[-1].forward.bits < 0)
         return false; /* the slice before it has not run */
     return row->device_before == PPSCHED_NONE ||
-           after(&row[-1].passes[piece->index].forward,
-                 ppi_scaled_delay(row->forward_delay, row->forward_latency, piece->factor.memory), start);
+           after(&row[-1].passes[piece->index].forward, ppi_forward_delay(row, 0, piece), start);
 }
 
 static inline void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, double end)
@@ -52,8 +51,7 @@ PPI_INLINE bool backward_ready(const struct ppi_row *row, const struct ppi_piece
     if (piece->after > 0 && pass[1].backward.bits < 0)
         return false; /* that of the next slice has not run */
     return row->device_after == PPSCHED_NONE ||
-           after(&row[1].passes[piece->index].backward,
-                 ppi_scaled_delay(row->backward_delay, row->backward_latency, piece->factor.memory), start);
+           after(&row[1].passes[piece->index].backward, ppi_backward_delay(row, 0, piece), start);
 }
 
 static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, uint8_t kind, double end)
@@ -104,17 +102,28 @@ PPI_INLINE bool run_op(struct sweep *sweep, const struct ppi_row *row, uint8_t k
     return true;
 }
 
+/* How long an overlapped pair takes. */
+PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct ppi_row *forward,
+                                const struct ppi_row *backward, const ppsched_op *pair, enum ppi_form form)
+{
+    if (form == PPI_PIECES)
+        return ppi_overlapped_duration(loop->costs, loop->schedule, pair);
+    if (loop->costs->overlapped.values != NULL)
+        return ppi_given_overlap(loop->costs, pair[0].stage, pair[1].stage);
+    return forward->duration[PPSCHED_KIND_F - 1] + backward->duration[pair[1].kind - 1];
+}
+
 /* Runs an overlapped pair on a device that is free at `start`; the span's end is negative where it cannot run. */
-static inline ppsched_span run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *pair, double start,
-                                    struct ppi_sums *sums)
+PPI_INLINE ppsched_span run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *pair, double start,
+                                 struct ppi_sums *sums, enum ppi_form form)
 {
     const struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_row *forward = ppi_row_of(loop, &pair[0]), *backward = ppi_row_of(loop, &pair[1]);
-    const struct ppi_piece_view first = ppi_view_piece(loop, &pair[0], false), second = ppi_view_piece(loop, &pair[1], false);
+    const struct ppi_row *forward = ppi_row_of_form(loop, &pair[0], form), *backward = ppi_row_of_form(loop, &pair[1], form);
+    const struct ppi_piece_view first = ppi_view_piece(loop, &pair[0], form), second = ppi_view_piece(loop, &pair[1], form);
     if (forward->device != device || backward->device != device || pair[1].microbatch >= sweep->iteration_end ||
         !forward_ready(forward, &first, &start) || !backward_ready(backward, &second, &start))
         return (ppsched_span){-1, -1};
-    double duration = ppi_overlapped_duration(loop->costs, loop->schedule, pair), end = start + duration;
+    double duration = pair_duration(loop, forward, backward, pair, form), end = start + duration;
     sums->busy += duration;
     ppi_sum_memory(sums, ppi_memory_at(forward->memory, pair[0].kind, first.factor.memory), &pair[0]);
     ppi_sum_memory(sums, ppi_memory_at(backward->memory, pair[1].kind, second.factor.memory), &pair[1]);
@@ -155,7 +164,7 @@ static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32
 }
 
 /* `keeping`: NULL where the schedule has no op that keeps less, as far as is known. */
-PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, bool plain, struct ppi_keeping *keeping)
+PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form form, struct ppi_keeping *keeping)
 {
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const last = track->end;
@@ -166,9 +175,9 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, bool plain, stru
         double start = clock, end = clock;
         PPI_PREFETCH(op, PPI_AHEAD);
         PPI_PREFETCH(out, PPI_AHEAD);
-        if (plain ? ppi_computes_alone(op) : ppi_computes_alone_of_any(op)) {
-            const struct ppi_row *row = plain ? &sweep->loop.rows[op->stage] : ppi_row_of(&sweep->loop, op);
-            const struct ppi_piece_view piece = ppi_view_piece(&sweep->loop, op, plain);
+        if (form != PPI_PIECES ? ppi_computes_alone(op) : ppi_computes_alone_of_any(op)) {
+            const struct ppi_row *row = ppi_row_of_form(&sweep->loop, op, form);
+            const struct ppi_piece_view piece = ppi_view_piece(&sweep->loop, op, form);
             if (row->device != device || (keeping != NULL && !ppi_keeping_lets(keeping, op, &start)) ||
                 !run_op(sweep, row, op->kind, &piece, &start, &end))
                 break;
@@ -177,7 +186,7 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, bool plain, stru
         } else if (ppi_unit_length(op) == 2) {
             if (keeping != NULL && !ppi_keeping_lets(keeping, op + 1, &start))
                 break;
-            ppsched_span pair = run_pair(sweep, device, op, start, &sums);
+            ppsched_span pair = run_pair(sweep, device, op, start, &sums, form);
             if (pair.end < 0)
                 break;
             start = out->start = pair.start;
@@ -199,9 +208,9 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, bool plain, stru
     track->clock = clock;
 }
 
-PPI_INLINE void run_device(void *sweep, uint32_t device, bool plain)
+PPI_INLINE void run_device(void *sweep, uint32_t device, enum ppi_form form)
 {
-    run_units(sweep, device, plain, NULL);
+    run_units(sweep, device, form, NULL);
 }
 
 /* Devices and copies in turns, until none can go on. */
@@ -209,7 +218,7 @@ static void run_with_copies(struct sweep *sweep, struct ppi_keeping *keeping)
 {
     do
         while (sweep->loop.ready_count > 0)
-            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], false, keeping);
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping);
     while (ppi_keeping_step(keeping, &sweep->loop));
 }
 

@@ -17,8 +17,6 @@ void ppi_event_loop_set_costs(struct ppi_event_loop *loop, const struct ppi_cost
             *row = (struct ppi_row){.passes = loop->passes + stage * pieces,
                                     .forward_delay = lane->forward_delay,
                                     .backward_delay = lane->backward_delay,
-                                    .forward_latency = lane->forward_latency,
-                                    .backward_latency = lane->backward_latency,
                                     .device = lane->device,
                                     .device_before = stage > 0 ? lane[-1].device : PPSCHED_NONE,
                                     .device_after = stage + 1 < shape->stages ? lane[1].device : PPSCHED_NONE};

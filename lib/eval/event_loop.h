@@ -44,8 +44,6 @@ struct ppi_row {
     struct ppi_pass *passes; /* by piece, over all iterations */
     double forward_delay;    /* as in the stage's lane */
     double backward_delay;
-    double forward_latency;
-    double backward_latency;
     double duration[PPI_COMPUTE_KINDS - 1]; /* of kind k: k - 1 */
     double memory[PPI_COMPUTE_KINDS - 1];   /* likewise */
     uint32_t device;
@@ -104,40 +102,74 @@ static inline bool ppi_is_known(union ppi_time *time)
     return false;
 }
 
-/* Whether there is one copy of the model, and all microbatches are whole and alike. */
-static inline bool ppi_is_plain(const struct ppi_event_loop *loop)
+/* What a sweep need not look at, as it is known where it is inlined. */
+enum ppi_form {
+    PPI_PLAIN,  /* one copy of the model, and all microbatches are whole and alike */
+    PPI_COPIES, /* more copies */
+    PPI_PIECES  /* anything */
+};
+
+static inline enum ppi_form ppi_form_of(const struct ppi_event_loop *loop)
 {
-    return loop->schedule->placement.copies == 1 && loop->schedule->shape.slices == 1 && loop->costs->factors == NULL;
+    if (loop->schedule->shape.slices > 1 || loop->costs->factors != NULL)
+        return PPI_PIECES;
+    return loop->schedule->placement.copies == 1 ? PPI_PLAIN : PPI_COPIES;
 }
 
-/* What a sweep has to know of the piece of an op, beside its row. `plain` is known where this is inlined. */
+/* What a sweep has to know of the piece of an op, beside its row. */
 struct ppi_piece_view {
     uint32_t index;           /* over all iterations */
     uint32_t before, after;   /* slices of its microbatch */
     struct ppi_factor factor;
+    const struct ppi_lane *lane; /* NULL where the factors are 1 for all */
 };
 
-PPI_INLINE struct ppi_piece_view ppi_view_piece(const struct ppi_event_loop *loop, const ppsched_op *op, bool plain)
+PPI_INLINE struct ppi_piece_view ppi_view_piece(const struct ppi_event_loop *loop, const ppsched_op *op, enum ppi_form form)
 {
     const struct ppi_shape *shape = &loop->schedule->shape;
-    if (plain)
+    if (form != PPI_PIECES)
         return (struct ppi_piece_view){.index = op->microbatch, .factor = {1, 1}};
     return (struct ppi_piece_view){.index = ppi_piece_of(shape, op),
                                    .before = op->slice,
                                    .after = shape->slices - 1 - op->slice,
-                                   .factor = ppi_factor_of(loop->costs, loop->schedule, op)};
+                                   .factor = ppi_factor_of(loop->costs, loop->schedule, op),
+                                   .lane = ppi_lane_of(loop->costs, loop->schedule, op)};
 }
 
-/* Lets the devices that can go on `run`, until none can: each until it waits, or its track ends. `plain` is known where `run`
- * is inlined. */
-PPI_INLINE void ppi_run_ready(struct ppi_event_loop *loop, void (*run)(void *sweep, uint32_t device, bool plain), void *sweep)
+/* How long what a stage pass takes from the stage before (after) it is on its way. The row is so many stages behind the
+ * piece's. */
+PPI_INLINE double ppi_forward_delay(const struct ppi_row *row, int behind, const struct ppi_piece_view *piece)
 {
-    if (ppi_is_plain(loop))
+    return piece->lane == NULL ? row->forward_delay
+                               : ppi_scaled_delay(row->forward_delay, piece->lane[behind].forward_latency, piece->factor.memory);
+}
+
+PPI_INLINE double ppi_backward_delay(const struct ppi_row *row, int behind, const struct ppi_piece_view *piece)
+{
+    return piece->lane == NULL ? row->backward_delay
+                               : ppi_scaled_delay(row->backward_delay, piece->lane[behind].backward_latency, piece->factor.memory);
+}
+
+/* The same in a sweep of a form. */
+PPI_INLINE const struct ppi_row *ppi_row_of_form(const struct ppi_event_loop *loop, const ppsched_op *op, enum ppi_form form)
+{
+    return form == PPI_PLAIN ? &loop->rows[op->stage] : ppi_row_of(loop, op);
+}
+
+/* Lets the devices that can go on `run`, until none can: each until it waits, or its track ends. */
+PPI_INLINE void ppi_run_ready(struct ppi_event_loop *loop, void (*run)(void *sweep, uint32_t device, enum ppi_form form),
+                              void *sweep)
+{
+    enum ppi_form form = ppi_form_of(loop);
+    if (form == PPI_PLAIN)
         while (loop->ready_count > 0)
-            run(sweep, loop->ready[--loop->ready_count], true);
+            run(sweep, loop->ready[--loop->ready_count], PPI_PLAIN);
+    else if (form == PPI_COPIES)
+        while (loop->ready_count > 0)
+            run(sweep, loop->ready[--loop->ready_count], PPI_COPIES);
     else
         while (loop->ready_count > 0)
-            run(sweep, loop->ready[--loop->ready_count], false);
+            run(sweep, loop->ready[--loop->ready_count], PPI_PIECES);
 }
 
 /* Notes a time, and wakes the device that waits for it, if it does. */

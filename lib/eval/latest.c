@@ -29,13 +29,11 @@ PPI_INLINE bool consumer_known(const struct ppi_row *row, uint8_t kind, const st
 {
     if (kind == PPSCHED_KIND_F)
         return row->device_after == PPSCHED_NONE ||
-               before(&row[1].passes[piece->index].forward,
-                      end + ppi_scaled_delay(row[1].forward_delay, row[1].forward_latency, piece->factor.memory), slack);
+               before(&row[1].passes[piece->index].forward, end + ppi_forward_delay(&row[1], 1, piece), slack);
     if (kind == PPSCHED_KIND_W)
         return true;
     return row->device_before == PPSCHED_NONE ||
-           before(&row[-1].passes[piece->index].backward,
-                  end + ppi_scaled_delay(row[-1].backward_delay, row[-1].backward_latency, piece->factor.memory), slack);
+           before(&row[-1].passes[piece->index].backward, end + ppi_backward_delay(&row[-1], -1, piece), slack);
 }
 
 static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row *row, uint8_t kind, uint32_t piece,
@@ -50,12 +48,13 @@ static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row
 }
 
 /* The two *_starts lower `*slack` and note the latest start of what runs from `span->start` to `span->end`; false where a
- * consumer's is not known yet. Of the first, `plain` is known where this is inlined. */
-PPI_INLINE bool op_starts(struct sweep *sweep, const ppsched_op *op, const ppsched_span *span, bool plain, double *slack)
+ * consumer's is not known yet. */
+PPI_INLINE bool op_starts(struct sweep *sweep, const ppsched_op *op, const ppsched_span *span, enum ppi_form form,
+                          double *slack)
 {
     struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_row *row = plain ? &loop->rows[op->stage] : ppi_row_of(loop, op);
-    const struct ppi_piece_view piece = ppi_view_piece(loop, op, plain);
+    const struct ppi_row *row = ppi_row_of_form(loop, op, form);
+    const struct ppi_piece_view piece = ppi_view_piece(loop, op, form);
     const uint8_t kind = op->kind;
     if (op->microbatch < sweep->iteration_start || !consumer_known(row, kind, &piece, span->end, slack))
         return false;
@@ -63,11 +62,12 @@ PPI_INLINE bool op_starts(struct sweep *sweep, const ppsched_op *op, const ppsch
     return true;
 }
 
-static bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const ppsched_span *span, double *slack)
+PPI_INLINE bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const ppsched_span *span, enum ppi_form form,
+                            double *slack)
 {
     struct ppi_event_loop *loop = &sweep->loop;
-    const struct ppi_row *forward = ppi_row_of(loop, &pair[0]), *backward = ppi_row_of(loop, &pair[1]);
-    const struct ppi_piece_view first = ppi_view_piece(loop, &pair[0], false), second = ppi_view_piece(loop, &pair[1], false);
+    const struct ppi_row *forward = ppi_row_of_form(loop, &pair[0], form), *backward = ppi_row_of_form(loop, &pair[1], form);
+    const struct ppi_piece_view first = ppi_view_piece(loop, &pair[0], form), second = ppi_view_piece(loop, &pair[1], form);
     if (pair[0].microbatch < sweep->iteration_start || !consumer_known(forward, pair[0].kind, &first, span->end, slack) ||
         !consumer_known(backward, pair[1].kind, &second, span->end, slack))
         return false;
@@ -78,7 +78,7 @@ static bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const ppsch
 
 /* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration.
  * Copies stay where they are: what comes before one in the queue ends before it starts. */
-PPI_INLINE void run_device(void *of, uint32_t device, bool plain)
+PPI_INLINE void run_device(void *of, uint32_t device, enum ppi_form form)
 {
     struct sweep *sweep = of;
     struct ppi_track *track = &sweep->loop.tracks[device];
@@ -92,14 +92,14 @@ PPI_INLINE void run_device(void *of, uint32_t device, bool plain)
         PPI_PREFETCH(latest, -PPI_AHEAD);
         if (op - first > 1 && ppi_unit_length(op - 2) == 2) {
             double room = slack;
-            if (!pair_starts(sweep, op - 2, span - 1, &room))
+            if (!pair_starts(sweep, op - 2, span - 1, form, &room))
                 break;
             slack = room;
             *--latest = span[-1].start + slack;
             op--;
             span--;
-        } else if (plain ? ppi_computes_alone(op - 1) : ppi_computes_alone_of_any(op - 1)) {
-            if (!op_starts(sweep, op - 1, span - 1, plain, &slack))
+        } else if (form != PPI_PIECES ? ppi_computes_alone(op - 1) : ppi_computes_alone_of_any(op - 1)) {
+            if (!op_starts(sweep, op - 1, span - 1, form, &slack))
                 break;
         } else if (sweep->timeline->keeping != NULL && ppi_is_copy(op[-1].kind)) {
             op--;

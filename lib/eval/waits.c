@@ -8,7 +8,7 @@ static const struct ppi_wait NOTHING = {PPI_NO_NODE, -PPI_INFINITE};
 
 static size_t cell_of(const struct ppi_waits *waits, const ppsched_op *op)
 {
-    return op->stage * waits->pieces + ppi_piece_of(&waits->timeline->schedule->shape, op);
+    return op->stage * waits->pieces + op->microbatch * waits->slices + op->slice;
 }
 
 static size_t iteration_of(const struct ppi_waits *waits, size_t unit)
@@ -62,7 +62,7 @@ ppsched_status ppi_waits_make(struct ppi_waits *out, const ppsched_timeline *tim
 {
     const ppsched_schedule *schedule = timeline->schedule;
     const struct ppi_host *host = &timeline->host;
-    struct ppi_waits waits = {.timeline = timeline, .pieces = ppi_total_pieces(&schedule->shape)};
+    struct ppi_waits waits = {.timeline = timeline, .pieces = schedule->pieces, .slices = schedule->shape.slices};
     size_t cells = ppi_cell_count(schedule), rows;
     waits.forward = ppi_allocate(host, cells, sizeof *waits.forward);
     waits.backward = ppi_allocate(host, cells, sizeof *waits.backward);
@@ -118,13 +118,13 @@ static struct ppi_wait input_of(const struct ppi_waits *waits, const ppsched_op 
 {
     const ppsched_timeline *timeline = waits->timeline;
     const struct ppi_lane *lane = ppi_lane_of(&timeline->costs, timeline->schedule, op);
-    size_t cell = cell_of(waits, op), unit;
+    size_t unit;
     double delay;
     if (op->kind == PPSCHED_KIND_F && op->stage > 0 && lane[-1].device != lane->device) {
-        unit = waits->forward[cell - waits->pieces];
+        unit = waits->forward[cell_of(waits, op) - waits->pieces];
         delay = ppi_delay_of(&timeline->costs, timeline->schedule, op, false);
     } else if (ppi_is_backward(op->kind) && op->stage + 1u < timeline->costs.stages && lane[1].device != lane->device) {
-        unit = waits->backward[cell + waits->pieces];
+        unit = waits->backward[cell_of(waits, op) + waits->pieces];
         delay = ppi_delay_of(&timeline->costs, timeline->schedule, op, true);
     } else {
         return NOTHING;

@@ -90,7 +90,7 @@ static ppsched_status read_cell(struct table *table)
     ppsched_op op;
     const char *next = table->next;
     if (ppi_read_op(&next, table->end, PPSCHED_KIND_REDUCE_GRAD, &op) != NULL ||
-        (op.flags & PPSCHED_OP_FLAG_SLICED) != 0 || (next < table->end && *next != ',' && *next != '\n'))
+        (next < table->end && *next != ',' && *next != '\n'))
         return read_rare_cell(table);
     add(table, &op, 1);
     table->next = next;

@@ -41,6 +41,8 @@ static ppsched_status read_token(struct ppi_json_reader *r, size_t position)
         return refuse_token(r, &string, position, reason);
     for (size_t i = 0; i < count; i++)
         ppi_reading_add(r->reading, &unit[i]);
+    r->reading->has_slices = r->reading->has_slices || (unit[0].flags & PPSCHED_OP_FLAG_SLICED) != 0 ||
+                             (unit[count - 1].flags & PPSCHED_OP_FLAG_SLICED) != 0;
     return PPSCHED_OK;
 }
 

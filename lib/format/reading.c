@@ -95,9 +95,10 @@ static ppsched_status check_slices(const struct ppi_reading *reading, uint32_t s
     char token[PPI_TOKEN_SIZE];
     size_t i = 0;
     uint32_t device = 0;
-    while (i < reading->count && has_its_slice(&reading->ops[i], slices))
+    bool are_whole = slices == 1 && !reading->has_slices;
+    while (!are_whole && i < reading->count && has_its_slice(&reading->ops[i], slices))
         i++;
-    if (i == reading->count)
+    if (are_whole || i == reading->count)
         return PPSCHED_OK;
     while (reading->ends[device] <= i)
         device++;

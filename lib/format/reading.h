@@ -18,6 +18,7 @@ struct ppi_reading {
     size_t *ends; /* for each device, `count` behind its last op */
     uint32_t devices, device_capacity;
     uint32_t stages, microbatches; /* one more than the largest of the tokens */
+    bool has_slices;               /* some token names one */
 
     /* What the text says of the whole; as they start where it says nothing. */
     char *name;                                         /* NULL */

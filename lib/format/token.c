@@ -59,19 +59,6 @@ static const char *read_kind(const char **text, const char *end, int32_t last_ki
     return explain_kind(kind, length);
 }
 
-/* ".2" */
-static const char *read_slice(const char **text, const char *end, ppsched_op *op)
-{
-    uint32_t slice = 0;
-    ++*text;
-    if (*text == end || !is_digit(**text))
-        return "the number of its slice must follow the point, such as 3F0.2";
-    const char *reason = read_number(text, end, PPSCHED_MAX_SLICES - 1, "its slice must be at most 65534", &slice);
-    op->slice = (uint16_t)slice;
-    op->flags = PPSCHED_OP_FLAG_SLICED;
-    return reason;
-}
-
 const char *ppi_read_op(const char **text, const char *end, int32_t last_kind, ppsched_op *op)
 {
     uint32_t stage = 0, microbatch = PPSCHED_NONE;
@@ -92,8 +79,22 @@ const char *ppi_read_op(const char **text, const char *end, int32_t last_kind, p
     if (has_number)
         reason = read_number(text, end, PPSCHED_MAX_CELLS - 1, "its microbatch must be at most 1073741823", &microbatch);
     *op = (ppsched_op){.microbatch = microbatch, .stage = (uint16_t)stage, .kind = kind};
-    if (reason == NULL && has_number && *text < end && **text == '.')
-        return read_slice(text, end, op);
+    return reason;
+}
+
+/* "3F0", or "3F0.2". */
+static const char *read_sliced_op(const char **text, const char *end, int32_t last_kind, ppsched_op *op)
+{
+    uint32_t slice = 0;
+    const char *refusal = ppi_read_op(text, end, last_kind, op);
+    if (refusal != NULL || *text == end || **text != '.' || op->microbatch == PPSCHED_NONE)
+        return refusal;
+    ++*text;
+    if (*text == end || !is_digit(**text))
+        return "the number of its slice must follow the point, such as 3F0.2";
+    const char *reason = read_number(text, end, PPSCHED_MAX_SLICES - 1, "its slice must be at most 65534", &slice);
+    op->slice = (uint16_t)slice;
+    op->flags = PPSCHED_OP_FLAG_SLICED;
     return reason;
 }
 
@@ -112,7 +113,7 @@ static const char *read_pair(const char **text, const char *end, int32_t last_ki
     const size_t tail_length = sizeof tail - 1;
     for (int i = 0; i < 2; i++) {
         *text = skip_blanks(*text + 1, end);
-        const char *reason = ppi_read_op(text, end, last_kind, &pair[i]);
+        const char *reason = read_sliced_op(text, end, last_kind, &pair[i]);
         if (reason != NULL)
             return reason;
         *text = skip_blanks(*text, end);
@@ -136,7 +137,7 @@ const char *ppi_read_unit(const char *text, const char *end, int32_t last_kind, 
     if (text == end)
         return NULL;
     bool is_pair = *text == '(';
-    const char *reason = is_pair ? read_pair(&text, end, last_kind, unit) : ppi_read_op(&text, end, last_kind, unit);
+    const char *reason = is_pair ? read_pair(&text, end, last_kind, unit) : read_sliced_op(&text, end, last_kind, unit);
     if (reason != NULL)
         return reason;
     if (skip_blanks(text, end) != end)

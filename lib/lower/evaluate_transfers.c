@@ -247,7 +247,7 @@ static bool step(struct run *run, uint32_t device)
     if (run->comms.position[device] == queue->count)
         return false;
     const ppsched_op *op = &run->schedule->ops[i];
-    if (ppi_kind_has_microbatch(op->kind) && op->microbatch >= run->iteration_end)
+    if (op->microbatch >= run->iteration_end && ppi_kind_has_microbatch(op->kind))
         return false;
     if (ppi_is_compute(op->kind)) {
         uint32_t receive = last_receive(run, i);

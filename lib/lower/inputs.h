@@ -15,7 +15,7 @@ static inline uint32_t ppi_iteration_end(const ppsched_schedule *schedule, uint3
 
 static inline bool ppi_waits_for_flush(const ppsched_op *op, uint32_t iteration_end)
 {
-    return ppi_kind_has_microbatch(op->kind) && op->microbatch >= iteration_end;
+    return op->microbatch >= iteration_end && ppi_kind_has_microbatch(op->kind);
 }
 
 /* Notes that an op has run: what it hands on is there. */

@@ -70,14 +70,22 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
     return false;
 }
 
-/* A unit's first input that is not there yet and comes from another device. */
-static bool missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
+/* What a unit lacks, at its worst: nothing, a value of its own device, one of another. */
+enum lack { NOTHING, OWN_VALUE, TRANSFER };
+
+/* The first that comes from another device goes to `*out`. */
+static enum lack missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
 {
-    for (size_t i = 0; i < ppi_unit_length(unit); i++)
-        if (!ppi_input_is_there(history->schedule, history->there, &unit[i]) &&
-            ppi_transfer_in(history->schedule, &unit[i], out))
-            return true;
-    return false;
+    enum lack lack = NOTHING;
+    for (size_t i = 0; i < ppi_unit_length(unit); i++) {
+        uint32_t input = ppi_input_of(history->schedule, &unit[i]);
+        if (input == PPSCHED_NONE || history->there[input])
+            continue;
+        if (ppi_transfer_in(history->schedule, &unit[i], out))
+            return TRANSFER;
+        lack = OWN_VALUE;
+    }
+    return lack;
 }
 
 /* Likewise, the first whose sender waits. */
@@ -112,7 +120,7 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
             device->ahead = 0;
             return true;
         }
-        if (!found && i < device->reach && missing_input(history, &queue->ops[position], &device->transfer)) {
+        if (!found && i < device->reach && missing_input(history, &queue->ops[position], &device->transfer) == TRANSFER) {
             found = true;
             device->ahead = i + 1;
         }
@@ -120,11 +128,11 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
     return found;
 }
 
-/* What a device receives next. */
-static bool next_receive(const struct history *history, uint32_t d, struct device *device)
+/* What a device lacks: where it is a transfer, that is what it receives next. */
+static enum lack next_receive(const struct history *history, uint32_t d, struct device *device)
 {
-    bool found = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
-    return history->lead == 0 ? found : next_ahead(history, d, device, found);
+    enum lack lack = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
+    return history->lead > 0 && next_ahead(history, d, device, lack == TRANSFER) ? TRANSFER : lack;
 }
 
 /* Runs a device until it waits. */
@@ -141,21 +149,22 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
             device->wait = ENDED;
             return PPSCHED_OK;
         }
-        if (next_receive(history, d, device)) {
+        const enum lack lack = next_receive(history, d, device);
+        if (lack == TRANSFER) {
             device->wait = RECEIVES;
             return meets(&history->devices[device->transfer.from], device) ? meet(history, &device->transfer, error)
                                                                            : PPSCHED_OK;
         }
         const ppsched_op *unit = &queue->ops[device->position];
         size_t length = ppi_unit_length(unit);
-        if (!ppi_inputs_are_there(history->schedule, history->there, unit))
+        if (lack == OWN_VALUE)
             return PPSCHED_ERROR_INVALID_SCHEDULE; /* a stage of its own comes too late */
         ppsched_status status = ppi_builder_append(history->out, d, unit, length, error);
         if (status != PPSCHED_OK)
             return status;
         for (size_t i = 0; i < length; i++)
-            if (!ppi_transfer_out(history->schedule, &unit[i], &device->transfer))
-                ppi_note_output(history->schedule, history->there, &unit[i]);
+            if (!ppi_transfer_out(history->schedule, &unit[i], &device->transfer) && device->transfer.number != PPSCHED_NONE)
+                history->there[device->transfer.number] = true;
         device->position += length;
         device->sent = 0;
         device->reach = history->lead;

@@ -194,6 +194,7 @@ ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *build
     schedule->host = *host;
     atomic_init(&schedule->references, 1);
     schedule->shape = builder->shape;
+    schedule->pieces = ppi_total_pieces(&builder->shape);
     schedule->placement = builder->placement;
     schedule->placement.device_of = copy_placement(builder);
     schedule->flushes = builder->flushes;

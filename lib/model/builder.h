@@ -62,18 +62,18 @@ static inline void ppi_put(struct ppi_pen *pen, uint8_t kind, uint32_t stage, ui
     ppi_put_flagged(pen, kind, stage, microbatch, 0);
 }
 
-/* An op of a piece, of those of one run. */
-static inline void ppi_put_piece(struct ppi_pen *pen, uint8_t kind, uint32_t stage, uint32_t piece)
+/* An op of a piece, of those of one run, where microbatches have so many slices. */
+static inline void ppi_put_piece(struct ppi_pen *pen, uint32_t slices, uint8_t kind, uint32_t stage, uint32_t piece)
 {
-    if (pen->slices == 1) {
+    if (slices == 1) {
         ppi_put(pen, kind, stage, piece);
         return;
     }
     if (pen->next == pen->end)
         return;
-    *pen->next++ = (ppsched_op){.microbatch = pen->first_microbatch + piece / pen->slices,
+    *pen->next++ = (ppsched_op){.microbatch = pen->first_microbatch + piece / slices,
                                 .stage = (uint16_t)stage,
-                                .slice = (uint16_t)(piece % pen->slices),
+                                .slice = (uint16_t)(piece % slices),
                                 .kind = kind,
                                 .flags = PPSCHED_OP_FLAG_SLICED};
 }

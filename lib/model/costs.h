@@ -155,6 +155,8 @@ static inline double ppi_delay_of(const struct ppi_costs *costs, const ppsched_s
                                   bool backward)
 {
     const struct ppi_lane *lane = ppi_lane_of(costs, schedule, op);
+    if (costs->factors == NULL)
+        return backward ? lane->backward_delay : lane->forward_delay;
     double factor = ppi_factor_of(costs, schedule, op).memory;
     return backward ? ppi_scaled_delay(lane->backward_delay, lane->backward_latency, factor)
                     : ppi_scaled_delay(lane->forward_delay, lane->forward_latency, factor);

@@ -48,6 +48,13 @@ const char *ppi_kind_text(int32_t kind)
     return ppi_kind_known(kind) ? rows[kind].text : NULL;
 }
 
+/* Apart, as few ops have one. */
+static size_t put_slice(char *text, uint32_t slice)
+{
+    text[0] = '.';
+    return 1 + ppi_integer_to_text(text + 1, slice);
+}
+
 size_t ppi_op_token(char text[PPI_TOKEN_SIZE], const ppsched_op *op)
 {
     const char *kind = rows[op->kind].token;
@@ -56,10 +63,8 @@ size_t ppi_op_token(char text[PPI_TOKEN_SIZE], const ppsched_op *op)
     length += kind_length;
     if (rows[op->kind].has_microbatch)
         length += ppi_integer_to_text(text + length, op->microbatch);
-    if ((op->flags & PPSCHED_OP_FLAG_SLICED) != 0) {
-        text[length++] = '.';
-        length += ppi_integer_to_text(text + length, op->slice);
-    }
+    if ((op->flags & PPSCHED_OP_FLAG_SLICED) != 0)
+        length += put_slice(text + length, op->slice);
     text[length] = '\0';
     return length;
 }

@@ -94,11 +94,11 @@ static inline size_t ppi_unit_length(const ppsched_op *op)
 /* Another kind of op of the same piece, on some stage. */
 static inline ppsched_op ppi_op_beside(const ppsched_op *op, uint32_t stage, uint8_t kind)
 {
-    return (ppsched_op){.microbatch = op->microbatch,
-                        .stage = (uint16_t)stage,
-                        .slice = op->slice,
-                        .kind = kind,
-                        .flags = op->flags & PPSCHED_OP_FLAG_SLICED};
+    ppsched_op beside = *op;
+    beside.stage = (uint16_t)stage;
+    beside.kind = kind;
+    beside.flags &= PPSCHED_OP_FLAG_SLICED;
+    return beside;
 }
 
 /* A unit's token, "3F0" or "(0F1;3B0)OVERLAP_F_B", and a NUL; returns the length. */

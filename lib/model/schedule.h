@@ -23,6 +23,7 @@ struct ppsched_schedule {
     struct ppi_host host;
     atomic_uint references;
     struct ppi_shape shape;
+    uint32_t pieces; /* over all iterations */
     struct ppi_placement placement;
     bool flushes;
     uint32_t weight_versions;
@@ -59,13 +60,13 @@ static inline ppsched_op ppi_op_of_piece(const struct ppi_shape *shape, uint32_t
 /* Stage passes, of a piece each: one F and one backward. */
 static inline size_t ppi_cell_count(const ppsched_schedule *schedule)
 {
-    return (size_t)schedule->shape.stages * ppi_total_pieces(&schedule->shape);
+    return (size_t)schedule->shape.stages * schedule->pieces;
 }
 
 /* An op's stage pass among them, stage by stage. */
 static inline size_t ppi_cell_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return (size_t)op->stage * ppi_total_pieces(&schedule->shape) + ppi_piece_of(&schedule->shape, op);
+    return (size_t)op->stage * schedule->pieces + ppi_piece_of(&schedule->shape, op);
 }
 
 /* Most ops of a device. */

@@ -46,7 +46,7 @@ static inline uint32_t ppi_input_of(const ppsched_schedule *schedule, const ppsc
 /* Number of what an F, B, I or SEND hands on; PPSCHED_NONE where no stage takes it, and for ops of other kinds. */
 static inline uint32_t ppi_output_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    uint32_t row = 2 * ppi_total_pieces(&schedule->shape);
+    uint32_t row = 2 * schedule->pieces;
     if (op->kind == PPSCHED_KIND_F || op->kind == PPSCHED_KIND_SEND_F)
         return op->stage + 1u < schedule->shape.stages ? ppi_number_of(schedule, op) + row : PPSCHED_NONE;
     if (ppi_is_backward(op->kind) || op->kind == PPSCHED_KIND_SEND_B)
@@ -61,8 +61,8 @@ static inline bool ppi_transfer_between(const ppsched_schedule *schedule, const 
     bool forward = from < to;
     out->send = ppi_op_beside(op, from, forward ? PPSCHED_KIND_SEND_F : PPSCHED_KIND_SEND_B);
     out->receive = ppi_op_beside(op, to, forward ? PPSCHED_KIND_RECV_F : PPSCHED_KIND_RECV_B);
-    out->from = ppi_schedule_device_of(schedule, &out->send);
-    out->to = ppi_schedule_device_of(schedule, &out->receive);
+    out->from = ppi_device_of(&schedule->placement, &schedule->shape, from, op->microbatch);
+    out->to = ppi_device_of(&schedule->placement, &schedule->shape, to, op->microbatch);
     return out->from != out->to;
 }
 

@@ -7,6 +7,7 @@
 #ifndef PPSCHED_ORDER_ORDER_1F1B_H
 #define PPSCHED_ORDER_ORDER_1F1B_H
 
+#include "base/inline.h"
 #include "order/table.h"
 
 struct ppi_order_1f1b {
@@ -37,17 +38,18 @@ static inline uint64_t ppi_warmup_of(const struct ppi_order_1f1b *order, uint32_
 }
 
 /* At the first place of the table. */
-static inline struct ppi_hand ppi_hand_start(const struct ppi_order_1f1b *order, uint32_t device, struct ppi_pen *pen)
+static inline struct ppi_hand ppi_hand_start(const struct ppi_order_1f1b *order, uint32_t device, uint32_t slices,
+                                             struct ppi_pen *pen)
 {
     struct ppi_table table = ppi_table_start(order->chunks, order->microbatches, order->group_size);
-    return (struct ppi_hand){pen, device, order->devices, table, table};
+    return (struct ppi_hand){pen, device, order->devices, slices, table, table};
 }
 
-/* Puts a device's ops of one run, with so many warm-up forwards. */
-static inline void ppi_put_interleaved_1f1b(const struct ppi_order_1f1b *order, uint32_t device, uint64_t warmup,
-                                            struct ppi_pen *pen)
+/* `slices` is known where this is inlined. */
+PPI_INLINE void ppi_put_interleaved_slices(const struct ppi_order_1f1b *order, uint32_t device, uint64_t warmup,
+                                           uint32_t slices, struct ppi_pen *pen)
 {
-    struct ppi_hand hand = ppi_hand_start(order, device, pen);
+    struct ppi_hand hand = ppi_hand_start(order, device, slices, pen);
     uint64_t pairs = ppi_visits_of(order) - warmup;
     for (uint64_t k = 0; k < warmup; k++)
         ppi_hand_put_forward(&hand);
@@ -59,6 +61,16 @@ static inline void ppi_put_interleaved_1f1b(const struct ppi_order_1f1b *order, 
     }
     for (uint64_t k = 0; k < warmup; k++)
         ppi_hand_put_backward(&hand, PPSCHED_KIND_B);
+}
+
+/* Puts a device's ops of one run, with so many warm-up forwards. */
+PPI_INLINE void ppi_put_interleaved_1f1b(const struct ppi_order_1f1b *order, uint32_t device, uint64_t warmup,
+                                         struct ppi_pen *pen)
+{
+    if (pen->slices == 1)
+        ppi_put_interleaved_slices(order, device, warmup, 1, pen);
+    else
+        ppi_put_interleaved_slices(order, device, warmup, pen->slices, pen);
 }
 
 /* The same with one chunk, which needs no table. */
@@ -79,11 +91,11 @@ static inline void ppi_put_sliced_1f1b(uint32_t stage, uint32_t pieces, uint64_t
 {
     uint32_t forwards = warmup < pieces ? (uint32_t)warmup : pieces;
     for (uint32_t p = 0; p < forwards; p++)
-        ppi_put_piece(pen, PPSCHED_KIND_F, stage, p);
+        ppi_put_piece(pen, pen->slices, PPSCHED_KIND_F, stage, p);
     for (uint32_t i = 0; i < pieces; i++) {
         if (forwards < pieces)
-            ppi_put_piece(pen, PPSCHED_KIND_F, stage, forwards++);
-        ppi_put_piece(pen, PPSCHED_KIND_B, stage, ppi_backward_piece(i, pen->slices));
+            ppi_put_piece(pen, pen->slices, PPSCHED_KIND_F, stage, forwards++);
+        ppi_put_piece(pen, pen->slices, PPSCHED_KIND_B, stage, ppi_backward_piece(i, pen->slices));
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef PPSCHED_ORDER_TABLE_H
 #define PPSCHED_ORDER_TABLE_H
 
+#include "base/inline.h"
 #include "model/builder.h"
 
 /* What the table goes over are pieces: microbatches, or where these are cut their slices one behind the other. Then a group
@@ -39,7 +40,7 @@ static inline struct ppi_table ppi_table_start(uint32_t chunks, uint32_t microba
     return table;
 }
 
-static inline void ppi_table_advance(struct ppi_table *table)
+PPI_INLINE void ppi_table_advance(struct ppi_table *table)
 {
     if (++table->microbatch < table->group_end)
         return;
@@ -51,7 +52,7 @@ static inline void ppi_table_advance(struct ppi_table *table)
 /* A device's hand, which puts its ops: where its forwards and its backwards are in the table. */
 struct ppi_hand {
     struct ppi_pen *pen;
-    uint32_t device, devices;
+    uint32_t device, devices, slices;
     struct ppi_table forwards, backwards;
 };
 
@@ -65,17 +66,17 @@ static inline uint32_t ppi_hand_backward(const struct ppi_hand *hand)
     return (hand->backwards.chunks - 1 - hand->backwards.chunk) * hand->devices + hand->device;
 }
 
-static inline void ppi_hand_put_forward(struct ppi_hand *hand)
+PPI_INLINE void ppi_hand_put_forward(struct ppi_hand *hand)
 {
-    ppi_put_piece(hand->pen, PPSCHED_KIND_F, ppi_hand_forward(hand), hand->forwards.microbatch);
+    ppi_put_piece(hand->pen, hand->slices, PPSCHED_KIND_F, ppi_hand_forward(hand), hand->forwards.microbatch);
     ppi_table_advance(&hand->forwards);
 }
 
 /* A B or an I. */
-static inline void ppi_hand_put_backward(struct ppi_hand *hand, uint8_t kind)
+PPI_INLINE void ppi_hand_put_backward(struct ppi_hand *hand, uint8_t kind)
 {
-    ppi_put_piece(hand->pen, kind, ppi_hand_backward(hand),
-                  ppi_backward_piece(hand->backwards.microbatch, hand->pen->slices));
+    ppi_put_piece(hand->pen, hand->slices, kind, ppi_hand_backward(hand),
+                  ppi_backward_piece(hand->backwards.microbatch, hand->slices));
     ppi_table_advance(&hand->backwards);
 }
 

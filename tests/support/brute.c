@@ -3,6 +3,21 @@
 
 #include <stdlib.h>
 
+static uint32_t piece_of(const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return op->microbatch % ppsched_schedule_microbatches(schedule) * ppsched_schedule_slices(schedule) + op->slice;
+}
+
+double brute_time_factor(const struct brute_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return costs->time_factor[piece_of(schedule, op)];
+}
+
+double brute_memory_factor(const struct brute_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return costs->memory_factor[piece_of(schedule, op)];
+}
+
 void brute_load(struct brute *brute, const ppsched_schedule *schedule)
 {
     brute->count = 0;
@@ -27,25 +42,28 @@ void brute_free(struct brute *brute)
 }
 
 /* The op of that kind, or for 'I' a B or an I; NULL where there is none. */
-static const struct brute_op *find(const struct brute *brute, int kind, uint32_t stage, uint32_t microbatch)
+static const struct brute_op *find(const struct brute *brute, int kind, uint32_t stage, uint32_t microbatch, uint32_t slice)
 {
     for (int i = 0; i < brute->count; i++) {
         const ppsched_op *op = &brute->ops[i].op;
         int same = op->kind == kind || (kind == PPSCHED_KIND_I && op->kind == PPSCHED_KIND_B);
-        if (same && op->stage == stage && op->microbatch == microbatch)
+        if (same && op->stage == stage && op->microbatch == microbatch && op->slice == slice)
             return &brute->ops[i];
     }
     return NULL;
 }
 
 /* Time from which an input is there, or -1 where it is not yet. */
-static double available(const struct brute *brute, const struct brute_costs *costs, const struct brute_op *reader, int kind,
-                        uint32_t stage)
+static double available(const struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs,
+                        const struct brute_op *reader, int kind, uint32_t stage, uint32_t slice)
 {
-    const struct brute_op *writer = find(brute, kind, stage, reader->op.microbatch);
+    const struct brute_op *writer = find(brute, kind, stage, reader->op.microbatch, slice);
     if (writer == NULL || !writer->done)
         return -1;
-    return writer->end + (writer->device != reader->device ? costs->delay[writer->device][reader->device] : 0);
+    if (writer->device == reader->device)
+        return writer->end;
+    return writer->end + (costs->sent[kind != PPSCHED_KIND_F][stage] * brute_memory_factor(costs, schedule, &writer->op) +
+                          costs->delay[writer->device][reader->device]);
 }
 
 static int raise_start(double *start, double time)
@@ -60,16 +78,21 @@ static int raise_start(double *start, double time)
 static int inputs(const struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs,
                   const struct brute_op *b, double *start)
 {
-    uint32_t stage = b->op.stage, stages = ppsched_schedule_stages(schedule);
+    uint32_t stage = b->op.stage, stages = ppsched_schedule_stages(schedule), slice = b->op.slice;
     switch (b->op.kind) {
     case PPSCHED_KIND_F:
-        return stage == 0 || raise_start(start, available(brute, costs, b, PPSCHED_KIND_F, stage - 1));
-    case PPSCHED_KIND_W:
-        return raise_start(start, available(brute, costs, b, PPSCHED_KIND_I, stage));
-    default:
-        if (!raise_start(start, available(brute, costs, b, PPSCHED_KIND_F, stage)))
+        if (slice > 0 && !raise_start(start, available(brute, schedule, costs, b, PPSCHED_KIND_F, stage, slice - 1)))
             return 0;
-        return stage + 1 == stages || raise_start(start, available(brute, costs, b, PPSCHED_KIND_I, stage + 1));
+        return stage == 0 || raise_start(start, available(brute, schedule, costs, b, PPSCHED_KIND_F, stage - 1, slice));
+    case PPSCHED_KIND_W:
+        return raise_start(start, available(brute, schedule, costs, b, PPSCHED_KIND_I, stage, slice));
+    default:
+        if (!raise_start(start, available(brute, schedule, costs, b, PPSCHED_KIND_F, stage, slice)))
+            return 0;
+        if (slice + 1 < ppsched_schedule_slices(schedule) &&
+            !raise_start(start, available(brute, schedule, costs, b, PPSCHED_KIND_I, stage, slice + 1)))
+            return 0;
+        return stage + 1 == stages || raise_start(start, available(brute, schedule, costs, b, PPSCHED_KIND_I, stage + 1, slice));
     }
 }
 
@@ -85,13 +108,18 @@ static int flushed(const struct brute *brute, const ppsched_schedule *schedule, 
     return 1;
 }
 
-static double unit_duration(const struct brute_costs *costs, const struct brute_op *first, const struct brute_op *second)
+static double unit_duration(const struct brute_costs *costs, const ppsched_schedule *schedule, const struct brute_op *first,
+                            const struct brute_op *second)
 {
-    double single = costs->duration[first->op.kind][first->op.stage];
+    double plain = costs->duration[first->op.kind][first->op.stage];
+    double own = plain * brute_time_factor(costs, schedule, &first->op);
     if (second == NULL)
-        return single;
+        return own;
     double given = costs->overlapped[first->op.stage][second->op.stage];
-    return given >= 0 ? given : single + costs->duration[second->op.kind][second->op.stage];
+    double other = costs->duration[second->op.kind][second->op.stage];
+    own += other * brute_time_factor(costs, schedule, &second->op);
+    plain += other;
+    return given < 0 ? own : plain == 0 || own == plain ? given : given * (own / plain);
 }
 
 /* Tries to run the unit whose first op is at `index`; 1 where it ran. */
@@ -108,7 +136,7 @@ static int try_unit(struct brute *brute, const ppsched_schedule *schedule, const
     if (second != NULL && (!inputs(brute, schedule, costs, second, &start) || !flushed(brute, schedule, second, &start)))
         return 0;
     first->start = start;
-    first->end = start + unit_duration(costs, first, second);
+    first->end = start + unit_duration(costs, schedule, first, second);
     first->done = 1;
     if (second != NULL) {
         second->start = first->start;
@@ -138,12 +166,12 @@ int brute_run(struct brute *brute, const ppsched_schedule *schedule, const struc
     return left == 0;
 }
 
-static int count_of(const struct brute *brute, int kind, uint32_t stage, uint32_t microbatch)
+static int count_of(const struct brute *brute, int kind, uint32_t stage, uint32_t microbatch, uint32_t slice)
 {
     int count = 0;
     for (int i = 0; i < brute->count; i++) {
         const ppsched_op *op = &brute->ops[i].op;
-        count += op->kind == kind && op->stage == stage && op->microbatch == microbatch;
+        count += op->kind == kind && op->stage == stage && op->microbatch == microbatch && op->slice == slice;
     }
     return count;
 }
@@ -155,11 +183,12 @@ int brute_complete(const struct brute *brute, const ppsched_schedule *schedule)
         if (ppsched_schedule_device_of(schedule, brute->ops[i].op.stage, brute->ops[i].op.microbatch) != brute->ops[i].device)
             return 0;
     for (uint32_t s = 0; s < ppsched_schedule_stages(schedule); s++)
-        for (uint32_t m = 0; m < total; m++) {
-            int b = count_of(brute, PPSCHED_KIND_B, s, m), i = count_of(brute, PPSCHED_KIND_I, s, m);
-            int w = count_of(brute, PPSCHED_KIND_W, s, m);
-            if (count_of(brute, PPSCHED_KIND_F, s, m) != 1 || b + i != 1 || w != i)
-                return 0;
-        }
+        for (uint32_t m = 0; m < total; m++)
+            for (uint32_t k = 0; k < ppsched_schedule_slices(schedule); k++) {
+                int b = count_of(brute, PPSCHED_KIND_B, s, m, k), i = count_of(brute, PPSCHED_KIND_I, s, m, k);
+                int w = count_of(brute, PPSCHED_KIND_W, s, m, k);
+                if (count_of(brute, PPSCHED_KIND_F, s, m, k) != 1 || b + i != 1 || w != i)
+                    return 0;
+            }
     return 1;
 }

@@ -5,7 +5,7 @@
 
 #include <ppsched/ppsched.h>
 
-enum { BRUTE_STAGES = 32, BRUTE_DEVICES = 16 };
+enum { BRUTE_STAGES = 32, BRUTE_DEVICES = 16, BRUTE_PIECES = 64 };
 
 /* The problem in plain numbers. */
 struct brute_costs {
@@ -13,7 +13,13 @@ struct brute_costs {
     double overlapped[BRUTE_STAGES][BRUTE_STAGES]; /* negative: the sum */
     double delay[BRUTE_DEVICES][BRUTE_DEVICES];
     double memory[5][BRUTE_STAGES];
+    double sent[2][BRUTE_STAGES]; /* what F, and B or I, of a stage add to the delay, times the memory factor */
+    double time_factor[BRUTE_PIECES], memory_factor[BRUTE_PIECES]; /* by microbatch of an iteration times K + slice */
 };
+
+/* Of an op's piece. */
+double brute_time_factor(const struct brute_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op);
+double brute_memory_factor(const struct brute_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op);
 
 struct brute_op {
     ppsched_op op;

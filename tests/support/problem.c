@@ -97,11 +97,12 @@ ppsched_op op_from_token(const char *token)
 {
     ppsched_op op = {0};
     char kind[16];
-    unsigned stage = 0, microbatch = PPSCHED_NONE;
+    unsigned stage = 0, microbatch = PPSCHED_NONE, slice = 0;
     int used = 0, end = 0;
-    if (sscanf(token, "%u%15[A-Z_]%n%u%n", &stage, kind, &used, &microbatch, &end) < 2 ||
+    if (sscanf(token, "%u%15[A-Z_]%n%u%n.%u%n", &stage, kind, &used, &microbatch, &end, &slice, &end) < 2 ||
         token[end > used ? end : used] != '\0')
         fail_msg("\"%s\" is no token", token);
+    op.slice = (uint16_t)slice;
     op.stage = (uint16_t)stage;
     op.microbatch = microbatch;
     for (int32_t k = 1; ppsched_kind_token(k) != NULL; k++)

@@ -6,9 +6,9 @@
 static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
     for (uint32_t p = 0; p < task->pieces; p++)
-        ppi_put_piece(pen, PPSCHED_KIND_F, device, p);
+        ppi_put_piece(pen, pen->slices, PPSCHED_KIND_F, device, p);
     for (uint32_t i = 0; i < task->pieces; i++)
-        ppi_put_piece(pen, PPSCHED_KIND_B, device, ppi_backward_piece(i, pen->slices));
+        ppi_put_piece(pen, pen->slices, PPSCHED_KIND_B, device, ppi_backward_piece(i, pen->slices));
 }
 
 static const char *const aliases[] = {"fthenb", "GPipe"};

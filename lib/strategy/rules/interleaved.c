@@ -37,10 +37,10 @@ static void order_less_memory(const struct ppi_task *task, uint32_t device, stru
 }
 
 /* Half the slope of the warm-up, as I alone is what the device before waits for; W lags I by the device's rank. */
-static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+PPI_INLINE void put_zb(const struct ppi_task *task, uint32_t device, uint32_t slices, struct ppi_pen *pen)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
-    struct ppi_hand hand = ppi_hand_start(&order, device, pen);
+    struct ppi_hand hand = ppi_hand_start(&order, device, slices, pen);
     struct ppi_weight_queue weights = ppi_weight_queue_start(pen);
     uint64_t forwards = warmup_of(task, &order, device, 1), passes = ppi_visits_of(&order);
     for (uint64_t k = 0; k < forwards; k++)
@@ -56,6 +56,14 @@ static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pe
     }
     while (ppi_put_oldest_weight(pen, &weights))
         continue;
+}
+
+static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    if (pen->slices == 1)
+        put_zb(task, device, 1, pen);
+    else
+        put_zb(task, device, pen->slices, pen);
 }
 
 /* Whether an order with groups of g can be run. With V >= 2 and more than one group it deadlocks unless each group and the

@@ -6,10 +6,10 @@ static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *
 {
     for (uint32_t c = 0; c < task->chunks; c++)
         for (uint32_t p = 0; p < task->pieces; p++)
-            ppi_put_piece(pen, PPSCHED_KIND_F, c * task->shape.devices + device, p);
+            ppi_put_piece(pen, pen->slices, PPSCHED_KIND_F, c * task->shape.devices + device, p);
     for (uint32_t c = task->chunks; c-- > 0;)
         for (uint32_t p = task->pieces; p-- > 0;)
-            ppi_put_piece(pen, PPSCHED_KIND_B, c * task->shape.devices + device, p);
+            ppi_put_piece(pen, pen->slices, PPSCHED_KIND_B, c * task->shape.devices + device, p);
 }
 
 static const char *const aliases[] = {"LoopedBFS", "breadth_first"};

@@ -14,16 +14,16 @@ static void put_run(const struct ppi_task *task, uint32_t device, uint32_t depth
     uint64_t weights_from = (uint64_t)(task->shape.devices - 1) * depth, warmup = lead + slices - 1;
     uint32_t forwards = warmup < task->pieces ? (uint32_t)warmup : task->pieces;
     for (uint32_t p = 0; p < forwards; p++)
-        ppi_put_piece(pen, PPSCHED_KIND_F, device, p);
+        ppi_put_piece(pen, slices, PPSCHED_KIND_F, device, p);
     for (uint32_t i = 0; i < task->pieces; i++) {
         if (forwards < task->pieces)
-            ppi_put_piece(pen, PPSCHED_KIND_F, device, forwards++);
-        ppi_put_piece(pen, PPSCHED_KIND_I, device, ppi_backward_piece(i, slices));
+            ppi_put_piece(pen, slices, PPSCHED_KIND_F, device, forwards++);
+        ppi_put_piece(pen, slices, PPSCHED_KIND_I, device, ppi_backward_piece(i, slices));
         if (lead + i >= weights_from)
-            ppi_put_piece(pen, PPSCHED_KIND_W, device, ppi_backward_piece(weights++, slices));
+            ppi_put_piece(pen, slices, PPSCHED_KIND_W, device, ppi_backward_piece(weights++, slices));
     }
     while (weights < task->pieces)
-        ppi_put_piece(pen, PPSCHED_KIND_W, device, ppi_backward_piece(weights++, slices));
+        ppi_put_piece(pen, slices, PPSCHED_KIND_W, device, ppi_backward_piece(weights++, slices));
 }
 
 static void order_h1(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
