@@ -177,7 +177,7 @@ static ppsched_status add_all(struct listing *listing, ppsched_error *error)
     for (uint32_t i = 0; i < ppi_strategy_count() && status == PPSCHED_OK; i++) {
         const struct ppi_strategy *strategy = ppi_strategy_at(i);
         bool wanted = has_map(listing) ? strategy->placement == PPSCHED_PLACEMENT_DEFAULT
-                                       : listing->options->effort > 0 || !strategy->searches_long;
+                                       : (listing->options->effort > 0 || !strategy->searches_long) && !strategy->is_for_slices;
         if (strategy->flushes && wanted && ppi_may_split(strategy, listing->plan->config))
             status = add_strategy(listing, strategy, error);
     }

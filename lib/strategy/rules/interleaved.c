@@ -22,6 +22,13 @@ static void order_1f1b(const struct ppi_task *task, uint32_t device, struct ppi_
     ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 2), pen);
 }
 
+/* Groups of one microbatch, whose slices are enough to fill the pipeline. */
+static void order_slimpipe(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+{
+    struct ppi_order_1f1b order = order_of(task, 1, false);
+    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, task->chunks > 1 ? 2 : 1), pen);
+}
+
 /* One warm-up forward more, so that the two of a pair do not depend on each other. */
 static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
 {
@@ -66,31 +73,42 @@ static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pe
         put_zb(task, device, pen->slices, pen);
 }
 
-/* Whether an order with groups of g can be run. With V >= 2 and more than one group it deadlocks unless each group and the
- * next together reach so many microbatches: the slope of its warm-up times D-1, with overlapped pairs one more. With two
- * chunks a last group of one is fine too, and so are groups of one of which three reach it. (Found by running every order with
- * D <= 12, V <= 6, M <= 44, g <= 2D+2 through the checker, with pairs D <= 7, V <= 5, M <= 26, g <= 2D+4; the rule agrees on
- * all.) */
+/* Whether an order with groups of g can be run, all counted in slices of which a microbatch has k. With V >= 2 and more than one
+ * group it deadlocks unless each group and the next together reach so many: the slope of its warm-up times D-1, with overlapped
+ * pairs one more. With two chunks a last group of one microbatch is fine too, and so are groups of one microbatch of which three
+ * reach k-1 more. (Found by running every order with D <= 12, V <= 6, M <= 44, g <= 2D+2 through the checker, with pairs D <= 7,
+ * V <= 5, M <= 26, g <= 2D+4, with slices D <= 12, V <= 3, M <= 7, k <= 5; the rule agrees on all.) */
 static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int64_t reach)
 {
-    int64_t groups = (run + group - 1) / group, last = run - (groups - 1) * group;
+    int64_t groups = (run + group - 1) / group, last = run - (groups - 1) * group, whole = task->shape.slices;
     if (task->chunks == 1 || groups == 1)
         return true;
     if (groups >= 3 && 2 * group < reach)
-        return task->chunks == 2 && group == 1 && 3 * group >= reach;
-    return last + group >= reach || (task->chunks == 2 && last == 1);
+        return task->chunks == 2 && group == whole && 3 * group >= reach + whole - 1;
+    return last + group >= reach || (task->chunks == 2 && last == whole);
 }
 
 /* `formula` is `reach` in terms of D. */
-static ppsched_status fits_groups(const struct ppi_task *task, int64_t reach, const char *formula, ppsched_error *error)
+static ppsched_status fits_group(const struct ppi_task *task, int64_t group, int64_t reach, const char *formula,
+                                 ppsched_error *error)
 {
-    int64_t group = task->option[0];
-    if (can_run(task, task->run, group, reach))
+    if (can_run(task, task->pieces, group * task->shape.slices, reach))
         return PPSCHED_OK;
     return ppi_refuse(error, task,
                       "%u microbatches in groups of %lld would deadlock on %u devices: a group and the next together must "
-                      "reach %s = %lld",
-                      task->run, (long long)group, task->shape.devices, formula, (long long)reach);
+                      "reach %s = %lld%s",
+                      task->run, (long long)group, task->shape.devices, formula, (long long)reach,
+                      task->shape.slices > 1 ? " slices" : "");
+}
+
+static ppsched_status fits_groups(const struct ppi_task *task, int64_t reach, const char *formula, ppsched_error *error)
+{
+    return fits_group(task, task->option[0], reach, formula, error);
+}
+
+static ppsched_status fits_slimpipe(const struct ppi_task *task, ppsched_error *error)
+{
+    return fits_group(task, 1, 2 * ((int64_t)task->shape.devices - 1), "2(D-1)", error);
 }
 
 static ppsched_status fits_1f1b(const struct ppi_task *task, ppsched_error *error)
@@ -141,6 +159,19 @@ const struct ppi_strategy ppi_interleaved_1f1b = {
     .fits = fits_1f1b,
     .cuts = true,
     .order = order_1f1b,
+};
+
+const struct ppi_strategy ppi_slimpipe = {
+    .name = "slimpipe",
+    .summary = "interleaved 1F1B over slices in groups of one microbatch: holds little more than one microbatch's activations",
+    .source = "SlimPipe (Liu et al. 2025, arXiv 2504.14519)",
+    .placement = PPSCHED_PLACEMENT_LOOP,
+    .weight_versions = 1,
+    .flushes = true,
+    .cuts = true,
+    .is_for_slices = true,
+    .fits = fits_slimpipe,
+    .order = order_slimpipe,
 };
 
 const struct ppi_strategy ppi_interleaved_1f1b_overlap = {
