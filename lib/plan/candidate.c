@@ -165,15 +165,18 @@ static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *c
 {
     const struct ppi_placement *placement = &schedule->placement;
     uint32_t stages = schedule->shape.stages, m = schedule->shape.microbatches;
+    double sent[2] = {0, 0}; /* pieces by copy, each as often as it is larger than what the lists say */
     candidate->transfers = 0;
     candidate->bytes = 0;
+    for (uint32_t i = 0; i < m; i++)
+        sent[ppi_copy_of(placement, &schedule->shape, i)] += ppi_config_factor(config, i, 0).memory * schedule->shape.slices;
     for (uint32_t copy = 0; copy < placement->copies; copy++) {
         uint32_t passes = placement->copies == 1 ? m : copy == 0 ? m - m / 2 : m / 2;
         const uint32_t *device = placement->device_of + (size_t)copy * stages;
         for (uint32_t s = 0; s + 1 < stages; s++)
             if (device[s] != device[s + 1]) {
-                candidate->transfers += 2 * (uint64_t)passes;
-                candidate->bytes += passes * (ppi_bytes_of(config, s, false) + ppi_bytes_of(config, s + 1, true));
+                candidate->transfers += 2 * (uint64_t)passes * schedule->shape.slices;
+                candidate->bytes += sent[copy] * (ppi_bytes_of(config, s, false) + ppi_bytes_of(config, s + 1, true));
             }
     }
 }

@@ -14,7 +14,13 @@ struct least {
     double chain, pass;    /* of the device, for F and I, for F and all of the backward; negative where a pair saves more */
     double head;           /* before the first F can start */
     double tail;           /* after an I, before the chain ends with stage 0 */
-    double area;           /* activations times the time for which they are held */
+    double area, on_the_way; /* activations times the time for which they are held: computed with, and sent */
+};
+
+/* What the pieces of one iteration take, as multiples of what the lanes say. */
+struct pieces {
+    double count, time, held, held_time; /* sums: of 1, of times, of memory, of memory times time */
+    double least_time, least_sent, most_held;
 };
 
 /* One device's sums, over the passes of all iterations. */
@@ -36,14 +42,30 @@ struct bounds {
     struct sums *sums;   /* by device */
     struct trip *trips;  /* copies x devices */
     double longest_backward;
+    struct pieces pieces[2]; /* by copy */
 };
 
-/* Passes that a copy runs. */
-static double share(const struct bounds *bounds, uint32_t copy)
+/* Where pairs have times of their own, what saves is one of the largest microbatches: then all count as the shortest. */
+static void sum_pieces(struct bounds *bounds, uint32_t copy)
 {
-    uint32_t all = bounds->config->shape.microbatches, half = all / 2;
-    uint32_t passes = bounds->place.copies == 1 ? all : copy == 1 ? half : all - half;
-    return (double)passes * bounds->iterations;
+    const struct ppi_shape *shape = &bounds->config->shape;
+    struct pieces sum = {.least_time = PPI_INFINITE, .least_sent = PPI_INFINITE};
+    for (uint32_t m = 0; m < shape->microbatches; m++)
+        for (uint32_t k = 0; k < shape->slices && ppi_copy_of(&bounds->place, shape, m) == copy; k++) {
+            const struct ppi_factor factor = ppi_factor_at(&bounds->costs, shape, m, k);
+            sum.count++;
+            sum.time += factor.time;
+            sum.held += factor.memory;
+            sum.held_time += factor.memory * factor.time;
+            sum.least_time = ppi_smaller(sum.least_time, factor.time);
+            sum.least_sent = ppi_smaller(sum.least_sent, factor.memory);
+            sum.most_held = ppi_larger(sum.most_held, factor.memory * shape->slices);
+        }
+    if (bounds->costs.overlapped.values != NULL && bounds->costs.factors != NULL && sum.count > 0) {
+        sum.time = sum.count * sum.least_time;
+        sum.held_time = sum.held * sum.least_time;
+    }
+    bounds->pieces[copy] = sum;
 }
 
 /* The shortest pair with the stage's F. */
@@ -125,16 +147,21 @@ static void follow_chain(struct bounds *bounds, uint32_t copy)
     uint32_t stages = bounds->costs.stages;
     struct least *least = &bounds->least[(size_t)copy * stages];
     const struct ppi_lane *lane = &bounds->costs.lanes[(size_t)copy * stages];
-    double round_trip = 0;
+    const double scale = bounds->pieces[copy].least_time, sent = bounds->pieces[copy].least_sent;
+    double round_trip = 0, on_the_way = 0, *delays = bounds->costs.factors == NULL ? &round_trip : &on_the_way;
     for (uint32_t s = 0; s < stages; s++) {
-        least[s].head = s > 0 ? least[s - 1].head + least[s - 1].forward + lane[s].forward_delay : 0;
-        least[s].tail = s > 0 ? least[s - 1].tail + least[s - 1].input + lane[s - 1].backward_delay : least[s].weight;
+        double forward = ppi_scaled_delay(lane[s].forward_delay, lane[s].forward_latency, sent);
+        double backward = s > 0 ? ppi_scaled_delay(lane[s - 1].backward_delay, lane[s - 1].backward_latency, sent) : 0;
+        least[s].head = s > 0 ? least[s - 1].head + scale * least[s - 1].forward + forward : 0;
+        least[s].tail = s > 0 ? least[s - 1].tail + scale * least[s - 1].input + backward : scale * least[s].weight;
     }
     for (uint32_t s = stages; s-- > 0;) {
         round_trip += least[s].forward + least[s].input;
         least[s].area = lane[s].memory[PPSCHED_KIND_F] * round_trip +
                         (lane[s].memory[PPSCHED_KIND_F] + lane[s].memory[PPSCHED_KIND_I]) * least[s].weight;
-        round_trip += lane[s].forward_delay + (s > 0 ? lane[s - 1].backward_delay : 0);
+        least[s].on_the_way = lane[s].memory[PPSCHED_KIND_F] * on_the_way;
+        *delays += ppi_scaled_delay(lane[s].forward_delay, lane[s].forward_latency, sent) +
+                   (s > 0 ? ppi_scaled_delay(lane[s - 1].backward_delay, lane[s - 1].backward_latency, sent) : 0);
     }
 }
 
@@ -145,14 +172,15 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
     const struct ppi_lane *lane = &bounds->costs.lanes[(size_t)copy * bounds->costs.stages + stage];
     struct sums *sums = &bounds->sums[lane->device];
     struct trip *trip = &bounds->trips[(size_t)copy * bounds->config->shape.devices + lane->device];
-    double passes = share(bounds, copy);
-    if (passes == 0)
+    const struct pieces *pieces = &bounds->pieces[copy];
+    const double most = pieces->most_held * lane->memory[PPSCHED_KIND_F];
+    if (pieces->count == 0)
         return;
-    sums->work += passes * least->pass;
-    sums->area += passes * least->area;
-    sums->hold = copy == 0 ? sums->hold + lane->memory[PPSCHED_KIND_F]
-                           : ppi_larger(sums->hold, lane->memory[PPSCHED_KIND_F]); /* a copy's microbatches alone */
-    trip->chain += passes * least->chain;
+    sums->work += pieces->time * bounds->iterations * least->pass;
+    sums->area += pieces->held_time * bounds->iterations * least->area;
+    sums->area += pieces->held * bounds->iterations * least->on_the_way;
+    sums->hold = copy == 0 ? sums->hold + most : ppi_larger(sums->hold, most); /* a copy's microbatches alone */
+    trip->chain += pieces->time * bounds->iterations * least->chain;
     trip->head = ppi_smaller(trip->head, least->head);
     trip->tail = ppi_smaller(trip->tail, least->tail);
 }
@@ -227,6 +255,8 @@ static void add_device(const struct bounds *bounds, uint32_t device, bool by_spa
 static ppsched_status find_bound(struct bounds *bounds, bool by_span, ppsched_bound *out, ppsched_error *error)
 {
     ppsched_bound bound = {.size = sizeof bound};
+    for (uint32_t copy = 0; copy < bounds->place.copies; copy++)
+        sum_pieces(bounds, copy);
     find_least(bounds);
     for (uint32_t copy = 0; copy < bounds->place.copies; copy++)
         follow_chain(bounds, copy);
@@ -278,7 +308,7 @@ ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config,
     if (status == PPSCHED_OK)
         status = find_bound(&bounds, question->objective == PPSCHED_OBJECTIVE_SPAN, out, error);
     if (status == PPSCHED_OK && question->depth == PPI_BOUND_OPS && question->unflushed == 1 && bounds.place.copies == 1 &&
-        bounds.costs.overlapped.values == NULL)
+        bounds.costs.overlapped.values == NULL && bounds.costs.factors == NULL && config->shape.slices == 1)
         status = bound_machines(out, config, question, error);
     ppi_costs_clear(&bounds.costs);
     ppi_room_clear(&room);

@@ -156,8 +156,12 @@ static void clear_rows(struct ppi_graph *graph)
         if (row > 1 && row <= graph->links && row != problem->stages + 1)
             node.delay = row <= problem->stages ? stage->forward_delay : stage->backward_delay;
         graph->device[row] = stage->device;
-        for (uint32_t m = 0; m < graph->microbatches; m++)
+        const double delay = node.delay, latency = row <= problem->stages ? stage->forward_latency : stage->backward_latency;
+        for (uint32_t m = 0; m < graph->microbatches; m++) {
+            if (problem->ratio != NULL && delay > 0)
+                node.delay = ppi_scaled_delay(delay, latency, problem->ratio[m].sent);
             graph->node[row * graph->microbatches + m] = node;
+        }
     }
     memset(&graph->node[graph->fronts], 0, 2 * (size_t)problem->devices * sizeof *graph->node);
 }
@@ -196,8 +200,9 @@ static void read_queues(struct ppi_graph *graph, const struct ppi_orders *orders
             node->place = i;
             if (op->kind == PPSCHED_KIND_I)
                 ppi_node_weight(graph, node)->place = i; /* which is to come */
-            node->length = problem->stage[op->stage].duration[op->kind];
-            node->memory = problem->stage[op->stage].memory[op->kind];
+            const uint32_t microbatch = id - node->row * graph->microbatches;
+            node->length = ppi_problem_duration(problem, op->stage, op->kind, microbatch);
+            node->memory = ppi_problem_memory(problem, op->stage, op->kind, microbatch);
             graph->level[graph->count] = level += node->memory;
             graph->queue[graph->count++] = id;
             put_behind(graph, before, id);

@@ -7,14 +7,21 @@
 #include "base/error.h"
 #include "model/holding.h"
 
-static struct ppi_stage read_stage(const struct ppi_lane *lane, bool splits)
+static struct ppi_stage read_stage(const struct ppi_lane *lane, const struct ppi_ratio *scale, bool splits)
 {
     struct ppi_stage stage = {
-        .device = lane->device, .splits = splits, .forward_delay = lane->forward_delay, .backward_delay = lane->backward_delay};
-    double input = lane->duration[PPSCHED_KIND_I], full = lane->duration[PPSCHED_KIND_B];
-    double split = input + lane->duration[PPSCHED_KIND_W];
-    memcpy(stage.duration, lane->duration, sizeof stage.duration);
-    memcpy(stage.memory, lane->memory, sizeof stage.memory);
+        .device = lane->device,
+        .splits = splits,
+        .forward_delay = ppi_scaled_delay(lane->forward_delay, lane->forward_latency, scale->sent),
+        .backward_delay = ppi_scaled_delay(lane->backward_delay, lane->backward_latency, scale->sent),
+        .forward_latency = lane->forward_latency,
+        .backward_latency = lane->backward_latency};
+    for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
+        stage.duration[kind] = lane->duration[kind] * scale->time;
+        stage.memory[kind] = ppi_memory_at(lane->memory + PPSCHED_KIND_F, kind, scale->memory);
+    }
+    double input = stage.duration[PPSCHED_KIND_I], full = stage.duration[PPSCHED_KIND_B];
+    double split = input + stage.duration[PPSCHED_KIND_W];
     stage.fuses = !splits || full < split * (1 - 1e-9);
     stage.input = !splits || (stage.fuses && full < input) ? full : input;
     stage.weight = (stage.fuses ? full : split) - stage.input;
@@ -23,26 +30,28 @@ static struct ppi_stage read_stage(const struct ppi_lane *lane, bool splits)
 
 /* Memory beside activations, on the safe side: an output counts from the start of its F, gradients from the beginning, and the
  * largest work space all the time. `work`: of each device, the largest yet. */
-static void add_holding(struct ppi_problem *problem, uint32_t s, const struct ppi_holding *holding, double *work)
+static void add_holding(struct ppi_problem *problem, uint32_t s, const struct ppi_holding *holding, double scale, double *work)
 {
     struct ppi_stage *stage = &problem->stage[s];
-    double largest = holding->work[PPSCHED_KIND_F];
-    stage->memory[PPSCHED_KIND_F] += holding->output;
-    stage->memory[PPSCHED_KIND_B] -= holding->output;
-    stage->memory[PPSCHED_KIND_I] -= holding->output;
+    double largest = holding->work[PPSCHED_KIND_F], output = holding->output * scale;
+    stage->memory[PPSCHED_KIND_F] += output;
+    stage->memory[PPSCHED_KIND_B] -= output;
+    stage->memory[PPSCHED_KIND_I] -= output;
     problem->device[stage->device].fixed += holding->gradients;
     if (!stage->splits || stage->fuses)
         largest = ppi_larger(largest, holding->work[PPSCHED_KIND_B]);
     if (stage->splits)
         largest = ppi_larger(largest, ppi_larger(holding->work[PPSCHED_KIND_I], holding->work[PPSCHED_KIND_W]));
+    largest *= scale;
     if (largest > work[stage->device]) {
         problem->device[stage->device].fixed += largest - work[stage->device];
         work[stage->device] = largest;
     }
 }
 
+/* `scale`: of the largest microbatch. */
 static ppsched_status add_holdings(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_placement *place,
-                                   ppsched_error *error)
+                                   double scale, ppsched_error *error)
 {
     struct ppi_holding *holdings = ppi_allocate(&config->host, problem->stages, sizeof *holdings);
     double *work = ppi_allocate_zeroed(&config->host, problem->devices, sizeof *work);
@@ -50,7 +59,7 @@ static ppsched_status add_holdings(struct ppi_problem *problem, const ppsched_co
     if (has_room) {
         ppi_holdings_fill(holdings, config, place);
         for (uint32_t s = 0; s < problem->stages; s++)
-            add_holding(problem, s, &holdings[s], work);
+            add_holding(problem, s, &holdings[s], scale, work);
     }
     ppi_release(&config->host, work);
     ppi_release(&config->host, holdings);
@@ -131,14 +140,34 @@ static void find_areas(struct ppi_problem *problem)
     }
 }
 
+/* What stages are multiplied by: the mean of times and of what is sent, the most of memory. Makes the ratios. */
+static struct ppi_ratio scale_of(struct ppi_problem *problem, const struct ppi_costs *costs)
+{
+    const uint32_t microbatches = problem->microbatches;
+    struct ppi_ratio scale = {0, 0, 0};
+    if (problem->ratio == NULL)
+        return (struct ppi_ratio){1, 1, 1};
+    for (uint32_t m = 0; m < microbatches; m++) {
+        scale.time += costs->factors[m].time / microbatches;
+        scale.sent += costs->factors[m].memory / microbatches;
+        scale.memory = ppi_larger(scale.memory, costs->factors[m].memory);
+    }
+    for (uint32_t m = 0; m < microbatches; m++)
+        problem->ratio[m] = (struct ppi_ratio){.time = costs->factors[m].time / scale.time,
+                                               .memory = costs->factors[m].memory / scale.memory,
+                                               .sent = costs->factors[m].memory / scale.sent};
+    return scale;
+}
+
 static ppsched_status fill(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_costs *costs,
                            const struct ppi_placement *place, ppsched_error *error)
 {
+    const struct ppi_ratio scale = scale_of(problem, costs);
     ppsched_status status = PPSCHED_OK;
     for (uint32_t s = 0; s < problem->stages; s++)
-        problem->stage[s] = read_stage(&costs->lanes[s], !config->has_whole_backwards);
+        problem->stage[s] = read_stage(&costs->lanes[s], &scale, !config->has_whole_backwards);
     if (ppi_holds_more(config))
-        status = add_holdings(problem, config, place, error);
+        status = add_holdings(problem, config, place, scale.memory, error);
     list_stages(problem);
     sum_devices(problem, config);
     find_tails(problem);
@@ -161,6 +190,8 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, 
         .device = ppi_room_take_zeroed(room, config->shape.devices, sizeof *problem.device),
         .stage_list = ppi_room_take(room, config->shape.stages, sizeof *problem.stage_list),
     };
+    if (ppi_has_factors(config))
+        problem.ratio = ppi_room_take(room, config->shape.microbatches, sizeof *problem.ratio);
     struct ppi_placement place;
     struct ppi_costs costs;
     ppsched_status status = ppi_room_check(room, "the problem", error);

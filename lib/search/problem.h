@@ -25,6 +25,8 @@ struct ppi_stage {
     double memory[PPI_COMPUTE_KINDS]; /* that an op of each kind adds */
     double forward_delay;             /* from the stage before */
     double backward_delay;            /* from the next stage */
+    double forward_latency;           /* of these, what does not grow with what is sent */
+    double backward_latency;
     double input, weight;             /* the least times of a backward: until the stage before can go on, and from there on */
     struct ppi_ways tail;             /* the objective ends at least this long after an F, an I */
     double area;                      /* memory of a stage pass times the least time for which it is held */
@@ -40,6 +42,13 @@ struct ppi_device {
     double least;          /* activations that it must hold to get one microbatch through */
 };
 
+/* What a microbatch takes, as a multiple of what the stages say. */
+struct ppi_ratio {
+    double time, memory, sent;
+};
+
+/* Where microbatches differ, stages say what they take in time and what they send on an average, and what the largest of them
+ * holds: what fits with that always fits. */
 struct ppi_problem {
     struct ppi_host host;
     uint32_t devices, stages, microbatches;
@@ -54,6 +63,7 @@ struct ppi_problem {
     struct ppi_stage *stage;
     struct ppi_device *device;
     uint32_t *stage_list;
+    struct ppi_ratio *ratio; /* by microbatch; NULL where all are alike */
 };
 
 /* For a placement of one copy, as in ppi_config_place, in a room of the caller's. RANGE where the config's lists contradict
@@ -74,6 +84,21 @@ uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem);
 static inline double ppi_device_allows(const struct ppi_device *device)
 {
     return device->limit + (device->limit + device->fixed) * 1e-10;
+}
+
+/* How long an op takes, and what it adds to its device's activations. */
+static inline double ppi_problem_duration(const struct ppi_problem *problem, uint32_t stage, uint8_t kind, uint32_t microbatch)
+{
+    double duration = problem->stage[stage].duration[kind];
+    return problem->ratio == NULL ? duration : duration * problem->ratio[microbatch].time;
+}
+
+static inline double ppi_problem_memory(const struct ppi_problem *problem, uint32_t stage, uint8_t kind, uint32_t microbatch)
+{
+    const double *memory = problem->stage[stage].memory;
+    if (problem->ratio == NULL)
+        return memory[kind];
+    return ppi_memory_at(memory + PPSCHED_KIND_F, kind, problem->ratio[microbatch].memory);
 }
 
 /* Its ops, at most: where all backwards are split. */

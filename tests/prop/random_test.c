@@ -178,7 +178,9 @@ static void compare_slack(uint64_t *state, const ppsched_timeline *timeline, con
             position--;
         double latest = ppsched_timeline_latest_starts(timeline, b->device, NULL)[index - position];
         b->not_before = latest;
-        assert_true(brute_run(brute, schedule, costs) && brute->makespan == makespan);
+        assert_true(brute_run(brute, schedule, costs));
+        assert_true(brute->makespan == makespan || /* see compare_figures */
+                    (costs->overlapped[0][0] >= 0 && fabs(brute->makespan - makespan) < 1e-12 * makespan));
         b->not_before = latest + 0.0625;
         assert_true(brute_run(brute, schedule, costs) && brute->makespan > makespan);
         b->not_before = 0;
@@ -190,7 +192,7 @@ static void test_evaluator_equals_brute_force(void **state)
     uint64_t seed = 1;
     int served = 0;
     (void)state;
-    for (int trial = 0; trial < 3000; trial++) {
+    for (int trial = 0; trial < 4000; trial++) {
         struct brute_costs costs;
         struct brute brute;
         ppsched_config *config = NULL;
@@ -211,7 +213,8 @@ static void test_evaluator_equals_brute_force(void **state)
         }
         ppsched_config_destroy(config);
     }
-    assert_true(served > 2000);
+    if (served <= 2000)
+        fail_msg("only %d served", served);
 }
 
 /* --- schedules of the caller's own: any placement, overlapped pairs, and tampering --- */

@@ -10,6 +10,7 @@
 
 struct size {
     long devices, stages, microbatches, group; /* group 0: the strategy's default */
+    long slices;                               /* 0: whole microbatches */
 };
 
 static ppsched_config *config_of(const struct size *size)
@@ -17,6 +18,8 @@ static ppsched_config *config_of(const struct size *size)
     char text[24];
     ppsched_error error;
     ppsched_config *config = make_config(size->devices, size->stages, size->microbatches);
+    if (size->slices != 0)
+        expect_ok(ppsched_config_set_slices(config, size->slices, &error), &error);
     snprintf(text, sizeof text, "%ld", size->group);
     if (size->group != 0)
         expect_ok(ppsched_config_set_option(config, "group_size", text, &error), &error);
@@ -81,6 +84,8 @@ static void try_alternative(const char *strategy, const struct size *asked, cons
         other.microbatches = second;
     } else if (strcmp(word, "devices") == 0) {
         size.devices = first;
+    } else if (strcmp(word, "slices") == 0) {
+        size.slices = first;
     } else {
         assert_string_equal(word, "stages");
         size.stages = first;

@@ -129,6 +129,7 @@ static void expect_append_error(const char *token, uint8_t flags, uint32_t devic
     ppsched_error error;
     ppsched_op op = op_from_token(token), sliced = op;
     op.flags = flags;
+    sliced.flags &= (uint8_t)~PPSCHED_OP_FLAG_OVERLAPPED;
     sliced.slice = 1;
     expect_ok(ppsched_builder_create(&builder, config, &error), &error);
     assert_int_equal(ppsched_builder_append(builder, device, &op, 1, &error), wanted);
@@ -145,7 +146,7 @@ static void test_append_checks_values(void **state)
     expect_append_error("2F0", 0, 0, PPSCHED_ERROR_RANGE, "stage is 2; it must be 0 to 1");
     expect_append_error("0F2", 0, 0, PPSCHED_ERROR_RANGE, "microbatch is 2; it must be 0 to 1");
     expect_append_error("0F0", 0, 2, PPSCHED_ERROR_RANGE, "device is 2; it must be 0 to 1");
-    expect_append_error("0F0", 2, 0, PPSCHED_ERROR_ARGUMENT, "unknown flags");
+    expect_append_error("0F0", 4, 0, PPSCHED_ERROR_ARGUMENT, "unknown flags");
     expect_append_error("0UNSHARD1", 0, 0, PPSCHED_ERROR_ARGUMENT, "UNSHARD has no microbatch");
     expect_append_error("0B0", PPSCHED_OP_FLAG_OVERLAPPED, 0, PPSCHED_ERROR_ARGUMENT, "B cannot lead an overlapped pair");
 }

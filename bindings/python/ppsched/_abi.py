@@ -1064,6 +1064,8 @@ class StrategyInfo(Structure):
     summary: Optional[bytes]
     source: Optional[bytes]
     aliases: _Pointer[c_char_p]
+    slices: int
+    more_reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("placement", c_int32),
@@ -1082,6 +1084,8 @@ class StrategyInfo(Structure):
         ("summary", c_char_p),
         ("source", c_char_p),
         ("aliases", POINTER(c_char_p)),
+        ("slices", c_uint32),
+        ("more_reserved", c_uint32),
     ]
 
 

@@ -108,7 +108,12 @@ static ppsched_status fits_groups(const struct ppi_task *task, int64_t reach, co
 
 static ppsched_status fits_slimpipe(const struct ppi_task *task, ppsched_error *error)
 {
-    return fits_group(task, 1, 2 * ((int64_t)task->shape.devices - 1), "2(D-1)", error);
+    if (can_run(task, task->pieces, task->shape.slices, 2 * ((int64_t)task->shape.devices - 1)))
+        return PPSCHED_OK;
+    return ppi_refuse(error, task,
+                      "needs at least D-1 = %u slices a microbatch on %u devices with %u stages each, not %u; nearest: %u slices",
+                      task->shape.devices - 1, task->shape.devices, task->chunks, task->shape.slices,
+                      task->shape.devices - 1);
 }
 
 static ppsched_status fits_1f1b(const struct ppi_task *task, ppsched_error *error)
