@@ -69,6 +69,7 @@
 #include <ppsched/layers.h>
 #include <ppsched/layout.h>
 #include <ppsched/lower.h>
+#include <ppsched/microbatches.h>
 #include <ppsched/model.h>
 #include <ppsched/op.h>
 #include <ppsched/plan.h>

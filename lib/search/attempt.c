@@ -79,9 +79,20 @@ void ppi_attempt_split_only(struct ppi_attempt *attempt)
     attempt->goal = ppi_larger(attempt->goal, work * (1 + BOUND_ROUNDING));
 }
 
+/* Where microbatches differ, what searches reckon with is their mean: the evaluator knows. */
+static double true_objective(struct ppi_attempt *attempt, double reckoned)
+{
+    double objective = reckoned;
+    if (attempt->problem.ratio == NULL || !ppi_is_finite(reckoned))
+        return reckoned;
+    ppi_pricer_clear(&attempt->pricer); /* which pairs ops as the order did that it was made with */
+    return ppi_attempt_price(attempt, &objective, NULL) == PPSCHED_OK ? objective : PPI_INFINITE;
+}
+
 void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)
 {
     struct ppi_orders best = attempt->candidate;
+    objective = true_objective(attempt, objective);
     if (attempt->pool != NULL && ppi_is_finite(objective))
         ppi_pool_offer(attempt->pool, &best, objective);
     if (!(objective < attempt->objective))

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order in which microbatches that differ go through the slots of a schedule. */
+#ifndef PPSCHED_SEARCH_MICROBATCH_ORDER_H
+#define PPSCHED_SEARCH_MICROBATCH_ORDER_H
+
+#include <ppsched/microbatches.h>
+
+#include "model/schedule.h"
+
+enum { PPI_MOST_ORDER_EFFORT = 10, PPI_DEFAULT_ORDER_EFFORT = 4 };
+
+/* See ppsched_config_order_microbatches; the options have no defaults left. */
+ppsched_status ppi_order_microbatches(ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
+                                      const ppsched_config *config, const ppsched_order_options *options,
+                                      ppsched_error *error);
+
+#endif
