@@ -26,6 +26,7 @@
 #include <ppsched/layers.hpp>
 #include <ppsched/layout.hpp>
 #include <ppsched/lower.hpp>
+#include <ppsched/microbatches.hpp>
 #include <ppsched/model.hpp>
 #include <ppsched/op.hpp>
 #include <ppsched/plan.hpp>

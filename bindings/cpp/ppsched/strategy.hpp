@@ -32,6 +32,7 @@ struct Strategy {
     bool splits_backward, flushes, searches, searches_long, takes_group_size;
     uint64_t most_memory; /* bytes that a search holds at once beside what is linear in the ops */
     std::vector<Option> options;
+    uint32_t slices; /* see ppsched_strategy_info */
 };
 
 namespace detail {
@@ -63,7 +64,8 @@ inline Strategy describe_strategy(uint32_t number)
                       info.searches_long != 0,
                       info.takes_group_size != 0,
                       info.most_memory,
-                      {}};
+                      {},
+                      info.slices};
     for (uint32_t i = 0; i < info.option_count; i++)
         strategy.options.push_back(describe_option(number, i));
     return strategy;

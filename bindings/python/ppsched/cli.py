@@ -20,6 +20,7 @@ from .magnitudes import magnitude_warning
 from .keeping import add_keeping_arguments, keep_less, link_hosts, take_recomputed_chunks
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .memory_report import memory_rows, memory_text
+from .microbatches import add_order_argument, in_best_order, order_beside, with_order
 from .number_options import add_number_argument
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
@@ -77,6 +78,7 @@ def _add_schedule(commands: Commands) -> None:
                         help="set an option of the strategy")
     add_size_arguments(parser)
     add_measured_argument(parser)
+    add_order_argument(parser)
     add_keeping_arguments(parser)
     add_lowering_arguments(parser)
     add_channel_arguments(parser)
@@ -260,7 +262,7 @@ def _build(values: Values) -> Timeline:
     problem = _problem(values)
     link_hosts(problem, values)
     with ProgressBar() as bar:
-        schedule = generate(values.get("strategy", "1f1b"), problem, progress=bar)
+        schedule = in_best_order(generate(values.get("strategy", "1f1b"), problem, progress=bar), values, bar)
     timeline = evaluate(lower(keep_less(schedule, values), values), values)
     check_limit(timeline)
     return timeline
@@ -271,7 +273,9 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     if fault:
         raise UsageError(fault)
     values["launch"] = arguments.launch
-    print_launch(_build(values).schedule, arguments, values["model"])
+    schedule = _build(values).schedule
+    print_launch(schedule, arguments, values["model"])
+    _tell_order(schedule.config)
 
 
 def run_schedule(arguments: argparse.Namespace) -> None:
@@ -310,6 +314,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         text = text.splitlines()[0] + "\n"
     if chosen in (None, "text"):
         text = with_width(text, columns, output)
+    text = with_order(timeline.schedule.config, text, chosen or "text")
+    if chosen not in (None, "text", "json"):
+        _tell_order(timeline.schedule.config)
     if values.get("explain"):
         text = _explained(timeline, text, chosen or "text")
     if values.get("explain_memory"):
@@ -317,6 +324,12 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if values.get("slots"):
         text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
     print_text(values["measurement"].beside(timeline, text, chosen), output)
+
+
+def _tell_order(config: Config) -> None:
+    beside = order_beside(config)
+    if beside is not None:
+        _tell("schedule", beside)
 
 
 def _explained(timeline: Timeline, text: str, format: str) -> str:

@@ -4,7 +4,7 @@ import ctypes
 import operator
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Dict, List, NoReturn, Optional, Sequence, SupportsFloat, TypedDict, Union, cast, overload
+from typing import Any, Dict, List, NoReturn, Optional, Sequence, SupportsFloat, Tuple, TypedDict, Union, cast, overload
 
 from . import _abi
 from ._abi import Placement, Quantity
@@ -185,6 +185,7 @@ class Config:
     _weight_versions: int  # what the library keeps to itself, as it was given
     _map: List[int]        # the device of each stage, empty where the placement has a name
     _options: Dict[str, str]
+    microbatch_order: Tuple[int, ...] = ()  # of each, its number in the config that Schedule.order_microbatches was asked with
 
     @names_checked
     def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1, slices: int = 1,
@@ -238,6 +239,7 @@ class Config:
         config._own(handle)
         config.units, config.split_backward = self.units, self.split_backward
         config._weight_versions, config._map, config._options = self._weight_versions, self._map, self._options
+        config.microbatch_order = self.microbatch_order
         return config
 
     def __copy__(self) -> "Config":

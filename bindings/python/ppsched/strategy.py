@@ -27,7 +27,8 @@ class Strategy(NamedTuple):
     chunks: stages per device that it needs, 0 for any number; weight_versions: versions of the weights that live at once;
     splits_backward: it uses I and W instead of B; flushes: an iteration starts when the one before has ended;
     searches: it looks for the best order under the problem's costs and memory limits; searches_long: that may take seconds;
-    most_memory: the most bytes that it holds meanwhile beside what is linear in the ops; takes_group_size: it has that option.
+    most_memory: the most bytes that it holds meanwhile beside what is linear in the ops; takes_group_size: it has that option;
+    slices: 0 where it serves whole microbatches alone, 1 where slices of them too, 2 where it does with whole ones what another does.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Strategy(NamedTuple):
     summary: str
     source: str
     options: List[Option]
+    slices: int
 
     def __repr__(self) -> str:
         chunks = counted(self.chunks, "stage") if self.chunks else "any number of stages"
@@ -76,6 +78,7 @@ def _describe(index: int) -> Strategy:
         summary=decoded(info.summary),
         source=decoded(info.source),
         options=[_option(index, i) for i in range(info.option_count)],
+        slices=info.slices,
     )
 
 

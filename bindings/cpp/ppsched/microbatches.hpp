@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Microbatches that differ: which runs first, and on which replica. */
+#ifndef PPSCHED_MICROBATCHES_HPP
+#define PPSCHED_MICROBATCHES_HPP
+
+#include <utility>
+#include <vector>
+
+#include <ppsched/microbatches.h>
+
+#include <ppsched/config.hpp>
+#include <ppsched/detail.hpp>
+#include <ppsched/schedule.hpp>
+#include <ppsched/sized.hpp>
+#include <ppsched/view.hpp>
+
+namespace ppsched {
+
+using OrderOptions = Sized<ppsched_order_options>;
+
+/* A problem with its microbatches in another order. */
+struct Ordered {
+    Config config;
+    std::vector<uint32_t> order; /* of each slot the microbatch of the config that it was made from */
+};
+
+/* The order in which a schedule's microbatches are best run; see ppsched_config_order_microbatches. */
+inline Ordered order_microbatches(const Schedule &schedule, const Config &config, const OrderOptions &options = {})
+{
+    std::vector<uint32_t> order(config.microbatches());
+    ppsched_config *made = nullptr;
+    ppsched_error error;
+    detail::Raised raised;
+    detail::Teller teller{config.progress(), &raised};
+    const Config told = config.progress() ? teller.copy_of(config) : config;
+    const ppsched_status status = ppsched_config_order_microbatches(&made, order.data(), order.size(), schedule.get(),
+                                                                    told.get(), &options, &error);
+    raised.rethrow();
+    detail::check(status, error);
+    Config owner(made);
+    detail::call(ppsched_config_set_progress, made, nullptr, nullptr); /* that of `told` ends with this call */
+    return {std::move(owner), std::move(order)};
+}
+
+/* Which microbatches go to which replica; see ppsched_balance_microbatches. */
+struct Balance {
+    std::vector<uint32_t> replica; /* of each microbatch */
+    double most, bound;
+    bool is_best;
+};
+
+inline Balance balance_microbatches(View<double> costs, uint32_t replicas, bool even_counts = false)
+{
+    std::vector<uint32_t> replica(costs.size());
+    Sized<ppsched_balance> found;
+    detail::call(ppsched_balance_microbatches, &found, replica.data(), costs.data(), costs.size(), replicas,
+                 static_cast<int32_t>(even_counts), nullptr);
+    return {std::move(replica), found.most, found.bound, found.is_best != 0};
+}
+
+} // namespace ppsched
+
+#endif

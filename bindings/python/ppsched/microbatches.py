@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Microbatches that differ: which runs first, and on which replica; and the options of the command line for these."""
+import argparse
+import ctypes
+import json
+from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _abi
+from ._abi import Objective
+from ._library import call, lib, new_handle
+from .config import Config, integer, numbers
+from .enums import member
+from .listener import Listener, Progress, check_progress
+from .strategy import find_strategy
+from .usage import UsageError
+from .views import sized
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+
+def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int, progress: Optional[Progress]) -> Tuple[Config, List[int]]:
+    """The schedule's config with its microbatches in the best order, and that order."""
+    options = sized(_abi.OrderOptions)
+    options.objective, options.effort = member(Objective, "objective", objective), integer("effort", effort) & 0xFFFFFFFF
+    order = (ctypes.c_uint32 * schedule.microbatches)()
+    check_progress(progress)
+    with schedule.config.units.telling(), Listener(schedule.config, progress) as told:
+        handle = new_handle(lib.ppsched_config_order_microbatches, order, len(order), schedule._handle, told._handle,
+                            ctypes.byref(options))
+        call(lib.ppsched_config_set_progress, handle, _abi.ProgressFunction(), None)  # the listener's ends here
+    config = schedule.config._like(handle)
+    before = schedule.config.microbatch_order
+    config.microbatch_order = tuple(before[number] if before else number for number in order)
+    return config, list(config.microbatch_order)
+
+
+class Balance(NamedTuple):
+    """Microbatches shared out over data-parallel replicas.
+
+    replica: of each microbatch; most: the cost of the replica that has most; bound: none can have less there; is_best: nor does
+    any other way.
+    """
+
+    replica: List[int]
+    most: float
+    bound: float
+    is_best: bool
+
+
+def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: bool = False) -> Balance:
+    """Shares microbatches of these costs, such as sequence lengths or times, out over replicas, so that the one that has most has
+    as little as can be found. even_counts: each gets as many, or one more where they do not divide evenly."""
+    flat = numbers("costs", costs)
+    record, replica = sized(_abi.Balance), (ctypes.c_uint32 * len(flat))()
+    call(lib.ppsched_balance_microbatches, ctypes.byref(record), replica, (ctypes.c_double * len(flat))(*flat), len(flat),
+         min(max(integer("replicas", replicas), 0), 2**32 - 1), int(bool(even_counts)), None)
+    return Balance(list(replica), record.most, record.bound, bool(record.is_best))
+
+
+# --- the command line ---
+
+
+def add_order_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--order-microbatches", action="store_true", default=None,
+                        help="run the microbatches of --microbatch-scale in the best order that is found; it stands beside the output")
+
+
+def in_best_order(schedule: "Schedule", values: Mapping[str, Any], progress: Optional[Progress]) -> "Schedule":
+    """The schedule with the order that the options ask for. A strategy that searches does so once more in that order."""
+    from .schedule import generate
+    if not values.get("order_microbatches"):
+        return schedule
+    if not values.get("microbatch_scale") and not values.get("microbatch_memory_scale"):
+        raise UsageError("--order-microbatches: give --microbatch-scale, one number a microbatch")
+    first = schedule.order_microbatches(progress=progress)
+    strategy = values.get("strategy", "1f1b")
+    if not find_strategy(strategy).searches:
+        return first
+    again = generate(strategy, first.config, progress=progress)
+    return again if again.evaluate().metrics.makespan < first.evaluate().metrics.makespan else first
+
+
+def with_order(config: Config, text: str, format: Optional[str]) -> str:
+    """A text or JSON with the order beside it."""
+    order = config.microbatch_order
+    if not order or format not in (None, "text", "json"):
+        return text
+    if format == "json":
+        return json.dumps({**json.loads(text), "microbatch_order": list(order)}) + "\n"
+    return f"{text}order of microbatches: {' '.join(map(str, order))}\n"
+
+
+def order_beside(config: Config) -> Optional[str]:
+    """What is told beside a text that has no place for the order."""
+    order = config.microbatch_order
+    return f"give the run its microbatches in the order {' '.join(map(str, order))}" if order else None
