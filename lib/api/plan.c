@@ -96,6 +96,17 @@ static ppsched_status check_options(const ppsched_plan_options *options, ppsched
     return check_lists(options, error);
 }
 
+/* Splits are looked for with microbatches that are whole and alike. */
+static ppsched_status check_layers(const ppsched_plan_options *options, const ppsched_config *config, ppsched_error *error)
+{
+    if (options->layers == NULL || (!ppi_has_factors(config) && config->shape.slices == 1))
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                    "a plan of layers looks for splits with whole microbatches that are alike; give the costs of stages, or "
+                    "leave %s out",
+                    config->shape.slices > 1 ? "slices" : "microbatch_scale");
+}
+
 ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
                                    ppsched_error *error)
 {
@@ -110,6 +121,8 @@ ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *con
         status = check_options(&own, error);
     if (status == PPSCHED_OK)
         status = check_passes(&own, config, error);
+    if (status == PPSCHED_OK)
+        status = check_layers(&own, config, error);
     if (status == PPSCHED_OK && own.channel != NULL) {
         status = ppi_take_channel_model(&channel, own.channel, error);
         own.channel = &channel;

@@ -37,12 +37,12 @@ static void put(struct walk *walk, const struct ppi_chakra_node *node)
     ppi_chakra_put_node(&walk->to, node);
 }
 
-/* The tensor of a stage pass. */
+/* The tensor of a stage pass, by its piece. */
 static struct ppi_chakra_tensor tensor_of(const ppsched_chakra *chakra, const ppsched_op *op)
 {
     struct ppi_chakra_tensor tensor = {.bytes = chakra->tensors[op->stage]};
     if (tensor.bytes > 0)
-        ppi_print(tensor.name, sizeof tensor.name, "T%u.%u", (unsigned)op->stage, op->microbatch);
+        ppi_print(tensor.name, sizeof tensor.name, "T%u.%u", (unsigned)op->stage, ppi_piece_of(&chakra->schedule->shape, op));
     return tensor;
 }
 
@@ -108,10 +108,10 @@ static uint64_t tag_of(const ppsched_chakra *chakra, uint32_t transfer)
 {
     const ppsched_schedule *schedule = chakra->schedule;
     const ppsched_op *receive = &schedule->ops[chakra->channels.transfers.ops[transfer].receive];
-    uint64_t stages = schedule->shape.stages, microbatches = ppi_total_microbatches(&schedule->shape);
-    if (2 * stages * microbatches > TAGS - FLUSH_TAGS)
+    uint64_t stages = schedule->shape.stages, pieces = schedule->pieces;
+    if (2 * stages * pieces > TAGS - FLUSH_TAGS)
         return chakra->channels.routes[transfer].place % (TAGS - FLUSH_TAGS);
-    return (ppi_goes_back(receive->kind) * stages + receive->stage) * microbatches + receive->microbatch;
+    return (ppi_goes_back(receive->kind) * stages + receive->stage) * pieces + ppi_piece_of(&schedule->shape, receive);
 }
 
 static void communicate(struct walk *walk, uint32_t i)

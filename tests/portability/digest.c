@@ -57,6 +57,30 @@ static void add_strategy(uint32_t strategy)
     add_results(info.name, &results);
 }
 
+/* Each strategy with microbatches that differ, and those that know slices with three of each. */
+static void add_pieces(const char *subject, int64_t slices)
+{
+    static const double scale[] = {1.1, 0.7, 2.3, 0.9, 1.7, 0.3, 1.3}, held[] = {1.2, 0.9, 1.9, 1, 1.5, 0.6, 1.1},
+                        growth[] = {0.7, 1.1, 1.6};
+    struct results results;
+    results_start(&results);
+    for (uint32_t s = 0; s < ppsched_strategy_count(); s++) {
+        ppsched_strategy_info info = {.size = sizeof info};
+        assert_int_equal(ppsched_strategy_get_info(&info, s, NULL), PPSCHED_OK);
+        if (slices > 1 && info.slices == 0)
+            continue;
+        ppsched_config *config = make_problem(3, 3 * (info.chunks != 0 ? info.chunks : 2), 7, 2, COSTS_DECIMAL);
+        expect_ok(ppsched_config_set_slices(config, slices, NULL), NULL);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 7, NULL), NULL);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, held, 7, NULL), NULL);
+        if (slices > 1)
+            expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_SLICE_SCALE, growth, 3, NULL), NULL);
+        results_add(&results, config, info.name, (int)s);
+        ppsched_config_destroy(config);
+    }
+    add_results(subject, &results);
+}
+
 /* Keeps small problems; of those for which other projects search, the strategies' own table has its share. */
 static void keep_golden(const struct golden *one, void *user)
 {
@@ -131,6 +155,8 @@ static void add_all(void)
 {
     for (uint32_t strategy = 0; strategy < ppsched_strategy_count(); strategy++)
         add_strategy(strategy);
+    add_pieces("microbatches", 1);
+    add_pieces("slices", 3);
     add_all_golden();
     add_line("all", "bounds", digest_of_bounds());
     add_line("all", "restaged", digest_of_restaged());

@@ -86,6 +86,8 @@ static void try_alternative(const char *strategy, const struct size *asked, cons
         size.devices = first;
     } else if (strcmp(word, "slices") == 0) {
         size.slices = first;
+        if (size.stages * size.microbatches * first > 100000)
+            return; /* as large as it is slow */
     } else {
         assert_string_equal(word, "stages");
         size.stages = first;

@@ -76,6 +76,11 @@ def _width(timeline: Timeline, count: int) -> float:
     return min(_LONGEST, max(9.0, 0.2 * per_device / busy_share + 1.5))
 
 
+def _number_of(op: Op) -> str:
+    """Of its microbatch, with its slice."""
+    return f"{op.microbatch}" if op.slice is None else f"{op.microbatch}.{op.slice}"
+
+
 def _draw_ops(axes: Any, timeline: Timeline, width: float, row: float) -> Set[Kind]:
     """row: inches of a device."""
     from matplotlib.collections import PolyCollection
@@ -91,7 +96,7 @@ def _draw_ops(axes: Any, timeline: Timeline, width: float, row: float) -> Set[Ki
     sizes = _number_sizes(boxes, inches, row)
     for box, colour in zip(boxes, colours):
         if box.op.microbatch is not None and box.op.kind in sizes:
-            axes.text(box.start + box.duration / 2, box.lower + box.height / 2, str(box.op.microbatch), ha="center", va="center",
+            axes.text(box.start + box.duration / 2, box.lower + box.height / 2, _number_of(box.op), ha="center", va="center",
                       fontsize=sizes[box.op.kind], color=_ink(colour), clip_on=True)
     return {box.op.kind for box in boxes}
 
@@ -101,7 +106,7 @@ def _number_sizes(boxes: List[_Box], inches: float, row: float) -> Dict[Kind, fl
     sizes: Dict[Kind, float] = {}
     for box in boxes:
         if box.op.microbatch is not None and box.duration > 0:
-            size = min(72 * inches * box.duration / (0.68 * len(str(box.op.microbatch))), 72 * row * box.height / 1.25)
+            size = min(72 * inches * box.duration / (0.68 * len(_number_of(box.op))), 72 * row * box.height / 1.25)
             sizes[box.op.kind] = min(sizes.get(box.op.kind, _NUMBER_SIZE), size)
     return {kind: size for kind, size in sizes.items() if size >= _LEAST_SIZE}
 
@@ -206,6 +211,8 @@ def _draw_memory(axes: Any, timeline: Timeline) -> None:
 def _title(timeline: Timeline) -> str:
     schedule, metrics = timeline.schedule, timeline.metrics
     sizes = f"{schedule.devices} devices, {schedule.stages} stages, {schedule.microbatches} microbatches"
+    if schedule.slices > 1:
+        sizes += f" of {schedule.slices} slices"
     if schedule.iterations > 1:
         sizes += f", {schedule.iterations} iterations"
     bubble, unit = metrics.bubble, timeline.config.units.after_time

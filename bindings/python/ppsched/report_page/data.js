@@ -50,7 +50,7 @@ const CAUSES = {
   head_of_line: "it waits behind others in a queue", weights: "its weights are not gathered yet",
 };
 
-const TOKEN = /^(\d+)([A-Z_]+?)(\d*)$/;
+const TOKEN = /^(\d+)([A-Z_]+?)(\d*)(?:\.(\d+))?$/;
 const PAIR = /^\(([^();]*);([^();]*)\)OVERLAP_F_B$/;
 
 function wordsOf(kind) {
@@ -65,12 +65,13 @@ function list(value) {
   return Array.isArray(value) ? value : [];
 }
 
-/** An op from its token, such as 3F0; of one that cannot be read the token alone. */
+/** An op from its token, such as 3F0 or 3F0.2; of one that cannot be read the token alone. */
 function readOp(token) {
   const match = TOKEN.exec(token);
   return match
-    ? { token, kind: match[2], stage: Number(match[1]), microbatch: match[3] === "" ? null : Number(match[3]) }
-    : { token: String(token), kind: "?", stage: null, microbatch: null };
+    ? { token, kind: match[2], stage: Number(match[1]), microbatch: match[3] === "" ? null : Number(match[3]),
+        slice: match[4] === undefined ? null : Number(match[4]) }
+    : { token: String(token), kind: "?", stage: null, microbatch: null, slice: null };
 }
 
 /** One entry of a queue: an op, with the other one of an overlapped pair as `second`. */

@@ -86,7 +86,8 @@ function paintDevices(context, timeline) {
 function addNumber(numbers, op, x, y, width, height, room) {
   if (op.microbatch === null)
     return;
-  const text = String(op.microbatch), fitting = (room - 1.5) / (0.62 * text.length);
+  const text = op.slice === null ? String(op.microbatch) : `${op.microbatch}.${op.slice}`;
+  const fitting = (room - 1.5) / (0.62 * text.length);
   const size = Math.floor(Math.min(LARGEST_NUMBER, 0.8 * height, fitting));
   if (size >= LEAST_NUMBER)
     numbers.push({ text, size, x: x + width / 2, y: y + height / 2 + 0.5 });

@@ -50,7 +50,8 @@ function microbatchText(op, timeline) {
   if (op.microbatch === null)
     return DASH;
   const iteration = timeline.iterations > 1 ? ` (iteration ${Math.floor(op.microbatch / timeline.microbatches)})` : "";
-  return `${op.microbatch}${iteration}`;
+  const slice = op.slice === null ? "" : `, slice ${op.slice}`;
+  return `${op.microbatch}${iteration}${slice}`;
 }
 
 function stageText(op, timeline) {
