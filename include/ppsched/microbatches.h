@@ -20,7 +20,8 @@ extern "C" {
 typedef struct ppsched_order_options {
     uint32_t size;
     int32_t objective; /* enum ppsched_objective; default MAKESPAN */
-    uint32_t effort;   /* one more is about twice the search, 1 to 10; default 4: some 4 million visits
+    uint32_t
+        effort; /* one more is about twice the search, 1 to 10; default 4: some 4 million visits
                           of ops, tenths of a second */
     uint32_t reserved; /* 0 */
 } ppsched_order_options;
@@ -29,7 +30,7 @@ typedef struct ppsched_order_options {
  * microbatch_scale and microbatch_memory_scale. The schedule stays as it is: its microbatch j is a
  * slot, and the order says which of the config's microbatches goes through it.
  *   - `*out` is a copy of the config with both lists in that order, with which the schedule is to be
- *     evaluated; `order`, of M values, gets the number in `config` of each slot's microbatch. All
+ *     evaluated; `order`, with room for M values, gets the number in `config` of each slot's microbatch. All
  *     iterations have the same order.
  *   - Up to 7 microbatches all orders are tried. With more it begins with the best of these: as they
  *     are, longest first, shortest first, and both ends short or long; then it moves and swaps
@@ -37,11 +38,11 @@ typedef struct ppsched_order_options {
  *   - What a device holds above its memory limit counts first, then the objective.
  *   - Deterministic; the config's progress function hears of it, and may stop it.
  * `options` may be NULL.
- * Errors: ARGUMENT, MISMATCH, STRUCT_SIZE; LENGTH where `count` is not M; RANGE, also as of
+ * Errors: ARGUMENT, MISMATCH, STRUCT_SIZE; RANGE, also as of
  *   ppsched_schedule_evaluate; REFUSED where all microbatches are alike; INVALID_SCHEDULE,
  *   CANCELLED, NO_MEMORY. Then nothing is written. */
-PPSCHED_API ppsched_status ppsched_config_order_microbatches(
-    ppsched_config **out, uint32_t *order, size_t count, const ppsched_schedule *schedule,
+PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
+    ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
     const ppsched_config *config, const ppsched_order_options *options, ppsched_error *error);
 
 /* Which microbatches go to which data-parallel replica. Sized. */
@@ -62,7 +63,7 @@ typedef struct ppsched_balance {
  *     microbatches then all ways are tried, as far as 2 million steps reach.
  * Errors: ARGUMENT; RANGE where a cost is negative or no number, a sum overflows, there are no
  *   replicas, or more than microbatches; STRUCT_SIZE, NO_MEMORY. Then `replica` stays as it is. */
-PPSCHED_API ppsched_status ppsched_balance_microbatches(ppsched_balance *out, uint32_t *replica,
+PPSCHED_API ppsched_status ppsched_microbatches_balance(ppsched_balance *out, uint32_t *replica,
                                                         const double *costs, size_t count,
                                                         uint32_t replicas, int32_t even_counts,
                                                         const ppsched_environment *environment,

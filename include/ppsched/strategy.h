@@ -42,7 +42,7 @@ typedef struct ppsched_strategy_info {
     const char *source;         /* paper or project that the rule comes from */
     const char *const *aliases; /* `alias_count` other names that are accepted */
 
-    uint32_t slices;        /* 0 where it serves whole microbatches alone, 1 where slices of them too;
+    uint32_t slices; /* 0 where it serves whole microbatches alone, 1 where slices of them too;
                                2 where it does with whole ones what another strategy does: a plan
                                tries it only where it is named */
     uint32_t more_reserved; /* 0 */

@@ -25,17 +25,13 @@ static ppsched_status take_options(ppsched_order_options *own, const ppsched_ord
     return ppi_check_choice("objective", own->objective, PPSCHED_OBJECTIVE_SPAN, PPSCHED_OBJECTIVE_MAKESPAN, error);
 }
 
-static ppsched_status check_sizes(const ppsched_schedule *schedule, const ppsched_config *config, size_t count,
-                                  ppsched_error *error)
+static ppsched_status check_sizes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
 {
     const struct ppi_shape *s = &schedule->shape, *c = &config->shape;
     if (s->microbatches != c->microbatches || s->slices != c->slices)
         return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
                         "the schedule has %u microbatches of %u slices, the config %u of %u; they must be equal",
                         s->microbatches, s->slices, c->microbatches, c->slices);
-    if (count != c->microbatches)
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "the order has room for %zu microbatches; give it %u", count,
-                        c->microbatches);
     if (config->values[PPSCHED_QUANTITY_MICROBATCH_SCALE].count > 1 ||
         config->values[PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE].count > 1)
         return PPSCHED_OK;
@@ -43,9 +39,9 @@ static ppsched_status check_sizes(const ppsched_schedule *schedule, const ppsche
                     "all microbatches are alike; give microbatch_scale for each of them, and one order is better than another");
 }
 
-ppsched_status ppsched_config_order_microbatches(ppsched_config **out, uint32_t *order, size_t count,
-                                                 const ppsched_schedule *schedule, const ppsched_config *config,
-                                                 const ppsched_order_options *options, ppsched_error *error)
+ppsched_status ppsched_schedule_order_microbatches(ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
+                                                   const ppsched_config *config, const ppsched_order_options *options,
+                                                   ppsched_error *error)
 {
     ppsched_order_options own;
     PPI_REQUIRE(out);
@@ -54,11 +50,11 @@ ppsched_status ppsched_config_order_microbatches(ppsched_config **out, uint32_t 
     PPI_REQUIRE(config);
     ppsched_status status = take_options(&own, options, error);
     if (status == PPSCHED_OK)
-        status = check_sizes(schedule, config, count, error);
+        status = check_sizes(schedule, config, error);
     return status == PPSCHED_OK ? ppi_order_microbatches(out, order, schedule, config, &own, error) : status;
 }
 
-ppsched_status ppsched_balance_microbatches(ppsched_balance *out, uint32_t *replica, const double *costs, size_t count,
+ppsched_status ppsched_microbatches_balance(ppsched_balance *out, uint32_t *replica, const double *costs, size_t count,
                                             uint32_t replicas, int32_t even_counts, const ppsched_environment *environment,
                                             ppsched_error *error)
 {

@@ -133,8 +133,8 @@ static void add_conflict(struct ppi_findings *findings, const ppsched_queue *que
 }
 
 /* One stage pass: OFFLOAD and RELOAD, or RECOMPUTE, or none. */
-static void check_keeping(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage,
-                          uint32_t piece, struct ppi_findings *findings)
+static void check_keeping(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage, uint32_t piece,
+                          struct ppi_findings *findings)
 {
     size_t cell = (size_t)stage * ppi_total_pieces(&schedule->shape) + piece;
     uint32_t recompute = index->keeping[0][cell], offload = index->keeping[1][cell], reload = index->keeping[2][cell];

@@ -63,14 +63,14 @@ static inline bool values_ready(const struct ppi_progress *p, uint32_t device, c
     const uint32_t stage = op->stage, m = op->microbatch;
     const size_t own = ppi_cell_of(p->schedule, op);
     if (op->kind == PPSCHED_KIND_F)
-        return (stage == 0 || has_run(p, ppi_device_of(placement, shape, stage - 1, m), PPSCHED_KIND_F, own - p->pieces,
-                                      position, wait)) &&
+        return (stage == 0 ||
+                has_run(p, ppi_device_of(placement, shape, stage - 1, m), PPSCHED_KIND_F, own - p->pieces, position, wait)) &&
                (op->slice == 0 || has_run(p, device, PPSCHED_KIND_F, own - 1, position, wait));
     if (op->kind == PPSCHED_KIND_W)
         return has_run(p, device, PPSCHED_KIND_I, own, position, wait);
     return has_run(p, device, PPSCHED_KIND_F, own, position, wait) &&
-           (stage + 1 == shape->stages || has_run(p, ppi_device_of(placement, shape, stage + 1, m), PPSCHED_KIND_I,
-                                                  own + p->pieces, position, wait)) &&
+           (stage + 1 == shape->stages ||
+            has_run(p, ppi_device_of(placement, shape, stage + 1, m), PPSCHED_KIND_I, own + p->pieces, position, wait)) &&
            (op->slice + 1u == shape->slices || has_run(p, device, PPSCHED_KIND_I, own + 1, position, wait));
 }
 
@@ -232,8 +232,7 @@ ppsched_status ppi_progress_make(struct ppi_progress *progress, const ppsched_sc
 {
     const struct ppi_host *host = &schedule->host;
     uint32_t devices = schedule->shape.devices;
-    *progress = (struct ppi_progress){
-        .schedule = schedule, .index = index, .pieces = ppi_total_pieces(&schedule->shape)};
+    *progress = (struct ppi_progress){.schedule = schedule, .index = index, .pieces = ppi_total_pieces(&schedule->shape)};
     progress->position = ppi_allocate_zeroed(host, devices, sizeof *progress->position);
     progress->awaited = ppi_allocate_zeroed(host, ppi_cell_count(schedule), sizeof *progress->awaited);
     progress->ready = ppi_allocate(host, devices, sizeof *progress->ready);

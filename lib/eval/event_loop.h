@@ -118,8 +118,8 @@ static inline enum ppi_form ppi_form_of(const struct ppi_event_loop *loop)
 
 /* What a sweep has to know of the piece of an op, beside its row. */
 struct ppi_piece_view {
-    uint32_t index;           /* over all iterations */
-    uint32_t before, after;   /* slices of its microbatch */
+    uint32_t index;         /* over all iterations */
+    uint32_t before, after; /* slices of its microbatch */
     struct ppi_factor factor;
     const struct ppi_lane *lane; /* NULL where the factors are 1 for all */
 };
@@ -140,14 +140,16 @@ PPI_INLINE struct ppi_piece_view ppi_view_piece(const struct ppi_event_loop *loo
  * piece's. */
 PPI_INLINE double ppi_forward_delay(const struct ppi_row *row, int behind, const struct ppi_piece_view *piece)
 {
-    return piece->lane == NULL ? row->forward_delay
-                               : ppi_scaled_delay(row->forward_delay, piece->lane[behind].forward_latency, piece->factor.memory);
+    return piece->lane == NULL
+               ? row->forward_delay
+               : ppi_scaled_delay(row->forward_delay, piece->lane[behind].forward_latency, piece->factor.memory);
 }
 
 PPI_INLINE double ppi_backward_delay(const struct ppi_row *row, int behind, const struct ppi_piece_view *piece)
 {
-    return piece->lane == NULL ? row->backward_delay
-                               : ppi_scaled_delay(row->backward_delay, piece->lane[behind].backward_latency, piece->factor.memory);
+    return piece->lane == NULL
+               ? row->backward_delay
+               : ppi_scaled_delay(row->backward_delay, piece->lane[behind].backward_latency, piece->factor.memory);
 }
 
 /* The same in a sweep of a form. */

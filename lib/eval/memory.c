@@ -182,7 +182,8 @@ static void happen(struct walk *walk, const struct ppi_event *event)
     switch (event->what) {
     case SENT:
         if (*sending == STANDING)
-            change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op, -holding->send[ppi_goes_back(op->kind)] * factor_of(walk, op), event->time);
+            change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op, -holding->send[ppi_goes_back(op->kind)] * factor_of(walk, op),
+                   event->time);
         *sending = NONE;
         break;
     case GATHERED:
@@ -196,12 +197,12 @@ static void happen(struct walk *walk, const struct ppi_event *event)
         holder->is_gathered = false;
         break;
     case OFFLOADED:
-        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, -ppi_keeping_cost_of(walk->timeline->keeping, op)->moved * factor_of(walk, op),
-               event->time);
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op,
+               -ppi_keeping_cost_of(walk->timeline->keeping, op)->moved * factor_of(walk, op), event->time);
         break;
     case RELOADING:
-        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_keeping_cost_of(walk->timeline->keeping, op)->moved * factor_of(walk, op),
-               event->time);
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op,
+               ppi_keeping_cost_of(walk->timeline->keeping, op)->moved * factor_of(walk, op), event->time);
         break;
     default:
         change(walk, PPSCHED_MEMORY_CAUSE_GRADIENTS, op, -holding->gradients, event->time);
@@ -352,7 +353,8 @@ static void receive(struct walk *walk, uint32_t i)
         return;
     walk->room->receiving[number] = STANDING;
     drain(walk, walk->came);
-    change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, holding_of(walk, op)->receive[ppi_goes_back(op->kind)] * factor_of(walk, op), walk->came);
+    change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op,
+           holding_of(walk, op)->receive[ppi_goes_back(op->kind)] * factor_of(walk, op), walk->came);
     end_step(walk, walk->came, i);
 }
 
@@ -471,36 +473,4 @@ void ppi_memory_go_through(const ppsched_timeline *timeline, uint32_t device, st
         go_through_all(&walk);
     else
         go_through_activations(&walk, timeline->devices[device].static_memory);
-}
-
-/* --- peaks --- */
-
-struct peak {
-    ppsched_device_metrics *figures;
-    double *causes;
-};
-
-static void raise_peak(void *user, double time, uint32_t position, const double *by_cause, double level)
-{
-    struct peak *peak = user;
-    if (!(level > peak->figures->peak_memory))
-        return;
-    peak->figures->peak_memory = level;
-    peak->figures->peak_time = time;
-    peak->figures->peak_position = position;
-    memcpy(peak->causes, by_cause, PPI_CAUSES * sizeof *by_cause);
-}
-
-void ppi_memory_peaks(ppsched_timeline *timeline)
-{
-    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
-        struct peak peak = {&timeline->devices[d], timeline->peak_causes + (size_t)d * PPI_CAUSES};
-        const struct ppi_memory_listener listener = {.user = &peak, .step = raise_peak};
-        memset(peak.causes, 0, PPI_CAUSES * sizeof *peak.causes);
-        memcpy(peak.causes, timeline->fixed + (size_t)d * PPI_FIXED_CAUSES, PPI_FIXED_CAUSES * sizeof *peak.causes);
-        peak.figures->peak_memory = timeline->devices[d].static_memory;
-        peak.figures->peak_time = 0;
-        peak.figures->peak_position = PPSCHED_NONE;
-        ppi_memory_go_through(timeline, d, timeline->memory->room, &listener);
-    }
 }

@@ -110,8 +110,8 @@ static ppsched_status check_slices(const struct ppi_reading *reading, uint32_t s
                            "device %u, op %zu: %s names a slice, and the text says nothing of \"slices\"", device, position,
                            token);
     return ppi_fail_at(reading->error, PPSCHED_ERROR_RANGE, place,
-                       "device %u, op %zu: %s does not name one of the %u slices that the text says, 0 to %u", device,
-                       position, token, slices, slices - 1);
+                       "device %u, op %zu: %s does not name one of the %u slices that the text says, 0 to %u", device, position,
+                       token, slices, slices - 1);
 }
 
 /* The sizes: what the text says, else what the tokens show. */

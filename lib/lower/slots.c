@@ -17,9 +17,9 @@ struct finding {
     const ppsched_schedule *schedule;
     const ppsched_queue *queue;
     struct ppi_slots *slots;
-    uint32_t pieces;       /* over all iterations */
-    uint32_t *rows;        /* by stage: its row of passes, PPSCHED_NONE where it is on other devices alone */
-    uint32_t *stages;      /* by row */
+    uint32_t pieces;  /* over all iterations */
+    uint32_t *rows;   /* by stage: its row of passes, PPSCHED_NONE where it is on other devices alone */
+    uint32_t *stages; /* by row */
     uint32_t row_count;
     struct pass *passes; /* row by row */
 };

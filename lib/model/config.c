@@ -218,11 +218,18 @@ ppsched_status ppi_config_place(struct ppi_placement *out, const ppsched_config 
 
 ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config *from, ppsched_error *error)
 {
-    static const int32_t lists[] = {
-        PPSCHED_QUANTITY_P2P_TIME,       PPSCHED_QUANTITY_P2P_BANDWIDTH,      PPSCHED_QUANTITY_MEM_LIMIT,
-        PPSCHED_QUANTITY_MEM_OTHER,      PPSCHED_QUANTITY_SHARDING_BANDWIDTH, PPSCHED_QUANTITY_SHARDING_SLOWDOWN,
-        PPSCHED_QUANTITY_HOST_BANDWIDTH, PPSCHED_QUANTITY_HOST_LATENCY,       PPSCHED_QUANTITY_HOST_LINK,
-        PPSCHED_QUANTITY_MICROBATCH_SCALE, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, PPSCHED_QUANTITY_SLICE_SCALE};
+    static const int32_t lists[] = {PPSCHED_QUANTITY_P2P_TIME,
+                                    PPSCHED_QUANTITY_P2P_BANDWIDTH,
+                                    PPSCHED_QUANTITY_MEM_LIMIT,
+                                    PPSCHED_QUANTITY_MEM_OTHER,
+                                    PPSCHED_QUANTITY_SHARDING_BANDWIDTH,
+                                    PPSCHED_QUANTITY_SHARDING_SLOWDOWN,
+                                    PPSCHED_QUANTITY_HOST_BANDWIDTH,
+                                    PPSCHED_QUANTITY_HOST_LATENCY,
+                                    PPSCHED_QUANTITY_HOST_LINK,
+                                    PPSCHED_QUANTITY_MICROBATCH_SCALE,
+                                    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE,
+                                    PPSCHED_QUANTITY_SLICE_SCALE};
     ppsched_status status = PPSCHED_OK;
     config->weight_versions = from->weight_versions;
     config->has_whole_backwards = from->has_whole_backwards;

@@ -260,8 +260,8 @@ ppsched_status ppi_factors_fill(struct ppi_costs *costs, const ppsched_config *c
             *factor = ppi_config_factor(config, m, k);
             if (!ppi_is_finite(factor->time))
                 return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, PPSCHED_NONE, m, k},
-                                   "microbatch_scale times slice_scale of microbatch %u, slice %u is too large for a double",
-                                   m, k);
+                                   "microbatch_scale times slice_scale of microbatch %u, slice %u is too large for a double", m,
+                                   k);
         }
     return PPSCHED_OK;
 }

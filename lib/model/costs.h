@@ -33,7 +33,7 @@ struct ppi_costs {
     struct ppi_host host;
     struct ppi_values overlapped; /* borrowed from the config */
     uint32_t stages;
-    struct ppi_lane *lanes; /* copies x stages, as ppi_placement */
+    struct ppi_lane *lanes;     /* copies x stages, as ppi_placement */
     struct ppi_factor *factors; /* by piece of one iteration; NULL where all are 1 */
 };
 
@@ -142,7 +142,8 @@ static inline double ppi_memory_at(const double *memory, uint8_t kind, double fa
 
 static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return ppi_memory_at(ppi_lane_of(costs, schedule, op)->memory + PPSCHED_KIND_F, op->kind, ppi_factor_of(costs, schedule, op).memory);
+    return ppi_memory_at(ppi_lane_of(costs, schedule, op)->memory + PPSCHED_KIND_F, op->kind,
+                         ppi_factor_of(costs, schedule, op).memory);
 }
 
 /* How long what an op takes from the stage before it (backward: from the next) is on its way when nothing else is. */

@@ -73,7 +73,8 @@ static inline bool ppi_keeps_less(uint8_t kind)
     return kind >= PPSCHED_KIND_RECOMPUTE && kind <= PPSCHED_KIND_RELOAD;
 }
 
-/* F, B, I or W of a whole microbatch that is not the first of an overlapped pair. One comparison, as sweeps ask it of every op. */
+/* F, B, I or W of a whole microbatch that is not the first of an overlapped pair. One comparison, as sweeps ask it of every
+ * op. */
 static inline bool ppi_computes_alone(const ppsched_op *op)
 {
     return (uint16_t)((op->kind | op->flags << 8) - 1) < PPSCHED_KIND_W;

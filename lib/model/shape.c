@@ -46,8 +46,7 @@ ppsched_status ppi_shape_cut(struct ppi_shape *shape, int64_t slices, ppsched_er
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
                         "%u stages times %u microbatches times %u iterations times %lld slices is above the largest supported "
                         "%lld",
-                        shape->stages, shape->microbatches, shape->iterations, (long long)slices,
-                        (long long)PPSCHED_MAX_CELLS);
+                        shape->stages, shape->microbatches, shape->iterations, (long long)slices, (long long)PPSCHED_MAX_CELLS);
     shape->slices = (uint32_t)slices;
     return PPSCHED_OK;
 }

@@ -71,16 +71,15 @@ static inline bool ppi_transfer_in(const ppsched_schedule *schedule, const ppsch
 {
     out->number = ppi_input_of(schedule, op);
     return out->number != PPSCHED_NONE &&
-           ppi_transfer_between(schedule, op, ppi_goes_back(op->kind) ? op->stage + 1u : op->stage - 1u, op->stage,
-                                out);
+           ppi_transfer_between(schedule, op, ppi_goes_back(op->kind) ? op->stage + 1u : op->stage - 1u, op->stage, out);
 }
 
 /* Whether an op hands something to another device. */
 static inline bool ppi_transfer_out(const ppsched_schedule *schedule, const ppsched_op *op, struct ppi_transfer *out)
 {
     out->number = ppi_output_of(schedule, op);
-    return out->number != PPSCHED_NONE && ppi_transfer_between(schedule, op, op->stage,
-                                                               ppi_goes_back(op->kind) ? op->stage - 1u : op->stage + 1u, out);
+    return out->number != PPSCHED_NONE &&
+           ppi_transfer_between(schedule, op, op->stage, ppi_goes_back(op->kind) ? op->stage - 1u : op->stage + 1u, out);
 }
 
 /* --- where their ops are --- */

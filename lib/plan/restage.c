@@ -340,9 +340,8 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
                         "model's layers",
                         old, new, new);
     if (config->values[PPSCHED_QUANTITY_MICROBATCH_SCALE].count > 1 && shape->microbatches != config->shape.microbatches)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "microbatch_scale is of %u microbatches; it tells nothing of %u", config->shape.microbatches,
-                        shape->microbatches);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "microbatch_scale is of %u microbatches; it tells nothing of %u",
+                        config->shape.microbatches, shape->microbatches);
     if (config->placement == PPSCHED_PLACEMENT_MAP && new != old)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of %u stages; it tells nothing of %u", old, new);
     status = ppi_config_create(&making.to, shape, host, error);

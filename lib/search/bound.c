@@ -9,11 +9,11 @@
 
 /* The least times of a stage of one model copy. A pair may be shorter than its two ops. */
 struct least {
-    double forward, input; /* until the next stage (the stage before) can go on */
-    double weight;         /* from there to the end of the backward */
-    double chain, pass;    /* of the device, for F and I, for F and all of the backward; negative where a pair saves more */
-    double head;           /* before the first F can start */
-    double tail;           /* after an I, before the chain ends with stage 0 */
+    double forward, input;   /* until the next stage (the stage before) can go on */
+    double weight;           /* from there to the end of the backward */
+    double chain, pass;      /* of the device, for F and I, for F and all of the backward; negative where a pair saves more */
+    double head;             /* before the first F can start */
+    double tail;             /* after an I, before the chain ends with stage 0 */
     double area, on_the_way; /* activations times the time for which they are held: computed with, and sent */
 };
 

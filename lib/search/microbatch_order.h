@@ -9,9 +9,8 @@
 
 enum { PPI_MOST_ORDER_EFFORT = 10, PPI_DEFAULT_ORDER_EFFORT = 4 };
 
-/* See ppsched_config_order_microbatches; the options have no defaults left. */
+/* See ppsched_schedule_order_microbatches; the options have no defaults left. */
 ppsched_status ppi_order_microbatches(ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
-                                      const ppsched_config *config, const ppsched_order_options *options,
-                                      ppsched_error *error);
+                                      const ppsched_config *config, const ppsched_order_options *options, ppsched_error *error);
 
 #endif

@@ -9,13 +9,12 @@
 
 static struct ppi_stage read_stage(const struct ppi_lane *lane, const struct ppi_ratio *scale, bool splits)
 {
-    struct ppi_stage stage = {
-        .device = lane->device,
-        .splits = splits,
-        .forward_delay = ppi_scaled_delay(lane->forward_delay, lane->forward_latency, scale->sent),
-        .backward_delay = ppi_scaled_delay(lane->backward_delay, lane->backward_latency, scale->sent),
-        .forward_latency = lane->forward_latency,
-        .backward_latency = lane->backward_latency};
+    struct ppi_stage stage = {.device = lane->device,
+                              .splits = splits,
+                              .forward_delay = ppi_scaled_delay(lane->forward_delay, lane->forward_latency, scale->sent),
+                              .backward_delay = ppi_scaled_delay(lane->backward_delay, lane->backward_latency, scale->sent),
+                              .forward_latency = lane->forward_latency,
+                              .backward_latency = lane->backward_latency};
     for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
         stage.duration[kind] = lane->duration[kind] * scale->time;
         stage.memory[kind] = ppi_memory_at(lane->memory + PPSCHED_KIND_F, kind, scale->memory);

@@ -27,9 +27,9 @@ struct ppi_stage {
     double backward_delay;            /* from the next stage */
     double forward_latency;           /* of these, what does not grow with what is sent */
     double backward_latency;
-    double input, weight;             /* the least times of a backward: until the stage before can go on, and from there on */
-    struct ppi_ways tail;             /* the objective ends at least this long after an F, an I */
-    double area;                      /* memory of a stage pass times the least time for which it is held */
+    double input, weight; /* the least times of a backward: until the stage before can go on, and from there on */
+    struct ppi_ways tail; /* the objective ends at least this long after an F, an I */
+    double area;          /* memory of a stage pass times the least time for which it is held */
 };
 
 /* What one device is to the problem. */

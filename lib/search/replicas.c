@@ -17,13 +17,13 @@ static const double MOST_STEPS = 2e6; /* of each part of the work */
 static const double TIE = 1e-12;      /* sums that differ by less than this share are equal */
 
 struct sharing {
-    const double *costs;    /* the largest first */
+    const double *costs; /* the largest first */
     uint32_t count, replicas;
-    bool even;              /* all have `least` or one more, as many as `longer` allows */
+    bool even; /* all have `least` or one more, as many as `longer` allows */
     uint32_t least, longer, longer_now;
-    double *before;         /* sums of the costs before each, and of all */
-    double *sum;            /* of each replica */
-    uint32_t *held;         /* how many */
+    double *before; /* sums of the costs before each, and of all */
+    double *sum;    /* of each replica */
+    uint32_t *held; /* how many */
     uint32_t *replica, *best_replica;
     double best, bound, steps;
 };
@@ -54,8 +54,8 @@ static void take(struct sharing *sharing, uint32_t r, double sum)
 
 /* --- bounds --- */
 
-/* The mean, the largest; of the first kR + 1 some replica has k + 1, which are the least of these at least; and with even counts
- * the largest stands beside as many of the least as its replica needs. */
+/* The mean, the largest; of the first kR + 1 some replica has k + 1, which are the least of these at least; and with even
+ * counts the largest stands beside as many of the least as its replica needs. */
 static double find_bound(const struct sharing *sharing)
 {
     const size_t n = sharing->count, replicas = sharing->replicas;

@@ -9,7 +9,7 @@
 
 #include "base/host.h"
 
-/* See ppsched_balance_microbatches. Nothing is written on failure. */
+/* See ppsched_microbatches_balance. Nothing is written on failure. */
 ppsched_status ppi_share_out(ppsched_balance *out, uint32_t *replica, const double *costs, size_t count, uint32_t replicas,
                              bool even_counts, const struct ppi_host *host, ppsched_error *error);
 

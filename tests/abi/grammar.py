@@ -7,11 +7,11 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
-OBJECTS = {"accelerator", "builder", "cause", "chakra", "config", "finding", "kind", "layers", "layout", "model", "op", "plan", "quantity", "queue", "runtime", "schedule", "status", "strategy",
+OBJECTS = {"accelerator", "builder", "cause", "chakra", "config", "finding", "kind", "layers", "layout", "microbatches", "model", "op", "plan", "quantity", "queue", "runtime", "schedule", "status", "strategy",
            "timeline"}
 OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
-VERBS = {"append", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "import",
-         "lower", "offload", "prove", "recompute", "release", "renumber", "run", "set", "update", "validate", "with", "write"}
+VERBS = {"append", "balance", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "import",
+         "lower", "offload", "order", "prove", "recompute", "release", "renumber", "run", "set", "update", "validate", "with", "write"}
 REPORTS = {"ppsched_schedule_check", "ppsched_schedule_prove"}
 # What is numbered from 0 goes in as a uint32_t.
 NUMBERED = {"candidate", "device", "microbatch", "option", "rank", "stage", "strategy"}

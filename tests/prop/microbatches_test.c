@@ -121,8 +121,9 @@ static void find_least(const ppsched_schedule *schedule, const ppsched_config *c
 
 static ppsched_schedule *random_schedule(uint64_t *state, const ppsched_config *config, uint32_t chunks)
 {
-    static const char *const one[] = {"gpipe", "1f1b", "eager_1f1b", "zb_h1", "zb_h2"},
-                             *const two[] = {"interleaved_1f1b", "looped_bfs", "zbv", "interleaved_zb", "v_1f1b"};
+    static const char *const one[] = {"gpipe", "1f1b", "eager_1f1b", "zb_h1", "zb_h2"}, *const two[] = {
+                                                                                            "interleaved_1f1b", "looped_bfs",
+                                                                                            "zbv", "interleaved_zb", "v_1f1b"};
     return make_schedule(config, chunks == 1 ? one[random_below(state, 5)] : two[random_below(state, 5)]);
 }
 
@@ -132,7 +133,7 @@ static struct price find_order(const ppsched_schedule *schedule, const ppsched_c
     uint32_t count = ppsched_config_microbatches(config), order[MOST], seen[MOST] = {0};
     ppsched_config *found = NULL;
     ppsched_error error;
-    expect_ok(ppsched_config_order_microbatches(&found, order, count, schedule, config, &options, &error), &error);
+    expect_ok(ppsched_schedule_order_microbatches(&found, order, schedule, config, &options, &error), &error);
     for (uint32_t i = 0; i < count; i++) {
         assert_in_range(order[i], 0, count - 1);
         assert_int_equal(seen[order[i]]++, 0);
@@ -333,7 +334,7 @@ static ppsched_balance balance_of(const double *costs, uint32_t count, uint32_t 
     uint32_t *replica = malloc(count * sizeof *replica), *held = calloc(replicas, sizeof *held);
     double *sum = calloc(replicas, sizeof *sum), most = 0;
     ppsched_error error;
-    expect_ok(ppsched_balance_microbatches(&balance, replica, costs, count, replicas, even, NULL, &error), &error);
+    expect_ok(ppsched_microbatches_balance(&balance, replica, costs, count, replicas, even, NULL, &error), &error);
     for (uint32_t i = 0; i < count; i++) {
         assert_in_range(replica[i], 0, replicas - 1);
         sum[replica[i]] += costs[i];
@@ -402,25 +403,23 @@ static void test_bad_input(void **state)
     uint32_t order[3] = {9, 9, 9};
     ppsched_error error;
     (void)state;
-    expect_message(ppsched_config_order_microbatches(&found, order, 2, schedule, config, NULL, &error), PPSCHED_ERROR_REFUSED,
+    expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, config, NULL, &error), PPSCHED_ERROR_REFUSED,
                    &error, "all microbatches are alike");
     set_list(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 2);
-    expect_message(ppsched_config_order_microbatches(&found, order, 3, schedule, config, NULL, &error), PPSCHED_ERROR_LENGTH,
-                   &error, "has room for 3 microbatches; give it 2");
-    expect_message(ppsched_config_order_microbatches(&found, order, 3, schedule, other, NULL, &error), PPSCHED_ERROR_MISMATCH,
+    expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, other, NULL, &error), PPSCHED_ERROR_MISMATCH,
                    &error, "2 microbatches of 1 slices, the config 3 of 1");
-    expect_message(ppsched_config_order_microbatches(&found, order, 2, schedule, config, &options, &error),
-                   PPSCHED_ERROR_RANGE, &error, "effort is 11; it must be 1 to 10");
+    expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, config, &options, &error), PPSCHED_ERROR_RANGE,
+                   &error, "effort is 11; it must be 1 to 10");
     options = (ppsched_order_options){.size = sizeof options, .objective = 3};
-    expect_message(ppsched_config_order_microbatches(&found, order, 2, schedule, config, &options, &error),
+    expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, config, &options, &error),
                    PPSCHED_ERROR_ARGUMENT, &error, "objective");
-    expect_message(ppsched_balance_microbatches(&balance, order, negative, 2, 2, 0, NULL, &error), PPSCHED_ERROR_RANGE, &error,
+    expect_message(ppsched_microbatches_balance(&balance, order, negative, 2, 2, 0, NULL, &error), PPSCHED_ERROR_RANGE, &error,
                    "the cost of microbatch 1 is -1");
-    expect_message(ppsched_balance_microbatches(&balance, order, scale, 2, 3, 0, NULL, &error), PPSCHED_ERROR_RANGE, &error,
+    expect_message(ppsched_microbatches_balance(&balance, order, scale, 2, 3, 0, NULL, &error), PPSCHED_ERROR_RANGE, &error,
                    "2 microbatches for 3 replicas");
-    expect_message(ppsched_balance_microbatches(&balance, order, scale, 2, 0, 0, NULL, &error), PPSCHED_ERROR_RANGE, &error,
+    expect_message(ppsched_microbatches_balance(&balance, order, scale, 2, 0, 0, NULL, &error), PPSCHED_ERROR_RANGE, &error,
                    "2 microbatches for 0 replicas");
-    expect_message(ppsched_balance_microbatches(&balance, order, scale, 2, 1, 2, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error,
+    expect_message(ppsched_microbatches_balance(&balance, order, scale, 2, 1, 2, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error,
                    "even_counts");
     assert_true(found == NULL && order[0] == 9 && order[1] == 9 && order[2] == 9);
     ppsched_schedule_release(schedule);
@@ -431,9 +430,12 @@ static void test_bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_of_few_is_the_best), cmocka_unit_test(test_order_of_many_is_no_worse),
-        cmocka_unit_test(test_bounds_and_searches),      cmocka_unit_test(test_search_uses_lengths),
-        cmocka_unit_test(test_shares_of_few_are_the_best), cmocka_unit_test(test_shares_of_many),
+        cmocka_unit_test(test_order_of_few_is_the_best),
+        cmocka_unit_test(test_order_of_many_is_no_worse),
+        cmocka_unit_test(test_bounds_and_searches),
+        cmocka_unit_test(test_search_uses_lengths),
+        cmocka_unit_test(test_shares_of_few_are_the_best),
+        cmocka_unit_test(test_shares_of_many),
         cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests_name("microbatches", tests, NULL, NULL);

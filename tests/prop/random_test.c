@@ -24,7 +24,8 @@ static void random_factors(uint64_t *state, ppsched_config *config, struct brute
 {
     uint32_t microbatches = ppsched_config_microbatches(config), slices = ppsched_config_slices(config);
     double time[BRUTE_PIECES], memory[BRUTE_PIECES], slice[BRUTE_PIECES];
-    int differ = (int)random_below(state, 2), apart = (int)random_below(state, 2), by_slice = slices > 1 && random_below(state, 2);
+    int differ = (int)random_below(state, 2), apart = (int)random_below(state, 2),
+        by_slice = slices > 1 && random_below(state, 2);
     for (uint32_t m = 0; m < microbatches; m++) {
         time[m] = differ ? (1 + random_below(state, 20)) / 8.0 : 1;
         memory[m] = differ && apart ? (1 + random_below(state, 20)) / 8.0 : time[m];

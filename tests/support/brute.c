@@ -92,7 +92,8 @@ static int inputs(const struct brute *brute, const ppsched_schedule *schedule, c
         if (slice + 1 < ppsched_schedule_slices(schedule) &&
             !raise_start(start, available(brute, schedule, costs, b, PPSCHED_KIND_I, stage, slice + 1)))
             return 0;
-        return stage + 1 == stages || raise_start(start, available(brute, schedule, costs, b, PPSCHED_KIND_I, stage + 1, slice));
+        return stage + 1 == stages ||
+               raise_start(start, available(brute, schedule, costs, b, PPSCHED_KIND_I, stage + 1, slice));
     }
 }
 

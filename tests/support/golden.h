@@ -9,7 +9,8 @@ enum { MOST_DEVICES = 64, MOST_STAGES = 128, GOLDEN_LINE = 1 << 18 };
 
 struct golden {
     char name[128], strategy[64], match[16], placement[24];
-    int devices, stages, microbatches, iterations, slices; /* tokens are ours: those of pieces are rewritten when they are read */
+    int devices, stages, microbatches, iterations,
+        slices; /* tokens are ours: those of pieces are rewritten when they are read */
     char group_size[16];
     int recompute_chunks, offload_chunks;                   /* of the last two: 0 where there are none */
     double offload_time;                                    /* as a share of F + I + W */

@@ -134,6 +134,34 @@ static ppsched_status schedule_offload(struct attempt *attempt)
     return take_schedule(attempt, status, made);
 }
 
+static void prepare_scale(struct attempt *attempt)
+{
+    static const double scale[] = {1, 3, 2, 0.5};
+    expect_ok(ppsched_config_set_values(attempt->own.config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 4, NULL), NULL);
+}
+
+static ppsched_status schedule_order_microbatches(struct attempt *attempt)
+{
+    ppsched_config *made = UNTOUCHED;
+    uint32_t order[4];
+    prepare_bytes(order, sizeof order);
+    ppsched_status status = ppsched_schedule_order_microbatches(&made, order, attempt->own.schedule, attempt->own.config, NULL,
+                                                                &attempt->error);
+    status = take_bytes(attempt, status, order, sizeof order);
+    return take_config(attempt, status, made);
+}
+
+static ppsched_status microbatches_balance(struct attempt *attempt)
+{
+    static const double costs[] = {5, 4, 3, 3, 3};
+    ppsched_balance balance = {.size = sizeof balance};
+    uint32_t replica[5];
+    prepare_bytes(replica, sizeof replica);
+    ppsched_status status = ppsched_microbatches_balance(&balance, replica, costs, 5, 2, attempt->variant,
+                                                         &attempt->own.environment, &attempt->error);
+    return take_bytes(attempt, status, replica, sizeof replica);
+}
+
 static ppsched_status schedule_renumber(struct attempt *attempt)
 {
     ppsched_schedule *made = UNTOUCHED;
@@ -342,10 +370,12 @@ static void test_configs_and_builders(void **state)
     NO_MEMORY_FOR(ppsched_config_stages(own->config));
     NO_MEMORY_FOR(ppsched_config_microbatches(own->config));
     NO_MEMORY_FOR(ppsched_config_iterations(own->config));
+    NO_MEMORY_FOR(ppsched_config_slices(own->config));
     NO_MEMORY_FOR(ppsched_config_placement(own->config));
     NO_MEMORY_FOR(ppsched_config_values(own->config, PPSCHED_QUANTITY_FORWARD_TIMES, NULL));
     NO_MEMORY_FOR(ppsched_config_validate(own->config, NULL));
     NO_MEMORY_FOR(ppsched_config_set_iterations(own->config, 2, NULL));
+    NO_MEMORY_FOR(ppsched_config_set_slices(own->config, 2, NULL));
     NO_MEMORY_FOR(ppsched_config_set_weight_versions(own->config, 2, NULL));
     NO_MEMORY_FOR(ppsched_config_set_split_backward(own->config, 1, NULL));
     NO_MEMORY_FOR(ppsched_config_split_backward(own->config));
@@ -376,6 +406,7 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_schedule_stages(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_microbatches(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_iterations(own->schedule));
+    NO_MEMORY_FOR(ppsched_schedule_slices(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_placement(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_device_of(own->schedule, 1, 1));
     NO_MEMORY_FOR(ppsched_schedule_flushes(own->schedule));
@@ -525,6 +556,8 @@ int main(void)
         SHORTAGE(schedule_get_arenas, .variants = PPSCHED_SLOT_USE_RECEIVE + 1),
         SHORTAGE(schedule_recompute, .variants = 1),
         SHORTAGE(schedule_offload, .variants = 2),
+        SHORTAGE(schedule_order_microbatches, .variants = 1, .prepare = prepare_scale),
+        SHORTAGE(microbatches_balance, .variants = 2),
         SHORTAGE(schedule_renumber, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2),
         SHORTAGE(schedule_evaluate, .variants = 4),

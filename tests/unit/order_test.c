@@ -86,7 +86,8 @@ static void test_one_chunk(void **state)
         for (uint32_t warmup = 0; warmup <= m; warmup++) {
             const struct ppi_order_1f1b order = {4, 1, m, 4, m % 2 == 1};
             ppsched_op ops[ROOM], others[ROOM];
-            struct ppi_pen pen = {.next = ops, .end = ops + ROOM, .slices = 1}, other = {.next = others, .end = others + ROOM, .slices = 1};
+            struct ppi_pen pen = {.next = ops, .end = ops + ROOM, .slices = 1},
+                           other = {.next = others, .end = others + ROOM, .slices = 1};
             ppi_put_1f1b(2, m, warmup, order.overlapped, &pen);
             ppi_put_interleaved_1f1b(&order, 2, warmup, &other);
             const ppsched_queue queue = {.ops = ops, .count = (size_t)(pen.next - ops)};
@@ -97,7 +98,8 @@ static void test_one_chunk(void **state)
 static void test_differences(void **state)
 {
     ppsched_op ops[ROOM], others[ROOM];
-    struct ppi_pen pen = {.next = ops, .end = ops + ROOM, .slices = 1}, other = {.next = others, .end = others + ROOM, .slices = 1};
+    struct ppi_pen pen = {.next = ops, .end = ops + ROOM, .slices = 1},
+                   other = {.next = others, .end = others + ROOM, .slices = 1};
     (void)state;
     ppi_put_1f1b(0, 2, 1, false, &pen);
     ppi_put_1f1b(0, 2, 1, false, &other);

@@ -96,6 +96,37 @@ static ppsched_status offload(struct handles *own, void *given)
     return status;
 }
 
+static ppsched_status order_microbatches(struct handles *own, void *given)
+{
+    static const double scale[] = {1, 3, 2, 0.5};
+    ppsched_config *made = UNTOUCHED;
+    uint32_t order[4];
+    expect_ok(ppsched_config_set_values(own->config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 4, NULL), NULL);
+    ppsched_status status = ppsched_schedule_order_microbatches(&made, order, own->schedule, own->config, given, NULL);
+    if (status == PPSCHED_OK)
+        ppsched_config_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status balance_in(struct handles *own, void *given)
+{
+    static const double costs[] = {2, 1};
+    ppsched_balance balance = {.size = sizeof balance};
+    uint32_t replica[2];
+    (void)own;
+    return ppsched_microbatches_balance(&balance, replica, costs, 2, 2, 0, given, NULL);
+}
+
+static ppsched_status balance(struct handles *own, void *given)
+{
+    static const double costs[] = {2, 1};
+    uint32_t replica[2];
+    (void)own;
+    return ppsched_microbatches_balance(given, replica, costs, 2, 2, 0, NULL, NULL);
+}
+
 static ppsched_status prove(struct handles *own, void *given)
 {
     size_t count = 99;
@@ -514,6 +545,8 @@ static const struct row read[] = {
     ROW(ppsched_schedule_lower, ppsched_lower_options, defer_receives, lower),
     ROW(ppsched_schedule_recompute, ppsched_recompute_options, reserved, recompute),
     ROW(ppsched_schedule_offload, ppsched_offload_options, reserved, offload),
+    ROW(ppsched_schedule_order_microbatches, ppsched_order_options, reserved, order_microbatches),
+    ROW(ppsched_microbatches_balance, ppsched_environment, log, balance_in),
     ROW(ppsched_schedule_prove, ppsched_channel_model, blocking, prove),
     ROW(ppsched_schedule_evaluate_transfers, ppsched_channel_model, blocking, evaluate_transfers),
     ROW(ppsched_plan_create, ppsched_channel_model, blocking, create_plan_for_channel),
@@ -543,6 +576,7 @@ static const struct row read[] = {
 
 static const struct row filled[] = {
     ROW(ppsched_config_find_bound, ppsched_bound, least_limit, lower_bound),
+    ROW(ppsched_microbatches_balance, ppsched_balance, bound, balance),
     ROW(ppsched_timeline_get_metrics, ppsched_metrics, peak_memory, metrics),
     ROW(ppsched_timeline_get_device_metrics, ppsched_device_metrics, memory_limit, device_metrics),
     ROW(ppsched_timeline_get_idle, ppsched_idle, head_of_line, idle),

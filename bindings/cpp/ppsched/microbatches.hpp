@@ -24,7 +24,7 @@ struct Ordered {
     std::vector<uint32_t> order; /* of each slot the microbatch of the config that it was made from */
 };
 
-/* The order in which a schedule's microbatches are best run; see ppsched_config_order_microbatches. */
+/* The order in which a schedule's microbatches are best run; see ppsched_schedule_order_microbatches. */
 inline Ordered order_microbatches(const Schedule &schedule, const Config &config, const OrderOptions &options = {})
 {
     std::vector<uint32_t> order(config.microbatches());
@@ -33,7 +33,7 @@ inline Ordered order_microbatches(const Schedule &schedule, const Config &config
     detail::Raised raised;
     detail::Teller teller{config.progress(), &raised};
     const Config told = config.progress() ? teller.copy_of(config) : config;
-    const ppsched_status status = ppsched_config_order_microbatches(&made, order.data(), order.size(), schedule.get(),
+    const ppsched_status status = ppsched_schedule_order_microbatches(&made, order.data(), schedule.get(),
                                                                     told.get(), &options, &error);
     raised.rethrow();
     detail::check(status, error);
@@ -42,7 +42,7 @@ inline Ordered order_microbatches(const Schedule &schedule, const Config &config
     return {std::move(owner), std::move(order)};
 }
 
-/* Which microbatches go to which replica; see ppsched_balance_microbatches. */
+/* Which microbatches go to which replica; see ppsched_microbatches_balance. */
 struct Balance {
     std::vector<uint32_t> replica; /* of each microbatch */
     double most, bound;
@@ -53,7 +53,7 @@ inline Balance balance_microbatches(View<double> costs, uint32_t replicas, bool 
 {
     std::vector<uint32_t> replica(costs.size());
     Sized<ppsched_balance> found;
-    detail::call(ppsched_balance_microbatches, &found, replica.data(), costs.data(), costs.size(), replicas,
+    detail::call(ppsched_microbatches_balance, &found, replica.data(), costs.data(), costs.size(), replicas,
                  static_cast<int32_t>(even_counts), nullptr);
     return {std::move(replica), found.most, found.bound, found.is_best != 0};
 }

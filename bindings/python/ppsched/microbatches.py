@@ -26,7 +26,7 @@ def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int,
     order = (ctypes.c_uint32 * schedule.microbatches)()
     check_progress(progress)
     with schedule.config.units.telling(), Listener(schedule.config, progress) as told:
-        handle = new_handle(lib.ppsched_config_order_microbatches, order, len(order), schedule._handle, told._handle,
+        handle = new_handle(lib.ppsched_schedule_order_microbatches, order, schedule._handle, told._handle,
                             ctypes.byref(options))
         call(lib.ppsched_config_set_progress, handle, _abi.ProgressFunction(), None)  # the listener's ends here
     config = schedule.config._like(handle)
@@ -53,7 +53,7 @@ def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: 
     as little as can be found. even_counts: each gets as many, or one more where they do not divide evenly."""
     flat = numbers("costs", costs)
     record, replica = sized(_abi.Balance), (ctypes.c_uint32 * len(flat))()
-    call(lib.ppsched_balance_microbatches, ctypes.byref(record), replica, (ctypes.c_double * len(flat))(*flat), len(flat),
+    call(lib.ppsched_microbatches_balance, ctypes.byref(record), replica, (ctypes.c_double * len(flat))(*flat), len(flat),
          min(max(integer("replicas", replicas), 0), 2**32 - 1), int(bool(even_counts)), None)
     return Balance(list(replica), record.most, record.bound, bool(record.is_best))
 

@@ -73,11 +73,11 @@ static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pe
         put_zb(task, device, pen->slices, pen);
 }
 
-/* Whether an order with groups of g can be run, all counted in slices of which a microbatch has k. With V >= 2 and more than one
- * group it deadlocks unless each group and the next together reach so many: the slope of its warm-up times D-1, with overlapped
- * pairs one more. With two chunks a last group of one microbatch is fine too, and so are groups of one microbatch of which three
- * reach k-1 more. (Found by running every order with D <= 12, V <= 6, M <= 44, g <= 2D+2 through the checker, with pairs D <= 7,
- * V <= 5, M <= 26, g <= 2D+4, with slices D <= 12, V <= 3, M <= 7, k <= 5; the rule agrees on all.) */
+/* Whether an order with groups of g can be run, all counted in slices of which a microbatch has k. With V >= 2 and more than
+ * one group it deadlocks unless each group and the next together reach so many: the slope of its warm-up times D-1, with
+ * overlapped pairs one more. With two chunks a last group of one microbatch is fine too, and so are groups of one microbatch of
+ * which three reach k-1 more. (Found by running every order with D <= 12, V <= 6, M <= 44, g <= 2D+2 through the checker, with
+ * pairs D <= 7, V <= 5, M <= 26, g <= 2D+4, with slices D <= 12, V <= 3, M <= 7, k <= 5; the rule agrees on all.) */
 static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int64_t reach)
 {
     int64_t groups = (run + group - 1) / group, last = run - (groups - 1) * group, whole = task->shape.slices;
@@ -110,10 +110,10 @@ static ppsched_status fits_slimpipe(const struct ppi_task *task, ppsched_error *
 {
     if (can_run(task, task->pieces, task->shape.slices, 2 * ((int64_t)task->shape.devices - 1)))
         return PPSCHED_OK;
-    return ppi_refuse(error, task,
-                      "needs at least D-1 = %u slices a microbatch on %u devices with %u stages each, not %u; nearest: %u slices",
-                      task->shape.devices - 1, task->shape.devices, task->chunks, task->shape.slices,
-                      task->shape.devices - 1);
+    return ppi_refuse(
+        error, task,
+        "needs at least D-1 = %u slices a microbatch on %u devices with %u stages each, not %u; nearest: %u slices",
+        task->shape.devices - 1, task->shape.devices, task->chunks, task->shape.slices, task->shape.devices - 1);
 }
 
 static ppsched_status fits_1f1b(const struct ppi_task *task, ppsched_error *error)
