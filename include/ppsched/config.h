@@ -205,12 +205,12 @@ enum ppsched_quantity {
      * share a link. Default: each has its own. */
     PPSCHED_QUANTITY_HOST_LINK = 44,
 
-    /* --- microbatches and slices that differ; M microbatches of an iteration, K slices of each --- */
+    /* --- microbatches that differ, M of an iteration, and their slices, K of each --- */
 
-    /* Times, memory and bytes of a microbatch, as a multiple of what the lists above say: 1 or M, > 0.
-     * Of the memory, what comes and goes with a stage pass; of a transfer and of a copy to the host,
-     * what the bytes take, not the latency. A given overlapped time grows as the sum of its two ops
-     * does. All iterations have the same microbatches. Default: 1. */
+    /* Times, memory and bytes of a microbatch, as a multiple of what the lists above say: 1 or M,
+     * > 0. Of the memory, what comes and goes with a stage pass; of a transfer and of a copy to the
+     * host, what the bytes take, not the latency. A given overlapped time grows as the sum of its
+     * two ops does. All iterations have the same microbatches. Default: 1. */
     PPSCHED_QUANTITY_MICROBATCH_SCALE = 45,
 
     /* Of memory and bytes alone, where they do not grow as times do (attention over documents of
@@ -254,8 +254,9 @@ PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config,
                                                          ppsched_error *error);
 
 /* Slices of each microbatch along its sequence, 1 or more; default 1, whole microbatches. Times and
- * memory of the lists are then those of a slice. On each stage F of a slice runs after F of the slice
- * before it, whose keys and values it reads, and B or I of a slice after that of the next one.
+ * memory of the lists are then those of a slice. On each stage F of a slice runs after F of the
+ * slice before it, whose keys and values it reads, and B or I of a slice after that of the next
+ * one.
  * Errors: ARGUMENT, RANGE; LENGTH where slice_scale has a value for each of another number of
  *   slices: set that anew behind this. */
 PPSCHED_API ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices,

@@ -29,18 +29,18 @@ typedef struct ppsched_order_options {
 /* Looks for the order in which a schedule's microbatches are best run, by the config's
  * microbatch_scale and microbatch_memory_scale. The schedule stays as it is: its microbatch j is a
  * slot, and the order says which of the config's microbatches goes through it.
- *   - `*out` is a copy of the config with both lists in that order, with which the schedule is to be
- *     evaluated; `order`, with room for M values, gets the number in `config` of each slot's microbatch. All
- *     iterations have the same order.
- *   - Up to 7 microbatches all orders are tried. With more it begins with the best of these: as they
- *     are, longest first, shortest first, and both ends short or long; then it moves and swaps
+ *   - `*out` is a copy of the config with both lists in that order, with which the schedule is to
+ *     be evaluated; `order`, with room for M values, gets the number in `config` of each slot's
+ *     microbatch. All iterations have the same order.
+ *   - Up to 7 microbatches all orders are tried. With more it begins with the best of these: as
+ *     they are, longest first, shortest first, and both ends short or long; then it moves and swaps
  *     microbatches. So it is never worse than any of these.
  *   - What a device holds above its memory limit counts first, then the objective.
  *   - Deterministic; the config's progress function hears of it, and may stop it.
  * `options` may be NULL.
- * Errors: ARGUMENT, MISMATCH, STRUCT_SIZE; RANGE, also as of
- *   ppsched_schedule_evaluate; REFUSED where all microbatches are alike; INVALID_SCHEDULE,
- *   CANCELLED, NO_MEMORY. Then nothing is written. */
+ * Errors: ARGUMENT, MISMATCH, STRUCT_SIZE; RANGE, also as of ppsched_schedule_evaluate; REFUSED
+ *   where all microbatches are alike; INVALID_SCHEDULE, CANCELLED, NO_MEMORY. Then nothing is
+ *   written. */
 PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
     ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
     const ppsched_config *config, const ppsched_order_options *options, ppsched_error *error);

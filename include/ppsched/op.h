@@ -53,8 +53,8 @@ enum ppsched_kind {
 enum ppsched_op_flag {
     PPSCHED_OP_FLAG_OVERLAPPED = 1, /* runs as one unit with the next op of its queue: this is an F,
                                        the next a B or an I */
-    PPSCHED_OP_FLAG_SLICED = 2      /* is one of several slices of its microbatch: a schedule's ops
-                                       have it where its microbatches are cut, and a builder sets it */
+    PPSCHED_OP_FLAG_SLICED = 2      /* is one of several slices of its microbatch: ops have it where
+                                       microbatches are cut, and a builder sets it */
 };
 
 /* One operation. 12 bytes, no padding; arrays of it are the library's own memory. */
