@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans beside what PyTorch's runtime needs for them, with stages that take given times: they sleep, so ranks do not compete
 for cores. Prints JSON: what was measured first (the way between neighbours, and what an op takes besides), then for each
-strategy and lowering the planned and the measured times of the step and of each rank, what the busiest rank has to do, and where
-they part most.
+strategy and lowering the planned and the measured times of the step and of each rank, what the busiest rank has to do, and
+where they part most.
 
 usage: timed.py DEVICES CHUNKS MICROBATCHES UNIT STEPS [STRATEGY[:LOWERING]...]      UNIT: milliseconds of a forward
 """

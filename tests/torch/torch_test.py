@@ -115,8 +115,8 @@ class PlannedScheduleTest(unittest.TestCase):
                 self.assertEqual(counted, expected)
 
     def test_timed_steps(self):
-        """Each runs to its end, and takes no less than what its busiest rank has to do, as its plan does. How near the two are depends
-        on the machine: docs/accuracy.md tells."""
+        """Each runs to its end, and takes no less than what its busiest rank has to do, as its plan does. How near the two are
+        depends on the machine: docs/accuracy.md tells."""
         names = ["1f1b", "interleaved_1f1b:just_in_time", "zb_h1", "v_half:torch"]
         rows = place.run("timed.py", 4, 2, 8, 20, 3, *names)["rows"]
         self.assertEqual(len(rows), 8)
