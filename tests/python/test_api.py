@@ -192,6 +192,16 @@ class ReadTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "no argument 'forward_time'"):
             ppsched.Schedule.from_text(text, "csv", forward_time=1)
 
+    def test_devices_of_all_iterations(self):
+        """Of two model copies the second half of each iteration's microbatches runs the other way; beyond the last there is none."""
+        schedule = ppsched.generate("dualpipe", ppsched.Config(4, 10, iterations=2))
+        for microbatch in range(20):
+            other_way = microbatch % 10 >= 5
+            self.assertEqual([schedule.device_of(stage, microbatch) for stage in range(4)],
+                             [3, 2, 1, 0] if other_way else [0, 1, 2, 3])
+        self.assertIsNone(schedule.device_of(0, 20))
+        self.assertIsNone(schedule.device_of(4, 19))
+
     def test_placement_map(self):
         schedule = ppsched.Schedule.from_text("2F0,2B0\n0F0,1F0,1B0,0B0\n", "csv")
         self.assertEqual([schedule.device_of(stage) for stage in range(3)], [1, 1, 0])
