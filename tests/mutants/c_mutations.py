@@ -73,6 +73,7 @@ class Code:
     def operand_end(self, i):
         """The place behind the operand that begins with a token: its signs and casts, its name, and what follows it."""
         while i < len(self.tokens) and (self.tokens[i].text in ("-", "!", "~", "*", "&", "++", "--") or
+                                        (self.tokens[i].text == "sizeof" and self.tokens[i + 1].text != "(") or
                                         (self.tokens[i].text == "(" and self._is_cast(i))):
             i = self.partner[i] + 1 if self.tokens[i].text == "(" else i + 1
         i = self.partner[i] + 1 if self.tokens[i].text == "(" else i + 1
@@ -160,7 +161,8 @@ class Mutations:
             begin, stop = self.code.span(i + 1, self.code.partner[i + 1] + 1)
             if token.text == "if":
                 self.add("negate", begin, stop, f"(!{self.code.text[begin:stop]})")
-        elif token.text not in NO_CALLS and tokens[i + 1].text == "(" and tokens[i + 1].begin == token.end:
+        elif tokens[i + 1].text == "(" and tokens[i + 1].begin == token.end and token.text not in NO_CALLS and not (
+                TAKES_MEMORY.fullmatch(token.text)):
             self._swap_arguments(i + 1)
 
     def _arguments(self, opening):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lower bounds are as high as bound.h says: each of their figures reckoned again from plain lists, on problems in which every
- * stage, pair, edge and device differs. A bound that got looser is below, and one with a number from the wrong place is off.
- * That no schedule is below them is tested by bound_sweep_test. */
+/* The lower bounds are as high as bound.h says: each of their figures reckoned again from plain lists, on problems in which
+ * every stage, pair, edge and device differs. A bound that got looser is below, and one with a number from the wrong place is
+ * off. That no schedule is below them is tested by bound_sweep_test. */
 #include "support/uneven.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refusals from both sides, at every size of a sweep: what docs/strategies.md allows is served, all else is refused. For the
- * interleaved rules the constraint is itself held against orders that are written and run here: those that are refused wait in a
- * circle, those that are served do not. And what a refusal names is the nearest that works. */
+ * interleaved rules the constraint is itself held against orders that are written and run here: those that are refused wait in
+ * a circle, those that are served do not. And what a refusal names is the nearest that works. */
 #include "support/problem.h"
 
 #include <stdio.h>

@@ -21,8 +21,8 @@ struct uneven uneven_of_seed(uint64_t seed);
  * are exact. */
 void draw_uneven(double *out, size_t count, double low, uint64_t *seed);
 
-/* A config with uneven times (F, I, W by stage; p2p_time, p2p_bandwidth and bytes by edge and stage) and memory (forward, input,
- * weight, static and weights by stage). Pairs take their sum, and there are no limits. The caller destroys it. */
+/* A config with uneven times (F, I, W by stage; p2p_time, p2p_bandwidth and bytes by edge and stage) and memory (forward,
+ * input, weight, static and weights by stage). Pairs take their sum, and there are no limits. The caller destroys it. */
 ppsched_config *make_uneven(const struct uneven *problem);
 
 /* Sets a quantity of 1 value a stage, device, pair of stages or pair of devices to so many uneven ones. */

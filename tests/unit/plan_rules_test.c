@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What plan.h promises, on problems in which everything differs: costs where stages and microbatches change at once, ties by peak
- * memory, which of equal ones is named, and progress inside a candidate. */
+/* What plan.h promises, on problems in which everything differs: costs where stages and microbatches change at once, ties by
+ * peak memory, which of equal ones is named, and progress inside a candidate. */
 #include "support/uneven.h"
 
 #include <math.h>
@@ -83,8 +83,8 @@ static double own_value(const ppsched_config *config, int32_t quantity, uint32_t
     return value_at(config, quantity, stage, 0);
 }
 
-/* One stage of `old` cut into `pieces`: each takes its share of what is left without the ends, which stay whole; and all but static
- * memory and weights are as many times larger as a microbatch is. */
+/* One stage of `old` cut into `pieces`: each takes its share of what is left without the ends, which stay whole; and all but
+ * static memory and weights are as many times larger as a microbatch is. */
 static void expect_divided(const ppsched_config *old, const ppsched_config *made, uint32_t pieces, double size)
 {
     uint32_t before = ppsched_config_stages(old), stages = ppsched_config_stages(made);
@@ -153,7 +153,8 @@ static void test_stages_and_microbatches_at_once(void **state)
     ppsched_config_destroy(config);
 }
 
-/* Pairs, one a forward stage: those of joined stages add up, those of divided ones are shared, and both grow with a microbatch. */
+/* Pairs, one a forward stage: those of joined stages add up, those of divided ones are shared; both grow with a
+ * microbatch. */
 static void test_pairs_in_other_numbers_of_stages(void **state)
 {
     static const uint32_t chunks[] = {1, 2, 6}, microbatches[] = {4, 8, 16};
