@@ -496,13 +496,13 @@ static uint32_t count_offloads(const ppsched_schedule *schedule, uint32_t device
     return found;
 }
 
+/* Devices whose limit is held anyway, those of them without an OFFLOAD; and OFFLOADs less. */
 static struct {
-    uint32_t held_anyway, without,
-        fewer; /* devices whose limit is held anyway, those of them without an OFFLOAD; OFFLOADs less */
+    uint32_t held_anyway, without, fewer;
 } seen_few;
 
-/* Of all that could go, as few as hold each device's own limit: none where it is held anyway, but where offloads of others, which
- * change when its own are done, leave no such choice. */
+/* Of all that could go, as few as hold each device's own limit: none where it is held anyway, but where offloads of others,
+ * which change when its own are done, leave no such choice. */
 static void expect_few(const ppsched_schedule *few, const struct problem *p, const ppsched_schedule *plain,
                        const ppsched_timeline *before, const double *limits, uint32_t chunks)
 {
