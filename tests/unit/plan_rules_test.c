@@ -309,6 +309,33 @@ static void test_least_limit_names_the_best_ranked(void **state)
     ppsched_config_destroy(config);
 }
 
+/* A search on another placement that needs more than a rule does not raise it: of stages of 1, 5, 5, 1 the halves hold 6 each,
+ * those of the V placement 2 and 10. */
+static void test_least_limit_of_the_better_placement(void **state)
+{
+    static const char *const orders[][2] = {{"1f1b", "zbv_auto"}, {"zbv_auto", "1f1b"}};
+    static const double memory[] = {1, 5, 5, 1};
+    static const uint32_t chunks[] = {1, 2};
+    (void)state;
+    for (uint32_t microbatches = 1; microbatches <= 2; microbatches++) /* 1f1b holds two of them on device 0 */
+        for (size_t i = 0; i < 2; i++) {
+            const ppsched_plan_options options = {
+                .size = sizeof options, .strategies = orders[i], .strategy_count = 2, .chunks = chunks, .chunk_count = 2};
+            ppsched_config *config = make_config(2, 4, microbatches);
+            double limit = 0;
+            uint32_t named = PPSCHED_NONE;
+            ppsched_error error;
+            expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD, memory, 4, &error), &error);
+            set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1);
+            ppsched_plan *plan = make_plan(config, &options);
+            expect_ok(ppsched_plan_find_least_limit(&limit, &named, plan, &error), &error);
+            assert_true(limit == (microbatches == 1 ? 6 : 10));
+            assert_string_equal(candidate_of(plan, named).strategy, microbatches == 1 ? "1f1b" : "zbv_auto");
+            ppsched_plan_destroy(plan);
+            ppsched_config_destroy(config);
+        }
+}
+
 /* --- progress --- */
 
 struct told {
@@ -364,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_ties_by_peak_memory),
         cmocka_unit_test(test_ranks_are_those_of_the_figures),
         cmocka_unit_test(test_least_limit_names_the_best_ranked),
+        cmocka_unit_test(test_least_limit_of_the_better_placement),
         cmocka_unit_test(test_progress_inside_a_candidate),
     };
     return cmocka_run_group_tests_name("plan rules", tests, NULL, NULL);
