@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SUITES = ("unit", "golden", "prop", "fuzz", "cpp", "examples", "python")
 KEPT = ("digest", "regress")  # tables that are made anew after every change that is meant
 SETUP = ("-Doptimization=1", "-Ddebug=false", "-Ddefault_library=shared", "-Dwarning_level=0",
-         "-Dc_args=-Werror=incompatible-pointer-types -Werror=int-conversion -w")
+         "-Dc_args=-Werror=incompatible-pointer-types -Werror=int-conversion")
 MOST_MEMORY = 6 << 30
 LEAST_SECONDS = 10
 ASKED_AGAIN = 2  # seconds

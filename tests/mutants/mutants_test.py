@@ -19,7 +19,7 @@ import python_mutations
 from mutation import Mutation
 from run import EQUIVALENT, ROOT, all_mutations, read_equivalent
 
-SEED, SAMPLE, LEAST_KILLED = 6, 20, 10
+SEED, SAMPLE, LEAST_KILLED = 6, 20, 6
 BUILD, PROGRAMS = pathlib.Path(), []
 
 C = """
@@ -110,7 +110,7 @@ class Library:
         command = next(c for c in self.of_library if (BUILD / c["file"]).resolve() == ROOT / path)
         words = [word for word in shlex.split(command["command"]) if word != "-Werror"]
         words[words.index("-o") + 1], words[words.index("-c") + 1] = str(made), str(source)
-        words += ["-w", "-Werror=incompatible-pointer-types", "-Werror=int-conversion", f"-I{(ROOT / path).parent}"]
+        words += ["-Werror=incompatible-pointer-types", "-Werror=int-conversion", f"-I{(ROOT / path).parent}"]
         objects = [str(made) if c is command else c["output"] for c in self.of_library]
         linking = [words[0] if "ccache" not in words[0] else words[1], "-shared", "-o", str(self.folder / "libppsched.so.0"), *objects]
         return all(subprocess.run(each, cwd=BUILD, capture_output=True, check=False).returncode == 0 for each in (words, linking))
