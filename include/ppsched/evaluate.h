@@ -65,8 +65,11 @@ typedef struct ppsched_device_metrics {
 } ppsched_device_metrics;
 
 /* Why a device is idle; the parts sum to its idle time. Sized. Times in the caller's unit.
- * A wait that ends with the receive of a value is split along the way of that value. Before a
- * device's first op of an iteration, waiting for the neighbour is `fill`. */
+ * A wait that ends with the receive of a value is split along the way of that value. Where an
+ * overlapped pair waits for two, that is the one which comes last, and of two that come at once
+ * that of the pair's first op. A device that several comm ops block waits for the one that is done
+ * last, and of several done at once for the last of them in its queue. Before a device's first op
+ * of an iteration, waiting for the neighbour is `fill`. */
 typedef struct ppsched_idle {
     uint32_t size;
     uint32_t reserved;

@@ -19,6 +19,7 @@ struct lowering {
     ppsched_builder *out;
     struct ppi_transfers transfers;
     uint32_t *consumers; /* ops that take a transfer, in the order in which these are sent */
+    uint32_t *taken_by;  /* by number of the transfer: its consumer */
     size_t count;
     struct cursor *cursors;
 };
@@ -35,20 +36,30 @@ static void list_consumers(struct lowering *lowering)
     struct ppi_transfer transfer;
     for (uint32_t i = 0; i < lowering->schedule->op_count; i++)
         if (ppi_transfer_in(lowering->schedule, &lowering->schedule->ops[i], &transfer))
-            lowering->consumers[lowering->count++] = i;
+            lowering->taken_by[transfer.number] = lowering->consumers[lowering->count++] = i;
 }
 
-/* By time; those of one device in the order of its queue, even where ops take no time. */
+/* What takes the transfer that the unit of a producer sends first: of a pair that of its F. */
+static uint32_t first_taker(const struct lowering *lowering, uint32_t consumer)
+{
+    const ppsched_schedule *schedule = lowering->schedule;
+    uint32_t producer = producer_of(lowering, consumer);
+    const ppsched_op *op = &schedule->ops[producer];
+    struct ppi_transfer sent;
+    bool is_second = producer > schedule->queues[ppi_schedule_device_of(schedule, op)].first && ppi_unit_length(op - 1) == 2;
+    return is_second && ppi_transfer_out(schedule, op - 1, &sent) ? lowering->taken_by[sent.number] : consumer;
+}
+
+/* By time; at the same time in the order of their consumers, but what a pair's B sends goes right behind what its F sends. */
 static bool goes_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct lowering *lowering = context;
-    const ppsched_schedule *schedule = lowering->schedule;
     uint32_t first = producer_of(lowering, a), second = producer_of(lowering, b);
     double time = lowering->timeline->spans[first].end, other = lowering->timeline->spans[second].end;
     if (time != other)
         return time < other;
-    return first < second &&
-           ppi_schedule_device_of(schedule, &schedule->ops[first]) == ppi_schedule_device_of(schedule, &schedule->ops[second]);
+    uint32_t one = first_taker(lowering, a), two = first_taker(lowering, b);
+    return one != two ? one < two : first < second;
 }
 
 /* Times tell the order of what is sent only where ops that send take time. */
@@ -172,13 +183,14 @@ ppsched_status ppi_lower_by_time(ppsched_builder *out, const ppsched_schedule *s
     if (status != PPSCHED_OK)
         return status;
     size_t most = ppi_transfer_numbers(schedule);
-    uint32_t *room = lowering.consumers = ppi_allocate(host, most, 2 * sizeof *room);
+    uint32_t *room = lowering.consumers = ppi_allocate(host, most, 3 * sizeof *room);
     lowering.timeline = timeline;
     lowering.cursors = ppi_allocate(host, schedule->shape.devices, sizeof *lowering.cursors);
     status = ppi_transfers_find(&lowering.transfers, schedule, error);
     if (room == NULL || lowering.cursors == NULL)
         status = ppi_fail_memory(error, "the lowering");
     if (status == PPSCHED_OK) {
+        lowering.taken_by = room + 2 * most;
         list_consumers(&lowering);
         lowering.consumers = ppi_sort(room, room + most, lowering.count, goes_before, &lowering);
         status = check_times(&lowering, error);

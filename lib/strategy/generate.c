@@ -168,7 +168,9 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
         strategy->take_costs(out, config);
     if (status == PPSCHED_OK || error == NULL)
         return status;
-    ppi_suggest(nearest, sizeof nearest, out);
+    nearest[0] = '\0';
+    if (strstr(reason.message, "; nearest: ") == NULL)
+        ppi_suggest(nearest, sizeof nearest, out);
     return ppi_fail(error, status, "%s%s", reason.message, nearest);
 }
 

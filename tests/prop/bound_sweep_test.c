@@ -329,7 +329,7 @@ static void test_random_schedules_are_never_below(void **state)
     }
     print_message("# %d of %d random schedules reach the bound\n", reached, found);
     assert_true(found > 1000);
-    assert_true(reached > 200);
+    assert_true(reached >= 504); /* the same numbers everywhere: a looser bound is reached by fewer */
 }
 
 /* Two copies of which one begins later: the span of a device then tells little about the other. */

@@ -486,16 +486,52 @@ static void test_machine(void **state)
     }
 }
 
-/* All passes, or as few as hold a limit: what comes out can be run, and peaks are never higher than without. */
+static uint32_t count_offloads(const ppsched_schedule *schedule, uint32_t device)
+{
+    size_t count = 0;
+    uint32_t found = 0;
+    const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, device), &count);
+    for (size_t i = 0; i < count; i++)
+        found += ops[i].kind == PPSCHED_KIND_OFFLOAD;
+    return found;
+}
+
+/* Devices whose limit is held anyway, those of them without an OFFLOAD; and OFFLOADs less. */
+static struct {
+    uint32_t held_anyway, without, fewer;
+} seen_few;
+
+/* Of all that could go, as few as hold each device's own limit: none where it is held anyway, but where offloads of others,
+ * which change when its own are done, leave no such choice. */
+static void expect_few(const ppsched_schedule *few, const struct problem *p, const ppsched_schedule *plain,
+                       const ppsched_timeline *before, const double *limits, uint32_t chunks)
+{
+    const ppsched_offload_options all = {.size = sizeof all, .chunks = chunks};
+    ppsched_schedule *most = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_schedule_offload(&most, plain, p->config, &all, &error), &error);
+    for (uint32_t d = 0; d < p->devices; d++) {
+        uint32_t own = count_offloads(few, d), others = count_offloads(most, d);
+        assert_true(own <= others);
+        seen_few.fewer += others - own;
+        seen_few.held_anyway += device_metrics_of(before, d).peak_memory <= limits[d];
+        seen_few.without += device_metrics_of(before, d).peak_memory <= limits[d] && own == 0;
+    }
+    ppsched_schedule_release(most);
+}
+
+/* All passes, or as few as hold limits: what comes out can be run, and peaks are never higher than without. */
 static void offload(struct problem *p, uint64_t *seed, uint32_t *free_of_cost)
 {
+    double limits[DEVICES];
     ppsched_offload_options options = {.size = sizeof options, .chunks = 1 + random_below(seed, 3)};
     ppsched_schedule *plain = make_schedule(p->config, p->devices == p->stages ? "1f1b" : "gis"), *schedule = NULL;
     ppsched_timeline *before = make_timeline(plain, p->config);
     ppsched_error error;
-    double limit = metrics_of(before).peak_memory * (1 - random_below(seed, 4) / 8.0);
+    for (uint32_t d = 0; d < p->devices; d++)
+        limits[d] = device_metrics_of(before, d).peak_memory * (1 - random_below(seed, 4) / 8.0);
     options.until_limit = random_below(seed, 2);
-    set_number(p->config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+    expect_ok(ppsched_config_set_values(p->config, PPSCHED_QUANTITY_MEM_LIMIT, limits, p->devices, &error), &error);
     ppsched_status status = ppsched_schedule_offload(&schedule, plain, p->config, &options, &error);
     if (status != PPSCHED_ERROR_REFUSED) {
         expect_ok(status, &error);
@@ -506,8 +542,10 @@ static void offload(struct problem *p, uint64_t *seed, uint32_t *free_of_cost)
         *free_of_cost += metrics_of(after).makespan <= metrics_of(before).makespan * (1 + 1e-12);
         for (uint32_t d = 0; d < p->devices; d++) {
             assert_true(device_metrics_of(after, d).peak_memory <= device_metrics_of(before, d).peak_memory);
-            assert_true(!options.until_limit || device_metrics_of(after, d).peak_memory <= limit * (1 + 1e-9));
+            assert_true(!options.until_limit || device_metrics_of(after, d).peak_memory <= limits[d] * (1 + 1e-9));
         }
+        if (options.until_limit)
+            expect_few(schedule, p, plain, before, limits, options.chunks);
         ppsched_timeline_destroy(after);
         ppsched_schedule_release(schedule);
     } else {
@@ -532,7 +570,10 @@ static void test_offload(void **state)
         clear(&p);
     }
     print_message("# %u problems offloaded, the step as long as before in at least %u\n", count, free_of_cost);
-    assert_true(free_of_cost > count / 2);
+    print_message("# of %u devices whose limit is held anyway %u have no OFFLOAD; %u fewer in all\n", seen_few.held_anyway,
+                  seen_few.without, seen_few.fewer);
+    assert_true(seen_few.without >= seen_few.held_anyway * 0.95);
+    assert_true(free_of_cost > count / 2 && seen_few.fewer > count);
 }
 
 int main(void)

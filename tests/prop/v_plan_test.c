@@ -98,6 +98,41 @@ static void test_any_costs_and_limits(void **state)
     assert_true(fitting > 800);
 }
 
+/* Without limits no device holds more than what ZB-V needs, D activations of both its stages; and the plan is that with such
+ * limits, not with larger ones. */
+static void test_without_limits(void **state)
+{
+    uint64_t seed = 10;
+    int shorter = 0;
+    (void)state;
+    for (int trial = 0; trial < 150; trial++) {
+        double least[MOST_DEVICES], limits[MOST_DEVICES];
+        ppsched_config *config = random_problem(&seed, least);
+        uint32_t devices = ppsched_config_devices(config);
+        int fits = 0;
+        ppsched_schedule *schedule = make_schedule(config, "zbv_auto");
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        for (uint32_t d = 0; d < devices; d++) {
+            double peak = device_metrics_of(timeline, d).peak_memory;
+            if (peak > devices * least[d] * (1 + 1e-9))
+                fail_msg("device %u of %u holds %g, ZB-V needs %g", d, devices, peak, devices * least[d]);
+        }
+        for (uint32_t d = 0; d < devices; d++)
+            limits[d] = devices * least[d] * (1 + 1e-12);
+        double span = metrics_of(timeline).span;
+        set_limits(config, limits);
+        assert_true(span_of(config, "zbv_auto", &fits) == span && fits);
+        for (uint32_t d = 0; d < devices; d++)
+            limits[d] *= 4;
+        set_limits(config, limits);
+        shorter += span_of(config, "zbv_auto", &fits) < span;
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+    assert_true(shorter > 15); /* so that the limits say something */
+}
+
 /* Below what one microbatch needs it refuses, and the limit that it names works. */
 static void test_least_limit(void **state)
 {
@@ -191,9 +226,9 @@ static void test_v_1f1b_against_its_authors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_costs_and_limits),       cmocka_unit_test(test_least_limit),
-        cmocka_unit_test(test_unit_costs_under_limits),    cmocka_unit_test(test_v_1f1b_at_any_size),
-        cmocka_unit_test(test_v_1f1b_against_its_authors),
+        cmocka_unit_test(test_any_costs_and_limits), cmocka_unit_test(test_without_limits),
+        cmocka_unit_test(test_least_limit),          cmocka_unit_test(test_unit_costs_under_limits),
+        cmocka_unit_test(test_v_1f1b_at_any_size),   cmocka_unit_test(test_v_1f1b_against_its_authors),
     };
     return cmocka_run_group_tests_name("v_plan", tests, NULL, NULL);
 }

@@ -79,6 +79,15 @@ class PlanTest(unittest.TestCase):
         self.assertIsNone(tight.best)
         self.assertEqual((tight.least_limit().limit, tight.least_limit().candidate.strategy), (4, "1f1b"))
 
+    def test_limits_of_candidates(self):
+        """Each tells the limit that it was planned under, None where there is none, and by how much its device is over it."""
+        self.assertEqual({candidate.memory_limit for candidate in ppsched.plan(ppsched.Config(4, 9))}, {None})
+        plan = ppsched.plan(ppsched.Config(4, 9, mem_limit=3), strategies=["1f1b", "gpipe"])
+        self.assertEqual({candidate.memory_limit for candidate in plan}, {3})
+        self.assertEqual([(c.strategy, c.status, c.excess, c.reason) for c in plan], [
+            ("1f1b", "over limit", 1, "device 0 is over its limit; the most that a device lacks is 1"),
+            ("gpipe", "over limit", 6, "device 0 is over its limit; the most that a device lacks is 6")])
+
     def test_iterations_are_timed_as_all_of_them(self):
         draw = random.Random(3)
         for _ in range(40):

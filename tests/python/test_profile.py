@@ -3,6 +3,7 @@
 import copy
 import gzip
 import importlib.util
+import itertools
 import json
 import math
 import pathlib
@@ -199,7 +200,7 @@ class TraceTest(FilesTest):
             self.assertEqual(again.metrics.makespan, timeline.metrics.makespan)
 
     def test_pairs(self):
-        overlapped = [[2.5, 3, 3.5, 4], [2, 2.25, 2.5, 2.75], [3, 3.125, 3.25, 3.5], [4, 4.25, 4.5, 4.75]]
+        overlapped = [[2.5, 3, 3.5, 4], [2, 2.25, 2.5, 2.75], [3, 3.125, 3.25, 3.5], [3.75, 4.25, 4.5, 4.75]]
         timeline = plan("dualpipe_v", 2, 6, 4, overlapped_times=overlapped, backward_input_times=1, backward_weight_times=1.5)
         profile = self.of_spans(spans_of(timeline))
         self.check_times(profile, timeline)
@@ -329,6 +330,34 @@ class TraceTest(FilesTest):
         profile = self.profile(trace(events))
         self.assertEqual(profile.lists(), {"forward_times": [3.5], "backward_input_times": [0], "backward_weight_times": [2]})
         self.assertEqual(set(profile.sources), {"GPU kernels"})
+
+    def test_kernels_in_any_order(self):
+        """A range's time is from the first start of its kernels to their last end, in whatever order the file has them."""
+        def launch(time, correlation):
+            return event("cudaLaunchKernel", time, time + 0.01, cat="cuda_runtime", args={"correlation": correlation})
+
+        def kernel(start, end, correlation):
+            return event("gemm", start, end, cat="kernel", pid=0, tid=7, args={"correlation": correlation})
+
+        kernels = [kernel(2, 2.5, 1), kernel(1.5, 4, 2), kernel(3, 3.5, 3)]
+        for order in itertools.permutations(kernels):
+            events = [event("PP:0F0", 0, 1), *(launch(number / 8, number) for number in (1, 2, 3)), event("PP:0B0", 1, 2),
+                      launch(1.5, 4), *order, kernel(5, 6, 4)]
+            self.assertEqual(self.profile(trace(events)).lists(), {"forward_times": [2.5], "backward_times": [1]})
+
+    def test_ranges_that_overlap_by_a_rounding(self):
+        """Up to a rounding, and up to half of the shorter one, a range begins when the one before has ended; else it is in it."""
+        rounding = ppsched.trace._ROUNDING / 1000  # in milliseconds, as in event()
+        for first, second, overlap, fits in ((1, 1, rounding / 2, True), (1, 1, rounding * 2, False),
+                                             (rounding / 2, 1, rounding / 8, True), (rounding / 2, 1, rounding / 2.5, False),
+                                             (1, rounding / 2, rounding / 8, True), (1, rounding / 2, rounding / 2.5, False)):
+            start = 2 + first - overlap
+            events = [event("PP:0F0", 2, 2 + first), event("PP:0B0", start, start + second)]
+            with self.subTest(first=first, second=second, overlap=overlap):
+                if fits:
+                    self.assertAlmostEqual(self.profile(trace(events)).lists()["backward_times"][0], second)
+                else:
+                    self.refused("it begins within", self.profile, trace(events))
 
     def test_waits_on_the_cpu_are_left_out(self):
         events = [event("PP:0F0", 0, 5), event("c10d::recv_", 0, 1, cat="cpu_op"), event("aten::linear", 3, 4, cat="cpu_op"),
@@ -514,6 +543,23 @@ class ComparisonTest(FilesTest):
         given = ppsched.compare_run(ppsched.generate("1f1b", ppsched.Config(4, 6)).evaluate(costs), run_of)
         self.assertEqual(given.partings, own.partings)
 
+    def test_pauses_behind_uneven_edges(self):
+        """With one microbatch every op waits for the one before, on another edge each. What comes later than its input could be
+        there is the pause, to the last bit, whatever the edge's latency, bandwidth and bytes."""
+        edges = {"p2p_time": [[(3 * a + 5 * b) / 8 for b in range(4)] for a in range(4)],
+                 "p2p_bandwidth": [[2.0 ** (a - b) for b in range(4)] for a in range(4)], "activation_bytes": [1, 3, 0.5, 2]}
+        for more in ({}, {"gradient_bytes": [1.5, 0.25, 2.5, 0.75]}):
+            timeline = plan(microbatches=1, **edges, **more)
+            spans = spans_of(timeline)
+            chain = [(0, "0F0"), *((d, f"{d}F0") for d in (1, 2, 3)), (3, "3B0"), *((d, f"{d}B0") for d in (2, 1, 0))]
+            for place, (device, token) in enumerate(chain):
+                if token in ("0F0", "3B0"):
+                    continue
+                late = {other for _, other in chain[place:]}
+                moved = [[(name, start + (name in late) / 4, end + (name in late) / 4) for name, start, end in queue] for queue in spans]
+                origin = ppsched.compare_run(timeline, self.of_spans(moved), 0.01).origin
+                self.assertEqual(origin, (device, token, 0.25, "late device", None, None, 0.25))
+
     def test_many_small_pauses(self):
         timeline = plan(microbatches=16)
         pauses = {f"3{kind}{m}": 0.25 for kind in "FB" for m in range(16)}
@@ -555,6 +601,16 @@ class ComparisonTest(FilesTest):
         backward = [trace(ranges(queue) + on_gpu(queue), rank) for rank, queue in enumerate(spans)]
         self.assertIn("GPU annotations of a backward lack what other threads launched",
                       ppsched.compare_run(timeline, self.profile(*backward)).notes)
+
+    def test_the_worst_of_the_clocks_is_told(self):
+        """Of an edge the op that starts earliest before its input has ended, wherever in the queue it is."""
+        timeline = plan("gpipe", devices=2)
+        for early, worst in (({"1F0": 0.75, "1F1": 0.5}, "1F0 started 0.75"), ({"1F0": 0.5, "1F1": 0.75}, "1F1 started 0.75")):
+            spans = [[(token, start - early.get(token, 0), end - 0.75) if token in early else (token, start, end)
+                      for token, start, end in queue] for queue in spans_of(timeline)]
+            self.assertEqual([note for note in ppsched.compare_run(timeline, self.of_spans(spans)).notes if "clocks" in note],
+                             [f"{worst} before its input {worst[:3].replace('1', '0', 1)} ended: the clocks of devices 0 and 1 differ "
+                              "by that at least"])
 
     def test_other_schedules_are_refused(self):
         timeline = plan(devices=2)

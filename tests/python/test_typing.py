@@ -138,9 +138,11 @@ class NamesTest(unittest.TestCase):
             self.assertEqual({(parameter.kind, parameter.default) for parameter in given}, {(inspect.Parameter.KEYWORD_ONLY, ())})
 
     def test_attributes(self):
-        sizes = {"overlapped_times": 16, "p2p_time": 16, "p2p_bandwidth": 16, "backward_input_share": 1}
+        sizes = {"overlapped_times": 16, "p2p_time": 16, "p2p_bandwidth": 16, "backward_input_share": 1, "microbatch_scale": 8,
+                 "microbatch_memory_scale": 8, "slice_scale": 1}
         for name in QUANTITIES:
-            least = 1.0 if name in ("p2p_bandwidth", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth") else 0.0
+            positive = "bandwidth" in name or "slowdown" in name or name.endswith("_scale")
+            least = 1.0 if positive else 0.0
             values = [least] * sizes.get(name, 4)
             config = ppsched.Config(4, 8, **{name: values})
             for other in QUANTITIES:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans beside what PyTorch's runtime needs for them, with stages that take given times: they sleep, so ranks do not compete
 for cores. Prints JSON: what was measured first (the way between neighbours, and what an op takes besides), then for each
-strategy and lowering the planned and the measured times of the step and of each rank, and where they part most.
+strategy and lowering the planned and the measured times of the step and of each rank, what the busiest rank has to do, and
+where they part most.
 
 usage: timed.py DEVICES CHUNKS MICROBATCHES UNIT STEPS [STRATEGY[:LOWERING]...]      UNIT: milliseconds of a forward
 """
@@ -143,13 +144,18 @@ def parting(ends, log):
     return worst
 
 
+def most_of_a_rank(schedule, times):
+    """Milliseconds that one microbatch takes on the rank with most to do."""
+    return max(sum(sum(times[stage]) for stage in ppsched.torch.stages_of(schedule, rank)) for rank in range(schedule.devices))
+
+
 def row(schedule, lowering, times, rank, steps):
     logs = measured(Job(schedule, times, rank, None if lowering == "torch" else lowering), schedule.devices, steps)
     timeline, ends = planned(schedule, lowering)
     partings = [parting(*each) for each in zip(ends, logs)]
     late, token = max(partings)
     return {"strategy": schedule.name, "lowering": lowering, "planned": timeline.metrics.makespan,
-            "measured": max(log[-1][2] for log in logs),
+            "measured": max(log[-1][2] for log in logs), "work": schedule.microbatches * most_of_a_rank(schedule, times),
             "ranks": [[metrics.last_end, log[-1][2]] for metrics, log in zip(timeline.device_metrics, logs)],
             "parts": {"rank": partings.index((late, token)), "op": token, "by": late}}
 

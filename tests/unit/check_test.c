@@ -113,6 +113,18 @@ static void test_cycle(void **state)
                    "deadlock: device 1 waits at position 2 (1B1) for 1F1, which is at position 1 of device 1");
 }
 
+/* Four findings whose texts are longer together than the message: it is cut, and nothing behind it is written to. */
+static void test_long_findings(void **state)
+{
+    (void)state;
+    expect_finding(
+        (const char *const[]){"0F0 0OFFLOAD0 0F1 0OFFLOAD1 0RECOMPUTE0 0RELOAD0 0B0 0RECOMPUTE1 0RELOAD1 0B1",
+                              "1F0 1OFFLOAD0 1RECOMPUTE0 1RELOAD0 1B0 1F1 1OFFLOAD1 1RECOMPUTE1 1RELOAD1 1B1"},
+        1, 4, PPSCHED_FINDING_KIND_CONFLICT,
+        "device 0, position 4: 0RECOMPUTE0 and 0OFFLOAD0 of position 1 do not go together: a stage pass is recomputed "
+        "or offloaded, not both");
+}
+
 static void test_flush(void **state)
 {
     (void)state;
@@ -339,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_duplicate),
         cmocka_unit_test(test_misplaced),
         cmocka_unit_test(test_cycle),
+        cmocka_unit_test(test_long_findings),
         cmocka_unit_test(test_flush),
         cmocka_unit_test(test_append_checks_values),
         cmocka_unit_test(test_pairs_are_checked),

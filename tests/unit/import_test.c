@@ -335,7 +335,12 @@ static void test_sizes_of_json(void **state)
                                 "\"iterations\": 1, \"queues\": [{\"device\": 0, \"ops\": [\"0F0\"]}]}";
     static const char beyond[] = "{\"strategy\": \"a\", \"devices\": 1, \"stages\": 1, \"microbatches\": 2, \"iterations\": 2, "
                                  "\"queues\": [{\"device\": 0, \"ops\": [\"0F3\", \"0F4\"]}]}";
+    static const char second[] =
+        "{\"strategy\": \"a\", \"devices\": 2, \"stages\": 2, \"microbatches\": 2, \"iterations\": 1, "
+        "\"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0F1\"]}, {\"device\": 1, \"ops\": [\"1F7\"]}]}";
     (void)state;
+    expect_refusal(PPSCHED_FORMAT_JSON, second, sizeof second - 1, PPSCHED_ERROR_RANGE, 1, 0,
+                   "device 1, op 0: 1F7 is beyond the sizes of the text, 2 stages and 2 microbatches");
     EXPECT_JSON(large, RANGE, "need 2000000000 ops or more, but the text has 1");
     expect_refusal(PPSCHED_FORMAT_JSON, beyond, sizeof beyond - 1, PPSCHED_ERROR_RANGE, 0, 1,
                    "device 0, op 1: 0F4 is beyond the sizes of the text, 1 stages and 4 microbatches");

@@ -1498,7 +1498,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_layout_write_modules": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_uint32, POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_schedule_renumber": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
-    "ppsched_schedule_order_microbatches": (c_int32, [POINTER(c_void_p), POINTER(c_uint32), c_size_t, c_void_p, c_void_p, POINTER(OrderOptions), POINTER(Error)]),
+    "ppsched_schedule_order_microbatches": (c_int32, [POINTER(c_void_p), POINTER(c_uint32), c_void_p, c_void_p, POINTER(OrderOptions), POINTER(Error)]),
     "ppsched_microbatches_balance": (c_int32, [POINTER(Balance), POINTER(c_uint32), POINTER(c_double), c_size_t, c_uint32, c_int32, POINTER(Environment), POINTER(Error)]),
     "ppsched_accelerator_count": (c_uint32, []),
     "ppsched_accelerator_at": (POINTER(Accelerator), [c_uint32]),

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lower bounds are as high as bound.h says: each of their figures reckoned again from plain lists, on problems in which
+ * every stage, pair, edge and device differs. A bound that got looser is below, and one with a number from the wrong place is
+ * off. That no schedule is below them is tested by bound_sweep_test. */
+#include "support/uneven.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_DEVICES = 4, MOST_LANES = 12 };
+
+/* A lane is a stage of a model copy. */
+struct problem {
+    uint32_t devices, stages, copies, microbatches, device[2][MOST_LANES];
+    double forward[MOST_LANES], whole[MOST_LANES], input[MOST_LANES], weight[MOST_LANES];
+    double pair[MOST_LANES][MOST_LANES], delay[MOST_DEVICES][MOST_DEVICES];
+    double held[MOST_LANES], after_input[MOST_LANES]; /* by a stage pass, and what of it W releases */
+    double fixed[MOST_DEVICES], limit[MOST_DEVICES];
+    int has_pairs, has_limits;
+};
+
+static double lower(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double higher(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* --- the least times of a stage --- */
+
+/* The shortest pair with the F of a stage, or with its backward. */
+static double shortest_pair(const struct problem *p, uint32_t stage, int as_backward)
+{
+    double shortest = HUGE_VAL;
+    for (uint32_t other = 0; other < p->stages && p->has_pairs; other++)
+        shortest = lower(shortest, as_backward ? p->pair[other][stage] : p->pair[stage][other]);
+    return shortest;
+}
+
+static double least_forward(const struct problem *p, uint32_t stage)
+{
+    return lower(p->forward[stage], shortest_pair(p, stage, 0));
+}
+
+/* Until the stage before can go on. */
+static double least_input(const struct problem *p, uint32_t stage)
+{
+    return lower(lower(p->input[stage], p->whole[stage]), shortest_pair(p, stage, 1));
+}
+
+static double least_backward(const struct problem *p, uint32_t stage)
+{
+    return lower(lower(p->input[stage] + p->weight[stage], p->whole[stage]), shortest_pair(p, stage, 1));
+}
+
+/* What a pair with the stage's F saves at most. */
+static double most_saved(const struct problem *p, uint32_t stage)
+{
+    double most = 0;
+    for (uint32_t other = 0; other < p->stages && p->has_pairs; other++)
+        most = higher(most, p->forward[stage] + p->whole[other] - p->pair[stage][other]);
+    return most;
+}
+
+/* What the device computes of a pass: F and all of the backward, or F and what comes before W. */
+static double least_pass(const struct problem *p, uint32_t stage)
+{
+    return p->forward[stage] + lower(p->input[stage] + p->weight[stage], p->whole[stage]) - most_saved(p, stage);
+}
+
+static double least_chain(const struct problem *p, uint32_t stage)
+{
+    return p->forward[stage] + lower(p->input[stage], p->whole[stage]) - most_saved(p, stage);
+}
+
+/* --- along the chain of a copy --- */
+
+static double delay_between(const struct problem *p, uint32_t copy, uint32_t from, uint32_t to)
+{
+    return p->delay[p->device[copy][from]][p->device[copy][to]];
+}
+
+/* From 0 to the first F of a stage. */
+static double head_of(const struct problem *p, uint32_t copy, uint32_t stage)
+{
+    double head = 0;
+    for (uint32_t s = 0; s < stage; s++)
+        head += least_forward(p, s) + delay_between(p, copy, s, s + 1);
+    return head;
+}
+
+/* From the end of an I of a stage to the last end of stage 0. */
+static double tail_of(const struct problem *p, uint32_t copy, uint32_t stage)
+{
+    double tail = least_backward(p, 0) - least_input(p, 0);
+    for (uint32_t s = 0; s < stage; s++)
+        tail += least_input(p, s) + delay_between(p, copy, s + 1, s);
+    return tail;
+}
+
+/* Memory times time of a stage pass: from its F to the last stage, back to its I, and until its W. */
+static double area_of(const struct problem *p, uint32_t copy, uint32_t stage)
+{
+    double trip = 0;
+    for (uint32_t s = stage; s < p->stages; s++) {
+        trip += least_forward(p, s) + least_input(p, s);
+        if (s + 1 < p->stages)
+            trip += delay_between(p, copy, s, s + 1) + delay_between(p, copy, s + 1, s);
+    }
+    return p->held[stage] * trip + p->after_input[stage] * (least_backward(p, stage) - least_input(p, stage));
+}
+
+/* --- the figures --- */
+
+static double passes_of(const struct problem *p, uint32_t copy)
+{
+    return p->copies == 1 ? p->microbatches : copy == 1 ? p->microbatches / 2 : p->microbatches - p->microbatches / 2;
+}
+
+static void add_device(const struct problem *p, uint32_t device, int by_span, ppsched_bound *out)
+{
+    double work = 0, area = 0, hold = 0, chains = 0, first = HUGE_VAL, last = HUGE_VAL, longest = 0;
+    for (uint32_t copy = 0; copy < p->copies; copy++) {
+        double chain = 0, head = HUGE_VAL, tail = HUGE_VAL, own = 0;
+        for (uint32_t s = 0; s < p->stages && passes_of(p, copy) > 0; s++) {
+            if (p->device[copy][s] != device)
+                continue;
+            work += passes_of(p, copy) * least_pass(p, s);
+            area += passes_of(p, copy) * area_of(p, copy, s);
+            chain += passes_of(p, copy) * least_chain(p, s);
+            head = lower(head, head_of(p, copy, s));
+            tail = lower(tail, tail_of(p, copy, s));
+            own += p->held[s];
+        }
+        hold = higher(hold, own); /* one microbatch, of one copy */
+        chains += chain;
+        first = lower(first, head);
+        last = lower(last, tail);
+        longest = head < HUGE_VAL ? higher(longest, head + higher(0, chain) + tail) : longest;
+    }
+    out->least_limit = higher(out->least_limit, hold + p->fixed[device]);
+    if (first == HUGE_VAL)
+        return;
+    double begin = by_span ? 0 : first;
+    out->work = higher(out->work, begin + higher(0, work));
+    out->fill_drain = higher(out->fill_drain, by_span ? longest : first + higher(0, chains) + last);
+    if (p->has_limits && p->limit[device] > p->fixed[device])
+        out->memory = higher(out->memory, begin + area / (p->limit[device] - p->fixed[device]));
+}
+
+/* --- problems --- */
+
+static void place(struct problem *p, ppsched_config *config, int32_t placement, uint64_t *seed)
+{
+    uint32_t map[MOST_LANES];
+    ppsched_error error;
+    for (uint32_t s = 0; s < p->stages; s++) {
+        uint32_t way = s % p->devices;
+        map[s] = random_below(seed, p->devices);
+        p->device[0][s] = placement == PPSCHED_PLACEMENT_MAP                            ? map[s]
+                          : placement == PPSCHED_PLACEMENT_V && s / p->devices % 2 == 1 ? p->devices - 1 - way
+                                                                                        : way;
+        p->device[1][s] = p->devices - 1 - way;
+    }
+    p->copies = placement == PPSCHED_PLACEMENT_BIDIRECTIONAL ? 2 : 1;
+    expect_ok(ppsched_config_set_placement(config, placement, map, placement == PPSCHED_PLACEMENT_MAP ? p->stages : 0, &error),
+              &error);
+}
+
+static void read_costs(struct problem *p, const ppsched_config *config)
+{
+    for (uint32_t s = 0; s < p->stages; s++) {
+        p->forward[s] = value_at(config, PPSCHED_QUANTITY_FORWARD_TIMES, s, 0);
+        p->input[s] = value_at(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, s, 0);
+        p->weight[s] = value_at(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, s, 0);
+        p->whole[s] = value_at(config, PPSCHED_QUANTITY_BACKWARD_TIMES, s, p->input[s] + p->weight[s]);
+        p->held[s] = value_at(config, PPSCHED_QUANTITY_MEM_FORWARD, s, 0);
+        p->after_input[s] = p->held[s] + value_at(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, s, 0);
+        for (uint32_t other = 0; other < p->stages; other++)
+            p->pair[s][other] = value_at(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, s * p->stages + other, HUGE_VAL);
+        for (uint32_t copy = 0; copy < p->copies; copy++)
+            p->fixed[p->device[copy][s]] += value_at(config, PPSCHED_QUANTITY_MEM_STATIC, s, 0) +
+                                            value_at(config, PPSCHED_QUANTITY_MEM_WEIGHTS, s, 0);
+    }
+    for (uint32_t a = 0; a < p->devices; a++) {
+        p->limit[a] = value_at(config, PPSCHED_QUANTITY_MEM_LIMIT, a, HUGE_VAL);
+        p->fixed[a] += value_at(config, PPSCHED_QUANTITY_MEM_OTHER, a, 0);
+        for (uint32_t b = 0; b < p->devices; b++)
+            p->delay[a][b] = a == b ? 0 : value_at(config, PPSCHED_QUANTITY_P2P_TIME, a * p->devices + b, 0);
+    }
+}
+
+/* Bytes count where there is a bandwidth; here they are left out, as delays differ by edge anyway. */
+static ppsched_config *draw(struct problem *p, uint64_t *seed)
+{
+    int32_t placement = PPSCHED_PLACEMENT_LINEAR + (int32_t)random_below(seed, 5);
+    int copies = placement == PPSCHED_PLACEMENT_BIDIRECTIONAL, linear = placement == PPSCHED_PLACEMENT_LINEAR;
+    uint32_t devices = copies ? 2 + 2 * random_below(seed, 2) : 1 + random_below(seed, MOST_DEVICES);
+    const struct uneven sizes = {devices, linear || copies ? 1 : 1 + random_below(seed, 3), 1 + random_below(seed, 9), 1,
+                                 random_next(seed)};
+    ppsched_config *config = make_uneven(&sizes);
+    memset(p, 0, sizeof *p);
+    p->devices = devices;
+    p->stages = devices * sizes.chunks;
+    p->microbatches = sizes.microbatches;
+    p->has_pairs = random_below(seed, 2) == 0;
+    p->has_limits = random_below(seed, 2) == 0;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, NULL, 0, NULL), NULL);
+    if (random_below(seed, 2)) /* whole backwards, some of which are shorter than both their parts */
+        set_uneven(config, PPSCHED_QUANTITY_BACKWARD_TIMES, p->stages, 1.5, seed);
+    if (p->has_pairs) /* from as long as one op to about as long as both */
+        set_uneven(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, (size_t)p->stages * p->stages, 1 + 2 * random_below(seed, 2),
+                   seed);
+    set_uneven(config, PPSCHED_QUANTITY_MEM_OTHER, devices, 1, seed);
+    place(p, config, placement, seed);
+    if (p->has_limits) /* with some that are below what is fixed */
+        set_uneven(config, PPSCHED_QUANTITY_MEM_LIMIT, devices, 2 + random_below(seed, 30), seed);
+    read_costs(p, config);
+    return config;
+}
+
+/* --- the test --- */
+
+static void expect_near(double told, double reckoned, const char *what, int trial)
+{
+    if (fabs(told - reckoned) > 1e-9 * (1 + fabs(reckoned)))
+        fail_msg("trial %d: %s is %.17g, reckoned %.17g", trial, what, told, reckoned);
+}
+
+static void test_each_figure_again(void **state)
+{
+    uint64_t seed = 31;
+    int from_memory = 0, from_work = 0, from_fill = 0;
+    (void)state;
+    for (int trial = 0; trial < 3000; trial++) {
+        struct problem p;
+        ppsched_config *config = draw(&p, &seed);
+        for (int by_span = 0; by_span < 2; by_span++) {
+            ppsched_bound told = {.size = sizeof told}, reckoned = {0};
+            ppsched_error error;
+            expect_ok(
+                ppsched_config_find_bound(&told, config, by_span ? PPSCHED_OBJECTIVE_SPAN : PPSCHED_OBJECTIVE_MAKESPAN, &error),
+                &error);
+            for (uint32_t d = 0; d < p.devices; d++)
+                add_device(&p, d, by_span, &reckoned);
+            expect_near(told.work, reckoned.work, "work", trial);
+            expect_near(told.fill_drain, reckoned.fill_drain, "fill_drain", trial);
+            expect_near(told.memory, reckoned.memory, "memory", trial);
+            expect_near(told.least_limit, reckoned.least_limit, "least_limit", trial);
+            double most = higher(higher(reckoned.work, reckoned.fill_drain), reckoned.memory);
+            expect_near(told.value, higher(most, told.one_machine), "value", trial);
+            from_memory += most == reckoned.memory;
+            from_work += most == reckoned.work && most > reckoned.fill_drain;
+            from_fill += most == reckoned.fill_drain;
+        }
+        ppsched_config_destroy(config);
+    }
+    assert_true(from_memory > 100 && from_work > 100 && from_fill > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_figure_again),
+    };
+    return cmocka_run_group_tests_name("bound figures", tests, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What plan.h promises, on problems in which everything differs: costs where stages and microbatches change at once, ties by
+ * peak memory, which of equal ones is named, and progress inside a candidate. */
+#include "support/uneven.h"
+
+#include <math.h>
+#include <string.h>
+
+static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
+{
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
+    expect_ok(ppsched_plan_run(plan, &error), &error);
+    return plan;
+}
+
+static ppsched_candidate candidate_of(const ppsched_plan *plan, uint32_t number)
+{
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, number, NULL), PPSCHED_OK);
+    return candidate;
+}
+
+static ppsched_candidate ranked(const ppsched_plan *plan, uint32_t rank)
+{
+    return candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
+}
+
+static void expect_near(double told, double expected, int32_t quantity, uint32_t stage)
+{
+    if (fabs(told - expected) > 1e-12 * fabs(expected))
+        fail_msg("%s of stage %u is %.17g, not %.17g", ppsched_quantity_name(quantity), stage, told, expected);
+}
+
+/* --- stages and microbatches that change at once --- */
+
+/* An end's quantities by microbatch, and those that a microbatch's size does not change. */
+static const ppsched_model_end embedding = {.size = sizeof embedding,
+                                            .forward_time = 0.25,
+                                            .backward_input_time = 0.125,
+                                            .backward_weight_time = 0.375,
+                                            .mem_forward = 0.5,
+                                            .mem_backward_input = -0.25,
+                                            .mem_backward_weight = -0.25,
+                                            .mem_static = 0.75,
+                                            .mem_weights = 0.625};
+static const ppsched_model_end head = {.size = sizeof head,
+                                       .forward_time = 0.5,
+                                       .backward_input_time = 0.75,
+                                       .backward_weight_time = 0.25,
+                                       .mem_forward = 1,
+                                       .mem_backward_input = -0.375,
+                                       .mem_backward_weight = -0.625,
+                                       .mem_static = 0.25,
+                                       .mem_weights = 0.5};
+
+static const struct {
+    int32_t quantity;
+    double of_embedding, of_head;
+    int per_microbatch;
+} parts[] = {{PPSCHED_QUANTITY_FORWARD_TIMES, 0.25, 0.5, 1},
+             {PPSCHED_QUANTITY_BACKWARD_TIMES, 0.5, 1, 1},
+             {PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 0.125, 0.75, 1},
+             {PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 0.375, 0.25, 1},
+             {PPSCHED_QUANTITY_MEM_FORWARD, 0.5, 1, 1},
+             {PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -0.25, -0.375, 1},
+             {PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, -0.25, -0.625, 1},
+             {PPSCHED_QUANTITY_MEM_STATIC, 0.75, 0.25, 0},
+             {PPSCHED_QUANTITY_MEM_WEIGHTS, 0.625, 0.5, 0}};
+
+/* What a stage has; what is left out follows from the others. */
+static double own_value(const ppsched_config *config, int32_t quantity, uint32_t stage)
+{
+    double input = value_at(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, stage, 0);
+    double weight = value_at(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, stage, 0);
+    double added = value_at(config, PPSCHED_QUANTITY_MEM_FORWARD, stage, 0);
+    double given_back = value_at(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, stage, 0);
+    if (quantity == PPSCHED_QUANTITY_BACKWARD_TIMES)
+        return input + weight;
+    if (quantity == PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT)
+        return -added - given_back;
+    return value_at(config, quantity, stage, 0);
+}
+
+/* One stage of `old` cut into `pieces`: each takes its share of what is left without the ends, which stay whole; and all but
+ * static memory and weights are as many times larger as a microbatch is. */
+static void expect_divided(const ppsched_config *old, const ppsched_config *made, uint32_t pieces, double size)
+{
+    uint32_t before = ppsched_config_stages(old), stages = ppsched_config_stages(made);
+    assert_int_equal(stages, before * pieces);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        for (uint32_t s = 0; s < stages; s++) {
+            double whole = own_value(old, parts[i].quantity, s / pieces), expected = 0;
+            whole -= s / pieces == 0 ? parts[i].of_embedding : 0;
+            whole -= s / pieces + 1 == before ? parts[i].of_head : 0;
+            expected = whole / pieces + (s == 0 ? parts[i].of_embedding : 0) + (s + 1 == stages ? parts[i].of_head : 0);
+            expect_near(own_value(made, parts[i].quantity, s), expected * (parts[i].per_microbatch ? size : 1),
+                        parts[i].quantity, s);
+        }
+}
+
+/* Several stages of `old` put together: their sum, ends and all. */
+static void expect_joined(const ppsched_config *old, const ppsched_config *made, uint32_t pieces, double size)
+{
+    uint32_t stages = ppsched_config_stages(made);
+    assert_int_equal(stages * pieces, ppsched_config_stages(old));
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        for (uint32_t s = 0; s < stages; s++) {
+            double sum = 0;
+            for (uint32_t k = 0; k < pieces; k++)
+                sum += own_value(old, parts[i].quantity, s * pieces + k);
+            expect_near(own_value(made, parts[i].quantity, s), sum * (parts[i].per_microbatch ? size : 1), parts[i].quantity,
+                        s);
+        }
+}
+
+/* Every candidate of a plan over chunks and microbatches has the costs that it should, ends included. */
+static void test_stages_and_microbatches_at_once(void **state)
+{
+    static const char *const strategies[] = {"gpipe", "looped_bfs"};
+    static const uint32_t chunks[] = {1, 2, 6}, microbatches[] = {4, 8, 16};
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = strategies,
+                                          .strategy_count = 2,
+                                          .chunks = chunks,
+                                          .chunk_count = 3,
+                                          .microbatches = microbatches,
+                                          .microbatch_count = 3,
+                                          .embedding = &embedding,
+                                          .head = &head};
+    const struct uneven problem = {.devices = 3, .chunks = 2, .microbatches = 8, .iterations = 2, .seed = 5};
+    ppsched_config *config = make_uneven(&problem);
+    int divided = 0, joined = 0;
+    (void)state;
+    ppsched_plan *plan = make_plan(config, &options);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate own = candidate_of(plan, i);
+        ppsched_config *made = NULL;
+        ppsched_error error;
+        expect_ok(ppsched_plan_create_config(&made, plan, i, &error), &error);
+        double size = 8.0 / own.microbatches;
+        if (own.stages >= 6)
+            expect_divided(config, made, own.stages / 6, size);
+        else
+            expect_joined(config, made, 6 / own.stages, size);
+        divided += own.stages > 6 && own.microbatches != 8;
+        joined += own.stages < 6 && own.microbatches != 8;
+        ppsched_config_destroy(made);
+    }
+    assert_true(divided > 0 && joined > 0);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+/* Pairs, one a forward stage: those of joined stages add up, those of divided ones are shared; both grow with a
+ * microbatch. */
+static void test_pairs_in_other_numbers_of_stages(void **state)
+{
+    static const uint32_t chunks[] = {1, 2, 6}, microbatches[] = {4, 8, 16};
+    static const char *const strategies[] = {"interleaved_1f1b_overlap"};
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = strategies,
+                                          .strategy_count = 1,
+                                          .chunks = chunks,
+                                          .chunk_count = 3,
+                                          .microbatches = microbatches,
+                                          .microbatch_count = 3};
+    const struct uneven problem = {.devices = 2, .chunks = 2, .microbatches = 8, .iterations = 1, .seed = 6};
+    ppsched_config *config = make_uneven(&problem);
+    uint64_t seed = 9;
+    int seen[3] = {0};
+    (void)state;
+    set_uneven(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 4, 2, &seed);
+    ppsched_plan *plan = make_plan(config, &options);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate own = candidate_of(plan, i);
+        ppsched_config *made = NULL;
+        ppsched_error error;
+        expect_ok(ppsched_plan_create_config(&made, plan, i, &error), &error);
+        for (uint32_t s = 0; s < own.stages; s++) {
+            double sum = 0;
+            for (uint32_t k = 0; k < 4; k++)
+                if (k * own.stages / 4 == s || (own.stages > 4 && k == s * 4 / own.stages))
+                    sum += value_at(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, k, 0);
+            double expected = sum * (8.0 / own.microbatches) * (own.stages > 4 ? 4.0 / own.stages : 1);
+            expect_near(value_at(made, PPSCHED_QUANTITY_OVERLAPPED_TIMES, s, 0), expected, PPSCHED_QUANTITY_OVERLAPPED_TIMES,
+                        s);
+        }
+        seen[own.stages == 2 ? 0 : own.stages == 4 ? 1 : 2]++;
+        ppsched_config_destroy(made);
+    }
+    assert_true(seen[0] > 0 && seen[1] > 0 && seen[2] > 0);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+/* --- ranking --- */
+
+/* gpipe and 1f1b take the same time; 1f1b, which holds less, ranks first, in whatever order they are asked for. */
+static void test_ties_by_peak_memory(void **state)
+{
+    static const char *const orders[][3] = {
+        {"gpipe", "1f1b", "eager_1f1b"}, {"1f1b", "eager_1f1b", "gpipe"}, {"eager_1f1b", "gpipe", "1f1b"}};
+    ppsched_config *config = make_config(4, 4, 9);
+    (void)state;
+    for (int limited = 0; limited <= 1; limited++) { /* over the limit by as much each: by step time, then by peak */
+        if (limited)
+            set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 9);
+        for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+            const ppsched_plan_options options = {.size = sizeof options, .strategies = orders[i], .strategy_count = 3};
+            ppsched_plan *plan = make_plan(config, &options);
+            assert_true(ranked(plan, 0).step_time == ranked(plan, 2).step_time);
+            assert_string_equal(ranked(plan, 0).strategy, "1f1b");
+            assert_string_equal(ranked(plan, 1).strategy, "eager_1f1b");
+            assert_string_equal(ranked(plan, 2).strategy, "gpipe");
+            ppsched_plan_destroy(plan);
+        }
+    }
+    ppsched_config_destroy(config);
+}
+
+/* Ranks of a whole plan again, by what plan.h says: an insertion sort of the figures that candidates tell. */
+static int group_of(const ppsched_candidate *candidate)
+{
+    return candidate->status != PPSCHED_OK ? 2 : candidate->fits ? 0 : 1;
+}
+
+static double rounded(double x)
+{
+    int exponent = 0;
+    return x == 0 || !isfinite(x) ? x : (frexp(x, &exponent), ldexp(nearbyint(ldexp(x, 40 - exponent)), exponent - 40));
+}
+
+static int goes_before(const ppsched_candidate *a, const ppsched_candidate *b)
+{
+    int group = group_of(a);
+    if (group != group_of(b))
+        return group < group_of(b);
+    if (group == 2)
+        return 0;
+    if (group == 1 && rounded(a->excess) != rounded(b->excess))
+        return rounded(a->excess) < rounded(b->excess);
+    if (rounded(a->step_time) != rounded(b->step_time))
+        return rounded(a->step_time) < rounded(b->step_time);
+    return rounded(a->peak_memory) < rounded(b->peak_memory);
+}
+
+static void expect_ranks(const ppsched_plan *plan)
+{
+    uint32_t order[400], count = ppsched_plan_count(plan);
+    assert_true(count <= 400);
+    for (uint32_t i = 0; i < count; i++) {
+        ppsched_candidate own = candidate_of(plan, i), other;
+        uint32_t at = i;
+        for (; at > 0 && (other = candidate_of(plan, order[at - 1]), goes_before(&own, &other)); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (uint32_t rank = 0; rank < count; rank++)
+        if (ppsched_plan_candidate_at_rank(plan, rank) != order[rank])
+            fail_msg("rank %u has candidate %u (%s), not %u (%s)", rank, ppsched_plan_candidate_at_rank(plan, rank),
+                     ranked(plan, rank).strategy, order[rank], candidate_of(plan, order[rank]).strategy);
+}
+
+static void test_ranks_are_those_of_the_figures(void **state)
+{
+    static const double limits[] = {HUGE_VAL, 30, 22, 16};
+    static const uint32_t microbatches[] = {7, 14};
+    const ppsched_plan_options options = {.size = sizeof options, .microbatches = microbatches, .microbatch_count = 2};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++)
+        for (int even = 0; even <= 1; even++) { /* where all stages are alike there are ties */
+            struct uneven problem = uneven_of_seed(seed);
+            ppsched_config *config = even ? make_config(4, 4, 7) : make_uneven(&problem);
+            double limit = limits[seed - 1] / (even ? 4 : 1);
+            if (limit < HUGE_VAL)
+                set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+            ppsched_plan *plan = make_plan(config, &options);
+            expect_ranks(plan);
+            ppsched_plan_destroy(plan);
+            ppsched_config_destroy(config);
+        }
+}
+
+/* --- the least limit --- */
+
+/* Of several that need as little it is the one of the best rank, in whatever order they are asked for. */
+static void test_least_limit_names_the_best_ranked(void **state)
+{
+    static const char *const orders[][3] = {{"zb_h1", "1f1b", "gpipe"}, {"1f1b", "gpipe", "zb_h1"}, {"gpipe", "zb_h1", "1f1b"}};
+    ppsched_config *config = make_config(4, 4, 8);
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, 0); /* zb_h1 holds no more than 1f1b */
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        const ppsched_plan_options options = {.size = sizeof options, .strategies = orders[i], .strategy_count = 3};
+        ppsched_plan *plan = make_plan(config, &options);
+        double limit = 0;
+        uint32_t named = PPSCHED_NONE;
+        ppsched_error error;
+        assert_true(ranked(plan, 0).peak_memory == ranked(plan, 1).peak_memory && !ranked(plan, 0).fits);
+        expect_ok(ppsched_plan_find_least_limit(&limit, &named, plan, &error), &error);
+        assert_true(limit == 4);
+        assert_int_equal(candidate_of(plan, named).rank, 0);
+        assert_string_equal(candidate_of(plan, named).strategy, "zb_h1");
+        ppsched_plan_destroy(plan);
+    }
+    ppsched_config_destroy(config);
+}
+
+/* A search on another placement that needs more than a rule does not raise it: of stages of 1, 5, 5, 1 the halves hold 6 each,
+ * those of the V placement 2 and 10. */
+static void test_least_limit_of_the_better_placement(void **state)
+{
+    static const char *const orders[][2] = {{"1f1b", "zbv_auto"}, {"zbv_auto", "1f1b"}};
+    static const double memory[] = {1, 5, 5, 1};
+    static const uint32_t chunks[] = {1, 2};
+    (void)state;
+    for (uint32_t microbatches = 1; microbatches <= 2; microbatches++) /* 1f1b holds two of them on device 0 */
+        for (size_t i = 0; i < 2; i++) {
+            const ppsched_plan_options options = {
+                .size = sizeof options, .strategies = orders[i], .strategy_count = 2, .chunks = chunks, .chunk_count = 2};
+            ppsched_config *config = make_config(2, 4, microbatches);
+            double limit = 0;
+            uint32_t named = PPSCHED_NONE;
+            ppsched_error error;
+            expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD, memory, 4, &error), &error);
+            set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1);
+            ppsched_plan *plan = make_plan(config, &options);
+            expect_ok(ppsched_plan_find_least_limit(&limit, &named, plan, &error), &error);
+            assert_true(limit == (microbatches == 1 ? 6 : 10));
+            assert_string_equal(candidate_of(plan, named).strategy, microbatches == 1 ? "1f1b" : "zbv_auto");
+            ppsched_plan_destroy(plan);
+            ppsched_config_destroy(config);
+        }
+}
+
+/* --- progress --- */
+
+struct told {
+    uint32_t count, calls, inside; /* calls, and those between the candidates */
+    double last, best;
+};
+
+static int32_t note(void *user, const ppsched_progress *progress)
+{
+    struct told *told = user;
+    double place = progress->share * told->count;
+    assert_true(progress->share >= told->last && progress->share <= 1);
+    told->last = progress->share;
+    told->best = progress->best;
+    told->calls++;
+    told->inside += fabs(place - nearbyint(place)) > 1e-9;
+    return 0;
+}
+
+/* A search tells its own share of the candidate's part; the end is told, with the best step. */
+static void test_progress_inside_a_candidate(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "auto"};
+    const struct uneven problem = {.devices = 4, .chunks = 1, .microbatches = 9, .iterations = 1, .seed = 3};
+    (void)state;
+    for (uint32_t first = 0; first < 2; first++) {
+        const ppsched_plan_options options = {.size = sizeof options,
+                                              .strategies = &strategies[first],
+                                              .strategy_count = 2 - first,
+                                              .placements = 1u << PPSCHED_PLACEMENT_LINEAR,
+                                              .effort = 4};
+        ppsched_config *config = make_uneven(&problem);
+        struct told told = {0};
+        ppsched_plan *plan = NULL;
+        ppsched_error error;
+        expect_ok(ppsched_config_set_progress(config, note, &told, &error), &error);
+        expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+        told.count = ppsched_plan_count(plan);
+        assert_int_equal(told.count, 2 - first);
+        expect_ok(ppsched_plan_run(plan, &error), &error);
+        assert_true(told.inside > 3 && told.inside < told.calls && told.last == 1);
+        assert_true(told.best == ranked(plan, 0).step_time);
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(config);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stages_and_microbatches_at_once),
+        cmocka_unit_test(test_pairs_in_other_numbers_of_stages),
+        cmocka_unit_test(test_ties_by_peak_memory),
+        cmocka_unit_test(test_ranks_are_those_of_the_figures),
+        cmocka_unit_test(test_least_limit_names_the_best_ranked),
+        cmocka_unit_test(test_least_limit_of_the_better_placement),
+        cmocka_unit_test(test_progress_inside_a_candidate),
+    };
+    return cmocka_run_group_tests_name("plan rules", tests, NULL, NULL);
+}
