@@ -15,6 +15,7 @@ void brute_load(struct brute *brute, const ppsched_schedule *schedule)
             struct brute_op *b = &brute->ops[brute->count];
             b->op = ops[i];
             b->device = d;
+            b->factor = b->delay_factor = 1;
             b->leader = paired ? brute->count - 1 : brute->count;
             brute->count++;
         }
@@ -45,7 +46,8 @@ static double available(const struct brute *brute, const struct brute_costs *cos
     const struct brute_op *writer = find(brute, kind, stage, reader->op.microbatch);
     if (writer == NULL || !writer->done)
         return -1;
-    return writer->end + (writer->device != reader->device ? costs->delay[writer->device][reader->device] : 0);
+    return writer->end +
+           (writer->device != reader->device ? costs->delay[writer->device][reader->device] * reader->delay_factor : 0);
 }
 
 static int raise_start(double *start, double time)
@@ -108,7 +110,7 @@ static int try_unit(struct brute *brute, const ppsched_schedule *schedule, const
     if (second != NULL && (!inputs(brute, schedule, costs, second, &start) || !flushed(brute, schedule, second, &start)))
         return 0;
     first->start = start;
-    first->end = start + unit_duration(costs, first, second);
+    first->end = start + unit_duration(costs, first, second) * first->factor;
     first->done = 1;
     if (second != NULL) {
         second->start = first->start;
