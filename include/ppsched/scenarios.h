@@ -30,8 +30,8 @@ enum { PPSCHED_SCENARIOS_MOST = 16777216 /* scenarios of a call */ };
  *   - Jitter is lognormal with mean 1: `jitter` is the standard deviation of the logarithm, 0 to 2;
  *     0 is none. A factor is one of 4096 equally likely values: exp(jitter * z) for z the normal
  *     quantiles at (i + 1/2) / 4096 (so |z| < 3.7), over their mean.
- *   - A jitter depends on the seed, the scenario, and the op's kind, stage and microbatch alone: all
- *     schedules of a problem meet the same scenarios, and more scenarios begin with the same ones.
+ *   - A jitter depends on the seed, the scenario, and the op's kind, stage and microbatch alone:
+ *     all schedules of a problem meet the same scenarios, and more begin with the same ones.
  *     Drawn with splitmix64 (Steele, Lea and Flood, 2014) by counter, and with +, -, *, / alone:
  *     equal to the last bit on every platform. */
 typedef struct ppsched_scenario_options {
@@ -46,8 +46,6 @@ typedef struct ppsched_scenario_options {
     size_t stage_factor_count;          /* S, or scenarios * S */
     const double *link_factors;         /* by sender and then receiver */
     size_t link_factor_count;           /* D * D */
-    ppsched_progress_function progress; /* heard now and then, as in a search; `best` is infinite */
-    void *progress_user;
 } ppsched_scenario_options;
 
 /* Figures over all scenarios. Sized. Times in the caller's unit. */
@@ -64,9 +62,9 @@ typedef struct ppsched_scenario_metrics {
 } ppsched_scenario_metrics;
 
 /* Evaluates `count` scenarios of a schedule by the rules of ppsched_schedule_evaluate: where all
- * factors are 1 the makespan is that one's, to the last bit. Allocates nothing by scenario; time is linear in ops times scenarios, memory in ops plus
- * scenarios.
- * `options` NULL: no factors.
+ * factors are 1 the makespan is that one's, to the last bit. Allocates nothing
+ * by scenario; time is linear in ops times scenarios, memory in ops plus scenarios.
+ * `options` NULL: no factors. The config's progress callback is told the share of the scenarios.
  * Errors: as ppsched_schedule_evaluate; ARGUMENT, also for ops that keep less (RECOMPUTE, OFFLOAD,
  *   RELOAD); RANGE of a number of scenarios other than 1 to PPSCHED_SCENARIOS_MOST, of a
  *   jitter, a factor, or where times sum to more than a double; MISMATCH of a list's count;
@@ -82,8 +80,8 @@ PPSCHED_API void ppsched_scenarios_destroy(ppsched_scenarios *scenarios);
 PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *scenarios,
                                                       size_t *count);
 
-/* Which device causes the makespan: the mean over scenarios of the share of the makespan, 0 to 1, in
- * which the device's ops are on the scenario's critical path (the rest of it: messages). One a
+/* Which device causes the makespan: the mean over scenarios of the share of the makespan, 0 to 1,
+ * in which the device's ops are on the scenario's critical path (the rest of it: messages). One a
  * device, borrowed. The path is walked from the op that ends last, on the lowest device; from an op
  * to the one before it on its device where that, or the flush, is what it waited for, else to the
  * sender of what it waited for. */

@@ -62,8 +62,8 @@ ppsched_status ppsched_schedule_evaluate_scenarios(ppsched_scenarios **out, cons
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_scenario_options, progress_user), options,
-                                           "ppsched_scenario_options", error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_scenario_options, link_factor_count),
+                                           options, "ppsched_scenario_options", error);
     if (status == PPSCHED_OK)
         status = check_options(&own, schedule, count, error);
     if (status == PPSCHED_OK)

@@ -15,6 +15,7 @@ struct times {
 struct run {
     struct ppi_scenario_graph graph;
     const ppsched_scenario_options *options;
+    const ppsched_config *config;
     ppsched_scenarios *result;
     uint32_t count, first; /* scenarios; the first of those side by side */
     uint32_t stages, devices;
@@ -126,15 +127,13 @@ static void note_scenario(const struct run *run, uint32_t lane)
 
 static ppsched_status run_all(struct run *run, ppsched_error *error)
 {
-    const ppsched_scenario_options *options = run->options;
+    const ppsched_config *config = run->config;
     uint64_t visits = 0;
     for (run->first = 0; run->first < run->count; run->first += LANES) {
-        const ppsched_progress progress = {
-            .size = sizeof progress, .share = (double)run->first / run->count, .best = PPI_INFINITE};
         visits += (uint64_t)run->graph.count * LANES;
-        if (options->progress != NULL && visits > 500000) {
+        if (config->progress != NULL && visits > 500000) {
             visits = 0;
-            if (options->progress(options->progress_user, &progress) != 0)
+            if (ppi_config_tell(config, (double)run->first / run->count, PPI_INFINITE) != 0)
                 return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the scenarios were cancelled");
         }
         sweep(run);
@@ -231,10 +230,11 @@ static ppsched_scenarios *make_result(const struct ppi_host *host, uint32_t coun
 }
 
 static ppsched_status run_timed(ppsched_scenarios **out, const ppsched_timeline *timeline, const struct ppi_costs *costs,
-                                uint32_t count, const ppsched_scenario_options *options, ppsched_error *error)
+                                const ppsched_config *config, uint32_t count, const ppsched_scenario_options *options,
+                                ppsched_error *error)
 {
     const struct ppi_shape *shape = &timeline->schedule->shape;
-    struct run run = {.options = options, .count = count, .stages = shape->stages, .devices = shape->devices};
+    struct run run = {.options = options, .config = config, .count = count, .stages = shape->stages, .devices = shape->devices};
     run.by_device = options->device_factor_count > shape->devices;
     run.by_stage = options->stage_factor_count > shape->stages;
     ppsched_status status = ppi_scenario_graph_make(&run.graph, timeline, costs, options, error);
@@ -264,7 +264,7 @@ ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule
     if (status == PPSCHED_OK)
         status = ppi_costs_make(&costs, config, &schedule->placement, error);
     if (status == PPSCHED_OK) {
-        status = run_timed(out, timeline, &costs, count, options, error);
+        status = run_timed(out, timeline, &costs, config, count, options, error);
         ppi_costs_clear(&costs);
     }
     ppi_timeline_destroy(timeline);

@@ -60,7 +60,9 @@ static void test_bad_input(void **state)
     refused(2, (ppsched_scenario_options){.device_factors = unknown, .device_factor_count = 4}, PPSCHED_ERROR_RANGE,
             "device factor 2 is");
     refused(2, (ppsched_scenario_options){.reserved = 1}, PPSCHED_ERROR_ARGUMENT, "reserved is 1");
-    refused(100000, (ppsched_scenario_options){.progress = stop}, PPSCHED_ERROR_CANCELLED, "cancelled");
+    assert_int_equal(ppsched_config_set_progress(config, stop, NULL, NULL), PPSCHED_OK);
+    refused(100000, none, PPSCHED_ERROR_CANCELLED, "the scenarios were cancelled");
+    assert_int_equal(ppsched_config_set_progress(config, NULL, NULL, NULL), PPSCHED_OK);
 }
 
 static ppsched_scenarios *drawn(int64_t count)
