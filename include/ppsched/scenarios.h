@@ -36,16 +36,16 @@ enum { PPSCHED_SCENARIOS_MOST = 16777216 /* scenarios of a call */ };
  *     equal to the last bit on every platform. */
 typedef struct ppsched_scenario_options {
     uint32_t size;
-    uint32_t reserved;                  /* 0 */
-    uint64_t seed;                      /* any */
-    double jitter;                      /* of ops */
-    double message_jitter;              /* of messages between devices, likewise */
-    const double *device_factors;       /* one a device, or by scenario and then device */
-    size_t device_factor_count;         /* D, or scenarios * D */
-    const double *stage_factors;        /* one a stage, or by scenario and then stage */
-    size_t stage_factor_count;          /* S, or scenarios * S */
-    const double *link_factors;         /* by sender and then receiver */
-    size_t link_factor_count;           /* D * D */
+    uint32_t reserved;            /* 0 */
+    uint64_t seed;                /* any */
+    double jitter;                /* of ops */
+    double message_jitter;        /* of messages between devices, likewise */
+    const double *device_factors; /* one a device, or by scenario and then device */
+    size_t device_factor_count;   /* D, or scenarios * D */
+    const double *stage_factors;  /* one a stage, or by scenario and then stage */
+    size_t stage_factor_count;    /* S, or scenarios * S */
+    const double *link_factors;   /* by sender and then receiver */
+    size_t link_factor_count;     /* D * D */
 } ppsched_scenario_options;
 
 /* Figures over all scenarios. Sized. Times in the caller's unit. */
