@@ -73,6 +73,7 @@
 #include <ppsched/model.h>
 #include <ppsched/op.h>
 #include <ppsched/plan.h>
+#include <ppsched/scenarios.h>
 #include <ppsched/schedule.h>
 #include <ppsched/status.h>
 #include <ppsched/strategy.h>

@@ -101,7 +101,7 @@ static ppsched_status check_layers(const ppsched_plan_options *options, const pp
 {
     if (options->layers == NULL || (!ppi_has_factors(config) && config->shape.slices == 1))
         return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+    return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                     "a plan of layers looks for splits with whole microbatches that are alike; give the costs of stages, or "
                     "leave %s out",
                     config->shape.slices > 1 ? "slices" : "microbatch_scale");

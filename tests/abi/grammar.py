@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
-OBJECTS = {"accelerator", "builder", "cause", "chakra", "config", "finding", "kind", "layers", "layout", "microbatches", "model", "op", "plan", "quantity", "queue", "runtime", "schedule", "status", "strategy",
+OBJECTS = {"accelerator", "builder", "cause", "chakra", "config", "finding", "kind", "layers", "layout", "microbatches", "model", "op", "plan", "quantity", "queue", "runtime", "scenarios", "schedule", "status", "strategy",
            "timeline"}
 OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
 VERBS = {"append", "balance", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "import",

@@ -18,6 +18,7 @@ LAYERS = {
     "order": ["model", "base"],
     "check": ["model", "base"],
     "eval": ["model", "base"],
+    "scenario": ["eval", "model", "base"],
     "search": ["eval", "model", "base"],
     "strategy": ["search", "eval", "order", "model", "base"],
     "lower": ["eval", "model", "base"],
@@ -26,7 +27,7 @@ LAYERS = {
     "launch": ["format", "lower", "strategy", "order", "layout", "model", "base"],
     "split": ["eval", "model", "base"],
     "plan": ["split", "launch", "format", "lower", "strategy", "search", "eval", "model", "base"],
-    "api": ["plan", "split", "launch", "chakra", "format", "lower", "strategy", "search", "eval", "check", "layout", "transformer", "model", "base"],
+    "api": ["plan", "scenario", "split", "launch", "chakra", "format", "lower", "strategy", "search", "eval", "check", "layout", "transformer", "model", "base"],
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
 # What C++ calls as it is (static texts and numbers), or has no use for.

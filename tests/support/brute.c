@@ -30,6 +30,7 @@ void brute_load(struct brute *brute, const ppsched_schedule *schedule)
             struct brute_op *b = &brute->ops[brute->count];
             b->op = ops[i];
             b->device = d;
+            b->factor = b->delay_factor = 1;
             b->leader = paired ? brute->count - 1 : brute->count;
             brute->count++;
         }
@@ -63,7 +64,8 @@ static double available(const struct brute *brute, const ppsched_schedule *sched
     if (writer->device == reader->device)
         return writer->end;
     return writer->end + (costs->sent[kind != PPSCHED_KIND_F][stage] * brute_memory_factor(costs, schedule, &writer->op) +
-                          costs->delay[writer->device][reader->device]);
+                          costs->delay[writer->device][reader->device]) *
+                             reader->delay_factor;
 }
 
 static int raise_start(double *start, double time)
@@ -137,7 +139,7 @@ static int try_unit(struct brute *brute, const ppsched_schedule *schedule, const
     if (second != NULL && (!inputs(brute, schedule, costs, second, &start) || !flushed(brute, schedule, second, &start)))
         return 0;
     first->start = start;
-    first->end = start + unit_duration(costs, schedule, first, second);
+    first->end = start + unit_duration(costs, schedule, first, second) * first->factor;
     first->done = 1;
     if (second != NULL) {
         second->start = first->start;

@@ -27,7 +27,9 @@ struct brute_op {
     int leader; /* index of the op that leads its overlapped pair, or its own index */
     int done;
     double start, end;
-    double not_before; /* set by the caller after brute_load: an op may be held back */
+    double not_before;   /* set by the caller after brute_load: an op may be held back */
+    double factor;       /* likewise, of its time, for a pair that of its F */
+    double delay_factor; /* likewise, of the delay of what it reads */
 };
 
 struct brute {

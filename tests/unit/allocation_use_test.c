@@ -162,6 +162,24 @@ static ppsched_status microbatches_balance(struct attempt *attempt)
     return take_bytes(attempt, status, replica, sizeof replica);
 }
 
+static ppsched_status schedule_evaluate_scenarios(struct attempt *attempt)
+{
+    const ppsched_scenario_options options = {.size = sizeof options, .seed = 1, .jitter = 0.1, .message_jitter = 0.1};
+    ppsched_scenarios *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_evaluate_scenarios(&made, attempt->own.schedule, attempt->own.config, 9, &options,
+                                                                &attempt->error);
+    size_t count;
+    if (status != PPSCHED_OK) {
+        assert_ptr_equal(made, UNTOUCHED);
+        return status;
+    }
+    const double *makespans = ppsched_scenarios_makespans(made, &count);
+    for (size_t i = 0; i < count; i++)
+        fprintf(attempt->result, "%a ", makespans[i]);
+    ppsched_scenarios_destroy(made);
+    return status;
+}
+
 static ppsched_status schedule_renumber(struct attempt *attempt)
 {
     ppsched_schedule *made = UNTOUCHED;
@@ -558,6 +576,7 @@ int main(void)
         SHORTAGE(schedule_offload, .variants = 2),
         SHORTAGE(schedule_order_microbatches, .variants = 1, .prepare = prepare_scale),
         SHORTAGE(microbatches_balance, .variants = 2),
+        SHORTAGE(schedule_evaluate_scenarios, .variants = 1),
         SHORTAGE(schedule_renumber, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2),
         SHORTAGE(schedule_evaluate, .variants = 4),

@@ -110,6 +110,26 @@ static ppsched_status order_microbatches(struct handles *own, void *given)
     return status;
 }
 
+static ppsched_status evaluate_scenarios(struct handles *own, void *given)
+{
+    ppsched_scenarios *made = UNTOUCHED;
+    ppsched_status status = ppsched_schedule_evaluate_scenarios(&made, own->schedule, own->config, 2, given, NULL);
+    if (status == PPSCHED_OK)
+        ppsched_scenarios_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status scenario_metrics(struct handles *own, void *given)
+{
+    ppsched_scenarios *made = NULL;
+    expect_ok(ppsched_schedule_evaluate_scenarios(&made, own->schedule, own->config, 2, NULL, NULL), NULL);
+    ppsched_status status = ppsched_scenarios_get_metrics(given, made, NULL);
+    ppsched_scenarios_destroy(made);
+    return status;
+}
+
 static ppsched_status balance_in(struct handles *own, void *given)
 {
     static const double costs[] = {2, 1};
@@ -547,6 +567,7 @@ static const struct row read[] = {
     ROW(ppsched_schedule_offload, ppsched_offload_options, reserved, offload),
     ROW(ppsched_schedule_order_microbatches, ppsched_order_options, reserved, order_microbatches),
     ROW(ppsched_microbatches_balance, ppsched_environment, log, balance_in),
+    ROW(ppsched_schedule_evaluate_scenarios, ppsched_scenario_options, link_factor_count, evaluate_scenarios),
     ROW(ppsched_schedule_prove, ppsched_channel_model, blocking, prove),
     ROW(ppsched_schedule_evaluate_transfers, ppsched_channel_model, blocking, evaluate_transfers),
     ROW(ppsched_plan_create, ppsched_channel_model, blocking, create_plan_for_channel),
@@ -577,6 +598,7 @@ static const struct row read[] = {
 static const struct row filled[] = {
     ROW(ppsched_config_find_bound, ppsched_bound, least_limit, lower_bound),
     ROW(ppsched_microbatches_balance, ppsched_balance, bound, balance),
+    ROW(ppsched_scenarios_get_metrics, ppsched_scenario_metrics, worst, scenario_metrics),
     ROW(ppsched_timeline_get_metrics, ppsched_metrics, peak_memory, metrics),
     ROW(ppsched_timeline_get_device_metrics, ppsched_device_metrics, memory_limit, device_metrics),
     ROW(ppsched_timeline_get_idle, ppsched_idle, head_of_line, idle),

@@ -33,8 +33,8 @@ inline Ordered order_microbatches(const Schedule &schedule, const Config &config
     detail::Raised raised;
     detail::Teller teller{config.progress(), &raised};
     const Config told = config.progress() ? teller.copy_of(config) : config;
-    const ppsched_status status = ppsched_schedule_order_microbatches(&made, order.data(), schedule.get(),
-                                                                    told.get(), &options, &error);
+    const ppsched_status status = ppsched_schedule_order_microbatches(&made, order.data(), schedule.get(), told.get(), &options,
+                                                                      &error);
     raised.rethrow();
     detail::check(status, error);
     Config owner(made);

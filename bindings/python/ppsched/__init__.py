@@ -15,6 +15,7 @@ with Start():
     from ._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
     from .accelerators import Accelerator, Link, accelerators, find_accelerator
     from .bound import Bound, lower_bound
+    from .scenarios import ScenarioMetrics, Scenarios
     from .microbatches import Balance, balance_microbatches
     from .chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
     from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
@@ -46,7 +47,7 @@ __all__ = [
     "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link",
     "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
-    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
+    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
     "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
     "read", "read_chakra", "read_model", "report", "strategies", "write_chakra",

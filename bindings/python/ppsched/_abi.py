@@ -1053,6 +1053,56 @@ class Candidate(Structure):
     ]
 
 
+class ScenarioOptions(Structure):
+    size: int
+    reserved: int
+    seed: int
+    jitter: float
+    message_jitter: float
+    device_factors: _Pointer[c_double]
+    device_factor_count: int
+    stage_factors: _Pointer[c_double]
+    stage_factor_count: int
+    link_factors: _Pointer[c_double]
+    link_factor_count: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("seed", c_uint64),
+        ("jitter", c_double),
+        ("message_jitter", c_double),
+        ("device_factors", POINTER(c_double)),
+        ("device_factor_count", c_size_t),
+        ("stage_factors", POINTER(c_double)),
+        ("stage_factor_count", c_size_t),
+        ("link_factors", POINTER(c_double)),
+        ("link_factor_count", c_size_t),
+    ]
+
+
+class ScenarioMetrics(Structure):
+    size: int
+    count: int
+    best_scenario: int
+    worst_scenario: int
+    cause_device: int
+    reserved: int
+    mean: float
+    best: float
+    worst: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("count", c_uint32),
+        ("best_scenario", c_uint32),
+        ("worst_scenario", c_uint32),
+        ("cause_device", c_uint32),
+        ("reserved", c_uint32),
+        ("mean", c_double),
+        ("best", c_double),
+        ("worst", c_double),
+    ]
+
+
 class Error(Structure):
     status: int
     device: int
@@ -1525,6 +1575,12 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
+    "ppsched_schedule_evaluate_scenarios": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_int64, POINTER(ScenarioOptions), POINTER(Error)]),
+    "ppsched_scenarios_destroy": (None, [c_void_p]),
+    "ppsched_scenarios_makespans": (POINTER(c_double), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_scenarios_causes": (POINTER(c_double), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_scenarios_get_metrics": (c_int32, [POINTER(ScenarioMetrics), c_void_p, POINTER(Error)]),
+    "ppsched_scenarios_get_quantile": (c_int32, [POINTER(c_double), c_void_p, c_double, POINTER(Error)]),
     "ppsched_schedule_generate": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
     "ppsched_schedule_retain": (c_void_p, [c_void_p]),
     "ppsched_schedule_release": (None, [c_void_p]),
@@ -1679,6 +1735,12 @@ class Library(CDLL):
     ppsched_plan_create_config: Callable[..., int]
     ppsched_plan_create_timeline: Callable[..., int]
     ppsched_plan_find_least_limit: Callable[..., int]
+    ppsched_schedule_evaluate_scenarios: Callable[..., int]
+    ppsched_scenarios_destroy: Callable[..., None]
+    ppsched_scenarios_makespans: Callable[..., _Pointer[c_double]]
+    ppsched_scenarios_causes: Callable[..., _Pointer[c_double]]
+    ppsched_scenarios_get_metrics: Callable[..., int]
+    ppsched_scenarios_get_quantile: Callable[..., int]
     ppsched_schedule_generate: Callable[..., int]
     ppsched_schedule_retain: Callable[..., Optional[int]]
     ppsched_schedule_release: Callable[..., None]

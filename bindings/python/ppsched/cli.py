@@ -26,6 +26,7 @@ from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
 from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
+from .scenarios import add_scenario_arguments, found_scenarios, with_scenarios
 from .schedule import generate
 from .shown import printable
 from .size_options import add_size_arguments, resized
@@ -79,6 +80,7 @@ def _add_schedule(commands: Commands) -> None:
     add_size_arguments(parser)
     add_measured_argument(parser)
     add_order_argument(parser)
+    add_scenario_arguments(parser)
     add_keeping_arguments(parser)
     add_lowering_arguments(parser)
     add_channel_arguments(parser)
@@ -301,6 +303,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if values.get("slots") and chosen != "json":
         raise UsageError("--slots: it goes with json alone")
     timeline = _build(values)
+    scenarios = found_scenarios(timeline.schedule, values)
+    if scenarios is not None and chosen not in (None, "text", "json"):
+        raise UsageError(f"--jitter and --slow-rank go with text and json, not with {chosen}")
     if chosen == CHAKRA:
         write_traces(timeline, values)
         return
@@ -315,6 +320,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if chosen in (None, "text"):
         text = with_width(text, columns, output)
     text = with_order(timeline.schedule.config, text, chosen or "text")
+    text = with_scenarios(scenarios, text, chosen or "text")
     if chosen not in (None, "text", "json"):
         _tell_order(timeline.schedule.config)
     if values.get("explain"):

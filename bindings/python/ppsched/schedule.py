@@ -21,6 +21,7 @@ from .microbatches import ordered
 from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
 from .shown import shown
+from .scenarios import Scenarios, scenarios_of
 from .slots import Arena, Connection, arenas, connections
 from .views import Shared, View, none_if_unset
 from .words import counted, names_checked
@@ -151,6 +152,14 @@ class Schedule(Shared):
         config, _ = ordered(self, objective, effort, progress)
         lib.ppsched_schedule_retain(self._handle)
         return Schedule(self._handle, config)
+
+    @names_checked
+    def scenarios(self, count: int = 1000, *, seed: int = 0, jitter: float = 0.0, message_jitter: float = 0.0,
+                  device_factors: Sequence[float] = ()) -> Scenarios:
+        """How long it takes where times vary, in so many scenarios: jitter is the standard deviation of the logarithm of each op's
+        factor, whose mean is 1, message_jitter likewise of what goes between devices; device_factors: of each device, by how much
+        its ops take longer. All schedules of a problem meet the same scenarios of a seed."""
+        return scenarios_of(self, count, seed, jitter, message_jitter, device_factors)
 
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,

@@ -85,6 +85,7 @@ extern "C" {
 #endif
 typedef struct ppsched_config ppsched_config;
 #define PPSCHED_MAX_STAGES 65535
+#define PPSCHED_MAX_SLICES 65535
 #define PPSCHED_MAX_CELLS 1073741824
 enum ppsched_placement {
     PPSCHED_PLACEMENT_DEFAULT = 0,
@@ -138,7 +139,10 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_HOST_BANDWIDTH = 41,
     PPSCHED_QUANTITY_HOST_LATENCY = 42,
     PPSCHED_QUANTITY_MEM_OFFLOAD = 43,
-    PPSCHED_QUANTITY_HOST_LINK = 44
+    PPSCHED_QUANTITY_HOST_LINK = 44,
+    PPSCHED_QUANTITY_MICROBATCH_SCALE = 45,
+    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 46,
+    PPSCHED_QUANTITY_SLICE_SCALE = 47
 };
 PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices,
                                                  int64_t stages, int64_t microbatches,
@@ -153,6 +157,9 @@ PPSCHED_API uint32_t ppsched_config_microbatches(const ppsched_config *config);
 PPSCHED_API uint32_t ppsched_config_iterations(const ppsched_config *config);
 PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations,
                                                          ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices,
+                                                     ppsched_error *error);
+PPSCHED_API uint32_t ppsched_config_slices(const ppsched_config *config);
 PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, int32_t placement,
                                                         const uint32_t *map, size_t count,
                                                         ppsched_error *error);
@@ -262,7 +269,8 @@ enum ppsched_kind {
     PPSCHED_KIND_OPTIMIZER_STEP = 15
 };
 enum ppsched_op_flag {
-    PPSCHED_OP_FLAG_OVERLAPPED = 1
+    PPSCHED_OP_FLAG_OVERLAPPED = 1,
+    PPSCHED_OP_FLAG_SLICED = 2
 };
 typedef struct ppsched_op {
     uint32_t
@@ -305,6 +313,7 @@ PPSCHED_API uint32_t ppsched_schedule_devices(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_stages(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_microbatches(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_iterations(const ppsched_schedule *schedule);
+PPSCHED_API uint32_t ppsched_schedule_slices(const ppsched_schedule *schedule);
 PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
                                                 uint32_t microbatch);
@@ -943,6 +952,38 @@ PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
 }
 #endif
 #endif
+#ifndef PPSCHED_MICROBATCHES_H
+#define PPSCHED_MICROBATCHES_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_order_options {
+    uint32_t size;
+    int32_t objective;
+    uint32_t
+        effort;
+    uint32_t reserved;
+} ppsched_order_options;
+PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
+    ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
+    const ppsched_config *config, const ppsched_order_options *options, ppsched_error *error);
+typedef struct ppsched_balance {
+    uint32_t size;
+    uint32_t is_best;
+    double most;
+    double bound;
+} ppsched_balance;
+PPSCHED_API ppsched_status ppsched_microbatches_balance(ppsched_balance *out, uint32_t *replica,
+                                                        const double *costs, size_t count,
+                                                        uint32_t replicas, int32_t even_counts,
+                                                        const ppsched_environment *environment,
+                                                        ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_MODEL_H
 #define PPSCHED_MODEL_H
 #include <stddef.h>
@@ -1256,6 +1297,57 @@ PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *
 }
 #endif
 #endif
+#ifndef PPSCHED_SCENARIOS_H
+#define PPSCHED_SCENARIOS_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_scenarios ppsched_scenarios;
+enum { PPSCHED_SCENARIOS_MOST = 16777216  };
+typedef struct ppsched_scenario_options {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t seed;
+    double jitter;
+    double message_jitter;
+    const double *device_factors;
+    size_t device_factor_count;
+    const double *stage_factors;
+    size_t stage_factor_count;
+    const double *link_factors;
+    size_t link_factor_count;
+} ppsched_scenario_options;
+typedef struct ppsched_scenario_metrics {
+    uint32_t size;
+    uint32_t count;
+    uint32_t best_scenario;
+    uint32_t worst_scenario;
+    uint32_t cause_device;
+    uint32_t reserved;
+    double mean;
+    double best;
+    double worst;
+} ppsched_scenario_metrics;
+PPSCHED_API ppsched_status ppsched_schedule_evaluate_scenarios(
+    ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
+    int64_t count, const ppsched_scenario_options *options, ppsched_error *error);
+PPSCHED_API void ppsched_scenarios_destroy(ppsched_scenarios *scenarios);
+PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *scenarios,
+                                                      size_t *count);
+PPSCHED_API const double *ppsched_scenarios_causes(const ppsched_scenarios *scenarios,
+                                                   size_t *count);
+PPSCHED_API ppsched_status ppsched_scenarios_get_metrics(ppsched_scenario_metrics *out,
+                                                         const ppsched_scenarios *scenarios,
+                                                         ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_scenarios_get_quantile(double *out,
+                                                          const ppsched_scenarios *scenarios,
+                                                          double q, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_STRATEGY_H
 #define PPSCHED_STRATEGY_H
 #include <stdint.h>
@@ -1280,6 +1372,8 @@ typedef struct ppsched_strategy_info {
     const char *summary;
     const char *source;
     const char *const *aliases;
+    uint32_t slices;
+    uint32_t more_reserved;
 } ppsched_strategy_info;
 typedef struct ppsched_option_info {
     uint32_t size;

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When times vary: a schedule's makespans in many scenarios; and the options of the command line for these."""
+import argparse
+import ctypes
+import json
+import weakref
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+
+from . import _abi
+from ._library import call, lib, new_handle
+from .config import integer, numbers
+from .listener import Listener
+from .shown import shown
+from .usage import UsageError
+from .views import sized
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+QUANTILES = (0.5, 0.9, 0.99)  # that the command prints
+
+
+class ScenarioMetrics(NamedTuple):
+    """Over all scenarios; times are makespans. cause_device: that whose ops are longest on the critical path."""
+
+    count: int
+    mean: float
+    best: float
+    worst: float
+    best_scenario: int
+    worst_scenario: int
+    cause_device: int
+
+
+class Scenarios:
+    """Makespans of a schedule by scenario, made by Schedule.scenarios."""
+
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self._handle = handle
+        self._release = weakref.finalize(self, lib.ppsched_scenarios_destroy, handle)
+
+    @property
+    def makespans(self) -> List[float]:
+        return self._list(lib.ppsched_scenarios_makespans)
+
+    @property
+    def causes(self) -> List[float]:
+        """Of each device the mean share of the makespan in which its ops are on the critical path."""
+        return self._list(lib.ppsched_scenarios_causes)
+
+    @property
+    def metrics(self) -> ScenarioMetrics:
+        record = sized(_abi.ScenarioMetrics)
+        call(lib.ppsched_scenarios_get_metrics, ctypes.byref(record), self._handle)
+        return ScenarioMetrics(*(getattr(record, name) for name in ScenarioMetrics._fields))
+
+    def quantile(self, q: float) -> float:
+        """The least makespan that at least a share q of the scenarios does not exceed."""
+        found = ctypes.c_double()
+        call(lib.ppsched_scenarios_get_quantile, ctypes.byref(found), self._handle, q)
+        return found.value
+
+    def _list(self, function: Any) -> List[float]:
+        count = ctypes.c_size_t()
+        values = function(self._handle, ctypes.byref(count))
+        return values[:count.value]
+
+    def __repr__(self) -> str:
+        metrics = self.metrics
+        return f"<ppsched.Scenarios: {metrics.count} of mean {metrics.mean:g}, {metrics.best:g} to {metrics.worst:g}>"
+
+
+def scenarios_of(schedule: "Schedule", count: int, seed: int, jitter: float, message_jitter: float,
+                 device_factors: Sequence[float]) -> Scenarios:
+    options = sized(_abi.ScenarioOptions)
+    options.seed, options.jitter, options.message_jitter = integer("seed", seed) % 2**64, jitter, message_jitter
+    factors = numbers("device_factors", device_factors) if len(device_factors) else []
+    list_of = (ctypes.c_double * len(factors))(*factors)
+    options.device_factors, options.device_factor_count = (list_of if factors else None), len(factors)
+    with schedule.config.units.telling(), Listener(schedule.config, None) as told:
+        return Scenarios(new_handle(lib.ppsched_schedule_evaluate_scenarios, schedule._handle, told._handle,
+                                    integer("count", count), ctypes.byref(options)))
+
+
+# --- the command line ---
+
+
+def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jitter", type=float, metavar="S",
+                        help="times of ops vary: each is multiplied by a lognormal factor of mean 1 whose logarithm has this deviation")
+    parser.add_argument("--slow-rank", metavar="RANK:FACTOR", action="append", default=None,
+                        help="all ops of a device take so many times longer; may be given again")
+    parser.add_argument("--scenarios", type=int, metavar="N", help="with these: how many are evaluated (default: 1000)")
+    parser.add_argument("--seed", type=int, metavar="K", help="of their random numbers (default: 0)")
+
+
+def _device_factors(words: Sequence[str], devices: int) -> List[float]:
+    factors = [1.0] * devices
+    for word in words:
+        rank, separator, factor = word.partition(":")
+        try:
+            device, times = int(rank), float(factor)
+        except ValueError:
+            device, separator, times = 0, "", 0.0
+        if not separator:
+            raise UsageError(f"--slow-rank {shown(word)[1:-1]}: it must be RANK:FACTOR, such as 3:1.2")
+        if not 0 <= device < devices:
+            raise UsageError(f"--slow-rank {word}: there is no rank {device}; ranks are 0 to {devices - 1}")
+        factors[device] *= times
+    return factors
+
+
+def found_scenarios(schedule: "Schedule", values: Mapping[str, Any]) -> Optional[Scenarios]:
+    """The scenarios that the options ask for."""
+    slow = values.get("slow_rank")
+    if values.get("jitter") is None and slow is None:
+        for name in ("scenarios", "seed"):
+            if values.get(name) is not None:
+                raise UsageError(f"--{name}: it goes with --jitter or --slow-rank")
+        return None
+    if any(values.get(name) for name in ("lower", "offload", "recompute_chunks")):
+        raise UsageError("--jitter and --slow-rank are of a schedule that is neither lowered nor keeps less")
+    factors = _device_factors(slow, schedule.devices) if slow else ()
+    count = values.get("scenarios")
+    return schedule.scenarios(1000 if count is None else count, seed=values.get("seed") or 0, jitter=values.get("jitter") or 0.0,
+                              device_factors=factors)
+
+
+def scenario_row(scenarios: Scenarios) -> Dict[str, Any]:
+    metrics = scenarios.metrics
+    return {"mean": metrics.mean, "quantiles": {f"{q:g}": scenarios.quantile(q) for q in QUANTILES}, "worst": metrics.worst,
+            "best": metrics.best, "count": metrics.count, "cause_device": metrics.cause_device, "causes": scenarios.causes}
+
+
+def with_scenarios(scenarios: Optional[Scenarios], text: str, format: str) -> str:
+    """A text or JSON with what the scenarios say."""
+    if scenarios is None:
+        return text
+    row = scenario_row(scenarios)
+    if format == "json":
+        return json.dumps({**json.loads(text), "scenarios": row}) + "\n"
+    quantiles = ", ".join(f"{q} {time:g}" for q, time in row["quantiles"].items())
+    return (f"{text}in {row['count']} scenarios: mean {row['mean']:g}, quantiles {quantiles}, worst {row['worst']:g}; "
+            f"device {row['cause_device']} is longest on the critical path, {max(row['causes']):.0%} of it\n")

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When times vary: how long a schedule takes in each of many scenarios, in which ops and messages
+ * take longer or shorter than the config says. */
+#ifndef PPSCHED_SCENARIOS_H
+#define PPSCHED_SCENARIOS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ppsched/config.h>
+#include <ppsched/evaluate.h>
+#include <ppsched/export_macro.h>
+#include <ppsched/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A schedule's makespans by scenario. Immutable.
+ * Lifetime: the caller destroys it; it holds on to nothing.
+ * Thread-safety: may be read by any number of threads; destroyed once. */
+typedef struct ppsched_scenarios ppsched_scenarios;
+
+enum { PPSCHED_SCENARIOS_MOST = 16777216 /* scenarios of a call */ };
+
+/* How times vary. Sized. In a scenario an op takes its time times its device's factor, its stage's
+ * factor and its jitter, a message its delay times its link's factor and its jitter; an overlapped
+ * pair is one op, that of its F. Factors are finite and not negative. Lists are the caller's and
+ * read during the call alone; NULL with count 0: all 1.
+ *   - Jitter is lognormal with mean 1: `jitter` is the standard deviation of the logarithm, 0 to 2;
+ *     0 is none. A factor is one of 4096 equally likely values: exp(jitter * z) for z the normal
+ *     quantiles at (i + 1/2) / 4096 (so |z| < 3.7), over their mean.
+ *   - A jitter depends on the seed, the scenario, and the op's kind, stage and microbatch alone:
+ *     all schedules of a problem meet the same scenarios, and more begin with the same ones.
+ *     Drawn with splitmix64 (Steele, Lea and Flood, 2014) by counter, and with +, -, *, / alone:
+ *     equal to the last bit on every platform. */
+typedef struct ppsched_scenario_options {
+    uint32_t size;
+    uint32_t reserved;            /* 0 */
+    uint64_t seed;                /* any */
+    double jitter;                /* of ops */
+    double message_jitter;        /* of messages between devices, likewise */
+    const double *device_factors; /* one a device, or by scenario and then device */
+    size_t device_factor_count;   /* D, or scenarios * D */
+    const double *stage_factors;  /* one a stage, or by scenario and then stage */
+    size_t stage_factor_count;    /* S, or scenarios * S */
+    const double *link_factors;   /* by sender and then receiver */
+    size_t link_factor_count;     /* D * D */
+} ppsched_scenario_options;
+
+/* Figures over all scenarios. Sized. Times in the caller's unit. */
+typedef struct ppsched_scenario_metrics {
+    uint32_t size;
+    uint32_t count;          /* of scenarios */
+    uint32_t best_scenario;  /* with the shortest makespan, the first of them */
+    uint32_t worst_scenario; /* with the longest, the first of them */
+    uint32_t cause_device;   /* of the largest cause, the lowest of them */
+    uint32_t reserved;
+    double mean;
+    double best;
+    double worst;
+} ppsched_scenario_metrics;
+
+/* Evaluates `count` scenarios of a schedule by the rules of ppsched_schedule_evaluate: where all
+ * factors are 1 the makespan is that one's, to the last bit. Allocates nothing
+ * by scenario; time is linear in ops times scenarios, memory in ops plus scenarios.
+ * `options` NULL: no factors. The config's progress callback is told the share of the scenarios.
+ * Errors: as ppsched_schedule_evaluate; ARGUMENT, also for ops that keep less (RECOMPUTE, OFFLOAD,
+ *   RELOAD); RANGE of a number of scenarios other than 1 to PPSCHED_SCENARIOS_MOST, of a
+ *   jitter, a factor, or where times sum to more than a double; MISMATCH of a list's count;
+ *   STRUCT_SIZE; CANCELLED; NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_schedule_evaluate_scenarios(
+    ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
+    int64_t count, const ppsched_scenario_options *options, ppsched_error *error);
+
+/* Frees it. NULL is accepted. */
+PPSCHED_API void ppsched_scenarios_destroy(ppsched_scenarios *scenarios);
+
+/* The makespan of each scenario, borrowed. */
+PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *scenarios,
+                                                      size_t *count);
+
+/* Which device causes the makespan: the mean over scenarios of the share of the makespan, 0 to 1,
+ * in which the device's ops are on the scenario's critical path (the rest of it: messages). One a
+ * device, borrowed. The path is walked from the op that ends last, on the lowest device; from an op
+ * to the one before it on its device where that, or the flush, is what it waited for, else to the
+ * sender of what it waited for. */
+PPSCHED_API const double *ppsched_scenarios_causes(const ppsched_scenarios *scenarios,
+                                                   size_t *count);
+
+/* Figures over all scenarios.
+ * Errors: ARGUMENT, STRUCT_SIZE. */
+PPSCHED_API ppsched_status ppsched_scenarios_get_metrics(ppsched_scenario_metrics *out,
+                                                         const ppsched_scenarios *scenarios,
+                                                         ppsched_error *error);
+
+/* The least makespan that at least a share `q` of the scenarios does not exceed: of n the
+ * ceil(q * n)-th shortest, and for q = 0 the shortest.
+ * Errors: ARGUMENT; RANGE where q is not from 0 to 1. */
+PPSCHED_API ppsched_status ppsched_scenarios_get_quantile(double *out,
+                                                          const ppsched_scenarios *scenarios,
+                                                          double q, ppsched_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

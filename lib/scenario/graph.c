@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scenario/scenario.h"
+
+#include "base/error.h"
+#include "scenario/draw.h"
+
+/* A node of the waits on the way of a search in depth, and how many of its waits have been seen to. */
+struct step {
+    size_t node;
+    size_t seen;
+};
+
+struct making {
+    struct ppi_scenario_graph *graph;
+    const struct ppi_waits *waits;
+    const struct ppi_costs *costs;
+    const ppsched_scenario_options *options;
+    uint32_t *number; /* of each node of the waits; 0: none yet */
+    struct step *way;
+};
+
+static uint32_t number_of(const struct making *making, size_t node)
+{
+    return node == PPI_NO_NODE ? PPI_BEGINNING : making->number[node];
+}
+
+static void add_flush(struct making *making, size_t node)
+{
+    struct ppi_scenario_graph *graph = making->graph;
+    size_t first = (node - (size_t)making->waits->timeline->schedule->op_count) * graph->workers;
+    graph->nodes[graph->count] = (struct ppi_scenario_node){.turn = (uint32_t)first, .device = PPSCHED_NONE};
+    for (uint32_t i = 0; i < graph->workers; i++)
+        graph->before[first + i] = number_of(making, making->waits->before_flush[first + i]);
+}
+
+static double duration_of(const struct making *making, const ppsched_op *op)
+{
+    const ppsched_schedule *schedule = making->waits->timeline->schedule;
+    return ppi_unit_length(op) == 1 ? ppi_duration_of(making->costs, schedule, op)
+                                    : ppi_overlapped_duration(making->costs, schedule, op);
+}
+
+/* Factors that are the same in each scenario; others are 1 here. */
+static double fixed_factor(const struct making *making, const struct ppi_scenario_node *node)
+{
+    const ppsched_scenario_options *options = making->options;
+    double factor = 1;
+    if (options->device_factor_count == making->waits->timeline->schedule->shape.devices)
+        factor *= options->device_factors[node->device];
+    if (options->stage_factor_count == making->costs->stages)
+        factor *= options->stage_factors[node->stage];
+    return factor;
+}
+
+/* What the i-th op of a unit waits for. */
+static void add_input(const struct making *making, struct ppi_scenario_node *node, const ppsched_op *op, size_t i, size_t from)
+{
+    const ppsched_schedule *schedule = making->waits->timeline->schedule;
+    const struct ppi_lane *lane = ppi_lane_of(making->costs, schedule, op);
+    bool forward = op->kind == PPSCHED_KIND_F;
+    if (from == PPI_NO_NODE)
+        return;
+    node->input[i] = number_of(making, from);
+    node->delay[i] = ppi_delay_of(making->costs, schedule, op, !forward);
+    node->message_stream[i] = ppi_stream_of(making->options->seed, op->kind + 16u, op->stage,
+                                            ppi_piece_of(&schedule->shape, op));
+    if (making->options->link_factors != NULL) {
+        uint32_t sender = forward ? lane[-1].device : lane[1].device;
+        node->delay[i] *= making->options->link_factors[(size_t)sender * schedule->shape.devices + node->device];
+    }
+}
+
+static void add_unit(struct making *making, size_t unit)
+{
+    const ppsched_op *op = &making->waits->timeline->schedule->ops[unit];
+    struct ppi_scenario_node *node = &making->graph->nodes[making->graph->count];
+    *node = (struct ppi_scenario_node){.device = ppi_device_of_unit(making->waits, unit), .stage = op->stage};
+    node->turn = number_of(making, ppi_wait_at(making->waits, unit, 0).node);
+    node->duration = duration_of(making, op) * fixed_factor(making, node);
+    node->stream = ppi_stream_of(making->options->seed, op->kind, op->stage,
+                                 ppi_piece_of(&making->waits->timeline->schedule->shape, op));
+    for (size_t i = 0; i < ppi_unit_length(op); i++)
+        add_input(making, node, &op[i], i, ppi_wait_at(making->waits, unit, i + 1).node);
+}
+
+/* Numbers a node behind all that it waits for; there are no cycles, as it has been timed. */
+static void add_behind(struct making *making, size_t node)
+{
+    struct step *top = making->way;
+    if (number_of(making, node) != 0)
+        return;
+    *top = (struct step){node, 0};
+    for (;;) {
+        if (top->seen < ppi_wait_count(making->waits, top->node)) {
+            size_t next = ppi_wait_at(making->waits, top->node, top->seen++).node;
+            if (next != PPI_NO_NODE && making->number[next] == 0)
+                *++top = (struct step){next, 0};
+            continue;
+        }
+        if (ppi_is_flush(making->waits, top->node))
+            add_flush(making, top->node);
+        else
+            add_unit(making, top->node);
+        making->number[top->node] = making->graph->count++;
+        if (top-- == making->way)
+            return;
+    }
+}
+
+static void add_all(struct making *making)
+{
+    struct ppi_scenario_graph *graph = making->graph;
+    graph->nodes[0] = (struct ppi_scenario_node){0};
+    graph->count = 1;
+    for (uint32_t w = 0; w < graph->workers; w++) {
+        add_behind(making, making->waits->workers[w].last);
+        graph->last[w] = number_of(making, making->waits->workers[w].last);
+    }
+}
+
+static ppsched_status make_of(struct ppi_scenario_graph *graph, struct making *making, ppsched_error *error)
+{
+    const struct ppi_host *host = &graph->host;
+    const ppsched_timeline *timeline = making->waits->timeline;
+    size_t nodes = (size_t)timeline->schedule->op_count + timeline->flush_count;
+    if (nodes >= UINT32_MAX || timeline->flush_count * making->waits->worker_count >= UINT32_MAX)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the schedule has too many ops for scenarios");
+    graph->workers = (uint32_t)making->waits->worker_count;
+    graph->nodes = ppi_allocate(host, nodes + 1, sizeof *graph->nodes);
+    graph->before = ppi_allocate(host, timeline->flush_count * graph->workers, sizeof *graph->before);
+    graph->last = ppi_allocate(host, graph->workers, sizeof *graph->last);
+    making->number = ppi_allocate_zeroed(host, nodes, sizeof *making->number);
+    making->way = ppi_allocate(host, nodes + 1, sizeof *making->way);
+    bool has_all = graph->nodes != NULL && graph->before != NULL && graph->last != NULL && making->number != NULL &&
+                   making->way != NULL;
+    if (has_all)
+        add_all(making);
+    ppi_release(host, making->number);
+    ppi_release(host, making->way);
+    return has_all ? PPSCHED_OK : ppi_fail_memory(error, "the scenarios");
+}
+
+ppsched_status ppi_scenario_graph_make(struct ppi_scenario_graph *out, const ppsched_timeline *timeline,
+                                       const struct ppi_costs *costs, const ppsched_scenario_options *options,
+                                       ppsched_error *error)
+{
+    struct ppi_waits waits;
+    struct ppi_scenario_graph graph = {.host = timeline->host};
+    struct making making = {.graph = &graph, .waits = &waits, .costs = costs, .options = options};
+    ppsched_status status = ppi_waits_make(&waits, timeline, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = make_of(&graph, &making, error);
+    ppi_waits_clear(&waits);
+    if (status != PPSCHED_OK)
+        ppi_scenario_graph_clear(&graph);
+    else
+        *out = graph;
+    return status;
+}
+
+void ppi_scenario_graph_clear(struct ppi_scenario_graph *graph)
+{
+    ppi_release(&graph->host, graph->nodes);
+    ppi_release(&graph->host, graph->before);
+    ppi_release(&graph->host, graph->last);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/sort.h"
+#include "scenario/draw.h"
+#include "scenario/scenario.h"
+
+enum { LANES = PPI_SCENARIO_LANES };
+
+/* The same of several scenarios. */
+struct times {
+    double at[LANES];
+};
+
+struct run {
+    struct ppi_scenario_graph graph;
+    const ppsched_scenario_options *options;
+    const ppsched_config *config;
+    ppsched_scenarios *result;
+    uint32_t count, first; /* scenarios; the first of those side by side */
+    uint32_t stages, devices;
+    bool by_device, by_stage;        /* factors by scenario */
+    double *jitter, *message_jitter; /* tables; NULL: none */
+    struct times *starts, *ends;     /* by node */
+};
+
+/* Multiplies by factors by scenario; lanes past the last scenario repeat it. */
+static void scale(struct times *times, const struct run *run, const double *factors, uint32_t row, uint32_t column)
+{
+    for (uint32_t i = 0; i < LANES; i++) {
+        uint32_t scenario = run->first + i < run->count ? run->first + i : run->count - 1;
+        times->at[i] *= factors[(size_t)scenario * row + column];
+    }
+}
+
+/* When an input of a node is there. */
+static inline struct times arrival_of(const struct run *run, const struct ppi_scenario_node *node, int i)
+{
+    const struct times *end = &run->ends[node->input[i]];
+    struct times there;
+    for (int k = 0; k < LANES; k++)
+        there.at[k] = node->delay[i];
+    if (run->message_jitter != NULL)
+        ppi_draw(there.at, run->message_jitter, node->message_stream[i], run->first);
+    for (int k = 0; k < LANES; k++)
+        there.at[k] = end->at[k] + there.at[k];
+    return there;
+}
+
+static inline void raise(struct times *times, const struct times *to)
+{
+    for (int k = 0; k < LANES; k++)
+        times->at[k] = to->at[k] > times->at[k] ? to->at[k] : times->at[k];
+}
+
+static void sweep_flush(const struct run *run, const struct ppi_scenario_node *node, uint32_t number)
+{
+    struct times end = {{0}};
+    for (uint32_t w = 0; w < run->graph.workers; w++)
+        raise(&end, &run->ends[run->graph.before[node->turn + w]]);
+    run->starts[number] = run->ends[number] = end;
+}
+
+static void sweep_unit(const struct run *run, const struct ppi_scenario_node *node, uint32_t number)
+{
+    struct times start = run->ends[node->turn], duration;
+    for (int i = 0; i < 2; i++)
+        if (node->input[i] != PPI_BEGINNING) {
+            struct times there = arrival_of(run, node, i);
+            raise(&start, &there);
+        }
+    for (int k = 0; k < LANES; k++)
+        duration.at[k] = node->duration;
+    if (run->by_device)
+        scale(&duration, run, run->options->device_factors, run->devices, node->device);
+    if (run->by_stage)
+        scale(&duration, run, run->options->stage_factors, run->stages, node->stage);
+    if (run->jitter != NULL)
+        ppi_draw(duration.at, run->jitter, node->stream, run->first);
+    run->starts[number] = start;
+    for (int k = 0; k < LANES; k++)
+        run->ends[number].at[k] = start.at[k] + duration.at[k];
+}
+
+static void sweep(const struct run *run)
+{
+    run->ends[PPI_BEGINNING] = (struct times){{0}};
+    for (uint32_t n = 1; n < run->graph.count; n++) {
+        const struct ppi_scenario_node *node = &run->graph.nodes[n];
+        if (node->device == PPSCHED_NONE)
+            sweep_flush(run, node, n);
+        else
+            sweep_unit(run, node, n);
+    }
+}
+
+/* What a node waited for last in a scenario: its turn before its inputs. */
+static uint32_t reason_of(const struct run *run, uint32_t number, uint32_t lane)
+{
+    const struct ppi_scenario_node *node = &run->graph.nodes[number];
+    double start = run->starts[number].at[lane];
+    if (node->device == PPSCHED_NONE) {
+        for (uint32_t w = 0; w < run->graph.workers; w++)
+            if (run->ends[run->graph.before[node->turn + w]].at[lane] == start)
+                return run->graph.before[node->turn + w];
+        return PPI_BEGINNING;
+    }
+    if (run->ends[node->turn].at[lane] == start)
+        return node->turn;
+    return node->input[0] != PPI_BEGINNING && arrival_of(run, node, 0).at[lane] == start ? node->input[0] : node->input[1];
+}
+
+/* Takes a scenario's makespan, and adds to the devices' shares of it. */
+static void note_scenario(const struct run *run, uint32_t lane)
+{
+    uint32_t last = PPI_BEGINNING;
+    for (uint32_t w = 0; w < run->graph.workers; w++)
+        if (last == PPI_BEGINNING || run->ends[run->graph.last[w]].at[lane] > run->ends[last].at[lane])
+            last = run->graph.last[w];
+    double makespan = run->ends[last].at[lane];
+    run->result->makespans[run->first + lane] = makespan;
+    for (; makespan > 0 && last != PPI_BEGINNING; last = reason_of(run, last, lane))
+        if (run->graph.nodes[last].device != PPSCHED_NONE)
+            run->result->causes[run->graph.nodes[last].device] += (run->ends[last].at[lane] - run->starts[last].at[lane]) /
+                                                                  makespan;
+}
+
+static ppsched_status run_all(struct run *run, ppsched_error *error)
+{
+    const ppsched_config *config = run->config;
+    uint64_t visits = 0;
+    for (run->first = 0; run->first < run->count; run->first += LANES) {
+        visits += (uint64_t)run->graph.count * LANES;
+        if (config->progress != NULL && visits > 500000) {
+            visits = 0;
+            if (ppi_config_tell(config, (double)run->first / run->count, PPI_INFINITE) != 0)
+                return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the scenarios were cancelled");
+        }
+        sweep(run);
+        for (uint32_t lane = 0; lane < LANES && run->first + lane < run->count; lane++) {
+            note_scenario(run, lane);
+            if (!ppi_is_finite(run->result->makespans[run->first + lane]))
+                return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times of scenario %u is too large for a double",
+                                run->first + lane);
+        }
+    }
+    return PPSCHED_OK;
+}
+
+static bool is_shorter(const void *context, uint32_t a, uint32_t b)
+{
+    const double *makespans = context;
+    return makespans[a] < makespans[b];
+}
+
+/* The scenarios by makespan, and what they come to. `order` has room for all of them twice. */
+static void sum_up(struct run *run, uint32_t *order)
+{
+    ppsched_scenarios *result = run->result;
+    ppsched_scenario_metrics *metrics = &result->metrics;
+    double least = result->makespans[0], sum = 0;
+    *metrics = (ppsched_scenario_metrics){.size = sizeof *metrics, .count = run->count};
+    for (uint32_t i = 0; i < run->count; i++) {
+        sum += result->makespans[i] - least;
+        order[i] = i;
+        if (result->makespans[i] > result->makespans[metrics->worst_scenario])
+            metrics->worst_scenario = i;
+    }
+    const uint32_t *sorted = ppi_sort(order, order + run->count, run->count, is_shorter, result->makespans);
+    for (uint32_t i = 0; i < run->count; i++)
+        result->sorted[i] = result->makespans[sorted[i]];
+    metrics->best_scenario = sorted[0];
+    metrics->best = result->sorted[0];
+    metrics->worst = result->sorted[run->count - 1];
+    metrics->mean = ppi_smaller(ppi_larger(least + sum / run->count, metrics->best), metrics->worst);
+    for (uint32_t d = 0; d < run->devices; d++) {
+        result->causes[d] /= run->count;
+        if (result->causes[d] > result->causes[metrics->cause_device])
+            metrics->cause_device = d;
+    }
+}
+
+static double *make_table(const struct ppi_host *host, double sigma)
+{
+    double *table = ppi_allocate(host, PPI_DRAWS, sizeof *table);
+    if (table != NULL)
+        ppi_lognormal_table(table, sigma);
+    return table;
+}
+
+static ppsched_status run_in(struct run *run, ppsched_error *error)
+{
+    const struct ppi_host *host = &run->graph.host;
+    const ppsched_scenario_options *options = run->options;
+    uint32_t *order = ppi_allocate(host, run->count, 2 * sizeof *order);
+    run->starts = ppi_allocate(host, run->graph.count, sizeof *run->starts);
+    run->ends = ppi_allocate(host, run->graph.count, sizeof *run->ends);
+    run->jitter = options->jitter > 0 ? make_table(host, options->jitter) : NULL;
+    run->message_jitter = options->message_jitter > 0 ? make_table(host, options->message_jitter) : NULL;
+    ppsched_status status = PPSCHED_OK;
+    if (order == NULL || run->starts == NULL || run->ends == NULL || (options->jitter > 0 && run->jitter == NULL) ||
+        (options->message_jitter > 0 && run->message_jitter == NULL))
+        status = ppi_fail_memory(error, "the scenarios");
+    if (status == PPSCHED_OK)
+        status = run_all(run, error);
+    if (status == PPSCHED_OK)
+        sum_up(run, order);
+    ppi_release(host, order);
+    ppi_release(host, run->starts);
+    ppi_release(host, run->ends);
+    ppi_release(host, run->jitter);
+    ppi_release(host, run->message_jitter);
+    return status;
+}
+
+static ppsched_scenarios *make_result(const struct ppi_host *host, uint32_t count, uint32_t devices)
+{
+    ppsched_scenarios *result = ppi_allocate_zeroed(host, 1, sizeof *result);
+    if (result == NULL)
+        return NULL;
+    result->host = *host;
+    result->devices = devices;
+    result->makespans = ppi_allocate(host, count, sizeof *result->makespans);
+    result->sorted = ppi_allocate(host, count, sizeof *result->sorted);
+    result->causes = ppi_allocate_zeroed(host, devices, sizeof *result->causes);
+    if (result->makespans != NULL && result->sorted != NULL && result->causes != NULL)
+        return result;
+    ppi_scenarios_destroy(result);
+    return NULL;
+}
+
+static ppsched_status run_timed(ppsched_scenarios **out, const ppsched_timeline *timeline, const struct ppi_costs *costs,
+                                const ppsched_config *config, uint32_t count, const ppsched_scenario_options *options,
+                                ppsched_error *error)
+{
+    const struct ppi_shape *shape = &timeline->schedule->shape;
+    struct run run = {.options = options, .config = config, .count = count, .stages = shape->stages, .devices = shape->devices};
+    run.by_device = options->device_factor_count > shape->devices;
+    run.by_stage = options->stage_factor_count > shape->stages;
+    ppsched_status status = ppi_scenario_graph_make(&run.graph, timeline, costs, options, error);
+    if (status != PPSCHED_OK)
+        return status;
+    run.result = make_result(&timeline->host, count, shape->devices);
+    status = run.result != NULL ? run_in(&run, error) : ppi_fail_memory(error, "the scenarios");
+    ppi_scenario_graph_clear(&run.graph);
+    if (status == PPSCHED_OK)
+        *out = run.result;
+    else
+        ppi_scenarios_destroy(run.result);
+    return status;
+}
+
+ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                 uint32_t count, const ppsched_scenario_options *options, ppsched_error *error)
+{
+    ppsched_timeline *timeline = NULL;
+    struct ppi_costs costs;
+    ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (timeline->meets_keeping)
+        status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                          "the schedule has RECOMPUTE, OFFLOAD or RELOAD, which scenarios cannot time; use one without them");
+    if (status == PPSCHED_OK)
+        status = ppi_costs_make(&costs, config, &schedule->placement, error);
+    if (status == PPSCHED_OK) {
+        status = run_timed(out, timeline, &costs, config, count, options, error);
+        ppi_costs_clear(&costs);
+    }
+    ppi_timeline_destroy(timeline);
+    return status;
+}
+
+void ppi_scenarios_destroy(ppsched_scenarios *scenarios)
+{
+    if (scenarios == NULL)
+        return;
+    struct ppi_host host = scenarios->host;
+    ppi_release(&host, scenarios->makespans);
+    ppi_release(&host, scenarios->sorted);
+    ppi_release(&host, scenarios->causes);
+    ppi_release(&host, scenarios);
+}

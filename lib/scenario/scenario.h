@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many evaluations of one schedule: its units in an order in which each comes behind all that it waits for, found once, and
+ * swept for several scenarios side by side. */
+#ifndef PPSCHED_SCENARIO_SCENARIO_H
+#define PPSCHED_SCENARIO_SCENARIO_H
+
+#include <ppsched/scenarios.h>
+
+#include "eval/waits.h"
+
+/* In place of what a node waits for: time 0. Nodes are numbered from 1. */
+enum { PPI_BEGINNING = 0 };
+
+/* A unit: an op or an overlapped pair; or a flush, of PPSCHED_NONE as its device. */
+struct ppi_scenario_node {
+    uint32_t turn;     /* the node before it on its device, or the flush; of a flush: where its nodes begin in `before` */
+    uint32_t input[2]; /* what other devices made; BEGINNING: nothing */
+    uint32_t device, stage;
+    double duration; /* times all factors that are the same in each scenario */
+    double delay[2]; /* likewise */
+    uint64_t stream, message_stream[2];
+};
+
+struct ppi_scenario_graph {
+    struct ppi_host host;
+    struct ppi_scenario_node *nodes; /* `count`, of which the first stands for the beginning */
+    uint32_t count;
+    uint32_t *before; /* what each flush waits for, `workers` each */
+    uint32_t *last;   /* each worker's last node, `workers` of them, in the order of devices */
+    uint32_t workers;
+};
+
+struct ppsched_scenarios {
+    struct ppi_host host;
+    double *makespans, *sorted, *causes;
+    uint32_t devices;
+    ppsched_scenario_metrics metrics;
+};
+
+/* The graph of a timeline, which need not outlive it. Lists of options that are by scenario are not taken into it. */
+ppsched_status ppi_scenario_graph_make(struct ppi_scenario_graph *out, const ppsched_timeline *timeline,
+                                       const struct ppi_costs *costs, const ppsched_scenario_options *options,
+                                       ppsched_error *error);
+void ppi_scenario_graph_clear(struct ppi_scenario_graph *graph);
+
+/* Evaluates; options are sound. */
+ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                 uint32_t count, const ppsched_scenario_options *options, ppsched_error *error);
+void ppi_scenarios_destroy(ppsched_scenarios *scenarios);
+
+#endif

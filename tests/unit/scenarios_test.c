@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scenarios: what is refused, and kept bits. Their times are tested by scenario_sweep_test. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+static ppsched_config *config;
+static ppsched_schedule *schedule;
+
+static int setup(void **state)
+{
+    (void)state;
+    config = make_config(4, 8, 8);
+    schedule = make_schedule(config, "interleaved_1f1b");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return 0;
+}
+
+static void refused(int64_t count, ppsched_scenario_options options, ppsched_status status, const char *part)
+{
+    ppsched_scenarios *scenarios = NULL;
+    ppsched_error error;
+    options.size = sizeof options;
+    assert_int_equal(ppsched_schedule_evaluate_scenarios(&scenarios, schedule, config, count, &options, &error), status);
+    assert_null(scenarios);
+    assert_non_null(strstr(error.message, part));
+}
+
+static int32_t stop(void *user, const ppsched_progress *progress)
+{
+    (void)user;
+    assert_true(progress->share >= 0 && progress->share <= 1);
+    return 1;
+}
+
+static void test_bad_input(void **state)
+{
+    const double factors[] = {1, -1, 1, 1}, unknown[] = {1, 1, NAN, 1};
+    const ppsched_scenario_options none = {0};
+    (void)state;
+    refused(0, none, PPSCHED_ERROR_RANGE, "the number of scenarios is 0; it must be 1 to 16777216");
+    refused(-5, none, PPSCHED_ERROR_RANGE, "the number of scenarios is -5");
+    refused(INT64_MAX, none, PPSCHED_ERROR_RANGE, "it must be 1 to");
+    refused(1, (ppsched_scenario_options){.jitter = -0.1}, PPSCHED_ERROR_RANGE, "jitter is -0.1; it must be 0 to 2");
+    refused(1, (ppsched_scenario_options){.jitter = NAN}, PPSCHED_ERROR_RANGE, "it must be 0 to 2");
+    refused(1, (ppsched_scenario_options){.message_jitter = 3}, PPSCHED_ERROR_RANGE, "message_jitter is 3");
+    refused(1, (ppsched_scenario_options){.device_factor_count = 4}, PPSCHED_ERROR_ARGUMENT, "must be given together");
+    refused(2, (ppsched_scenario_options){.device_factors = factors, .device_factor_count = 3}, PPSCHED_ERROR_MISMATCH,
+            "3 device factors are given; it must be 4");
+    refused(2, (ppsched_scenario_options){.device_factors = factors, .device_factor_count = 4}, PPSCHED_ERROR_RANGE,
+            "device factor 1 is -1; it must be finite and not negative");
+    refused(2, (ppsched_scenario_options){.device_factors = unknown, .device_factor_count = 4}, PPSCHED_ERROR_RANGE,
+            "device factor 2 is");
+    refused(2, (ppsched_scenario_options){.reserved = 1}, PPSCHED_ERROR_ARGUMENT, "reserved is 1");
+    assert_int_equal(ppsched_config_set_progress(config, stop, NULL, NULL), PPSCHED_OK);
+    refused(100000, none, PPSCHED_ERROR_CANCELLED, "the scenarios were cancelled");
+    assert_int_equal(ppsched_config_set_progress(config, NULL, NULL, NULL), PPSCHED_OK);
+}
+
+static ppsched_scenarios *drawn(int64_t count)
+{
+    const double slow[] = {1, 1, 1, 1.2};
+    const ppsched_scenario_options options = {.size = sizeof options,
+                                              .seed = 7,
+                                              .jitter = 0.05,
+                                              .message_jitter = 0.1,
+                                              .device_factors = slow,
+                                              .device_factor_count = 4};
+    ppsched_scenarios *scenarios = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_schedule_evaluate_scenarios(&scenarios, schedule, config, count, &options, &error), &error);
+    return scenarios;
+}
+
+/* More scenarios begin with the same ones; and a slow device is the cause. */
+static void test_counted(void **state)
+{
+    ppsched_scenario_metrics metrics = {.size = sizeof metrics};
+    ppsched_scenarios *few = drawn(13), *many = drawn(1000);
+    (void)state;
+    assert_memory_equal(ppsched_scenarios_makespans(few, NULL), ppsched_scenarios_makespans(many, NULL), 13 * sizeof(double));
+    assert_int_equal(ppsched_scenarios_get_metrics(&metrics, many, NULL), PPSCHED_OK);
+    assert_int_equal(metrics.cause_device, 3);
+    assert_int_equal(metrics.count, 1000);
+    ppsched_scenarios_destroy(few);
+    ppsched_scenarios_destroy(many);
+}
+
+static void test_kept(void **state)
+{
+    ppsched_scenario_metrics metrics = {.size = sizeof metrics};
+    ppsched_scenarios *scenarios = drawn(1000);
+    double q = 0;
+    (void)state;
+    assert_int_equal(ppsched_scenarios_get_metrics(&metrics, scenarios, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_scenarios_get_quantile(&q, scenarios, 0.99, NULL), PPSCHED_OK);
+    print_message("# mean %a, 0.99 %a, worst %a\n", metrics.mean, q, metrics.worst);
+    assert_true(metrics.mean == 0x1.0a61be1df3752p+6 && q == 0x1.101c06c33a207p+6 && metrics.worst == 0x1.1220cc7f70cbfp+6);
+    ppsched_error error;
+    assert_int_equal(ppsched_scenarios_get_quantile(&q, scenarios, 1.5, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "the quantile asked for is that of 1.5; it must be 0 to 1");
+    assert_int_equal(ppsched_scenarios_get_quantile(&q, scenarios, NAN, &error), PPSCHED_ERROR_RANGE);
+    ppsched_scenarios_destroy(scenarios);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad_input), cmocka_unit_test(test_counted),
+                                       cmocka_unit_test(test_kept)};
+    return cmocka_run_group_tests_name("scenarios", tests, setup, teardown);
+}
