@@ -293,7 +293,7 @@ int main(int argc, char **argv)
     for (uint32_t s = 0; s < ppsched_strategy_count(); s++) {
         ppsched_strategy_info info = {.size = sizeof info};
         ppsched_strategy_get_info(&info, s, NULL);
-        if (!info.searches)
+        if (!info.searches && info.slices < 2)
             measure(info.name, 8, info.chunks != 0 ? info.chunks : 2, 1000000, info.splits_backward ? 3 : 2);
     }
     measure_update(PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, "earliest");

@@ -113,6 +113,8 @@ static void count_strategy(const ppsched_strategy_info *info)
     ppsched_schedule *schedule = NULL;
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
+    if (info->slices == 2 && ppsched_config_set_slices(config, 8, &error) != PPSCHED_OK)
+        die(info->name, error.message);
     begin();
     if (ppsched_schedule_generate(&schedule, config, info->name, &error) != PPSCHED_OK)
         die(info->name, error.message);

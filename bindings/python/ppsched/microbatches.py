@@ -28,7 +28,7 @@ def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int,
     with schedule.config.units.telling(), Listener(schedule.config, progress) as told:
         handle = new_handle(lib.ppsched_schedule_order_microbatches, order, schedule._handle, told._handle,
                             ctypes.byref(options))
-        call(lib.ppsched_config_set_progress, handle, ctypes.cast(None, _abi.ProgressFunction), None)  # the listener's ends here
+        call(lib.ppsched_config_set_progress, handle, ctypes.cast(0, _abi.ProgressFunction), None)  # the listener's ends here
     config = schedule.config._like(handle)
     before = schedule.config.microbatch_order
     config.microbatch_order = tuple(before[number] if before else number for number in order)

@@ -23,7 +23,7 @@ QUANTILES = (0.5, 0.9, 0.99)  # that the command prints
 class ScenarioMetrics(NamedTuple):
     """Over all scenarios; times are makespans. cause_device: that whose ops are longest on the critical path."""
 
-    count: int
+    scenarios: int
     mean: float
     best: float
     worst: float
@@ -52,7 +52,7 @@ class Scenarios:
     def metrics(self) -> ScenarioMetrics:
         record = sized(_abi.ScenarioMetrics)
         call(lib.ppsched_scenarios_get_metrics, ctypes.byref(record), self._handle)
-        return ScenarioMetrics(*(getattr(record, name) for name in ScenarioMetrics._fields))
+        return ScenarioMetrics(record.count, *(getattr(record, name) for name in ScenarioMetrics._fields[1:]))
 
     def quantile(self, q: float) -> float:
         """The least makespan that at least a share q of the scenarios does not exceed."""
@@ -63,11 +63,12 @@ class Scenarios:
     def _list(self, function: Any) -> List[float]:
         count = ctypes.c_size_t()
         values = function(self._handle, ctypes.byref(count))
-        return values[:count.value]
+        found: List[float] = values[:count.value]
+        return found
 
     def __repr__(self) -> str:
         metrics = self.metrics
-        return f"<ppsched.Scenarios: {metrics.count} of mean {metrics.mean:g}, {metrics.best:g} to {metrics.worst:g}>"
+        return f"<ppsched.Scenarios: {metrics.scenarios} of mean {metrics.mean:g}, {metrics.best:g} to {metrics.worst:g}>"
 
 
 def scenarios_of(schedule: "Schedule", count: int, seed: int, jitter: float, message_jitter: float,
@@ -75,8 +76,9 @@ def scenarios_of(schedule: "Schedule", count: int, seed: int, jitter: float, mes
     options = sized(_abi.ScenarioOptions)
     options.seed, options.jitter, options.message_jitter = integer("seed", seed) % 2**64, jitter, message_jitter
     factors = numbers("device_factors", device_factors) if len(device_factors) else []
-    list_of = (ctypes.c_double * len(factors))(*factors)
-    options.device_factors, options.device_factor_count = (list_of if factors else None), len(factors)
+    if factors:
+        options.device_factors = ctypes.cast((ctypes.c_double * len(factors))(*factors), ctypes.POINTER(ctypes.c_double))
+        options.device_factor_count = len(factors)
     with schedule.config.units.telling(), Listener(schedule.config, None) as told:
         return Scenarios(new_handle(lib.ppsched_schedule_evaluate_scenarios, schedule._handle, told._handle,
                                     integer("count", count), ctypes.byref(options)))
@@ -129,7 +131,7 @@ def found_scenarios(schedule: "Schedule", values: Mapping[str, Any]) -> Optional
 def scenario_row(scenarios: Scenarios) -> Dict[str, Any]:
     metrics = scenarios.metrics
     return {"mean": metrics.mean, "quantiles": {f"{q:g}": scenarios.quantile(q) for q in QUANTILES}, "worst": metrics.worst,
-            "best": metrics.best, "count": metrics.count, "cause_device": metrics.cause_device, "causes": scenarios.causes}
+            "best": metrics.best, "count": metrics.scenarios, "cause_device": metrics.cause_device, "causes": scenarios.causes}
 
 
 def with_scenarios(scenarios: Optional[Scenarios], text: str, format: str) -> str:
