@@ -51,7 +51,8 @@ class MpiTest(unittest.TestCase):
             self.train(2, [*words, "--chunks", 2, "--microbatches", 6, "--iterations", 2], mpi=RENDEZVOUS)
 
         with ThreadPoolExecutor(3) as threads:  # most of a run is mpirun's waiting
-            runs = {strategy.name: threads.submit(train, strategy.name) for strategy in ppsched.strategies()}
+            runs = {strategy.name: threads.submit(train, strategy.name) for strategy in ppsched.strategies()
+                    if strategy.slices < 2}  # the others do the same with whole microbatches as one of these
         for name, done in runs.items():
             with self.subTest(strategy=name):
                 done.result()

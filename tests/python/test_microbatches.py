@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Microbatches that differ, slices, and times that vary, from Python and on the command line."""
+import itertools
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ppsched
+
+SCALE = [1, 2, 0.5, 3, 0.25]
+
+
+def run(*words):
+    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def printed(*words):
+    result = run(*words, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+class SliceTest(unittest.TestCase):
+    def test_published_figures(self):
+        for microbatches, makespan in ((4, 33), (6, 45)):
+            data = printed("schedule", "--strategy", "seq_1f1b", "-s", 4, "-b", microbatches, "--slices", 2)
+            self.assertEqual((data["slices"], data["metrics"]["makespan"], data["metrics"]["peak_memory"]), (2, makespan, [5, 4, 3, 2]))
+        self.assertEqual(data["queues"][3]["ops"][:4], ["3F0.0", "3F0.1", "3B0.1", "3F1.0"])
+
+    def test_json_comes_back(self):
+        schedule = ppsched.generate("slimpipe", ppsched.Config(3, 4, 6, slices=4, slice_scale=[1, 2, 3, 4]))
+        again = ppsched.Schedule.from_text(schedule.export("json"), "json")
+        self.assertEqual((again.slices, list(map(list, again.queues))), (4, list(map(list, schedule.queues))))
+        self.assertEqual(again.queues[0][1], ppsched.Op(0, ppsched.Kind.F, 0, slice=1))
+        self.assertEqual(ppsched.Op.from_token("0F0.1"), again.queues[0][1])
+
+    def test_order_within_a_microbatch(self):
+        config = ppsched.Config(1, 1, slices=2)
+        for queue, valid in ((["0F0.0", "0F0.1", "0B0.1", "0B0.0"], True), (["0F0.1", "0F0.0", "0B0.1", "0B0.0"], False),
+                             (["0F0.0", "0F0.1", "0B0.0", "0B0.1"], False)):
+            self.assertEqual(ppsched.Schedule.from_queues(config, [queue]).check() == [], valid, queue)
+
+    def test_slice_scale(self):
+        data = printed("schedule", "--strategy", "gpipe", "-s", 1, "-b", 2, "--slices", 3, "--slice-scale", 1, 2, 3,
+                       "--microbatch-scale", 1, 0.5)
+        self.assertEqual(data["metrics"]["makespan"], (1 + 2) * (1 + 2 + 3) * 1.5)
+        self.assertEqual(data["metrics"]["peak_memory"], [4.5])
+
+    def test_bad_input(self):
+        for words, message in (
+                (("--slices", 0), "number of slices is 0; it must be 1 to 65535"),
+                (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one a slice"),
+                (("--slices", 2, "--strategy", "zbv"), "needs 2 stages per device"),
+                (("--slices", 2, "--strategy", "auto"), "auto: runs whole microbatches, not 2 slices of each; these know slices: gpipe"),
+                (("--slices", 2, "--format", "csv"), "format csv knows whole microbatches; the schedule has 2 slices of each"),
+                (("--slices", 2, "--launch", "pytorch"), "runs whole microbatches, the schedule has 2 slices of each"),
+                (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one a microbatch"),
+                (("--microbatch-scale", *[1] * 7, 0), "microbatch_scale of microbatch 7 is 0; it must be finite and above 0"),
+                (("--order-microbatches",), "--order-microbatches: give --microbatch-scale"),
+                (("--jitter", -1), "jitter is -1; it must be 0 to 2"),
+                (("--jitter", 0.1, "--scenarios", 0), "the number of scenarios is 0; it must be 1 to"),
+                (("--slow-rank", "4:1.2"), "--slow-rank 4:1.2: there is no rank 4; ranks are 0 to 3"),
+                (("--slow-rank", "two"), "--slow-rank two: it must be RANK:FACTOR, such as 3:1.2"),
+                (("--scenarios", 5), "--scenarios: it goes with --jitter or --slow-rank")):
+            result = run("schedule", "-s", 4, "-b", 8, *words)
+            self.assertIn(message, result.stderr)
+            self.assertEqual((result.returncode != 0, result.stderr.count("\n")), (True, 1), words)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "sliced.json")
+            path.write_text(run("schedule", "-s", 2, "-b", 2, "--slices", 2, "--format", "json").stdout.replace('"0F0.1"', '"0F0.2"'),
+                            encoding="utf-8")
+            self.assertIn("0F0.2 does not name one of the 2 slices", run("check", path).stderr)
+            path.write_text(run("schedule", "-s", 2, "-b", 2, "--slices", 2, "--format", "json").stdout.replace(', "slices": 2', ""),
+                            encoding="utf-8")
+            self.assertIn("0F0.0 names a slice, and the text says nothing", run("check", path).stderr)
+
+
+class OrderTest(unittest.TestCase):
+    def makespan(self, order):
+        config = ppsched.Config(3, 5, microbatch_scale=[SCALE[number] for number in order])
+        return ppsched.generate("1f1b", config).evaluate().metrics.makespan
+
+    def test_command(self):
+        words = ["schedule", "--strategy", "1f1b", "-s", 3, "-b", 5, "--microbatch-scale", *SCALE]
+        data = printed(*words, "--order-microbatches")
+        best = min(map(self.makespan, itertools.permutations(range(5))))
+        self.assertEqual(data["metrics"]["makespan"], best)
+        self.assertEqual(self.makespan(data["microbatch_order"]), best)
+        self.assertNotIn("microbatch_order", printed(*words))
+        numbers = " ".join(map(str, data["microbatch_order"]))
+        self.assertIn(f"order of microbatches: {numbers}", run(*words, "--order-microbatches").stdout)
+        self.assertIn(f"in the order {numbers}", run(*words, "--order-microbatches", "--format", "csv").stderr)
+
+    def test_twice(self):
+        schedule = ppsched.generate("gpipe", ppsched.Config(3, 5, microbatch_scale=SCALE))
+        once = schedule.order_microbatches()
+        self.assertEqual(schedule.config.microbatch_order, ())
+        twice = once.order_microbatches()
+        self.assertEqual([SCALE[number] for number in twice.config.microbatch_order], list(twice.config.microbatch_scale))
+
+    def test_stops(self):
+        schedule = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE))
+        with self.assertRaises(ppsched.Cancelled):
+            schedule.order_microbatches(progress=lambda share, best: False)
+
+    def test_config_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "config.json")
+            path.write_text(json.dumps({"num_stages": 3, "num_batches": 5, "microbatch_scale": SCALE, "slices": 2}), encoding="utf-8")
+            data = printed("schedule", "-c", path, "--strategy", "seq_1f1b")
+            self.assertEqual(data["slices"], 2)
+            self.assertEqual(sum(data["metrics"]["busy"]), 3 * 3 * 2 * sum(SCALE))
+
+    def test_plan_refuses_layers(self):
+        result = run("pick", "--num-layers", 8, "--num-devices", 2, "-b", 2, "--microbatch-scale", 1, 2)
+        self.assertIn("leave microbatch_scale out", result.stderr)
+        self.assertEqual(result.returncode, 1)
+
+
+class ScenarioTest(unittest.TestCase):
+    def test_command(self):
+        words = ["schedule", "--strategy", "1f1b", "-s", 4, "-b", 8, "--scenarios", 200, "--seed", 7]
+        data = printed(*words, "--jitter", 0.05)
+        figures = data["scenarios"]
+        self.assertEqual(set(figures["quantiles"]), {"0.5", "0.9", "0.99"})
+        times = sorted(ppsched.generate("1f1b", ppsched.Config(4, 8)).scenarios(200, seed=7, jitter=0.05).makespans)
+        self.assertEqual((figures["worst"], figures["quantiles"]["0.5"], figures["quantiles"]["0.99"]), (times[-1], times[99], times[197]))
+        self.assertAlmostEqual(figures["mean"], sum(times) / 200)
+        slow = printed(*words, "--slow-rank", "2:1.5")["scenarios"]
+        config = ppsched.Config(4, 8, forward_times=[1, 1, 1.5, 1], backward_times=[2, 2, 3, 2])
+        makespan = ppsched.generate("1f1b", config).evaluate().metrics.makespan
+        self.assertEqual((slow["mean"], slow["worst"], slow["cause_device"]), (makespan, makespan, 2))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
