@@ -106,7 +106,7 @@ PPI_INLINE bool run_op(struct sweep *sweep, const struct ppi_row *row, uint8_t k
 PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct ppi_row *forward,
                                 const struct ppi_row *backward, const ppsched_op *pair, enum ppi_form form)
 {
-    if (form == PPI_PIECES)
+    if (form == PPI_SCALED || form == PPI_PIECES)
         return ppi_overlapped_duration(loop->costs, loop->schedule, pair);
     if (loop->costs->overlapped.values != NULL)
         return ppi_given_overlap(loop->costs, pair[0].stage, pair[1].stage);

@@ -106,14 +106,18 @@ static inline bool ppi_is_known(union ppi_time *time)
 enum ppi_form {
     PPI_PLAIN,  /* one copy of the model, and all microbatches are whole and alike */
     PPI_COPIES, /* more copies */
+    PPI_SCALED, /* one copy, microbatches are whole and differ */
     PPI_PIECES  /* anything */
 };
 
 static inline enum ppi_form ppi_form_of(const struct ppi_event_loop *loop)
 {
-    if (loop->schedule->shape.slices > 1 || loop->costs->factors != NULL)
+    const bool has_one_copy = loop->schedule->placement.copies == 1;
+    if (loop->schedule->shape.slices > 1 || (loop->costs->factors != NULL && !has_one_copy))
         return PPI_PIECES;
-    return loop->schedule->placement.copies == 1 ? PPI_PLAIN : PPI_COPIES;
+    if (loop->costs->factors != NULL)
+        return PPI_SCALED;
+    return has_one_copy ? PPI_PLAIN : PPI_COPIES;
 }
 
 /* What a sweep has to know of the piece of an op, beside its row. */
@@ -127,8 +131,14 @@ struct ppi_piece_view {
 PPI_INLINE struct ppi_piece_view ppi_view_piece(const struct ppi_event_loop *loop, const ppsched_op *op, enum ppi_form form)
 {
     const struct ppi_shape *shape = &loop->schedule->shape;
-    if (form != PPI_PIECES)
+    if (form == PPI_PLAIN || form == PPI_COPIES)
         return (struct ppi_piece_view){.index = op->microbatch, .factor = {1, 1}};
+    if (form == PPI_SCALED)
+        return (struct ppi_piece_view){
+            .index = op->microbatch,
+            .factor = loop->costs->factors[op->microbatch < shape->microbatches ? op->microbatch
+                                                                                : op->microbatch % shape->microbatches],
+            .lane = &loop->costs->lanes[op->stage]};
     return (struct ppi_piece_view){.index = ppi_piece_of(shape, op),
                                    .before = op->slice,
                                    .after = shape->slices - 1 - op->slice,
@@ -155,7 +165,7 @@ PPI_INLINE double ppi_backward_delay(const struct ppi_row *row, int behind, cons
 /* The same in a sweep of a form. */
 PPI_INLINE const struct ppi_row *ppi_row_of_form(const struct ppi_event_loop *loop, const ppsched_op *op, enum ppi_form form)
 {
-    return form == PPI_PLAIN ? &loop->rows[op->stage] : ppi_row_of(loop, op);
+    return form == PPI_PLAIN || form == PPI_SCALED ? &loop->rows[op->stage] : ppi_row_of(loop, op);
 }
 
 /* Lets the devices that can go on `run`, until none can: each until it waits, or its track ends. */
@@ -169,6 +179,9 @@ PPI_INLINE void ppi_run_ready(struct ppi_event_loop *loop, void (*run)(void *swe
     else if (form == PPI_COPIES)
         while (loop->ready_count > 0)
             run(sweep, loop->ready[--loop->ready_count], PPI_COPIES);
+    else if (form == PPI_SCALED)
+        while (loop->ready_count > 0)
+            run(sweep, loop->ready[--loop->ready_count], PPI_SCALED);
     else
         while (loop->ready_count > 0)
             run(sweep, loop->ready[--loop->ready_count], PPI_PIECES);

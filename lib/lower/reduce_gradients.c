@@ -10,13 +10,13 @@ static const ppsched_op *weight_of(const ppsched_op *unit)
     return op->kind == PPSCHED_KIND_B || op->kind == PPSCHED_KIND_W ? op : NULL;
 }
 
-/* Microbatches of an iteration that a model copy runs. */
+/* Pieces of an iteration that a model copy runs. */
 static uint32_t share(const ppsched_schedule *schedule, uint32_t copy)
 {
-    uint32_t all = schedule->shape.microbatches;
-    if (schedule->placement.copies == 1)
-        return all;
-    return copy == 1 ? all / 2 : all - all / 2;
+    uint32_t all = schedule->shape.microbatches, own = all;
+    if (schedule->placement.copies > 1)
+        own = copy == 1 ? all / 2 : all - all / 2;
+    return own * schedule->shape.slices;
 }
 
 /* `made` counts the weight gradients, by iteration, copy and stage. */

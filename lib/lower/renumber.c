@@ -11,7 +11,7 @@ static void find_numbers(uint32_t *numbers, uint32_t *next, const ppsched_schedu
     const ppsched_queue *queue = &schedule->queues[schedule->placement.device_of[last]];
     for (size_t i = 0; i < queue->count; i++) {
         const ppsched_op *op = &queue->ops[i];
-        if (op->kind != PPSCHED_KIND_F || op->stage != last)
+        if (op->kind != PPSCHED_KIND_F || op->stage != last || op->slice != 0)
             continue;
         uint32_t iteration = op->microbatch / microbatches;
         numbers[op->microbatch] = iteration * microbatches + next[iteration]++;

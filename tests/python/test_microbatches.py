@@ -43,6 +43,26 @@ class SliceTest(unittest.TestCase):
                              (["0F0.0", "0F0.1", "0B0.0", "0B0.1"], False)):
             self.assertEqual(ppsched.Schedule.from_queues(config, [queue]).check() == [], valid, queue)
 
+    def test_lowered(self):
+        schedule = ppsched.generate("seq_1f1b", ppsched.Config(3, 3, slices=2))
+        for lowering in ("pytorch", "by_time", "just_in_time"):
+            lowered = schedule.lower(lowering, reduce_grad=True)
+            for queue in lowered.queues:
+                kinds = [op.kind.name for op in queue]
+                self.assertEqual((kinds.count("REDUCE_GRAD"), kinds.index("REDUCE_GRAD") > len(kinds) - 1 - kinds[::-1].index("B")), (1, True))
+            self.assertEqual(lowered.evaluate().metrics.makespan, schedule.evaluate().metrics.makespan)
+            if lowering != "pytorch":
+                self.assertEqual(lowered.evaluate_transfers(order="none").metrics.makespan, schedule.evaluate().metrics.makespan)
+        numbers = [op.microbatch for op in schedule.renumber().queues[2] if op.kind.name == "F"]
+        self.assertEqual(numbers, [0, 0, 1, 1, 2, 2])
+
+    def test_transfers_of_microbatches_that_differ(self):
+        config = ppsched.Config(3, 5, microbatch_scale=SCALE, microbatch_memory_scale=[1, 3, 0.5, 2, 1], p2p_time=0.25, p2p_bandwidth=8,
+                                activation_bytes=[1, 2, 0], gradient_bytes=[0, 3, 1])
+        schedule = ppsched.generate("gpipe", config)  # whose edges have one transfer at a time
+        timeline = schedule.lower("by_time").evaluate_transfers(order="none")
+        self.assertAlmostEqual(timeline.metrics.makespan, schedule.evaluate().metrics.makespan)
+
     def test_slice_scale(self):
         data = printed("schedule", "--strategy", "gpipe", "-s", 1, "-b", 2, "--slices", 3, "--slice-scale", 1, 2, 3,
                        "--microbatch-scale", 1, 0.5)
@@ -100,6 +120,13 @@ class OrderTest(unittest.TestCase):
         self.assertEqual(schedule.config.microbatch_order, ())
         twice = once.order_microbatches()
         self.assertEqual([SCALE[number] for number in twice.config.microbatch_order], list(twice.config.microbatch_scale))
+
+    def test_renumbered(self):
+        queues = [["0F1", "0F0", "0F2", "0B1", "0B0", "0B2"], ["1F1", "1B1", "1F0", "1B0", "1F2", "1B2"]]
+        schedule = ppsched.Schedule.from_queues(ppsched.Config(2, 3, microbatch_scale=[1, 5, 2]), queues)
+        again = schedule.renumber()
+        self.assertEqual((list(again.config.microbatch_scale), again.config.microbatch_order), ([5, 1, 2], (1, 0, 2)))
+        self.assertEqual(again.evaluate().metrics, schedule.evaluate().metrics)
 
     def test_stops(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE))

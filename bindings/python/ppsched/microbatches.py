@@ -35,6 +35,21 @@ def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int,
     return config, list(config.microbatch_order)
 
 
+def renumbered(config: Config, before: "Schedule", after: "Schedule") -> Config:
+    """The config of a schedule whose microbatches have other numbers than before: where they differ its lists move with them."""
+    lists = {name: getattr(config, name) for name in ("microbatch_scale", "microbatch_memory_scale")}
+    if all(len(values) < 2 for values in lists.values()):
+        return config
+    was = {op.microbatch: old.microbatch for queue, olds in zip(after.queues, before.queues) for op, old in zip(queue, olds)}
+    order = [was[number] or 0 for number in range(after.microbatches)]
+    made = config.__copy__()
+    for name, values in lists.items():
+        if len(values) > 1:
+            made._set_list(name, [values[number] for number in order])
+    made.microbatch_order = tuple(config.microbatch_order[number] if config.microbatch_order else number for number in order)
+    return made
+
+
 class Balance(NamedTuple):
     """Microbatches shared out over data-parallel replicas.
 

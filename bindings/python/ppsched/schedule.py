@@ -17,7 +17,7 @@ from .layers import LayerSplit
 from .listener import Listener, Progress, check_progress
 from .keeping import offloaded, recomputed
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
-from .microbatches import ordered
+from .microbatches import ordered, renumbered
 from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
 from .shown import shown
@@ -190,7 +190,9 @@ class Schedule(Shared):
 
     def renumber(self) -> "Schedule":
         """The same schedule with its microbatches numbered as the last stage runs their forwards: PyTorch takes losses so."""
-        return Schedule(new_handle(lib.ppsched_schedule_renumber, self._handle), self.config)
+        made = Schedule(new_handle(lib.ppsched_schedule_renumber, self._handle), self.config)
+        made.config = renumbered(self.config, self, made)
+        return made
 
     @names_checked
     def prove(self, order: Union[ChannelOrder, str] = "group", *, rendezvous: bool = False, batched: bool = False,
