@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/inline.h"
 #include "check/check.h"
 
 static uint32_t *allocate_positions(const ppsched_schedule *schedule)
@@ -66,11 +67,11 @@ static void add_duplicate(struct ppi_findings *findings, const ppsched_queue *qu
     ppi_findings_add(findings, &finding);
 }
 
-static void index_op(struct ppi_op_index *index, const ppsched_schedule *schedule, const ppsched_queue *queue,
-                     uint32_t position, struct ppi_findings *findings)
+PPI_INLINE void index_op(struct ppi_op_index *index, const ppsched_schedule *schedule, const ppsched_queue *queue,
+                         uint32_t position, uint32_t slices, struct ppi_findings *findings)
 {
     const ppsched_op *op = &queue->ops[position];
-    size_t cell = ppi_cell_of(schedule, op);
+    size_t cell = ppi_cell_with(schedule, op, slices);
     uint32_t *slots = ppi_positions_of(index, op->kind), home = ppi_schedule_device_of(schedule, op);
     if (home != queue->device) {
         ppsched_finding finding = finding_at(PPSCHED_FINDING_KIND_MISPLACED, queue, position);
@@ -147,8 +148,8 @@ static void check_keeping(const struct ppi_op_index *index, const ppsched_schedu
         add_conflict(findings, queue, recompute, offload);
 }
 
-static ppsched_status index_all(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings,
-                                ppsched_error *error)
+PPI_INLINE ppsched_status index_all(struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t slices,
+                                    struct ppi_findings *findings, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
@@ -162,7 +163,7 @@ static ppsched_status index_all(struct ppi_op_index *index, const ppsched_schedu
                 if (status != PPSCHED_OK)
                     return status;
             }
-            index_op(index, schedule, &schedule->queues[d], (uint32_t)i, findings);
+            index_op(index, schedule, &schedule->queues[d], (uint32_t)i, slices, findings);
         }
     return PPSCHED_OK;
 }
@@ -170,7 +171,9 @@ static ppsched_status index_all(struct ppi_op_index *index, const ppsched_schedu
 ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings,
                              ppsched_error *error)
 {
-    ppsched_status status = index_all(index, schedule, findings, error);
+    uint32_t slices = schedule->shape.slices;
+    ppsched_status status = slices == 1 ? index_all(index, schedule, 1, findings, error)
+                                        : index_all(index, schedule, slices, findings, error);
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t s = 0; s < schedule->shape.stages; s++)

@@ -3,13 +3,9 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/inline.h"
 
 static const struct ppi_wait NOTHING = {PPI_NO_NODE, -PPI_INFINITE};
-
-static size_t cell_of(const struct ppi_waits *waits, const ppsched_op *op)
-{
-    return op->stage * waits->pieces + op->microbatch * waits->slices + op->slice;
-}
 
 static size_t iteration_of(const struct ppi_waits *waits, size_t unit)
 {
@@ -17,19 +13,19 @@ static size_t iteration_of(const struct ppi_waits *waits, size_t unit)
     return schedule->ops[unit].microbatch / schedule->shape.microbatches;
 }
 
-static void note_unit(struct ppi_waits *waits, size_t unit)
+PPI_INLINE void note_unit(struct ppi_waits *waits, size_t unit, uint32_t slices)
 {
     const ppsched_op *ops = &waits->timeline->schedule->ops[unit];
     for (size_t i = 0; i < ppi_unit_length(ops); i++) {
         if (ops[i].kind == PPSCHED_KIND_F)
-            waits->forward[cell_of(waits, &ops[i])] = unit;
+            waits->forward[ppi_cell_with(waits->timeline->schedule, &ops[i], slices)] = unit;
         else if (ppi_is_backward(ops[i].kind))
-            waits->backward[cell_of(waits, &ops[i])] = unit;
+            waits->backward[ppi_cell_with(waits->timeline->schedule, &ops[i], slices)] = unit;
     }
 }
 
 /* Goes through a worker's queue. */
-static void note_worker(struct ppi_waits *waits, size_t number)
+PPI_INLINE void note_worker(struct ppi_waits *waits, size_t number, uint32_t slices)
 {
     struct ppi_worker *worker = &waits->workers[number];
     const ppsched_queue *queue = &waits->timeline->schedule->queues[worker->device];
@@ -40,8 +36,18 @@ static void note_worker(struct ppi_waits *waits, size_t number)
         for (; flush < flushes && iteration_of(waits, queue->first + i) > flush; flush++)
             waits->before_flush[flush * waits->worker_count + number] = worker->last;
         worker->last = queue->first + i;
-        note_unit(waits, worker->last);
+        note_unit(waits, worker->last, slices);
     }
+}
+
+static void note_workers(struct ppi_waits *waits)
+{
+    uint32_t slices = waits->timeline->schedule->shape.slices;
+    for (size_t w = 0; w < waits->worker_count; w++)
+        if (slices == 1)
+            note_worker(waits, w, 1);
+        else
+            note_worker(waits, w, slices);
 }
 
 /* Finds the devices that compute. */
@@ -62,7 +68,7 @@ ppsched_status ppi_waits_make(struct ppi_waits *out, const ppsched_timeline *tim
 {
     const ppsched_schedule *schedule = timeline->schedule;
     const struct ppi_host *host = &timeline->host;
-    struct ppi_waits waits = {.timeline = timeline, .pieces = schedule->pieces, .slices = schedule->shape.slices};
+    struct ppi_waits waits = {.timeline = timeline};
     size_t cells = ppi_cell_count(schedule), rows;
     waits.forward = ppi_allocate(host, cells, sizeof *waits.forward);
     waits.backward = ppi_allocate(host, cells, sizeof *waits.backward);
@@ -76,8 +82,7 @@ ppsched_status ppi_waits_make(struct ppi_waits *out, const ppsched_timeline *tim
         ppi_waits_clear(&waits);
         return ppi_fail_memory(error, "the waits");
     }
-    for (size_t w = 0; w < waits.worker_count; w++)
-        note_worker(&waits, w);
+    note_workers(&waits);
     *out = waits;
     return PPSCHED_OK;
 }
@@ -105,8 +110,8 @@ size_t ppi_previous_unit(const struct ppi_waits *waits, size_t unit)
 static struct ppi_wait turn_of(const struct ppi_waits *waits, size_t unit)
 {
     const ppsched_timeline *timeline = waits->timeline;
-    size_t previous = ppi_previous_unit(waits, unit), iteration = iteration_of(waits, unit);
-    if (timeline->flush_count > 0 && iteration > 0 && (previous == PPI_NO_NODE || iteration_of(waits, previous) < iteration)) {
+    size_t previous = ppi_previous_unit(waits, unit), iteration = timeline->flush_count > 0 ? iteration_of(waits, unit) : 0;
+    if (iteration > 0 && (previous == PPI_NO_NODE || iteration_of(waits, previous) < iteration)) {
         size_t flush = (size_t)timeline->schedule->op_count + iteration - 1;
         return (struct ppi_wait){flush, ppi_start_of(waits, flush)};
     }
@@ -121,10 +126,10 @@ static struct ppi_wait input_of(const struct ppi_waits *waits, const ppsched_op 
     size_t unit;
     double delay;
     if (op->kind == PPSCHED_KIND_F && op->stage > 0 && lane[-1].device != lane->device) {
-        unit = waits->forward[cell_of(waits, op) - waits->pieces];
+        unit = waits->forward[ppi_cell_of(timeline->schedule, op) - timeline->schedule->pieces];
         delay = ppi_delay_of(&timeline->costs, timeline->schedule, op, false);
     } else if (ppi_is_backward(op->kind) && op->stage + 1u < timeline->costs.stages && lane[1].device != lane->device) {
-        unit = waits->backward[cell_of(waits, op) + waits->pieces];
+        unit = waits->backward[ppi_cell_of(timeline->schedule, op) + timeline->schedule->pieces];
         delay = ppi_delay_of(&timeline->costs, timeline->schedule, op, true);
     } else {
         return NOTHING;

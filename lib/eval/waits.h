@@ -21,8 +21,6 @@ struct ppi_worker {
 
 struct ppi_waits {
     const ppsched_timeline *timeline;
-    size_t pieces; /* over all iterations */
-    uint32_t slices;
     size_t *forward, *backward; /* the unit with F, and with B or I, of each stage pass; stage by stage */
     struct ppi_worker *workers; /* by device */
     size_t worker_count;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/inline.h"
 #include "base/number.h"
 
 struct row {
@@ -55,7 +56,7 @@ static size_t put_slice(char *text, uint32_t slice)
     return 1 + ppi_integer_to_text(text + 1, slice);
 }
 
-size_t ppi_op_token(char text[PPI_TOKEN_SIZE], const ppsched_op *op)
+PPI_INLINE size_t put_op(char *text, const ppsched_op *op)
 {
     const char *kind = rows[op->kind].token;
     size_t length = ppi_integer_to_text(text, op->stage), kind_length = strlen(kind);
@@ -69,11 +70,16 @@ size_t ppi_op_token(char text[PPI_TOKEN_SIZE], const ppsched_op *op)
     return length;
 }
 
+size_t ppi_op_token(char text[PPI_TOKEN_SIZE], const ppsched_op *op)
+{
+    return put_op(text, op);
+}
+
 size_t ppi_unit_token(char text[PPI_UNIT_TOKEN_SIZE], const ppsched_op *unit)
 {
     static const char tail[] = ")OVERLAP_F_B";
     if (ppi_unit_length(unit) == 1)
-        return ppi_op_token(text, unit);
+        return put_op(text, unit);
     size_t length = 0;
     text[length++] = '(';
     length += ppi_op_token(text + length, unit);

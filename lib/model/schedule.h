@@ -8,6 +8,7 @@
 
 #include <ppsched/schedule.h>
 
+#include "base/inline.h"
 #include "model/config.h"
 #include "model/op.h"
 
@@ -63,7 +64,12 @@ static inline size_t ppi_cell_count(const ppsched_schedule *schedule)
     return (size_t)schedule->shape.stages * schedule->pieces;
 }
 
-/* An op's stage pass among them, stage by stage. */
+/* An op's stage pass among them, stage by stage, for loops that know the number of slices. */
+PPI_INLINE size_t ppi_cell_with(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t slices)
+{
+    return (size_t)op->stage * schedule->pieces + (slices == 1 ? op->microbatch : ppi_piece_of(&schedule->shape, op));
+}
+
 static inline size_t ppi_cell_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
     return (size_t)op->stage * schedule->pieces + ppi_piece_of(&schedule->shape, op);

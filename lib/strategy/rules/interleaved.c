@@ -47,22 +47,20 @@ static void order_less_memory(const struct ppi_task *task, uint32_t device, stru
 PPI_INLINE void put_zb(const struct ppi_task *task, uint32_t device, uint32_t slices, struct ppi_pen *pen)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
-    struct ppi_hand hand = ppi_hand_start(&order, device, slices, pen);
-    struct ppi_weight_queue weights = ppi_weight_queue_start(pen);
-    uint64_t forwards = warmup_of(task, &order, device, 1), passes = ppi_visits_of(&order);
-    for (uint64_t k = 0; k < forwards; k++)
+    struct ppi_hand hand = ppi_hand_start(&order, device, slices, pen), weights = hand;
+    uint64_t warmup = warmup_of(task, &order, device, 1), passes = ppi_visits_of(&order),
+             lag = device < passes ? device : passes;
+    for (uint64_t k = 0; k < warmup; k++)
         ppi_hand_put_forward(&hand);
-    for (uint64_t j = 0; j < passes; j++) {
-        if (forwards < passes) {
+    for (uint64_t k = 0; k < passes; k++) {
+        if (k < passes - warmup)
             ppi_hand_put_forward(&hand);
-            forwards++;
-        }
         ppi_hand_put_backward(&hand, PPSCHED_KIND_I);
-        if (j >= device)
-            ppi_put_oldest_weight(pen, &weights);
+        if (k >= lag)
+            ppi_hand_put_backward(&weights, PPSCHED_KIND_W);
     }
-    while (ppi_put_oldest_weight(pen, &weights))
-        continue;
+    for (uint64_t k = 0; k < lag; k++)
+        ppi_hand_put_backward(&weights, PPSCHED_KIND_W);
 }
 
 static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
