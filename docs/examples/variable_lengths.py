@@ -29,7 +29,7 @@ def layer_costs(length):
 def show(name, schedule):
     timeline = schedule.evaluate()
     peak = max(device.peak_memory for device in timeline.device_metrics)
-    print(f"{name:30} {timeline.metrics.makespan:8.1f} ms   peak {peak:5.1f} GB   idle {timeline.metrics.bubble.of_total:.1%}")
+    print(f"{name:42} {timeline.metrics.makespan:8.1f} ms   peak {peak:5.1f} GB   idle {timeline.metrics.bubble.of_total:.1%}")
 
 
 def main():
@@ -52,6 +52,10 @@ def main():
     sliced = ppsched.Config(DEVICES, DOCUMENTS, slices=SLICES, **{**problem, **per_slice(forward, backward, memory)})
     show(f"seq_1f1b, {SLICES} slices", ppsched.generate("seq_1f1b", sliced))
     show("in its best order", ppsched.generate("seq_1f1b", sliced).order_microbatches())
+    plan = ppsched.plan(config, slices=[1, 2, 4, 8], slice_time=0.5, attention_share=0.5, order_effort=1)
+    for slices in (1, 2, 4, 8):
+        best = next(candidate for candidate in plan if candidate.slices == slices)
+        show(f"plan, slices {slices}: {best.strategy}, V = {best.chunks}", plan.timeline(best).schedule)
     shares = ppsched.balance_microbatches(lengths(), 3, even_counts=True)
     print(f"over 3 replicas of 4: at most {shares.most / 1024:g} K tokens, none can have less than {shares.bound / 1024:g} K:",
           shares.replica)

@@ -16,6 +16,7 @@
 #include <ppsched/layers.h>
 #include <ppsched/lower.h>
 #include <ppsched/op.h>
+#include <ppsched/scenarios.h>
 #include <ppsched/status.h>
 
 #ifdef __cplusplus
@@ -30,6 +31,14 @@ extern "C" {
  *   candidates. Apart from that one thread at a time while it is evaluated or run; any number of
  *   threads may read it. */
 typedef struct ppsched_plan ppsched_plan;
+
+/* What candidates are ranked by. */
+enum ppsched_rank_by {
+    PPSCHED_RANK_BY_STEP = 0,     /* the step time as planned */
+    PPSCHED_RANK_BY_MEAN = 1,     /* its mean over scenarios */
+    PPSCHED_RANK_BY_QUANTILE = 2, /* what a share of the scenarios does not exceed */
+    PPSCHED_RANK_BY_WORST = 3     /* the longest of them */
+};
 
 /* What may vary. Sized: set `size`; zero means the default. Lists are read during the call only. */
 typedef struct ppsched_plan_options {
@@ -77,6 +86,29 @@ typedef struct ppsched_plan_options {
     int32_t unshard_lookahead; /* with `unshard`: enum ppsched_unshard_lookahead, but for LIST */
     uint32_t reduce_grad;      /* 1: gradients of a stage are reduced behind its last ones */
     uint32_t reserved_too;     /* 0 */
+
+    /* Microbatches that are cut or differ; not with layers. Cut into K slices, an op of slice k
+     * (from 0) of what takes t with whole microbatches takes
+     *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K),
+     * as causal attention sees (2k + 1) / K of what it does in the middle of the sequence; W
+     * without slice_time. Memory and bytes are the K-th part. The config's own slices stay as
+     * they are. */
+    const uint32_t *slices; /* K. Those above 1 are for a config of whole microbatches and, by
+                                   default, strategies that know slices. Default: the config's */
+    uint32_t slice_count;   /* 0 with NULL */
+    uint32_t order_effort;  /* 1 to 10: each candidate's microbatches are ordered as by
+                                   ppsched_schedule_order_microbatches, where they differ, and are
+                                   in that order in its config. Default: as they are */
+    double slice_time;      /* what F, B and I of a slice take longer than their share: kernels
+                                   are slower on short sequences */
+    double attention_share; /* of times, 0 to 1 */
+
+    /* When times vary: makespans of candidates as ordered by their strategies, without lowering,
+     * over the iterations. Stage factors are not taken, as stages differ by candidate. */
+    const ppsched_scenario_options *scenario_options;
+    uint32_t scenario_count; /* Default: 0, none */
+    int32_t rank_by;         /* enum ppsched_rank_by; all but STEP go with scenarios */
+    double quantile;         /* of PPSCHED_RANK_BY_QUANTILE, above 0 to 1. Default: 0.9 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */
@@ -118,6 +150,11 @@ typedef struct ppsched_candidate {
     uint32_t proved;    /* 1: with layers, with this strategy and these options no other split of
                            them, and no other recomputation, is shorter; with stages, it reaches its
                            bound: no schedule of this placement is shorter */
+    uint32_t slices;    /* of a microbatch; 1: whole */
+    uint32_t ordered;   /* 1: its microbatches are in an order of their own */
+    double
+        scenario_time; /* of a step, by `rank_by` over the scenarios, the mean where that is STEP;
+                             0 without scenarios */
 } ppsched_candidate;
 
 /* --- making and running it --- */
@@ -141,7 +178,7 @@ PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t ca
                                                  ppsched_error *error);
 
 /* Evaluates all that are not yet, and ranks them:
- *   - those that fit, by step time, then by peak memory;
+ *   - those that fit, by step time (or as `rank_by` says), then by peak memory;
  *   - then those over their limits, the one that lacks least first, equal ones likewise;
  *   - then the refused; ties stay in order.
  * What is compared is rounded to 40 bits, so that sums of the same numbers in another order are
@@ -175,6 +212,16 @@ PPSCHED_API ppsched_status ppsched_plan_get_split(uint32_t *out, size_t capacity
 PPSCHED_API ppsched_status ppsched_plan_get_recomputes(uint8_t *out, size_t capacity,
                                                        size_t *needed, const ppsched_plan *plan,
                                                        uint32_t candidate, ppsched_error *error);
+
+/* Which of the config's microbatches goes through each slot of an ordered candidate: as many as it
+ * has microbatches. It fills a buffer: see ppsched.h.
+ * Errors: ARGUMENT; RANGE past the last; REFUSED where it is not evaluated, is refused, or is not
+ *   ordered; BUFFER. */
+PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size_t capacity,
+                                                             size_t *needed,
+                                                             const ppsched_plan *plan,
+                                                             uint32_t candidate,
+                                                             ppsched_error *error);
 
 /* The candidate's own problem: stages, microbatches, limit and the strategy's options.
  * Errors: ARGUMENT; RANGE, also past the last; REFUSED where its stages cannot be made of the

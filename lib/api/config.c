@@ -195,7 +195,7 @@ ppsched_status ppsched_config_with_stages(ppsched_config **out, const ppsched_co
         status = ppi_take_model_end(&first, &embedding, error);
     if (status == PPSCHED_OK)
         status = ppi_take_model_end(&last, &head, error);
-    return status == PPSCHED_OK ? ppi_restage(out, config, &shape, embedding, head, error) : status;
+    return status == PPSCHED_OK ? ppi_restage(out, config, &shape, embedding, head, NULL, error) : status;
 }
 
 ppsched_status ppsched_config_with_microbatches(ppsched_config **out, const ppsched_config *config, int64_t microbatches,
@@ -208,5 +208,5 @@ ppsched_status ppsched_config_with_microbatches(ppsched_config **out, const ppsc
     ppsched_status status = ppi_shape_make(&shape, old->devices, old->stages, microbatches, old->iterations, error);
     if (status == PPSCHED_OK)
         status = ppi_shape_cut(&shape, old->slices, error);
-    return status == PPSCHED_OK ? ppi_restage(out, config, &shape, NULL, NULL, error) : status;
+    return status == PPSCHED_OK ? ppi_restage(out, config, &shape, NULL, NULL, NULL, error) : status;
 }

@@ -32,8 +32,7 @@ static ppsched_status check_sizes(const ppsched_schedule *schedule, const ppsche
         return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
                         "the schedule has %u microbatches of %u slices, the config %u of %u; they must be equal",
                         s->microbatches, s->slices, c->microbatches, c->slices);
-    if (config->values[PPSCHED_QUANTITY_MICROBATCH_SCALE].count > 1 ||
-        config->values[PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE].count > 1)
+    if (ppi_microbatches_differ(config))
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                     "all microbatches are alike; give microbatch_scale for each of them, and one order is better than another");

@@ -10,6 +10,8 @@
 #include "base/checked.h"
 #include "base/sized.h"
 #include "launch/launch.h"
+#include "scenario/scenario.h"
+#include "search/microbatch_order.h"
 
 static ppsched_status check_counts(const ppsched_plan_options *options, ppsched_error *error)
 {
@@ -21,7 +23,8 @@ static ppsched_status check_counts(const ppsched_plan_options *options, ppsched_
                  {options->chunks, options->chunk_count, "chunks"},
                  {options->group_sizes, options->group_size_count, "group_sizes"},
                  {options->microbatches, options->microbatch_count, "microbatches"},
-                 {options->memory_limits, options->memory_limit_count, "memory_limits"}};
+                 {options->memory_limits, options->memory_limit_count, "memory_limits"},
+                 {options->slices, options->slice_count, "slices"}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if ((lists[i].list == NULL) != (lists[i].count == 0))
             return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s: the list and its count must both be given, or neither",
@@ -29,12 +32,12 @@ static ppsched_status check_counts(const ppsched_plan_options *options, ppsched_
     return PPSCHED_OK;
 }
 
-static ppsched_status check_positive(const uint32_t *list, uint32_t count, const char *name, ppsched_error *error)
+static ppsched_status check_positive(const uint32_t *list, uint32_t count, uint32_t most, const char *name,
+                                     ppsched_error *error)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (list[i] == 0 || list[i] > PPSCHED_MAX_CELLS)
-            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: value %u is %u; it must be 1 to %u", name, i, list[i],
-                            PPSCHED_MAX_CELLS);
+        if (list[i] == 0 || list[i] > most)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: value %u is %u; it must be 1 to %u", name, i, list[i], most);
     return PPSCHED_OK;
 }
 
@@ -42,11 +45,13 @@ static ppsched_status check_lists(const ppsched_plan_options *options, ppsched_e
 {
     ppsched_status status = check_counts(options, error);
     if (status == PPSCHED_OK)
-        status = check_positive(options->chunks, options->chunk_count, "chunks", error);
+        status = check_positive(options->chunks, options->chunk_count, PPSCHED_MAX_CELLS, "chunks", error);
     if (status == PPSCHED_OK)
-        status = check_positive(options->group_sizes, options->group_size_count, "group_sizes", error);
+        status = check_positive(options->group_sizes, options->group_size_count, PPSCHED_MAX_CELLS, "group_sizes", error);
     if (status == PPSCHED_OK)
-        status = check_positive(options->microbatches, options->microbatch_count, "microbatches", error);
+        status = check_positive(options->microbatches, options->microbatch_count, PPSCHED_MAX_CELLS, "microbatches", error);
+    if (status == PPSCHED_OK)
+        status = check_positive(options->slices, options->slice_count, PPSCHED_MAX_SLICES, "slices", error);
     for (uint32_t i = 0; i < options->memory_limit_count && status == PPSCHED_OK; i++)
         if (!ppi_is_finite(options->memory_limits[i]) || options->memory_limits[i] < 0)
             status = ppi_fail(error, PPSCHED_ERROR_RANGE, "memory_limits: value %u is %g; it must be finite and at least 0", i,
@@ -73,6 +78,43 @@ static ppsched_status check_passes(const ppsched_plan_options *options, const pp
     return ppi_check_lower_options(&lower, config, config->shape.devices, error);
 }
 
+static ppsched_status check_slicing(const ppsched_plan_options *options, ppsched_error *error)
+{
+    if (!ppi_is_finite(options->slice_time) || options->slice_time < 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "slice_time is %g; it must be finite and at least 0", options->slice_time);
+    if (!(options->attention_share >= 0 && options->attention_share <= 1))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "attention_share is %g; it must be 0 to 1", options->attention_share);
+    if (options->order_effort > PPI_MOST_ORDER_EFFORT)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "order_effort is %u; it must be 0 to %d", options->order_effort,
+                        PPI_MOST_ORDER_EFFORT);
+    return PPSCHED_OK;
+}
+
+/* `own` takes the options. */
+static ppsched_status take_scenarios(ppsched_scenario_options *own, ppsched_plan_options *options, const ppsched_config *config,
+                                     ppsched_error *error)
+{
+    ppsched_status status = ppi_check_choice("rank_by", options->rank_by, PPSCHED_RANK_BY_STEP, PPSCHED_RANK_BY_WORST, error);
+    if (status == PPSCHED_OK && !(options->quantile >= 0 && options->quantile <= 1))
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "quantile is %g; it must be above 0 and at most 1", options->quantile);
+    if (status != PPSCHED_OK)
+        return status;
+    if (options->scenario_count == 0 && (options->rank_by != PPSCHED_RANK_BY_STEP || options->scenario_options != NULL))
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s goes with scenarios; scenario_count is 0",
+                        options->scenario_options != NULL ? "scenario_options" : "rank_by");
+    if (options->scenario_options == NULL && options->scenario_count == 0)
+        return PPSCHED_OK;
+    status = ppi_take_scenario_options(own, options->scenario_options, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (own->stage_factor_count != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                        "a plan takes no stage_factors, as stages differ by candidate; give "
+                        "device_factors");
+    options->scenario_options = own;
+    return ppi_scenario_options_check(own, config->shape.devices, 0, options->scenario_count, error);
+}
+
 static ppsched_status check_options(const ppsched_plan_options *options, ppsched_error *error)
 {
     ppsched_status status = ppi_check_choice("objective", options->objective, 0, PPSCHED_OBJECTIVE_MAKESPAN, error);
@@ -93,18 +135,22 @@ static ppsched_status check_options(const ppsched_plan_options *options, ppsched
         return status;
     if (options->effort > 12)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort is %u; it must be 0 to 12", options->effort);
-    return check_lists(options, error);
+    status = check_slicing(options, error);
+    return status == PPSCHED_OK ? check_lists(options, error) : status;
 }
 
 /* Splits are looked for with microbatches that are whole and alike. */
 static ppsched_status check_layers(const ppsched_plan_options *options, const ppsched_config *config, ppsched_error *error)
 {
-    if (options->layers == NULL || (!ppi_has_factors(config) && config->shape.slices == 1))
+    bool is_cut = config->shape.slices > 1;
+    for (uint32_t i = 0; i < options->slice_count; i++)
+        is_cut |= options->slices[i] > 1;
+    if (options->layers == NULL || (!ppi_has_factors(config) && !is_cut))
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                     "a plan of layers looks for splits with whole microbatches that are alike; give the costs of stages, or "
                     "leave %s out",
-                    config->shape.slices > 1 ? "slices" : "microbatch_scale");
+                    is_cut ? "slices" : "microbatch_scale");
 }
 
 ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
@@ -113,6 +159,7 @@ ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *con
     ppsched_plan_options own;
     ppsched_channel_model channel;
     ppsched_model_end embedding, head;
+    ppsched_scenario_options scenarios;
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
     ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_plan_options, head), options,
@@ -123,6 +170,8 @@ ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *con
         status = check_passes(&own, config, error);
     if (status == PPSCHED_OK)
         status = check_layers(&own, config, error);
+    if (status == PPSCHED_OK)
+        status = take_scenarios(&scenarios, &own, config, error);
     if (status == PPSCHED_OK && own.channel != NULL) {
         status = ppi_take_channel_model(&channel, own.channel, error);
         own.channel = &channel;
@@ -204,6 +253,7 @@ static ppsched_candidate identity_of(const ppsched_plan *plan, const struct ppi_
         .rank = candidate->rank,
         .memory_limit = limit_of(plan, candidate),
         .runs_on = candidate->runs_on,
+        .slices = candidate->slices,
     };
 }
 
@@ -225,6 +275,8 @@ static void fill_figures(ppsched_candidate *out, const ppsched_plan *plan, const
     out->bytes = candidate->bytes;
     out->transfers = candidate->transfers;
     out->proved = candidate->proved;
+    out->ordered = candidate->microbatch_order != NULL;
+    out->scenario_time = candidate->scenario_time;
 }
 
 uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank)
@@ -288,10 +340,30 @@ ppsched_status ppsched_plan_get_recomputes(uint8_t *out, size_t capacity, size_t
     return ppi_tell_needed(needed, plan->layers->count, status);
 }
 
-/* A candidate with its split, which one that is not evaluated gets for the call alone. */
+ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size_t capacity, size_t *needed, const ppsched_plan *plan,
+                                                 uint32_t candidate, ppsched_error *error)
+{
+    PPI_REQUIRE_BUFFER(out, capacity);
+    PPI_REQUIRE(plan);
+    ppsched_status status = check_candidate(plan, candidate, error);
+    if (status != PPSCHED_OK)
+        return status;
+    const struct ppi_candidate *from = &plan->candidates[candidate];
+    if (from->microbatch_order == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "candidate %u has no order of its own: %s", candidate,
+                        from->reason != NULL ? "it is refused"
+                        : !from->evaluated   ? "it is not evaluated"
+                                             : "its microbatches are as in the config");
+    status = ppi_check_room(out, capacity, from->microbatches, "microbatches", error);
+    if (status == PPSCHED_OK && out != NULL)
+        memcpy(out, from->microbatch_order, from->microbatches * sizeof *out);
+    return ppi_tell_needed(needed, from->microbatches, status);
+}
+
+/* A candidate with its split and its order, which one that is not evaluated gets for the call alone. */
 struct lent {
     struct ppi_candidate candidate;
-    bool has_own_split;
+    bool has_own_split, has_own_order;
 };
 
 static ppsched_status lend(struct lent *out, const ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
@@ -301,13 +373,19 @@ static ppsched_status lend(struct lent *out, const ppsched_plan *plan, uint32_t 
         return status;
     *out = (struct lent){.candidate = plan->candidates[candidate]};
     out->has_own_split = out->candidate.layers == NULL;
-    return ppi_candidate_split(plan, &out->candidate, NULL, NULL, error);
+    out->has_own_order = out->candidate.microbatch_order == NULL;
+    status = ppi_candidate_split(plan, &out->candidate, NULL, NULL, error);
+    if (status == PPSCHED_OK && !out->candidate.evaluated)
+        status = ppi_candidate_order(plan, &out->candidate, NULL, NULL, error);
+    return status;
 }
 
 static void end_lent(struct lent *lent, const ppsched_plan *plan)
 {
     if (lent->has_own_split)
         ppi_candidate_drop_split(plan, &lent->candidate);
+    if (lent->has_own_order)
+        ppi_candidate_drop_order(plan, &lent->candidate);
 }
 
 ppsched_status ppsched_plan_create_config(ppsched_config **out, const ppsched_plan *plan, uint32_t candidate,

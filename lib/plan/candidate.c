@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "plan/restage.h"
 #include "search/bound.h"
+#include "search/microbatch_order.h"
 #include "split/splitting.h"
 
 enum { MANY_OPS = 1000000 };
@@ -75,7 +76,7 @@ static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *p
         *out = config;
         return status;
     }
-    status = ppi_restage(out, config, shape, NULL, NULL, error);
+    status = ppi_restage(out, config, shape, NULL, NULL, NULL, error);
     ppi_config_destroy(config);
     return status;
 }
@@ -89,17 +90,19 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
     ppsched_status status = ppi_shape_make(&shape, old->devices, candidate->stages, candidate->microbatches, old->iterations,
                                            error);
     if (status == PPSCHED_OK)
-        status = ppi_shape_cut(&shape, old->slices, error);
+        status = ppi_shape_cut(&shape, candidate->slices, error);
     if (status != PPSCHED_OK)
         return status;
     if (plan->layers != NULL)
         status = layered_config(&config, plan, candidate, &shape, error);
-    else if (shape.stages == old->stages && shape.microbatches == old->microbatches)
+    else if (shape.stages == old->stages && shape.microbatches == old->microbatches && shape.slices == old->slices)
         status = ppi_config_copy(&config, plan->config, error);
     else
-        status = ppi_restage(&config, plan->config, &shape, &plan->embedding, &plan->head, error);
+        status = ppi_restage(&config, plan->config, &shape, &plan->embedding, &plan->head, &plan->slicing, error);
     if (status == PPSCHED_OK)
         status = specialise(config, plan, candidate, error);
+    if (status == PPSCHED_OK && candidate->microbatch_order != NULL)
+        ppi_put_microbatch_order(config, plan->config, candidate->microbatch_order);
     if (status != PPSCHED_OK) {
         ppi_config_destroy(config);
         return status;
@@ -207,7 +210,8 @@ static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, co
     for (uint32_t i = 0; known != NULL && i < PPI_KNOWN_BOUNDS; i++) {
         const struct ppi_known_bound *other = &known->bound[i];
         if (other->placement == asked->placement && other->unflushed == asked->unflushed && other->stages == asked->stages &&
-            other->microbatches == asked->microbatches && other->memory_limit == asked->memory_limit) {
+            other->microbatches == asked->microbatches && other->slices == asked->slices &&
+            other->memory_limit == asked->memory_limit) {
             *out = other->value;
             return PPSCHED_OK;
         }
@@ -240,8 +244,9 @@ static ppsched_status bound_of(double *out, struct ppi_known_bounds *known, cons
                                           .unflushed = unflushed,
                                           .stages = candidate->stages,
                                           .microbatches = candidate->microbatches,
+                                          .slices = candidate->slices,
                                           .memory_limit = candidate->memory_limit};
-    return find_bound(out, known, plan, &asked, config, error);
+    return find_bound(out, candidate->microbatch_order == NULL ? known : NULL, plan, &asked, config, error);
 }
 
 static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsched_plan *plan, struct ppi_known_bounds *known,
@@ -277,18 +282,25 @@ static ppsched_status keep_reason(const ppsched_plan *plan, struct ppi_candidate
     return candidate->reason != NULL ? PPSCHED_OK : ppi_fail_memory(error, "a reason");
 }
 
-/* With layers the work that is left once there is a split. */
+/* The work that is left once there is a split, or an order. */
 struct rest {
     ppsched_progress_function progress;
     void *user;
+    double from;
 };
 
 static int32_t tell_rest(void *user, const ppsched_progress *progress)
 {
     const struct rest *rest = user;
     const ppsched_progress part = {
-        .size = sizeof part, .share = PPI_SPLIT_SHARE + (1 - PPI_SPLIT_SHARE) * progress->share, .best = progress->best};
+        .size = sizeof part, .share = rest->from + (1 - rest->from) * progress->share, .best = progress->best};
     return rest->progress(rest->user, &part);
+}
+
+static void drop_finds(const ppsched_plan *plan, struct ppi_candidate *candidate)
+{
+    ppi_candidate_drop_split(plan, candidate);
+    ppi_candidate_drop_order(plan, candidate);
 }
 
 ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, struct ppi_known_bounds *known,
@@ -297,10 +309,12 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     ppsched_config *config = NULL;
     ppsched_timeline *timeline = NULL;
     const ppsched_schedule *order = NULL;
-    struct rest rest = {progress, user};
-    bool is_rest = plan->layers != NULL && progress != NULL;
+    struct rest rest = {progress, user, plan->layers != NULL ? PPI_SPLIT_SHARE : plan->order_effort > 0 ? PPI_ORDER_SHARE : 0};
+    bool is_rest = rest.from > 0 && progress != NULL;
     ppsched_error reason;
     ppsched_status status = ppi_candidate_split(plan, candidate, progress, user, &reason);
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_order(plan, candidate, progress, user, &reason);
     if (status == PPSCHED_OK)
         status = ppi_candidate_config(&config, plan, candidate, &reason);
     if (status == PPSCHED_OK) {
@@ -313,12 +327,14 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     if (status == PPSCHED_OK)
         status = ppi_candidate_ask_runtimes(plan, candidate, order, &reason);
     if (status == PPSCHED_OK)
+        status = ppi_candidate_take_scenarios(plan, candidate, order, config, &reason);
+    if (status == PPSCHED_OK)
         status = take_figures(candidate, plan, known, timeline, config, &reason);
     if (status != PPSCHED_OK)
         status = keep_reason(plan, candidate, status, &reason, error);
     candidate->evaluated = status == PPSCHED_OK;
     if (!ppi_candidate_runs(candidate))
-        ppi_candidate_drop_split(plan, candidate);
+        drop_finds(plan, candidate);
     ppi_timeline_destroy(timeline);
     ppi_schedule_release(order);
     ppi_config_destroy(config);

@@ -19,9 +19,9 @@ enum { MOST_PARTED = 64 };
 struct listing {
     ppsched_plan *plan;
     const ppsched_plan_options *options;
-    const uint32_t *chunks, *microbatches;
+    const uint32_t *chunks, *microbatches, *slices;
     const double *limits;
-    uint32_t chunk_count, microbatch_count, limit_count;
+    uint32_t chunk_count, microbatch_count, slice_count, limit_count;
 };
 
 static ppsched_status add(struct listing *listing, const struct ppi_candidate *candidate, ppsched_error *error)
@@ -61,6 +61,7 @@ static bool may_have_group(const struct listing *listing, const struct ppi_candi
     struct ppi_task task = {.strategy = candidate->strategy, .shape = listing->plan->config->shape};
     task.shape.stages = candidate->stages;
     task.shape.microbatches = candidate->microbatches;
+    task.shape.slices = candidate->slices;
     ppi_set_defaults(&task);
     task.option[ppi_option_for(candidate->strategy, PPI_ROLE_GROUP_SIZE) - candidate->strategy->options] = group;
     return group == task.shape.devices || ppi_serves(&task);
@@ -100,13 +101,26 @@ static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *
     return status;
 }
 
+/* Of those that cut microbatches, unless they are named, strategies that know slices. */
+static ppsched_status add_slices(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    bool may_cut = candidate->strategy->cuts || listing->options->strategy_count > 0 || listing->options->slice_count == 0;
+    for (uint32_t i = 0; i < listing->slice_count && status == PPSCHED_OK; i++) {
+        candidate->slices = listing->slices[i];
+        candidate->group_size = 0;
+        if (candidate->slices == 1 || may_cut)
+            status = add_groups(listing, candidate, error);
+    }
+    return status;
+}
+
 static ppsched_status add_microbatches(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0; i < listing->microbatch_count && status == PPSCHED_OK; i++) {
         candidate->microbatches = listing->microbatches[i];
-        candidate->group_size = 0;
-        status = add_groups(listing, candidate, error);
+        status = add_slices(listing, candidate, error);
     }
     return status;
 }
@@ -223,14 +237,16 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
 {
     static const uint32_t usual_chunks[MOST_CHUNKS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     static const double own_limits = -1;
-    struct listing listing = {plan,
-                              options,
-                              options->chunks,
-                              options->microbatches,
-                              options->memory_limits,
-                              options->chunk_count,
-                              options->microbatch_count,
-                              options->memory_limit_count};
+    struct listing listing = {.plan = plan,
+                              .options = options,
+                              .chunks = options->chunks,
+                              .microbatches = options->microbatches,
+                              .slices = options->slices,
+                              .limits = options->memory_limits,
+                              .chunk_count = options->chunk_count,
+                              .microbatch_count = options->microbatch_count,
+                              .slice_count = options->slice_count,
+                              .limit_count = options->memory_limit_count};
     if (listing.chunk_count > 0 && has_map(&listing))
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks do not go with a placement map, which is one of %u stages",
                         plan->config->shape.stages);
@@ -241,6 +257,10 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
     if (listing.microbatch_count == 0) {
         listing.microbatches = &plan->config->shape.microbatches;
         listing.microbatch_count = 1;
+    }
+    if (listing.slice_count == 0) {
+        listing.slices = &plan->config->shape.slices;
+        listing.slice_count = 1;
     }
     if (listing.limit_count == 0) {
         listing.limits = &own_limits;

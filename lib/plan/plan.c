@@ -20,7 +20,7 @@ static ppsched_status fit_ends(const ppsched_config *config, const ppsched_plan_
     ppsched_config *same = NULL;
     if (options->embedding == NULL && options->head == NULL)
         return PPSCHED_OK;
-    ppsched_status status = ppi_restage(&same, config, &config->shape, options->embedding, options->head, error);
+    ppsched_status status = ppi_restage(&same, config, &config->shape, options->embedding, options->head, NULL, error);
     ppi_config_destroy(same);
     return status;
 }
@@ -36,6 +36,31 @@ static ppsched_status take_layers(ppsched_plan *plan, const ppsched_layers *laye
     return PPSCHED_OK;
 }
 
+static double *copy_factors(const struct ppi_host *host, const double *from, size_t count)
+{
+    double *copy = ppi_allocate(host, count, sizeof *copy);
+    if (copy != NULL && count > 0)
+        memcpy(copy, from, count * sizeof *copy);
+    return copy;
+}
+
+static ppsched_status take_scenarios(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error)
+{
+    plan->scenario_count = options->scenario_count;
+    plan->rank_by = options->rank_by;
+    plan->quantile = options->quantile > 0 ? options->quantile : 0.9;
+    if (options->scenario_options == NULL)
+        return PPSCHED_OK;
+    plan->scenarios = *options->scenario_options;
+    plan->device_factors = copy_factors(&plan->host, plan->scenarios.device_factors, plan->scenarios.device_factor_count);
+    plan->link_factors = copy_factors(&plan->host, plan->scenarios.link_factors, plan->scenarios.link_factor_count);
+    if (plan->device_factors == NULL || plan->link_factors == NULL)
+        return ppi_fail_memory(error, "the factors");
+    plan->scenarios.device_factors = plan->scenarios.device_factor_count > 0 ? plan->device_factors : NULL;
+    plan->scenarios.link_factors = plan->scenarios.link_factor_count > 0 ? plan->link_factors : NULL;
+    return PPSCHED_OK;
+}
+
 static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, const ppsched_plan_options *options,
                            ppsched_error *error)
 {
@@ -43,6 +68,8 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
     plan->objective = options->objective != 0 ? options->objective : PPSCHED_OBJECTIVE_MAKESPAN;
     plan->lower = ppi_lower_options_of(options);
     plan->effort = options->effort;
+    plan->slicing = (struct ppi_slicing){options->slice_time, options->attention_share};
+    plan->order_effort = options->order_effort;
     plan->channel = (ppsched_channel_model){.order = PPSCHED_CHANNEL_ORDER_NONE};
     if (options->channel != NULL)
         plan->channel = *options->channel;
@@ -54,6 +81,8 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
     if (options->runtime != 0)
         ppi_runtime_find(&plan->runtime, options->runtime, NULL);
     ppsched_status status = take_layers(plan, options->layers, error);
+    if (status == PPSCHED_OK)
+        status = take_scenarios(plan, options, error);
     if (status != PPSCHED_OK)
         return status;
     plan->may_be_empty = options->empty_stages != 0 || (plan->runtime != NULL && plan->runtime->rules.may_be_empty);
@@ -86,7 +115,10 @@ void ppi_plan_destroy(ppsched_plan *plan)
     for (size_t i = 0; i < plan->count; i++) {
         ppi_release(&host, plan->candidates[i].reason);
         ppi_candidate_drop_split(plan, &plan->candidates[i]);
+        ppi_candidate_drop_order(plan, &plan->candidates[i]);
     }
+    ppi_release(&host, plan->device_factors);
+    ppi_release(&host, plan->link_factors);
     ppi_layers_release(plan->layers);
     ppi_release(&host, plan->candidates);
     ppi_release(&host, plan->order);
@@ -118,7 +150,7 @@ static bool ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a
         return false;
     if (group == 1 && rounded(a->excess) != rounded(b->excess))
         return rounded(a->excess) < rounded(b->excess);
-    double step = rounded(ppi_candidate_step(plan, a)), other = rounded(ppi_candidate_step(plan, b));
+    double step = rounded(ppi_candidate_rank_time(plan, a)), other = rounded(ppi_candidate_rank_time(plan, b));
     if (step != other)
         return step < other;
     return rounded(a->metrics.peak_memory) < rounded(b->metrics.peak_memory);

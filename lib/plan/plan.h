@@ -7,6 +7,7 @@
 #include <ppsched/plan.h>
 
 #include "launch/launch.h"
+#include "plan/restage.h"
 #include "split/menu.h"
 #include "strategy/strategy.h"
 
@@ -28,15 +29,18 @@ static inline ppsched_lower_options ppi_lower_options_of(const ppsched_plan_opti
 struct ppi_candidate {
     const struct ppi_strategy *strategy;
     uint32_t stages, microbatches, group_size; /* group_size 0: none */
-    int32_t placement;                         /* DEFAULT: the strategy's own */
-    double memory_limit;                       /* for all devices; negative: the config's */
+    uint32_t slices;
+    int32_t placement;   /* DEFAULT: the strategy's own */
+    double memory_limit; /* for all devices; negative: the config's */
     bool evaluated;
     char *reason;  /* why it is refused; NULL where it is not */
     uint32_t rank; /* PPSCHED_NONE until the plan is ranked */
     ppsched_metrics metrics;
     double bound, excess, bytes;
     uint64_t transfers;
-    uint32_t *layers; /* of each stage, with layers, once it is evaluated; else NULL */
+    double scenario_time;       /* of a step; 0: there are no scenarios */
+    uint32_t *microbatch_order; /* the config's microbatch of each slot; NULL: as they are */
+    uint32_t *layers;           /* of each stage, with layers, once it is evaluated; else NULL */
     uint8_t *recomputes;
     bool proved;
     struct ppi_same_kind same;        /* how it recomputes, where all stages do alike */
@@ -54,6 +58,13 @@ struct ppsched_plan {
     uint32_t effort;
     ppsched_channel_model channel;
     ppsched_model_end embedding, head;
+    struct ppi_slicing slicing;
+    uint32_t order_effort;              /* 0: microbatches stay in order */
+    ppsched_scenario_options scenarios; /* whose lists are these */
+    double *device_factors, *link_factors;
+    uint32_t scenario_count;
+    int32_t rank_by;
+    double quantile;
     const ppsched_layers *layers;      /* NULL where stages are given */
     uint32_t runtimes;                 /* that are asked, bits */
     const struct ppi_runtime *runtime; /* that must run it, or NULL */
@@ -69,7 +80,8 @@ struct ppsched_plan {
 static inline bool ppi_candidates_are_alike(const struct ppi_candidate *a, const struct ppi_candidate *b)
 {
     return a->strategy == b->strategy && a->stages == b->stages && a->microbatches == b->microbatches &&
-           a->placement == b->placement && !(a->memory_limit < b->memory_limit) && !(a->memory_limit > b->memory_limit);
+           a->slices == b->slices && a->placement == b->placement && !(a->memory_limit < b->memory_limit) &&
+           !(a->memory_limit > b->memory_limit);
 }
 
 /* --- listing --- */
@@ -105,6 +117,24 @@ ppsched_status ppi_candidate_ask_runtimes(const ppsched_plan *plan, struct ppi_c
 ppsched_status ppi_candidate_ask_order(const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                        const ppsched_schedule *order, ppsched_error *error);
 
+/* Finds the order of its microbatches, where the plan wants one and they differ, unless it has one. */
+ppsched_status ppi_candidate_order(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                   ppsched_progress_function progress, void *user, ppsched_error *error);
+
+/* Of a candidate's work what the order is. */
+#define PPI_ORDER_SHARE 0.5
+
+/* Forgets it. */
+void ppi_candidate_drop_order(const ppsched_plan *plan, struct ppi_candidate *candidate);
+
+/* What its step takes over the plan's scenarios, if there are any. `config` and the schedule are its own. */
+ppsched_status ppi_candidate_take_scenarios(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                            const ppsched_schedule *schedule, const ppsched_config *config,
+                                            ppsched_error *error);
+
+/* What it is ranked by. */
+double ppi_candidate_rank_time(const ppsched_plan *plan, const struct ppi_candidate *candidate);
+
 /* With layers: finds the split that suits it, unless it has one. */
 ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                    ppsched_progress_function progress, void *user, ppsched_error *error);
@@ -134,7 +164,7 @@ enum { PPI_KNOWN_BOUNDS = 8 };
 
 struct ppi_known_bound {
     int32_t placement;
-    uint32_t unflushed, stages, microbatches; /* unflushed: see search/bound.h */
+    uint32_t unflushed, stages, microbatches, slices; /* unflushed: see search/bound.h */
     double memory_limit, value;
 };
 

@@ -28,9 +28,10 @@ struct making {
     const ppsched_config *from;
     ppsched_config *to;
     ppsched_model_end embedding, head;
-    double size;  /* of a microbatch, in old ones */
-    double *old;  /* PARTS values for each old stage */
-    double *list; /* of all new stages */
+    struct ppi_slicing slicing; /* of microbatches that are cut, or nothing */
+    double size;                /* of a microbatch, or of a slice, in old ones */
+    double *old;                /* PARTS values for each old stage */
+    double *list;               /* of all new stages */
 };
 
 static double end_value(const ppsched_model_end *end, enum part part)
@@ -201,7 +202,26 @@ static ppsched_status put_part(struct making *making, enum part part, ppsched_er
         divide(making, part, new / old);
     else
         join(making, part, old / new);
+    for (uint32_t s = 0; s < new && (part == FORWARD || part == BACKWARD || part == INPUT); s++)
+        making->list[s] += making->slicing.slice_time;
     return ppi_config_set_values(making->to, parts[part].quantity, making->list, new, error);
+}
+
+/* Of causal attention the k-th of K slices has as much as 2k + 1 of K * K. */
+static ppsched_status put_slice_scale(struct making *making, ppsched_error *error)
+{
+    const uint32_t slices = making->to->shape.slices;
+    const double share = making->slicing.attention_share;
+    if (share == 0)
+        return PPSCHED_OK;
+    double *scale = ppi_allocate(&making->to->host, slices, sizeof *scale);
+    if (scale == NULL)
+        return ppi_fail_memory(error, "the slices' times");
+    for (uint32_t k = 0; k < slices; k++)
+        scale[k] = 1 - share + share * (2.0 * k + 1) / slices;
+    ppsched_status status = ppi_config_set_values(making->to, PPSCHED_QUANTITY_SLICE_SCALE, scale, slices, error);
+    ppi_release(&making->to->host, scale);
+    return status;
 }
 
 /* What goes over a border is that of the old border. */
@@ -321,19 +341,15 @@ static ppsched_status put_all(struct making *making, ppsched_error *error)
         status = put_holding(making, holdings[i].quantity, holdings[i].share, error);
     if (status == PPSCHED_OK)
         status = put_overlapped(making, error);
-    return status == PPSCHED_OK ? ppi_config_take_run(making->to, making->from, error) : status;
+    if (status == PPSCHED_OK)
+        status = ppi_config_take_run(making->to, making->from, error);
+    return status == PPSCHED_OK ? put_slice_scale(making, error) : status;
 }
 
-ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, const struct ppi_shape *shape,
-                           const ppsched_model_end *embedding, const ppsched_model_end *head, ppsched_error *error)
+/* Whether the costs tell of such sizes. */
+static ppsched_status check_sizes(const ppsched_config *config, const struct ppi_shape *shape, ppsched_error *error)
 {
-    const struct ppi_host *host = &config->host;
     uint32_t old = config->shape.stages, new = shape->stages;
-    struct making making = {.from = config};
-    making.size = (double)config->shape.microbatches / shape->microbatches;
-    ppsched_status status = check_ends(embedding, head, error);
-    if (status != PPSCHED_OK)
-        return status;
     if (old % new != 0 && new % old != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "costs of %u stages tell nothing of %u; give them for a number that is a multiple of %u, such as the "
@@ -344,6 +360,29 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
                         config->shape.microbatches, shape->microbatches);
     if (config->placement == PPSCHED_PLACEMENT_MAP && new != old)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of %u stages; it tells nothing of %u", old, new);
+    if (config->shape.slices != 1 && shape->slices != config->shape.slices)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "costs of %u slices of a microbatch tell nothing of %u; give those of whole microbatches",
+                        config->shape.slices, shape->slices);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, const struct ppi_shape *shape,
+                           const ppsched_model_end *embedding, const ppsched_model_end *head, const struct ppi_slicing *slicing,
+                           ppsched_error *error)
+{
+    const struct ppi_host *host = &config->host;
+    uint32_t old = config->shape.stages, new = shape->stages;
+    struct making making = {.from = config};
+    making.size = (double)config->shape.microbatches / shape->microbatches / (shape->slices / config->shape.slices);
+    if (slicing != NULL && shape->slices > config->shape.slices)
+        making.slicing = *slicing;
+    ppsched_status status = check_ends(embedding, head, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = check_sizes(config, shape, error);
+    if (status != PPSCHED_OK)
+        return status;
     status = ppi_config_create(&making.to, shape, host, error);
     if (status != PPSCHED_OK)
         return status;

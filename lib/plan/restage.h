@@ -6,8 +6,14 @@
 
 #include "model/config.h"
 
-/* Options go with the config; a map does not. */
+/* What whole microbatches cost where they are cut: see ppsched_plan_options. */
+struct ppi_slicing {
+    double slice_time, attention_share;
+};
+
+/* Options go with the config; a map does not. `slicing` is for whole microbatches that are cut, else it may be NULL. */
 ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, const struct ppi_shape *shape,
-                           const ppsched_model_end *embedding, const ppsched_model_end *head, ppsched_error *error);
+                           const ppsched_model_end *embedding, const ppsched_model_end *head, const struct ppi_slicing *slicing,
+                           ppsched_error *error);
 
 #endif

@@ -271,6 +271,14 @@ ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule
     return status;
 }
 
+double ppi_scenarios_quantile(const ppsched_scenarios *scenarios, double q)
+{
+    double place = q * scenarios->metrics.count;
+    uint32_t rank = (uint32_t)place;
+    rank += rank < place;
+    return scenarios->sorted[rank > 0 ? rank - 1 : 0];
+}
+
 void ppi_scenarios_destroy(ppsched_scenarios *scenarios)
 {
     if (scenarios == NULL)

@@ -6,6 +6,7 @@
 
 #include <ppsched/scenarios.h>
 
+#include "base/sized.h"
 #include "eval/waits.h"
 
 /* In place of what a node waits for: time 0. Nodes are numbered from 1. */
@@ -46,6 +47,21 @@ void ppi_scenario_graph_clear(struct ppi_scenario_graph *graph);
 /* Evaluates; options are sound. */
 ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  uint32_t count, const ppsched_scenario_options *options, ppsched_error *error);
+/* A caller's options, of any version's size. */
+static inline ppsched_status ppi_take_scenario_options(ppsched_scenario_options *own, const ppsched_scenario_options *given,
+                                                       ppsched_error *error)
+{
+    return ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_scenario_options, link_factor_count), given,
+                          "ppsched_scenario_options", error);
+}
+
+/* Lists of a schedule's devices and stages, and the rest of the options; without stages their factors are not looked at. */
+ppsched_status ppi_scenario_options_check(const ppsched_scenario_options *options, uint32_t devices, uint32_t stages,
+                                          int64_t count, ppsched_error *error);
+
+/* See ppsched_scenarios_get_quantile; q is sound. */
+double ppi_scenarios_quantile(const ppsched_scenarios *scenarios, double q);
+
 void ppi_scenarios_destroy(ppsched_scenarios *scenarios);
 
 #endif

@@ -86,7 +86,9 @@ static double true_objective(struct ppi_attempt *attempt, double reckoned)
     if (attempt->problem.ratio == NULL || !ppi_is_finite(reckoned))
         return reckoned;
     ppi_pricer_clear(&attempt->pricer); /* which pairs ops as the order did that it was made with */
-    return ppi_attempt_price(attempt, &objective, NULL) == PPSCHED_OK ? objective : PPI_INFINITE;
+    ppsched_status status = ppi_attempt_price(attempt, &objective, NULL);
+    attempt->lacks_memory |= status == PPSCHED_ERROR_NO_MEMORY;
+    return status == PPSCHED_OK ? objective : PPI_INFINITE;
 }
 
 void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)

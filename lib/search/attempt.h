@@ -24,6 +24,7 @@ struct ppi_attempt {
     double goal;                 /* a lower bound, and its rounding: nothing below is hoped for */
     struct ppi_orders candidate; /* room for another */
     struct ppi_pool *pool;       /* of candidates, the shortest; NULL: they are not kept */
+    bool lacks_memory;           /* a price could not be had, so that the best may not be */
     struct ppi_pricer pricer;    /* of the candidate, or of what a search puts there */
 };
 

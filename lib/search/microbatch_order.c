@@ -44,12 +44,17 @@ static bool is_better(const struct price *a, const struct price *b)
 
 /* --- pricing --- */
 
-static void put_list(const struct ordering *ordering, int32_t quantity)
+static void put_list(ppsched_config *to, const ppsched_config *from, int32_t quantity, const uint32_t *order)
 {
-    const struct ppi_values *from = &ordering->config->values[quantity];
-    struct ppi_values *to = &ordering->made->values[quantity];
-    for (uint32_t j = 0; j < ordering->count && from->count > 1; j++)
-        to->values[j] = from->values[ordering->order[j]];
+    const struct ppi_values *list = &from->values[quantity];
+    for (uint32_t j = 0; j < from->shape.microbatches && list->count > 1; j++)
+        to->values[quantity].values[j] = list->values[order[j]];
+}
+
+void ppi_put_microbatch_order(ppsched_config *to, const ppsched_config *from, const uint32_t *order)
+{
+    put_list(to, from, PPSCHED_QUANTITY_MICROBATCH_SCALE, order);
+    put_list(to, from, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, order);
 }
 
 static double excess_of(const ppsched_timeline *timeline)
@@ -67,8 +72,7 @@ static double excess_of(const ppsched_timeline *timeline)
 static ppsched_status price(struct ordering *ordering, ppsched_error *error)
 {
     const double ops = (double)ordering->schedule->op_count;
-    put_list(ordering, PPSCHED_QUANTITY_MICROBATCH_SCALE);
-    put_list(ordering, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE);
+    ppi_put_microbatch_order(ordering->made, ordering->config, ordering->order);
     ppsched_status status = ppi_timeline_update(ordering->timeline, ordering->made, error);
     if (status != PPSCHED_OK)
         return status;
@@ -224,8 +228,7 @@ static ppsched_status search(struct ordering *ordering, ppsched_error *error)
     if (status != PPSCHED_OK)
         return status;
     memcpy(ordering->order, ordering->best, ordering->count * sizeof *ordering->order);
-    put_list(ordering, PPSCHED_QUANTITY_MICROBATCH_SCALE);
-    put_list(ordering, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE);
+    ppi_put_microbatch_order(ordering->made, ordering->config, ordering->order);
     ordering->watch.told = 1;
     return ppi_watch_ask(&ordering->watch, error);
 }

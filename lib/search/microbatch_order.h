@@ -13,4 +13,14 @@ enum { PPI_MOST_ORDER_EFFORT = 10, PPI_DEFAULT_ORDER_EFFORT = 4 };
 ppsched_status ppi_order_microbatches(ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
                                       const ppsched_config *config, const ppsched_order_options *options, ppsched_error *error);
 
+/* Whether there is anything to order. */
+static inline bool ppi_microbatches_differ(const ppsched_config *config)
+{
+    return config->values[PPSCHED_QUANTITY_MICROBATCH_SCALE].count > 1 ||
+           config->values[PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE].count > 1;
+}
+
+/* Puts the lists of `from` by microbatch into those of its copy in an order. */
+void ppi_put_microbatch_order(ppsched_config *to, const ppsched_config *from, const uint32_t *order);
+
 #endif

@@ -212,6 +212,8 @@ ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, co
         status = ppi_attempt_repeat(out, config->repeats > 0 ? config->repeats : task->shape.iterations, error);
     if (status == PPSCHED_OK)
         status = strategy->plan(out, error);
+    if (out->lacks_memory)
+        return ppi_fail_memory(error, "a candidate");
     if (status == PPSCHED_OK && out->objective == PPI_INFINITE)
         return ppi_refuse(error, task, "found no schedule");
     return status;

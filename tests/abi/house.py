@@ -26,7 +26,7 @@ LAYERS = {
     "chakra": ["format", "lower", "eval", "model", "base"],
     "launch": ["format", "lower", "strategy", "order", "layout", "model", "base"],
     "split": ["eval", "model", "base"],
-    "plan": ["split", "launch", "format", "lower", "strategy", "search", "eval", "model", "base"],
+    "plan": ["scenario", "split", "launch", "format", "lower", "strategy", "search", "eval", "model", "base"],
     "api": ["plan", "scenario", "split", "launch", "chakra", "format", "lower", "strategy", "search", "eval", "check", "layout", "transformer", "model", "base"],
 }
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}

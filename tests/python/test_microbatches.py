@@ -3,6 +3,7 @@
 import itertools
 import json
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -145,6 +146,64 @@ class OrderTest(unittest.TestCase):
         result = run("pick", "--num-layers", 8, "--num-devices", 2, "-b", 2, "--microbatch-scale", 1, 2)
         self.assertIn("leave microbatch_scale out", result.stderr)
         self.assertEqual(result.returncode, 1)
+
+
+class PlanTest(unittest.TestCase):
+    """That plans of slices, orders and scenarios are what the single calls say is held by tests/prop/varied_plan_test.c."""
+
+    def test_slices(self):
+        plan = ppsched.plan(ppsched.Config(4, 8, mem_limit=6), slices=[1, 2, 4], slice_time=0.02, attention_share=0.3)
+        self.assertEqual({candidate.slices for candidate in plan if candidate.fits}, {1, 2, 4})
+        best = next(candidate for candidate in plan if candidate.slices == 4)
+        self.assertEqual(plan.config_of(best).slices, 4)
+        self.assertEqual(plan.timeline(best).metrics.makespan, best.step_time)
+        self.assertEqual(ppsched.plan(ppsched.Config(2, 2, slices=2), strategies="1f1b")[0].slices, 2)
+
+    def test_the_command_builds_it_again(self):
+        for words in (("--slices", 2, 4, "--slice-time", 0.02, "--attention-share", 0.3),
+                      ("--microbatch-scale", 1, 2, 0.5, 0.3, 4, 1, 1, 2, "--order-microbatches", "--mem-limit", 12)):
+            picked = run("pick", "-s", 4, "-b", 8, *words, "--json", "--top", 5)
+            self.assertEqual(picked.returncode, 0, picked.stderr)
+            for row in json.loads(picked.stdout):
+                again = printed(*shlex.split(row["command"])[1:])
+                self.assertAlmostEqual(again["metrics"]["makespan"], row["makespan"])
+                self.assertEqual("microbatch_order" in row, row["ordered"])
+
+    def test_orders(self):
+        config = ppsched.Config(3, 5, microbatch_scale=SCALE)
+        plan = ppsched.plan(config, strategies=["1f1b", "gpipe"], chunks=1, order_effort=1)
+        for candidate in plan:
+            order = plan.microbatch_order(candidate)
+            self.assertEqual(sorted(order), list(range(5)))
+            self.assertEqual([SCALE[number] for number in order], plan.config_of(candidate).microbatch_scale)
+            best = ppsched.generate(candidate.strategy, config).order_microbatches()
+            self.assertEqual(candidate.makespan, best.evaluate().metrics.makespan)  # all orders are tried
+        self.assertEqual(plan.config_of(plan[0]).microbatch_order, tuple(plan.microbatch_order(plan[0])))
+
+    def test_scenarios(self):
+        words = ("compare", "-s", 4, "-b", 8, "--jitter", 0.2, "--slow-rank", "2:1.5", "--scenarios", 50, "--json")
+        for ranking in ((), ("--rank-by", "worst"), ("--rank-by", "quantile", "--quantile", 0.5)):
+            rows = json.loads(run(*words, *ranking).stdout)
+            times = [round(row["scenario_time"], 9) for row in rows if row["fits"]]
+            self.assertEqual(times, sorted(times))
+            self.assertTrue(all(time > row["step_time"] for time, row in zip(times, rows)))
+        table = run(*words[:-1]).stdout
+        self.assertIn("in scenarios", table.splitlines()[0])
+        self.assertNotIn("in scenarios", run("compare", "-s", 4, "-b", 8).stdout)
+
+    def test_bad_input(self):
+        for words, told in ((("--slices", 0), "slices holds [0]; they must be 1 or more"),
+                            (("--slice-time", 1, 2), "--slice-time: give one number"),
+                            (("--slices", 2, "--slice-time", -1), "slice_time is -1"),
+                            (("--order-microbatches",), "give --microbatch-scale"),
+                            (("--rank-by", "worst"), "--rank-by: it goes with --jitter or --slow-rank"),
+                            (("--jitter", 0.1, "--quantile", 0.5), "--quantile: it goes with --rank-by quantile"),
+                            (("--jitter", 0.1, "--scenarios", 0), "the number of scenarios is 0; it must be 1 to 16777216"),
+                            (("--strategies", "zbv", "--slices", 2), "these know slices: ")):
+            result = run("pick", "-s", 4, "-b", 8, *words)
+            self.assertNotEqual(result.returncode, 0, words)
+            self.assertIn(told, result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
 
 
 class ScenarioTest(unittest.TestCase):

@@ -100,6 +100,33 @@ static void make_layered_plan(struct handles *handles)
     expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
 }
 
+/* Microbatches that differ, in orders of their own, whole and cut, and scenarios. */
+static void make_varied_plan(struct handles *handles)
+{
+    static const double scale[] = {1, 3, 2, 0.5}, slow[] = {1, 1.5};
+    static const char *const strategies[] = {"1f1b", "zb_auto"};
+    static const uint32_t chunks[] = {1}, slices[] = {1, 2};
+    const ppsched_scenario_options scenarios = {
+        .size = sizeof scenarios, .device_factors = slow, .device_factor_count = 2};
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = strategies,
+                                          .strategy_count = 2,
+                                          .chunks = chunks,
+                                          .chunk_count = 1,
+                                          .slices = slices,
+                                          .slice_count = 2,
+                                          .order_effort = 1,
+                                          .slice_time = 0.125,
+                                          .attention_share = 0.25,
+                                          .scenario_options = &scenarios,
+                                          .scenario_count = 5,
+                                          .rank_by = PPSCHED_RANK_BY_WORST};
+    ppsched_error error;
+    expect_ok(ppsched_config_set_values(handles->plain, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 4, &error), &error);
+    expect_ok(ppsched_plan_create(&handles->plan, handles->plain, &options, &error), &error);
+    expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
+}
+
 static void make_layer_list(struct handles *handles)
 {
     static const ppsched_recompute kinds[] = {{"selective", 0.25, 0.5}, {"full", 1, 0}};
@@ -140,6 +167,8 @@ void make_handles(struct handles *handles, int with_plan)
         make_plan(handles);
     else if (with_plan == 2)
         make_layered_plan(handles);
+    else if (with_plan == 3)
+        make_varied_plan(handles);
 }
 
 void destroy_handles(struct handles *handles)

@@ -27,7 +27,8 @@ struct handles {
     ppsched_plan *plan;           /* of `plain`; candidate 0 is evaluated. NULL where none was asked for */
 };
 
-/* The allocator does not fail yet. `with_plan`: 1 one of stages, 2 one with the layers. */
+/* The allocator does not fail yet. `with_plan`: 1 one of stages, 2 one with the layers, 3 one with
+ * slices and scenarios, and microbatches that differ, as `plain` then has. */
 void make_handles(struct handles *handles, int with_plan);
 void destroy_handles(struct handles *handles);
 

@@ -20,7 +20,11 @@ static ppsched_status plan_create(struct attempt *attempt)
                                           .embedding = &end,
                                           .head = &end};
     const ppsched_plan_options layered = {.size = sizeof layered, .layers = attempt->own.layers, .runtime = 1};
-    const ppsched_plan_options *const all[] = {NULL, &options, &layered};
+    const double slow[] = {1, 2};
+    const ppsched_scenario_options scenarios = {.size = sizeof scenarios, .device_factors = slow, .device_factor_count = 2};
+    const ppsched_plan_options varied = {
+        .size = sizeof varied, .slices = microbatches, .slice_count = 2, .scenario_options = &scenarios, .scenario_count = 2};
+    const ppsched_plan_options *const all[] = {NULL, &options, &layered, &varied};
     ppsched_plan *made = UNTOUCHED;
     ppsched_status status = ppsched_plan_create(&made, attempt->own.config, all[attempt->variant], &attempt->error);
     return take_plan(attempt, status, made);
@@ -71,7 +75,7 @@ static ppsched_status plan_find_least_limit(struct attempt *attempt)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SHORTAGE(plan_create, .variants = 3, .with_plan = 1),
+        SHORTAGE(plan_create, .variants = 4, .with_plan = 1),
         SHORTAGE(plan_evaluate, .variants = 7, .with_plan = 1),
         SHORTAGE(plan_run, .variants = 1, .with_plan = 1, .keeps_work = 1),
         SHORTAGE(plan_create_config, .variants = 8, .with_plan = 1),
@@ -82,6 +86,10 @@ int main(void)
         SHORTAGE(plan_create_config, .variants = 8, .with_plan = 2),
         SHORTAGE(plan_create_timeline, .variants = 8, .with_plan = 2),
         SHORTAGE(plan_find_least_limit, .variants = 1, .with_plan = 2, .prepare = prepare_least_limit),
+        SHORTAGE(plan_evaluate, .variants = 3, .with_plan = 3),
+        SHORTAGE(plan_run, .variants = 1, .with_plan = 3, .keeps_work = 1),
+        SHORTAGE(plan_create_config, .variants = 3, .with_plan = 3),
+        SHORTAGE(plan_create_timeline, .variants = 3, .with_plan = 3),
     };
     return cmocka_run_group_tests_name("allocation_plan", tests, NULL, NULL);
 }

@@ -93,6 +93,11 @@ static ppsched_status get_recomputes(const struct filling *f)
     return ppsched_plan_get_recomputes(OUT(f), OWN(f, plan), 0, f->error);
 }
 
+static ppsched_status get_microbatch_order(const struct filling *f)
+{
+    return ppsched_plan_get_microbatch_order(OUT(f), OWN(f, plan), 0, f->error);
+}
+
 static ppsched_status write_layout(const struct filling *f)
 {
     return ppsched_layout_write_text(OUT(f), OWN(f, layout), f->error);
@@ -183,6 +188,7 @@ static const struct row rows[] = {
     ROW(ppsched_schedule_write_launch_arguments, char, write_launch_arguments),
     ROW(ppsched_plan_get_split, uint32_t, get_split),
     ROW(ppsched_plan_get_recomputes, uint8_t, get_recomputes),
+    ROW(ppsched_plan_get_microbatch_order, uint32_t, get_microbatch_order),
     ROW(ppsched_layout_write_text, char, write_layout),
     ROW(ppsched_layout_write_modules, char, write_modules),
     ROW(ppsched_schedule_get_edges, ppsched_edge, get_edges),
@@ -283,15 +289,15 @@ static void test_buffers(void **state)
 {
     struct handles own;
     (void)state;
-    make_handles(&own, 2);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        make_handles(&own, rows[i].call == get_microbatch_order ? 3 : 2);
         size_t needed = ask(&rows[i], &own);
         fill_with_enough(&rows[i], &own, needed);
         for (size_t capacity = 0; capacity < needed; capacity++)
             fill_with_less(&rows[i], &own, needed, capacity);
         fail_to_fill(&rows[i], &own, needed);
+        destroy_handles(&own);
     }
-    destroy_handles(&own);
 }
 
 /* --- reports --- */

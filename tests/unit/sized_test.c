@@ -205,6 +205,12 @@ static ppsched_status restage_end(struct handles *own, void *given)
 }
 
 /* The channel model within the options. */
+static ppsched_status create_plan_for_scenarios(struct handles *own, void *given)
+{
+    return create_plan(
+        own, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .scenario_options = given, .scenario_count = 2});
+}
+
 static ppsched_status create_plan_for_channel(struct handles *own, void *given)
 {
     return create_plan(own, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .channel = given});
@@ -572,6 +578,7 @@ static const struct row read[] = {
     ROW(ppsched_schedule_evaluate_transfers, ppsched_channel_model, blocking, evaluate_transfers),
     ROW(ppsched_plan_create, ppsched_channel_model, blocking, create_plan_for_channel),
     ROW(ppsched_plan_create, ppsched_plan_options, head, create_plan),
+    ROW(ppsched_plan_create, ppsched_scenario_options, link_factor_count, create_plan_for_scenarios),
     ROW(ppsched_plan_create, ppsched_model_end, mem_weights, create_plan_for_end),
     ROW(ppsched_config_with_stages, ppsched_model_end, mem_weights, restage_end),
     ROW(ppsched_schedule_export, ppsched_export_options, time_scale, export),

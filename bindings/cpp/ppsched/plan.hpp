@@ -14,6 +14,7 @@
 #include <ppsched/detail.hpp>
 #include <ppsched/layers.hpp>
 #include <ppsched/lower.hpp>
+#include <ppsched/scenarios.hpp>
 #include <ppsched/sized.hpp>
 #include <ppsched/timeline.hpp>
 
@@ -38,6 +39,13 @@ struct PlanOptions {
     uint32_t unshard = 0; /* with a lowering, as the next two: see ppsched_lower_options */
     ppsched_unshard_lookahead unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_FULL;
     bool reduce_grad = false;
+    std::vector<uint32_t> slices; /* of each microbatch */
+    uint32_t order_effort = 0;    /* 0: microbatches stay in order */
+    double slice_time = 0, attention_share = 0;
+    uint32_t scenario_count = 0; /* in which times vary so: */
+    ScenarioOptions scenarios;
+    ppsched_rank_by rank_by = PPSCHED_RANK_BY_STEP;
+    double quantile = 0; /* 0: the default */
 };
 
 /* What Plan::least_limit found: the least memory limit, one for all devices, and the candidate that it is enough for. */
@@ -84,6 +92,12 @@ public:
     {
         return {detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_split, get(), candidate),
                 detail::items_of<std::vector<uint8_t>>(ppsched_plan_get_recomputes, get(), candidate)};
+    }
+
+    /* Which of the config's microbatches goes through each slot of a candidate that is ordered. */
+    std::vector<uint32_t> microbatch_order(uint32_t candidate) const
+    {
+        return detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_microbatch_order, get(), candidate);
     }
 
     /* A candidate's own problem, with the progress callback of the plan's. */
@@ -143,6 +157,7 @@ inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options
     give(options.chunks, own.chunks, own.chunk_count);
     give(options.group_sizes, own.group_sizes, own.group_size_count);
     give(options.microbatches, own.microbatches, own.microbatch_count);
+    give(options.slices, own.slices, own.slice_count);
     give(options.memory_limits, own.memory_limits, own.memory_limit_count);
     own.objective = options.objective;
     own.placements = options.placements;
@@ -158,6 +173,13 @@ inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options
     own.unshard = options.unshard;
     own.unshard_lookahead = options.unshard_lookahead;
     own.reduce_grad = options.reduce_grad;
+    own.order_effort = options.order_effort;
+    own.slice_time = options.slice_time;
+    own.attention_share = options.attention_share;
+    own.scenario_count = options.scenario_count;
+    own.scenario_options = options.scenario_count > 0 ? &options.scenarios : nullptr;
+    own.rank_by = options.rank_by;
+    own.quantile = options.quantile;
 
     const ppsched_plan_options *given = &own;
     if (!teller_)

@@ -252,6 +252,13 @@ class OpFlag(enum.IntEnum):
     SLICED = 2
 
 
+class RankBy(enum.IntEnum):
+    STEP = 0
+    MEAN = 1
+    QUANTILE = 2
+    WORST = 3
+
+
 class Status(enum.IntEnum):
     OK = 0
     ERROR_ARGUMENT = 1
@@ -1021,6 +1028,9 @@ class Candidate(Structure):
     transfers: int
     runs_on: int
     proved: int
+    slices: int
+    ordered: int
+    scenario_time: float
     _fields_ = [
         ("size", c_uint32),
         ("status", c_int32),
@@ -1050,6 +1060,9 @@ class Candidate(Structure):
         ("transfers", c_uint64),
         ("runs_on", c_uint32),
         ("proved", c_uint32),
+        ("slices", c_uint32),
+        ("ordered", c_uint32),
+        ("scenario_time", c_double),
     ]
 
 
@@ -1431,6 +1444,15 @@ class PlanOptions(Structure):
     unshard_lookahead: int
     reduce_grad: int
     reserved_too: int
+    slices: _Pointer[c_uint32]
+    slice_count: int
+    order_effort: int
+    slice_time: float
+    attention_share: float
+    scenario_options: _Pointer[ScenarioOptions]
+    scenario_count: int
+    rank_by: int
+    quantile: float
     _fields_ = [
         ("size", c_uint32),
         ("objective", c_int32),
@@ -1459,6 +1481,15 @@ class PlanOptions(Structure):
         ("unshard_lookahead", c_int32),
         ("reduce_grad", c_uint32),
         ("reserved_too", c_uint32),
+        ("slices", POINTER(c_uint32)),
+        ("slice_count", c_uint32),
+        ("order_effort", c_uint32),
+        ("slice_time", c_double),
+        ("attention_share", c_double),
+        ("scenario_options", POINTER(ScenarioOptions)),
+        ("scenario_count", c_uint32),
+        ("rank_by", c_int32),
+        ("quantile", c_double),
     ]
 
 
@@ -1572,6 +1603,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_plan_get_candidate": (c_int32, [POINTER(Candidate), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_get_split": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_get_recomputes": (c_int32, [POINTER(c_uint8), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_get_microbatch_order": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
@@ -1732,6 +1764,7 @@ class Library(CDLL):
     ppsched_plan_get_candidate: Callable[..., int]
     ppsched_plan_get_split: Callable[..., int]
     ppsched_plan_get_recomputes: Callable[..., int]
+    ppsched_plan_get_microbatch_order: Callable[..., int]
     ppsched_plan_create_config: Callable[..., int]
     ppsched_plan_create_timeline: Callable[..., int]
     ppsched_plan_find_least_limit: Callable[..., int]

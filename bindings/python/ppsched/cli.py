@@ -75,6 +75,7 @@ def _add_schedule(commands: Commands) -> None:
                     "stage, as 1 2 3 or 1,2,3; all plain, or all with units, as 6.1ms, 72GB, 400Gbps.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
+    parser.add_argument("--slices", type=int, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="set an option of the strategy")
     add_size_arguments(parser)
@@ -114,7 +115,6 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-b", "--num-batches", type=int, metavar="M", help="microbatches per iteration")
     parser.add_argument("--num-devices", type=int, metavar="D", help="devices; alone: that many stages too")
     parser.add_argument("--iterations", type=int, metavar="N", help="training iterations in the schedule (default: 1)")
-    parser.add_argument("--slices", type=int, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
     parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
                         help="each backward is one op, as in Megatron-LM and DeepSpeed: no strategy may split it")

@@ -22,9 +22,15 @@ def option_word(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def is_own(plan: "Plan", candidate: "Candidate") -> bool:
+    """Whether no costs of the plan's config say what the candidate's are: its microbatches are cut, or in an order of their own."""
+    return candidate.ordered or candidate.slices != plan.config.slices
+
+
 def list_words(config: Config, name: str) -> List[str]:
     """A list of numbers, if it was given."""
     values: List[float] = getattr(config, name)
+    values = values[:1] if len(set(values)) == 1 else values
     return [option_word(name), *(config.units.word(name, value) for value in values)] if values else []
 
 
@@ -102,6 +108,9 @@ def _lowering_words(plan: "Plan") -> List[str]:
 def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequence[str]] = None) -> List[str]:
     """The words; costs: those that state times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
     words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate)]
+    if is_own(plan, candidate):
+        own = plan.config_of(candidate)
+        return [*words, *_size_words(own, False), *cost_words(own), *list_words(own, OF_CANDIDATES), *_lowering_words(plan)]
     model = plan.model(candidate)
     words += _size_words(plan.config, model is not None) + (cost_words(plan.config, model is not None) if costs is None else list(costs))
     words += list_words(plan.config_of(candidate), OF_CANDIDATES)

@@ -14,9 +14,9 @@ INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", 
             "micro_batch_size", "data_parallel_size")
 TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime")
 MAPPINGS = ("options", "embedding", "head")
-LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "mem_limits", "placements")  # of compare and pick
+LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "empty_stages")
-OTHERS = ("placement", *BOOLEANS, *MAPPINGS, *LISTS)
+OTHERS = ("placement", "slice_time", "attention_share", *BOOLEANS, *MAPPINGS, *LISTS)
 MOST_BYTES = 64 << 20   # of a file
 AT_ONCE = 1 << 16       # of these, first
 MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for

@@ -10,6 +10,7 @@ from ._abi import Objective
 from ._library import call, lib, new_handle
 from .config import Config, integer, numbers
 from .enums import member
+from .number_options import add_count_argument, add_number_argument
 from .listener import Listener, Progress, check_progress
 from .strategy import find_strategy
 from .usage import UsageError
@@ -81,13 +82,36 @@ def add_order_argument(parser: argparse.ArgumentParser) -> None:
                         help="run the microbatches of --microbatch-scale in the best order that is found; it stands beside the output")
 
 
+SLICING = ("slice_time", "attention_share")
+
+
+def add_slicing_arguments(parser: argparse.ArgumentParser) -> None:
+    add_count_argument(parser, "--slices", metavar="K", dest="slice_counts",
+                       help="slices of each microbatch to try; costs are those of whole microbatches")
+    add_number_argument(parser, "--slice-time", metavar="T",
+                        help="with these: what F, B and I of a slice take longer than their share, as kernels are slower on short sequences")
+    add_number_argument(parser, "--attention-share", metavar="A",
+                        help="with these: the share of times that is causal attention, of which later slices have more (default: 0)")
+
+
+def one_number(name: str, given: Any) -> float:
+    values = given if isinstance(given, list) else [given]
+    if len(values) != 1 or not isinstance(values[0], (int, float)):
+        raise UsageError(f"--{name.replace('_', '-')}: give one number")
+    return float(values[0])
+
+
+def check_order(values: Mapping[str, Any]) -> None:
+    if not values.get("microbatch_scale") and not values.get("microbatch_memory_scale"):
+        raise UsageError("--order-microbatches: give --microbatch-scale, one number a microbatch")
+
+
 def in_best_order(schedule: "Schedule", values: Mapping[str, Any], progress: Optional[Progress]) -> "Schedule":
     """The schedule with the order that the options ask for. A strategy that searches does so once more in that order."""
     from .schedule import generate
     if not values.get("order_microbatches"):
         return schedule
-    if not values.get("microbatch_scale") and not values.get("microbatch_memory_scale"):
-        raise UsageError("--order-microbatches: give --microbatch-scale, one number a microbatch")
+    check_order(values)
     first = schedule.order_microbatches(progress=progress)
     strategy = values.get("strategy", "1f1b")
     if not find_strategy(strategy).searches:

@@ -198,6 +198,7 @@ class Answer:
                 "idle_by_device": [idle._asdict() for idle in timeline.idle],
                 "runs_on": runs.order, "runs_alike_on": runs.alike,
                 "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
+                **({"microbatch_order": self.plan.microbatch_order(candidate)} if candidate.ordered else {}),
                 "command": self.command(candidate)}
 
     def _shown(self, candidate: Candidate) -> Candidate:
@@ -219,6 +220,8 @@ class Answer:
                                    {candidate.number: self.command(candidate) for candidate in found.best.values()})
         shown = table([self._shown(candidate) for candidate in self.best], everything=True, colour=colour,
                       runs={rank: str(one) for rank, one in runs.items()}, units=self._units)
+        if self.best[0].ordered:
+            lines.append(f"order of microbatches: {' '.join(map(str, self.plan.microbatch_order(self.best[0])))}")
         return shown + "".join(line + "\n" for line in [*lines, self.command(self.best[0])])
 
 

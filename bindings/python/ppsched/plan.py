@@ -9,7 +9,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
-from ._abi import MAX_STAGES, ChannelOrder, Format, Lowering, Objective, Placement, Runtime, Status, UnshardLookahead
+from ._abi import (MAX_STAGES, ChannelOrder, Format, Lowering, Objective, Placement, RankBy, Runtime, Status,
+                   UnshardLookahead)
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, config_of, integer, numbers
 from .enums import member
@@ -18,6 +19,7 @@ from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress, check_progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
+from .scenarios import scenario_options
 from .schedule import Function, Schedule, generate
 from .shown import shown
 from .strategy import find_strategy
@@ -39,7 +41,8 @@ class Candidate(NamedTuple):
     words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
     the first device over its limit; excess: the most that a device lacks; bound: what no schedule of this placement can do
     better; bytes, transfers: what goes from device to device in an iteration; proved: with layers, that no other split of them with
-    this strategy and these options is shorter; runs_on: runtimes that run it, of those that were asked.
+    this strategy and these options is shorter; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
+    ordered: its microbatches have an order of their own (Plan.microbatch_order); scenario_time: of a step where times vary.
     """
 
     number: int
@@ -66,6 +69,9 @@ class Candidate(NamedTuple):
     transfers: Optional[int] = None
     proved: bool = False
     runs_on: Optional[List[str]] = None
+    slices: int = 1
+    ordered: bool = False
+    scenario_time: Optional[float] = None
 
     @property
     def fits(self) -> bool:
@@ -83,10 +89,10 @@ def _figures(record: _abi.Candidate) -> Dict[str, Any]:
     return {"step_time": record.step_time, "makespan": record.makespan, "span": record.span, "bubble": bubble,
             "peak_memory": record.peak_memory, "peak_device": record.peak_device,
             "limit_device": none_if_unset(record.limit_device), "excess": record.excess, "bound": record.bound,
-            "bytes": record.bytes, "transfers": record.transfers, "proved": bool(record.proved)}
+            "bytes": record.bytes, "transfers": record.transfers, "proved": bool(record.proved), "ordered": bool(record.ordered)}
 
 
-def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int, units: Units) -> Candidate:
+def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int, has_scenarios: bool, units: Units) -> Candidate:
     options: Dict[str, Union[int, str]] = {"group_size": record.group_size} if record.group_size else {}
     strategy, reason = decoded(record.strategy), units.told(decoded(record.reason)) or None
     placement = Placement(record.placement).name.lower()
@@ -99,7 +105,8 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
     limit = None if math.isinf(record.memory_limit) else record.memory_limit
     status = "refused" if refused else "fits" if record.fits else "over limit"
     return Candidate(number, record.rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit,
-                     status, reason, **({} if refused else _figures(record)))
+                     status, reason, slices=record.slices, scenario_time=record.scenario_time if has_scenarios and not refused else None,
+                     **({} if refused else _figures(record)))
 
 
 class LeastLimit(NamedTuple):
@@ -142,11 +149,12 @@ class Plan(Shared, Sequence[Candidate]):
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
                  passes: _Passes, channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
-                 runtime: Optional[Runtime], has_asked: bool) -> None:
+                 runtime: Optional[Runtime], has_asked: bool, has_scenarios: bool) -> None:
         self._handle = handle
         self.embedding, self.head, self.layers, self.runtime = embedding, head, layers, runtime
         self.config, self.objective, self.lowering = config, objective, lowering
         self._effort, self._passes, self._channel, self._has_asked = effort, passes, channel, has_asked
+        self._has_scenarios = has_scenarios
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
         self._own: "Dict[int, Own]" = {}  # by number, behind the library's
@@ -176,7 +184,7 @@ class Plan(Shared, Sequence[Candidate]):
     def _read(self, number: int) -> Candidate:
         record = sized(_abi.Candidate)
         call(lib.ppsched_plan_get_candidate, ctypes.byref(record), self._handle, number)
-        candidate = _candidate(number, record, self.objective, self._effort, self.config.units)
+        candidate = _candidate(number, record, self.objective, self._effort, self._has_scenarios, self.config.units)
         return candidate._replace(runs_on=self._runs_on(record))
 
     def _runs_on(self, record: _abi.Candidate) -> Optional[List[str]]:
@@ -205,7 +213,18 @@ class Plan(Shared, Sequence[Candidate]):
         """The candidate's own problem."""
         if self._number(candidate) in self._own:
             return self._own[candidate.number].config
-        return self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))
+        config = self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))
+        if candidate.ordered:
+            config.microbatch_order = tuple(self.microbatch_order(candidate))
+        return config
+
+    def microbatch_order(self, candidate: Candidate) -> List[int]:
+        """Which of the config's microbatches goes through each slot of the candidate, in its own order or as they are."""
+        if not candidate.ordered:
+            return list(range(candidate.microbatches))
+        order = self._numbers(lib.ppsched_plan_get_microbatch_order, ctypes.c_uint32, self._number(candidate))
+        before = self.config.microbatch_order
+        return [before[number] for number in order] if before else order
 
     def split(self, candidate: Candidate) -> Split:
         """Which layers the candidate has in which stage, and which of them it computes again; of a plan with layers."""
@@ -387,7 +406,10 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
          lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
          batched: bool = False, blocking: bool = False, unshard: int = 0, unshard_lookahead: Union[UnshardLookahead, str] = "full",
-         reduce_grad: bool = False, embedding: Optional[ModelEnd] = None,
+         reduce_grad: bool = False, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
+         attention_share: float = 0.0, order_effort: int = 0, scenarios: int = 0, seed: int = 0, jitter: float = 0.0,
+         message_jitter: float = 0.0, device_factors: Sequence[float] = (), rank_by: Union[RankBy, str] = "step",
+         quantile: float = 0.9, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
          empty_stages: bool = False,
          runtime: Union[Runtime, str, None] = None, runtimes: Optional[Iterable[Union[Runtime, str]]] = None,
@@ -407,6 +429,11 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     runtime: candidates that this training runtime cannot run are refused, and splits follow its rules.
     With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove), and with what gathering and
     reducing sharded parameters take: unshard, unshard_lookahead ("full", "auto" or "needed"), reduce_grad (see Schedule.lower).
+    slices: into how many slices the config's whole microbatches are cut, such as [1, 2, 4, 8]; an op of slice k of K then takes
+    (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K), slice_time but for W. order_effort: 1 to 10 to run
+    microbatches that differ in the best order that is found for each candidate (Plan.microbatch_order).
+    scenarios: how many, with times that vary as for Schedule.scenarios; rank_by: "step", or over these "mean", "quantile" or
+    "worst" (Candidate.scenario_time).
     progress: called with the share of the work that is done and the best step time so far; returns False to stop, which raises
     ppsched.Cancelled.
     """
@@ -432,6 +459,12 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.runtimes = sum({1 << member(Runtime, "runtime", name) for name in asked})
     planned_for = None if runtime is None else member(Runtime, "runtime", runtime)
     options.runtime = planned_for or 0
+    options.slice_time, options.attention_share, options.order_effort = slice_time, attention_share, _within("order_effort", order_effort, 10)
+    options.rank_by, options.quantile = member(RankBy, "rank_by", rank_by), quantile
+    options.scenario_count = _within("scenarios", scenarios, 2**24)
+    varying = scenario_options(seed, jitter, message_jitter, device_factors)
+    if scenarios or jitter or message_jitter or len(device_factors):
+        options.scenario_options = ctypes.pointer(varying)
     if layers is not None and not isinstance(layers, Layers):
         layers = Layers(layers)
     if layers is not None:
@@ -440,11 +473,12 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "chunks", "chunk_count", _counts("chunks", chunks), ctypes.c_uint32),
              _list(options, "group_sizes", "group_size_count", _counts("group_sizes", group_sizes), ctypes.c_uint32),
              _list(options, "microbatches", "microbatch_count", _counts("microbatches", microbatches), ctypes.c_uint32),
+             _list(options, "slices", "slice_count", _counts("slices", slices), ctypes.c_uint32),
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with config.units.telling(), Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
                     Lowering(options.lowering), _Passes(unshard, UnshardLookahead(options.unshard_lookahead).name.lower(), bool(reduce_grad)), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
-                    bool(asked))
+                    bool(asked), scenarios > 0)
         del alive
         made._has_listed = bool(named) or not own
         if made._has_listed:

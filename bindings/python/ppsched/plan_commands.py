@@ -11,12 +11,14 @@ from .cli import Commands, add_problem_arguments, make_config, merged, print_tex
 from .launch_options import add_batch_arguments
 from .launching import RUNTIME_NAMES
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
+from .microbatches import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_sharding_arguments, channel_of
 from .number_options import add_number_argument
 from .plan import Candidate, LeastLimit, Plan, plan
 from .plan_table import candidate_row, candidates_csv, split_cells, table
 from .progress import ProgressBar
 from .runs_on import Runnable
+from .scenarios import add_ranking_arguments, ranking_of
 from .size_options import add_end_arguments, end_of
 from .usage import UsageError
 from .words import counted
@@ -27,13 +29,16 @@ VARIED: Dict[str, Tuple[str, type, str]] = {
     "strategies": ("strategies", str, "try these alone (default: all whose iterations flush; v_search and auto with --effort)"),
     "chunks": ("chunks", int, "stages a device to try (default: 1 to 4)"),
     "group_sizes": ("group_sizes", int, "microbatch groups of the interleaved ones (default: all that can be run, or some of many)"),
+    "slice_counts": ("slices", int, "slices of each microbatch to try; costs are those of whole microbatches"),
     "microbatch_counts": ("microbatches", int, "microbatches to try at the same batch; costs are those of --num-batches"),
     "mem_limits": ("memory_limits", float, "memory limits to try, each for all devices"),
     "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
 }
+RENAMED = ("slice_counts",)  # whose words are others
 PAGES = (".html", ".htm")
 ENDINGS = (".json", ".txt", ".csv", *PAGES)
 NOTHING = "no candidate fits"
+ORDER_EFFORT = 1  # of each candidate
 MANY_GROUPS = 64  # of as many microbatches all sizes are tried
 
 
@@ -59,12 +64,15 @@ def add_commands(commands: Commands) -> None:
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_problem_arguments(parser)
+    add_slicing_arguments(parser)
+    add_order_argument(parser)
+    add_ranking_arguments(parser)
     parser.add_argument("--objective", choices=("makespan", "span"),
                         help="the time of a step: makespan where the optimizer synchronises the devices (default), else span")
     for name, (_, kind, text) in VARIED.items():
         if kind is float:
             add_number_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
-        else:
+        elif name not in RENAMED:
             parser.add_argument("--" + name.replace("_", "-"), nargs="+", type=kind, metavar=name[0].upper(), help=text)
     parser.add_argument("--effort", type=int, metavar="N", help="1 to 12: try v_search and auto too, with that effort")
     add_end_arguments(parser)
@@ -91,6 +99,13 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
     given: Dict[str, Any] = {argument: values[name] for name, (argument, _, _) in VARIED.items() if values.get(name) is not None}
     given.update(flags)
     config = make_config({**values, "options": {}})
+    given.update(ranking_of(values, config.devices))
+    if values.get("order_microbatches"):
+        check_order(values)
+        given["order_effort"] = ORDER_EFFORT
+    for name in SLICING:
+        if values.get(name) is not None:
+            given[name] = one_number(name, values[name])
     if values.get("all") and "group_sizes" not in given:
         given["group_sizes"] = list(range(1, max(given.get("microbatches") or [config.microbatches]) + 1))
     with ProgressBar() as bar:

@@ -17,10 +17,10 @@ from .views import Plain
 from .words import counted
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
-HEADINGS = ("", "strategy", "V", "M", "limit", "step time", "bubble of total", "of span", "peak memory", "device", "above bound", "runs on",
+HEADINGS = ("", "strategy", "V", "M", "slices", "limit", "step time", "in scenarios", "bubble of total", "of span", "peak memory", "device", "above bound", "runs on",
             "split", "recomputed")
 TO_THE_LEFT = ("strategy", "runs on", "split", "recomputed")
-MEASURES = {"limit": "memory", "step time": "time", "peak memory": "memory"}  # what columns with units hold
+MEASURES = {"limit": "memory", "step time": "time", "in scenarios": "time", "peak memory": "memory"}  # what columns with units hold
 MOST_IN_HTML = 40  # rows
 VARIED = ("limit", "M")  # columns that are left out where they say the same in every row
 
@@ -54,16 +54,19 @@ def split_cells(model: LayerSplit) -> SplitCells:
 
 def _cells(number: int, candidate: Candidate, runs: Mapping[int, str], splits: Mapping[int, SplitCells]) -> List[str]:
     limit = "-" if candidate.memory_limit is None else f"{candidate.memory_limit:g}"
-    start = [str(number), candidate_name(candidate), str(candidate.chunks), str(candidate.microbatches), limit]
+    start = [str(number), candidate_name(candidate), str(candidate.chunks), str(candidate.microbatches), str(candidate.slices), limit]
     if candidate.bubble is None:  # which those that are refused have
         return start
-    return [*start, f"{candidate.step_time:.6g}", f"{candidate.bubble.of_total:.2%}", f"{candidate.bubble.of_span:.2%}",
+    varying = "" if candidate.scenario_time is None else f"{candidate.scenario_time:.6g}"
+    return [*start, f"{candidate.step_time:.6g}", varying, f"{candidate.bubble.of_total:.2%}", f"{candidate.bubble.of_span:.2%}",
             f"{candidate.peak_memory:.6g}", str(candidate.peak_device), _gap(candidate), runs.get(candidate.rank, ""),
             *splits.get(candidate.rank, SplitCells("", ""))]
 
 
 def _useful(column: Sequence[str]) -> bool:
     heading, *cells = column
+    if heading == "slices":
+        return any(cell != "1" for cell in cells)
     return len(set(cells)) > 1 if heading in VARIED else any(cells)
 
 
@@ -82,11 +85,12 @@ def _aligned(rows: List[List[str]], units: Units) -> List[str]:
 
 
 def best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
-    """The first of each strategy that was not refused, under each memory limit: the page folds the others away, too."""
+    """The first of each strategy that was not refused, under each memory limit and with as many slices: the page folds the others
+    away, too."""
     seen: Dict[Tuple[object, ...], Candidate] = {}
     for candidate in candidates:
         if candidate.status != "refused":
-            seen.setdefault((candidate.strategy, str(candidate.memory_limit)), candidate)  # as text, as NaN is not NaN
+            seen.setdefault((candidate.strategy, candidate.slices, str(candidate.memory_limit)), candidate)  # as text, as NaN is not NaN
     return list(seen.values())
 
 

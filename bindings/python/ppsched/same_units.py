@@ -110,7 +110,7 @@ def _in_layers(rows: Any, path: str) -> Iterator[Place]:
 def places(values: Dict[str, Any], files: Files) -> List[Place]:
     """All that hold times, memory, bytes and bandwidths."""
     found = []
-    for name in (*QUANTITIES, "mem_limits"):
+    for name in (*QUANTITIES, "mem_limits", "slice_time"):
         if values.get(name) is not None:
             words = f"{files[name]}: {name}: " if name in files else f"--{name.replace('_', '-')} "
             found.append(Place(name, words, values[name], _putting(values, name)))

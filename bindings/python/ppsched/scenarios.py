@@ -17,6 +17,7 @@ from .views import sized
 if TYPE_CHECKING:
     from .schedule import Schedule
 
+RANKINGS = ("step", "mean", "quantile", "worst")
 QUANTILES = (0.5, 0.9, 0.99)  # that the command prints
 
 
@@ -71,14 +72,19 @@ class Scenarios:
         return f"<ppsched.Scenarios: {metrics.scenarios} of mean {metrics.mean:g}, {metrics.best:g} to {metrics.worst:g}>"
 
 
-def scenarios_of(schedule: "Schedule", count: int, seed: int, jitter: float, message_jitter: float,
-                 device_factors: Sequence[float]) -> Scenarios:
+def scenario_options(seed: int, jitter: float, message_jitter: float, device_factors: Sequence[float]) -> _abi.ScenarioOptions:
     options = sized(_abi.ScenarioOptions)
     options.seed, options.jitter, options.message_jitter = integer("seed", seed) % 2**64, jitter, message_jitter
     factors = numbers("device_factors", device_factors) if len(device_factors) else []
     if factors:
         options.device_factors = ctypes.cast((ctypes.c_double * len(factors))(*factors), ctypes.POINTER(ctypes.c_double))
         options.device_factor_count = len(factors)
+    return options
+
+
+def scenarios_of(schedule: "Schedule", count: int, seed: int, jitter: float, message_jitter: float,
+                 device_factors: Sequence[float]) -> Scenarios:
+    options = scenario_options(seed, jitter, message_jitter, device_factors)
     with schedule.config.units.telling(), Listener(schedule.config, None) as told:
         return Scenarios(new_handle(lib.ppsched_schedule_evaluate_scenarios, schedule._handle, told._handle,
                                     integer("count", count), ctypes.byref(options)))
@@ -94,6 +100,22 @@ def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
                         help="all ops of a device take so many times longer; may be given again")
     parser.add_argument("--scenarios", type=int, metavar="N", help="with these: how many are evaluated (default: 1000)")
     parser.add_argument("--seed", type=int, metavar="K", help="of their random numbers (default: 0)")
+
+
+def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
+    add_scenario_arguments(parser)
+    parser.add_argument("--rank-by", choices=RANKINGS, help="with these: what of a step's time over the scenarios ranks (default: mean)")
+    parser.add_argument("--quantile", type=float, metavar="Q", help="of --rank-by quantile (default: 0.9)")
+
+
+def ranking_of(values: Mapping[str, Any], devices: int) -> Dict[str, Any]:
+    """What the options ask of a plan, in the words of ppsched.plan."""
+    asked = asked_scenarios(values, devices)
+    if asked is None:
+        return {}
+    if values.get("quantile") is not None and values.get("rank_by") != "quantile":
+        raise UsageError("--quantile: it goes with --rank-by quantile")
+    return {"scenarios": asked.pop("count"), **asked, "rank_by": values.get("rank_by") or "mean", "quantile": values.get("quantile") or 0.9}
 
 
 def _device_factors(words: Sequence[str], devices: int) -> List[float]:
@@ -112,20 +134,28 @@ def _device_factors(words: Sequence[str], devices: int) -> List[float]:
     return factors
 
 
-def found_scenarios(schedule: "Schedule", values: Mapping[str, Any]) -> Optional[Scenarios]:
-    """The scenarios that the options ask for."""
-    slow = values.get("slow_rank")
+def asked_scenarios(values: Mapping[str, Any], devices: int) -> Optional[Dict[str, Any]]:
+    """The scenarios that the options ask for: how many, and how times vary, in the words of Schedule.scenarios."""
+    slow, count = values.get("slow_rank"), values.get("scenarios")
     if values.get("jitter") is None and slow is None:
-        for name in ("scenarios", "seed"):
+        for name in ("scenarios", "seed", "rank_by", "quantile"):
             if values.get(name) is not None:
-                raise UsageError(f"--{name}: it goes with --jitter or --slow-rank")
+                raise UsageError(f"--{name.replace('_', '-')}: it goes with --jitter or --slow-rank")
+        return None
+    if count is not None and count < 1:
+        raise UsageError(f"the number of scenarios is {count}; it must be 1 to {2**24}")
+    return {"count": 1000 if count is None else count, "seed": values.get("seed") or 0, "jitter": values.get("jitter") or 0.0,
+            "device_factors": _device_factors(slow, devices) if slow else ()}
+
+
+def found_scenarios(schedule: "Schedule", values: Mapping[str, Any]) -> Optional[Scenarios]:
+    """Those, of a schedule."""
+    asked = asked_scenarios(values, schedule.devices)
+    if asked is None:
         return None
     if any(values.get(name) for name in ("lower", "offload", "recompute_chunks")):
         raise UsageError("--jitter and --slow-rank are of a schedule that is neither lowered nor keeps less")
-    factors = _device_factors(slow, schedule.devices) if slow else ()
-    count = values.get("scenarios")
-    return schedule.scenarios(1000 if count is None else count, seed=values.get("seed") or 0, jitter=values.get("jitter") or 0.0,
-                              device_factors=factors)
+    return schedule.scenarios(**asked)
 
 
 def scenario_row(scenarios: Scenarios) -> Dict[str, Any]:

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans whose microbatches are cut or differ, and whose times vary: each candidate against its problem stated by hand. */
+#include "support/uneven.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SLICED = 20, ORDERED = 12, VARIED = 12, MOST_STAGES = 64, MOST_MICROBATCHES = 16, COUNT = 40 };
+
+static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
+{
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
+    expect_ok(ppsched_plan_run(plan, &error), &error);
+    return plan;
+}
+
+static ppsched_candidate candidate_of(const ppsched_plan *plan, uint32_t number)
+{
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    expect_ok(ppsched_plan_get_candidate(&candidate, plan, number, NULL), NULL);
+    return candidate;
+}
+
+static ppsched_schedule *generate(const ppsched_config *config, const char *strategy)
+{
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_schedule_generate(&schedule, config, strategy, &error), &error);
+    return schedule;
+}
+
+static ppsched_metrics figures_of(const ppsched_config *config, const char *strategy)
+{
+    ppsched_schedule *schedule = generate(config, strategy);
+    ppsched_timeline *timeline = NULL;
+    ppsched_metrics metrics = {.size = sizeof metrics};
+    expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, NULL), NULL);
+    expect_ok(ppsched_timeline_get_metrics(&metrics, timeline, NULL), NULL);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    return metrics;
+}
+
+static void expect_near(double found, double wanted)
+{
+    if (!(fabs(found - wanted) <= 1e-9 * (1 + fabs(wanted))))
+        fail_msg("%.17g, not %.17g", found, wanted);
+}
+
+/* --- slices --- */
+
+/* One list of the config, by the rule that the header states. */
+static void cut_list(ppsched_config *to, const ppsched_config *from, int32_t quantity, uint32_t slices, double more)
+{
+    double list[MOST_STAGES];
+    uint32_t stages = ppsched_config_stages(from);
+    for (uint32_t s = 0; s < stages; s++)
+        list[s] = value_at(from, quantity, s, 0) / slices + more;
+    expect_ok(ppsched_config_set_values(to, quantity, list, stages, NULL), NULL);
+}
+
+/* The problem of a candidate with the config's stages. */
+static ppsched_config *cut_by_hand(const ppsched_config *config, const ppsched_plan_options *options, uint32_t slices)
+{
+    static const int32_t shared[] = {PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_QUANTITY_MEM_FORWARD,
+                                     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT,    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT,
+                                     PPSCHED_QUANTITY_ACTIVATION_BYTES,      PPSCHED_QUANTITY_GRADIENT_BYTES};
+    double scale[MOST_MICROBATCHES], share = options->attention_share;
+    ppsched_config *cut = NULL;
+    expect_ok(ppsched_config_copy(&cut, config, NULL), NULL);
+    expect_ok(ppsched_config_set_slices(cut, slices, NULL), NULL);
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
+        if (value_at(config, shared[i], 0, NAN) == value_at(config, shared[i], 0, NAN))
+            cut_list(cut, config, shared[i], slices, 0);
+    cut_list(cut, config, PPSCHED_QUANTITY_FORWARD_TIMES, slices, options->slice_time);
+    cut_list(cut, config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, slices, options->slice_time);
+    for (uint32_t k = 0; k < slices; k++)
+        scale[k] = 1 - share + share * (2 * k + 1) / slices;
+    expect_ok(ppsched_config_set_values(cut, PPSCHED_QUANTITY_SLICE_SCALE, scale, slices, NULL), NULL);
+    return cut;
+}
+
+static void expect_cut(const ppsched_config *config, const ppsched_plan_options *options, const ppsched_candidate *found)
+{
+    char group[16];
+    ppsched_config *cut = found->slices == 1 ? NULL : cut_by_hand(config, options, found->slices);
+    if (cut == NULL)
+        expect_ok(ppsched_config_copy(&cut, config, NULL), NULL);
+    snprintf(group, sizeof group, "%u", found->group_size);
+    if (found->group_size > 0)
+        expect_ok(ppsched_config_set_option(cut, "group_size", group, NULL), NULL);
+    ppsched_metrics metrics = figures_of(cut, found->strategy);
+    expect_near(found->makespan, metrics.makespan);
+    expect_near(found->span, metrics.span);
+    expect_near(found->peak_memory, metrics.peak_memory);
+    ppsched_config_destroy(cut);
+}
+
+static void test_cut_microbatches(void **state)
+{
+    static const uint32_t slices[] = {1, 2, 5};
+    uint64_t seed = 7;
+    uint32_t whole = 0, cut = 0;
+    (void)state;
+    for (int i = 0; i < SLICED; i++) {
+        struct uneven sizes = uneven_of_seed(seed + (uint64_t)i);
+        sizes.devices = 2 + random_below(&seed, 3);
+        sizes.chunks = 1 + random_below(&seed, 3);
+        sizes.microbatches = 2 + random_below(&seed, 9);
+        ppsched_config *config = make_uneven(&sizes);
+        const ppsched_plan_options options = {.size = sizeof options,
+                                              .slices = slices,
+                                              .slice_count = 3,
+                                              .slice_time = random_below(&seed, 3) / 8.0,
+                                              .attention_share = random_below(&seed, 5) / 4.0};
+        ppsched_plan *plan = make_plan(config, &options);
+        for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
+            ppsched_candidate found = candidate_of(plan, c);
+            if (found.status != PPSCHED_OK || found.stages != ppsched_config_stages(config))
+                continue;
+            expect_cut(config, &options, &found);
+            *(found.slices > 1 ? &cut : &whole) += 1;
+        }
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(config);
+    }
+    assert_true(whole > 200 && cut > 200);
+}
+
+/* --- the order of microbatches --- */
+
+static ppsched_config *draw_unlike(uint64_t *seed, double *scale)
+{
+    struct uneven sizes = uneven_of_seed(*seed);
+    sizes.microbatches = 3 + random_below(seed, 8);
+    ppsched_config *config = make_uneven(&sizes);
+    draw_uneven(scale, sizes.microbatches, 0.25, seed);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, sizes.microbatches, NULL), NULL);
+    if (random_below(seed, 2) == 0)
+        set_uneven(config, PPSCHED_QUANTITY_MEM_LIMIT, sizes.devices, 20 + random_below(seed, 60), seed);
+    return config;
+}
+
+/* Each microbatch once, and the candidate's own config has them so. */
+static void expect_order(const ppsched_plan *plan, uint32_t number, const double *scale, uint32_t microbatches)
+{
+    uint32_t order[MOST_MICROBATCHES], seen = 0;
+    ppsched_config *config = NULL;
+    expect_ok(ppsched_plan_get_microbatch_order(order, microbatches, NULL, plan, number, NULL), NULL);
+    expect_ok(ppsched_plan_create_config(&config, plan, number, NULL), NULL);
+    for (uint32_t j = 0; j < microbatches; j++) {
+        seen |= 1u << order[j];
+        assert_true(value_at(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, j, 0) == scale[order[j]]);
+    }
+    assert_int_equal(seen, (1u << microbatches) - 1);
+    ppsched_candidate candidate = candidate_of(plan, number);
+    ppsched_metrics metrics = figures_of(config, candidate.strategy);
+    assert_true(metrics.makespan == candidate.makespan && metrics.peak_memory == candidate.peak_memory);
+    ppsched_config_destroy(config);
+}
+
+static void test_ordered_microbatches(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "gpipe", "zb_h1", "zbv", "interleaved_1f1b", "zb_auto", "auto"};
+    uint64_t seed = 11;
+    uint32_t ordered = 0, better = 0;
+    (void)state;
+    for (int i = 0; i < ORDERED; i++) {
+        double scale[MOST_MICROBATCHES];
+        ppsched_config *config = draw_unlike(&seed, scale);
+        ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 7, .effort = 1};
+        ppsched_plan *before = make_plan(config, &options);
+        options.order_effort = 1;
+        ppsched_plan *after = make_plan(config, &options);
+        assert_int_equal(ppsched_plan_count(before), ppsched_plan_count(after));
+        for (uint32_t c = 0; c < ppsched_plan_count(after); c++) {
+            ppsched_candidate old = candidate_of(before, c), new = candidate_of(after, c);
+            assert_int_equal(old.status, new.status);
+            if (new.status != PPSCHED_OK)
+                continue;
+            assert_true(new.excess < old.excess || (new.excess == old.excess &&new.step_time <= old.step_time));
+            if (new.ordered)
+                expect_order(after, c, scale, new.microbatches);
+            else
+                assert_int_equal(ppsched_plan_get_microbatch_order(NULL, 0, NULL, after, c, NULL), PPSCHED_ERROR_REFUSED);
+            ordered += new.ordered;
+            better += new.step_time < old.step_time;
+        }
+        ppsched_plan_destroy(before);
+        ppsched_plan_destroy(after);
+        ppsched_config_destroy(config);
+    }
+    assert_true(ordered > 40 && better > 40);
+}
+
+/* --- scenarios --- */
+
+static double wanted_time(const ppsched_plan *plan, uint32_t number, const ppsched_plan_options *options)
+{
+    ppsched_config *config = NULL;
+    ppsched_scenarios *scenarios = NULL;
+    ppsched_scenario_metrics metrics = {.size = sizeof metrics};
+    double time = 0;
+    expect_ok(ppsched_plan_create_config(&config, plan, number, NULL), NULL);
+    ppsched_schedule *schedule = generate(config, candidate_of(plan, number).strategy);
+    expect_ok(ppsched_schedule_evaluate_scenarios(&scenarios, schedule, config, options->scenario_count,
+                                                  options->scenario_options, NULL),
+              NULL);
+    expect_ok(ppsched_scenarios_get_metrics(&metrics, scenarios, NULL), NULL);
+    if (options->rank_by == PPSCHED_RANK_BY_QUANTILE)
+        expect_ok(ppsched_scenarios_get_quantile(&time, scenarios, options->quantile > 0 ? options->quantile : 0.9, NULL),
+                  NULL);
+    else
+        time = options->rank_by == PPSCHED_RANK_BY_WORST ? metrics.worst : metrics.mean;
+    time /= ppsched_config_iterations(config);
+    ppsched_scenarios_destroy(scenarios);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return time;
+}
+
+/* Those that fit are in the order of what ranks. */
+static uint32_t expect_ranks(const ppsched_plan *plan, const ppsched_plan_options *options)
+{
+    double last = 0;
+    uint32_t parted = 0;
+    for (uint32_t rank = 0; rank < ppsched_plan_count(plan); rank++) {
+        uint32_t number = ppsched_plan_candidate_at_rank(plan, rank);
+        ppsched_candidate candidate = candidate_of(plan, number);
+        if (candidate.status != PPSCHED_OK) {
+            assert_true(candidate.scenario_time == 0);
+            continue;
+        }
+        assert_true(candidate.scenario_time == wanted_time(plan, number, options));
+        double time = options->rank_by == PPSCHED_RANK_BY_STEP ? candidate.step_time : candidate.scenario_time;
+        assert_true(time >= last * (1 - 1e-11));
+        parted += rank > 0 &&
+                  candidate.step_time < candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank - 1)).step_time;
+        last = time;
+    }
+    return parted;
+}
+
+static void test_varying_times(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "zb_h1", "zb_h2", "zbv", "v_half", "interleaved_1f1b", "looped_bfs"};
+    uint64_t seed = 5;
+    uint32_t parted = 0;
+    (void)state;
+    for (int i = 0; i < VARIED; i++) {
+        const struct uneven sizes = uneven_of_seed(seed + (uint64_t)i);
+        double slow[16];
+        ppsched_config *config = make_uneven(&sizes);
+        draw_uneven(slow, sizes.devices, 0.75, &seed);
+        const ppsched_scenario_options scenarios = {.size = sizeof scenarios,
+                                                    .seed = seed,
+                                                    .jitter = 0.2,
+                                                    .device_factors = slow,
+                                                    .device_factor_count = sizes.devices};
+        const ppsched_plan_options options = {.size = sizeof options,
+                                              .strategies = strategies,
+                                              .strategy_count = 7,
+                                              .scenario_options = &scenarios,
+                                              .scenario_count = COUNT,
+                                              .rank_by = i % 4,
+                                              .quantile = i % 8 == 2 ? 0.5 : 0};
+        ppsched_plan *plan = make_plan(config, &options);
+        uint32_t count = expect_ranks(plan, &options);
+        if (options.rank_by == PPSCHED_RANK_BY_STEP)
+            assert_int_equal(count, 0);
+        parted += count;
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(config);
+    }
+    assert_true(parted > 10);
+}
+
+/* --- bad input --- */
+
+static void refused(ppsched_plan_options options, ppsched_status status, const char *part)
+{
+    ppsched_config *config = make_config(2, 2, 4);
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    options.size = sizeof options;
+    assert_int_equal(ppsched_plan_create(&plan, config, &options, &error), status);
+    if (strstr(error.message, part) == NULL)
+        fail_msg("%s", error.message);
+    assert_null(plan);
+    ppsched_config_destroy(config);
+}
+
+static void test_bad_input(void **state)
+{
+    static const uint32_t none[] = {2, 0}, many[] = {65536};
+    static const double factors[] = {1, 2, 3};
+    const ppsched_scenario_options slow = {.size = sizeof slow, .device_factors = factors, .device_factor_count = 3},
+                                   stages = {.size = sizeof stages, .stage_factors = factors, .stage_factor_count = 2},
+                                   jitter = {.size = sizeof jitter, .jitter = -1};
+    (void)state;
+#define REFUSED(status, part, ...) refused((ppsched_plan_options){__VA_ARGS__}, PPSCHED_ERROR_##status, part)
+    REFUSED(RANGE, "slices: value 1 is 0; it must be 1 to 65535", .slices = none, .slice_count = 2);
+    REFUSED(RANGE, "slices: value 0 is 65536", .slices = many, .slice_count = 1);
+    REFUSED(ARGUMENT, "slices: the list and its count", .slice_count = 1);
+    REFUSED(RANGE, "slice_time is -1; it must be finite and at least 0", .slice_time = -1);
+    REFUSED(RANGE, "attention_share is 1.5; it must be 0 to 1", .attention_share = 1.5);
+    REFUSED(RANGE, "order_effort is 11; it must be 0 to 10", .order_effort = 11);
+    REFUSED(ARGUMENT, "rank_by goes with scenarios", .rank_by = PPSCHED_RANK_BY_MEAN);
+    REFUSED(ARGUMENT, "scenario_options goes with scenarios", .scenario_options = &slow);
+    REFUSED(MISMATCH, "3 device factors are given; it must be 2", .scenario_options = &slow, .scenario_count = 2);
+    REFUSED(ARGUMENT, "a plan takes no stage_factors", .scenario_options = &stages, .scenario_count = 2);
+    REFUSED(RANGE, "jitter is -1", .scenario_options = &jitter, .scenario_count = 2);
+    REFUSED(RANGE, "the number of scenarios is 16777217", .scenario_count = 16777217);
+    REFUSED(RANGE, "quantile is 1.5", .quantile = 1.5);
+    REFUSED(ARGUMENT, "there is no rank_by 4", .rank_by = 4);
+}
+
+/* Costs of slices tell nothing of other slices, and a strategy that knows none says so where it is named. */
+static void test_refused_candidates(void **state)
+{
+    static const uint32_t slices[] = {2, 3};
+    static const char *const names[] = {"zbv", "1f1b"};
+    const ppsched_plan_options options = {
+        .size = sizeof options, .strategies = names, .strategy_count = 2, .slices = slices, .slice_count = 2};
+    ppsched_config *config = make_config(2, 2, 4);
+    (void)state;
+    expect_ok(ppsched_config_set_slices(config, 2, NULL), NULL);
+    ppsched_plan *plan = make_plan(config, &options);
+    uint32_t other = 0, unknown = 0;
+    for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
+        ppsched_candidate candidate = candidate_of(plan, c);
+        other += candidate.reason != NULL && strstr(candidate.reason, "costs of 2 slices of a microbatch tell nothing of 3");
+        unknown += candidate.reason != NULL && strstr(candidate.reason, "runs whole microbatches, not 2 slices");
+    }
+    assert_true(other > 0 && unknown > 0);
+    assert_int_equal(candidate_of(plan, ppsched_plan_candidate_at_rank(plan, 0)).slices, 2);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cut_microbatches),   cmocka_unit_test(test_ordered_microbatches),
+        cmocka_unit_test(test_varying_times),      cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_refused_candidates),
+    };
+    return cmocka_run_group_tests_name("varied_plan", tests, NULL, NULL);
+}
