@@ -21,6 +21,18 @@ extern "C" {
  * Thread-safety: may be read by any number of threads; destroyed once. */
 typedef struct ppsched_scenarios ppsched_scenarios;
 
+/* In which order a device runs its ops. READY is a runtime that runs what is ready: whenever a
+ * device is free it runs the first op of the schedule's order that has all it needs, and never
+ * idles while it could run one.
+ *   - F (a pair likewise) overtakes others only if all of these can still run behind it, in their
+ *     order, within the device's memory limit, or where there is none, or the plan is over it,
+ *     within its planned peak. So there is no deadlock. Of ready Fs the first alone is looked at.
+ *   - All that happens at a moment is seen before a device chooses. A flush stays. */
+enum ppsched_dispatch {
+    PPSCHED_DISPATCH_PLANNED = 0, /* as the schedule says */
+    PPSCHED_DISPATCH_READY = 1
+};
+
 enum { PPSCHED_SCENARIOS_MOST = 16777216 /* scenarios of a call */ };
 
 /* How times vary. Sized. In a scenario an op takes its time times its device's factor, its stage's
@@ -46,6 +58,8 @@ typedef struct ppsched_scenario_options {
     size_t stage_factor_count;    /* S, or scenarios * S */
     const double *link_factors;   /* by sender and then receiver */
     size_t link_factor_count;     /* D * D */
+    int32_t dispatch;             /* enum ppsched_dispatch */
+    uint32_t reserved_too;        /* 0 */
 } ppsched_scenario_options;
 
 /* Figures over all scenarios. Sized. Times in the caller's unit. */
@@ -87,6 +101,11 @@ PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *s
  * sender of what it waited for. */
 PPSCHED_API const double *ppsched_scenarios_causes(const ppsched_scenarios *scenarios,
                                                    size_t *count);
+
+/* The most memory that each device holds in any scenario: as planned, unless it runs what is ready.
+ * Borrowed. */
+PPSCHED_API const double *ppsched_scenarios_peaks(const ppsched_scenarios *scenarios,
+                                                  size_t *count);
 
 /* Figures over all scenarios.
  * Errors: ARGUMENT, STRUCT_SIZE. */

@@ -50,6 +50,11 @@ const double *ppsched_scenarios_causes(const ppsched_scenarios *scenarios, size_
     return scenarios != NULL ? list_of(scenarios->causes, scenarios->devices, count) : list_of(NULL, 0, count);
 }
 
+const double *ppsched_scenarios_peaks(const ppsched_scenarios *scenarios, size_t *count)
+{
+    return scenarios != NULL ? list_of(scenarios->peaks, scenarios->devices, count) : list_of(NULL, 0, count);
+}
+
 ppsched_status ppsched_scenarios_get_metrics(ppsched_scenario_metrics *out, const ppsched_scenarios *scenarios,
                                              ppsched_error *error)
 {

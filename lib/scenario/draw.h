@@ -35,4 +35,11 @@ static inline void ppi_draw(double out[PPI_SCENARIO_LANES], const double *table,
     }
 }
 
+/* The factor of one scenario. */
+static inline double ppi_draw_one(const double *table, uint64_t stream, uint32_t scenario)
+{
+    uint64_t bits = ppi_mix(stream + UINT64_C(0x9E3779B97F4A7C15) * (scenario / 4 + 1));
+    return table[(bits >> (16 * (scenario % 4))) & (PPI_DRAWS - 1)];
+}
+
 #endif

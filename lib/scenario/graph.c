@@ -74,7 +74,8 @@ static void add_unit(struct making *making, size_t unit)
 {
     const ppsched_op *op = &making->waits->timeline->schedule->ops[unit];
     struct ppi_scenario_node *node = &making->graph->nodes[making->graph->count];
-    *node = (struct ppi_scenario_node){.device = ppi_device_of_unit(making->waits, unit), .stage = op->stage};
+    *node = (struct ppi_scenario_node){
+        .device = ppi_device_of_unit(making->waits, unit), .stage = op->stage, .op = (uint32_t)unit};
     node->turn = number_of(making, ppi_wait_at(making->waits, unit, 0).node);
     node->duration = duration_of(making, op) * fixed_factor(making, node);
     node->stream = ppi_stream_of(making->options->seed, op->kind, op->stage,

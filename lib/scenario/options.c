@@ -37,7 +37,12 @@ ppsched_status ppi_scenario_options_check(const ppsched_scenario_options *option
                         PPSCHED_SCENARIOS_MOST);
     if (options->reserved != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is %u; it must be 0", options->reserved);
-    ppsched_status status = check_jitter("jitter", options->jitter, error);
+    if (options->reserved_too != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved_too is %u; it must be 0", options->reserved_too);
+    ppsched_status status = ppi_check_choice("dispatch", options->dispatch, PPSCHED_DISPATCH_PLANNED, PPSCHED_DISPATCH_READY,
+                                             error);
+    if (status == PPSCHED_OK)
+        status = check_jitter("jitter", options->jitter, error);
     if (status == PPSCHED_OK)
         status = check_jitter("message_jitter", options->message_jitter, error);
     if (status == PPSCHED_OK)

@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sort.h"
+#include "scenario/dispatch.h"
 #include "scenario/draw.h"
 #include "scenario/scenario.h"
 
@@ -16,7 +17,10 @@ struct run {
     struct ppi_scenario_graph graph;
     const ppsched_scenario_options *options;
     const ppsched_config *config;
+    const ppsched_timeline *timeline;
+    const struct ppi_costs *costs;
     ppsched_scenarios *result;
+    uint64_t visits;       /* of ops, since the caller was asked */
     uint32_t count, first; /* scenarios; the first of those side by side */
     uint32_t stages, devices;
     bool by_device, by_stage;        /* factors by scenario */
@@ -125,26 +129,94 @@ static void note_scenario(const struct run *run, uint32_t lane)
                                                                   makespan;
 }
 
-static ppsched_status run_all(struct run *run, ppsched_error *error)
+/* Before the scenarios from `first` on, which are so many visits of ops. */
+static ppsched_status ask(struct run *run, uint64_t visits, ppsched_error *error)
 {
-    const ppsched_config *config = run->config;
-    uint64_t visits = 0;
-    for (run->first = 0; run->first < run->count; run->first += LANES) {
-        visits += (uint64_t)run->graph.count * LANES;
-        if (config->progress != NULL && visits > 500000) {
-            visits = 0;
-            if (ppi_config_tell(config, (double)run->first / run->count, PPI_INFINITE) != 0)
-                return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the scenarios were cancelled");
-        }
+    run->visits += visits;
+    if (run->config->progress == NULL || run->visits <= 500000)
+        return PPSCHED_OK;
+    run->visits = 0;
+    if (ppi_config_tell(run->config, (double)run->first / run->count, PPI_INFINITE) != 0)
+        return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the scenarios were cancelled");
+    return PPSCHED_OK;
+}
+
+static ppsched_status check_finite(const struct run *run, uint32_t scenario, ppsched_error *error)
+{
+    if (ppi_is_finite(run->result->makespans[scenario]))
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times of scenario %u is too large for a double", scenario);
+}
+
+/* As planned. */
+static ppsched_status sweep_all(struct run *run, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (run->first = 0; run->first < run->count && status == PPSCHED_OK; run->first += LANES) {
+        status = ask(run, (uint64_t)run->graph.count * LANES, error);
+        if (status != PPSCHED_OK)
+            return status;
         sweep(run);
-        for (uint32_t lane = 0; lane < LANES && run->first + lane < run->count; lane++) {
+        for (uint32_t lane = 0; lane < LANES && run->first + lane < run->count && status == PPSCHED_OK; lane++) {
             note_scenario(run, lane);
-            if (!ppi_is_finite(run->result->makespans[run->first + lane]))
-                return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times of scenario %u is too large for a double",
-                                run->first + lane);
+            status = check_finite(run, run->first + lane, error);
         }
     }
-    return PPSCHED_OK;
+    return status;
+}
+
+/* --- what is ready --- */
+
+static double task_time(const void *user, const struct ppi_dispatch_task *task, uint32_t scenario)
+{
+    const struct run *run = user;
+    double time = task->duration;
+    if (run->by_device)
+        time *= run->options->device_factors[(size_t)scenario * run->devices + task->device];
+    if (run->by_stage)
+        time *= run->options->stage_factors[(size_t)scenario * run->stages + task->stage];
+    return run->jitter != NULL ? time * ppi_draw_one(run->jitter, task->stream, scenario) : time;
+}
+
+static double message_time(const void *user, const struct ppi_release_edge *edge, uint32_t scenario)
+{
+    const struct run *run = user;
+    return run->message_jitter != NULL ? edge->delay * ppi_draw_one(run->message_jitter, edge->stream, scenario) : edge->delay;
+}
+
+static ppsched_status play_all(struct run *run, const struct ppi_dispatch *dispatch, ppsched_error *error)
+{
+    const struct ppi_dispatch_times times = {run, task_time, message_time};
+    struct ppi_dispatch_run *play = NULL;
+    ppsched_status status = ppi_dispatch_run_make(&play, dispatch, error);
+    for (uint32_t d = 0; d < run->devices; d++)
+        run->result->peaks[d] = dispatch->base[d];
+    for (run->first = 0; run->first < run->count && status == PPSCHED_OK; run->first++) {
+        status = ask(run, 4 * (uint64_t)run->graph.count, error);
+        if (status != PPSCHED_OK)
+            break;
+        run->result->makespans[run->first] = ppi_dispatch_play(play, &times, run->first, run->result->causes,
+                                                               run->result->peaks);
+        status = check_finite(run, run->first, error);
+    }
+    ppi_dispatch_run_destroy(play);
+    return status;
+}
+
+static ppsched_status run_all(struct run *run, ppsched_error *error)
+{
+    struct ppi_dispatch dispatch;
+    if (run->options->dispatch == PPSCHED_DISPATCH_PLANNED) {
+        for (uint32_t d = 0; d < run->devices; d++)
+            run->result->peaks[d] = run->timeline->devices[d].peak_memory;
+        return sweep_all(run, error);
+    }
+    ppsched_status status = ppi_dispatch_make(&dispatch, run->timeline, run->costs, &run->graph, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = play_all(run, &dispatch, error);
+    ppi_dispatch_clear(&dispatch);
+    return status;
 }
 
 static bool is_shorter(const void *context, uint32_t a, uint32_t b)
@@ -223,7 +295,8 @@ static ppsched_scenarios *make_result(const struct ppi_host *host, uint32_t coun
     result->makespans = ppi_allocate(host, count, sizeof *result->makespans);
     result->sorted = ppi_allocate(host, count, sizeof *result->sorted);
     result->causes = ppi_allocate_zeroed(host, devices, sizeof *result->causes);
-    if (result->makespans != NULL && result->sorted != NULL && result->causes != NULL)
+    result->peaks = ppi_allocate_zeroed(host, devices, sizeof *result->peaks);
+    if (result->makespans != NULL && result->sorted != NULL && result->causes != NULL && result->peaks != NULL)
         return result;
     ppi_scenarios_destroy(result);
     return NULL;
@@ -234,7 +307,13 @@ static ppsched_status run_timed(ppsched_scenarios **out, const ppsched_timeline 
                                 ppsched_error *error)
 {
     const struct ppi_shape *shape = &timeline->schedule->shape;
-    struct run run = {.options = options, .config = config, .count = count, .stages = shape->stages, .devices = shape->devices};
+    struct run run = {.options = options,
+                      .config = config,
+                      .timeline = timeline,
+                      .costs = costs,
+                      .count = count,
+                      .stages = shape->stages,
+                      .devices = shape->devices};
     run.by_device = options->device_factor_count > shape->devices;
     run.by_stage = options->stage_factor_count > shape->stages;
     ppsched_status status = ppi_scenario_graph_make(&run.graph, timeline, costs, options, error);
@@ -287,5 +366,6 @@ void ppi_scenarios_destroy(ppsched_scenarios *scenarios)
     ppi_release(&host, scenarios->makespans);
     ppi_release(&host, scenarios->sorted);
     ppi_release(&host, scenarios->causes);
+    ppi_release(&host, scenarios->peaks);
     ppi_release(&host, scenarios);
 }

@@ -17,6 +17,7 @@ struct ppi_scenario_node {
     uint32_t turn;     /* the node before it on its device, or the flush; of a flush: where its nodes begin in `before` */
     uint32_t input[2]; /* what other devices made; BEGINNING: nothing */
     uint32_t device, stage;
+    uint32_t op;     /* the first of the unit, among all ops of the schedule */
     double duration; /* times all factors that are the same in each scenario */
     double delay[2]; /* likewise */
     uint64_t stream, message_stream[2];
@@ -33,7 +34,7 @@ struct ppi_scenario_graph {
 
 struct ppsched_scenarios {
     struct ppi_host host;
-    double *makespans, *sorted, *causes;
+    double *makespans, *sorted, *causes, *peaks;
     uint32_t devices;
     ppsched_scenario_metrics metrics;
 };

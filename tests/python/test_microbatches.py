@@ -148,6 +148,42 @@ class OrderTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
 
 
+class DispatchTest(unittest.TestCase):
+    """Times and peaks are held to brute force by tests/prop/dispatch_sweep_test.c."""
+
+    def test_command(self):
+        words = ("schedule", "--strategy", "zb_h1", "-s", 8, "-b", 32, "--jitter", 0.2, "--slow-rank", "3:1.2", "--scenarios", 200, "--dispatch")
+        row = printed(*words)["scenarios"]
+        ready = ppsched.generate("zb_h1", ppsched.Config(8, 32)).scenarios(200, jitter=0.2, device_factors=[1, 1, 1, 1.2, 1, 1, 1, 1], dispatch="ready")
+        self.assertEqual((row["dispatch"]["mean"], row["dispatch"]["peak_memory"]), (ready.metrics.mean, ready.peaks))
+        self.assertAlmostEqual(row["dispatch"]["won"], (row["mean"] - ready.metrics.mean) / (row["mean"] - 103))
+        self.assertLess(ready.metrics.mean, row["mean"])
+        self.assertIn("run as they are ready: mean", run(*words).stdout)
+
+    def test_limits_are_kept(self):
+        planned = ppsched.generate("gpipe", ppsched.Config(4, 8, mem_limit=9))
+        self.assertTrue(all(peak <= 9 for peak in planned.scenarios(50, jitter=0.5, dispatch="ready").peaks))
+        eager = ppsched.generate("1f1b", ppsched.Config(4, 8, mem_limit=6))
+        self.assertEqual(max(eager.scenarios(50, jitter=0.5, dispatch="ready").peaks), 6)
+        self.assertEqual(eager.scenarios(50, jitter=0.5).peaks, [4, 3, 2, 1])
+
+    def test_ranked(self):
+        config = ppsched.Config(4, 8)
+        plan = ppsched.plan(config, strategies=["gpipe", "zb_h1"], scenarios=100, jitter=0.3, rank_by="mean", dispatch="ready")
+        for candidate in plan:
+            if candidate.fits and not candidate.options:
+                found = plan.schedule(candidate).scenarios(100, jitter=0.3, dispatch="ready")
+                self.assertAlmostEqual(candidate.scenario_time, found.metrics.mean)
+
+    def test_bad_input(self):
+        for words, told in ((("--dispatch",), "--dispatch: it goes with --jitter or --slow-rank"),):
+            result = run("schedule", "-s", 4, "-b", 8, *words)
+            self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1))
+            self.assertIn(told, result.stderr)
+        with self.assertRaisesRegex(ppsched.Error, "dispatch"):
+            ppsched.generate("1f1b", ppsched.Config(2, 2)).scenarios(2, dispatch="eager")
+
+
 class PlanTest(unittest.TestCase):
     """That plans of slices, orders and scenarios are what the single calls say is held by tests/prop/varied_plan_test.c."""
 

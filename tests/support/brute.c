@@ -125,21 +125,37 @@ static double unit_duration(const struct brute_costs *costs, const ppsched_sched
     return given < 0 ? own : plain == 0 || own == plain ? given : given * (own / plain);
 }
 
+static struct brute_op *second_of(const struct brute *brute, int index)
+{
+    return index + 1 < brute->count && brute->ops[index + 1].leader == index ? &brute->ops[index + 1] : NULL;
+}
+
+int brute_ready(const struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs, int index,
+                double *start)
+{
+    const struct brute_op *first = &brute->ops[index], *second = second_of(brute, index);
+    return inputs(brute, schedule, costs, first, start) && flushed(brute, schedule, first, start) &&
+           (second == NULL || (inputs(brute, schedule, costs, second, start) && flushed(brute, schedule, second, start)));
+}
+
+double brute_duration(const struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs, int index)
+{
+    return unit_duration(costs, schedule, &brute->ops[index], second_of(brute, index)) * brute->ops[index].factor;
+}
+
 /* Tries to run the unit whose first op is at `index`; 1 where it ran. */
 static int try_unit(struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs, int index)
 {
     struct brute_op *first = &brute->ops[index];
-    struct brute_op *second = index + 1 < brute->count && first[1].leader == index ? first + 1 : NULL;
+    struct brute_op *second = second_of(brute, index);
     const struct brute_op *before = index > 0 && first[-1].device == first->device ? first - 1 : NULL;
     double start = first->not_before;
     if (before != NULL && !raise_start(&start, before->done ? before->end : -1))
         return 0;
-    if (!inputs(brute, schedule, costs, first, &start) || !flushed(brute, schedule, first, &start))
-        return 0;
-    if (second != NULL && (!inputs(brute, schedule, costs, second, &start) || !flushed(brute, schedule, second, &start)))
+    if (!brute_ready(brute, schedule, costs, index, &start))
         return 0;
     first->start = start;
-    first->end = start + unit_duration(costs, schedule, first, second) * first->factor;
+    first->end = start + brute_duration(brute, schedule, costs, index);
     first->done = 1;
     if (second != NULL) {
         second->start = first->start;

@@ -44,6 +44,13 @@ void brute_free(struct brute *brute);
 /* Runs everything at its earliest; 0 where that is impossible. */
 int brute_run(struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs);
 
+/* Whether what a unit needs, but its turn, is known: it is there from `*start` on, which is raised. `index`: of its first op. */
+int brute_ready(const struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs, int index,
+                double *start);
+
+/* How long it takes. */
+double brute_duration(const struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs, int index);
+
 /* 1 where every stage pass is there exactly once and on its device. */
 int brute_complete(const struct brute *brute, const ppsched_schedule *schedule);
 

@@ -106,8 +106,7 @@ static void make_varied_plan(struct handles *handles)
     static const double scale[] = {1, 3, 2, 0.5}, slow[] = {1, 1.5};
     static const char *const strategies[] = {"1f1b", "zb_auto"};
     static const uint32_t chunks[] = {1}, slices[] = {1, 2};
-    const ppsched_scenario_options scenarios = {
-        .size = sizeof scenarios, .device_factors = slow, .device_factor_count = 2};
+    const ppsched_scenario_options scenarios = {.size = sizeof scenarios, .device_factors = slow, .device_factor_count = 2};
     const ppsched_plan_options options = {.size = sizeof options,
                                           .strategies = strategies,
                                           .strategy_count = 2,

@@ -164,7 +164,8 @@ static ppsched_status microbatches_balance(struct attempt *attempt)
 
 static ppsched_status schedule_evaluate_scenarios(struct attempt *attempt)
 {
-    const ppsched_scenario_options options = {.size = sizeof options, .seed = 1, .jitter = 0.1, .message_jitter = 0.1};
+    const ppsched_scenario_options options = {
+        .size = sizeof options, .seed = 1, .jitter = 0.1, .message_jitter = 0.1, .dispatch = attempt->variant};
     ppsched_scenarios *made = UNTOUCHED;
     ppsched_status status = ppsched_schedule_evaluate_scenarios(&made, attempt->own.schedule, attempt->own.config, 9, &options,
                                                                 &attempt->error);
@@ -587,7 +588,7 @@ int main(void)
         SHORTAGE(schedule_offload, .variants = 2),
         SHORTAGE(schedule_order_microbatches, .variants = 1, .prepare = prepare_scale),
         SHORTAGE(microbatches_balance, .variants = 2),
-        SHORTAGE(schedule_evaluate_scenarios, .variants = 1),
+        SHORTAGE(schedule_evaluate_scenarios, .variants = 2),
         SHORTAGE(schedule_renumber, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2),
         SHORTAGE(schedule_evaluate, .variants = 4),

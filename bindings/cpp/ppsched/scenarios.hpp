@@ -43,6 +43,9 @@ public:
     /* Of each device the mean share of the makespan in which its ops are on the critical path. */
     View<double> causes() const noexcept { return list(ppsched_scenarios_causes); }
 
+    /* The most memory that each device holds in any scenario. */
+    View<double> peaks() const noexcept { return list(ppsched_scenarios_peaks); }
+
     ScenarioMetrics metrics() const { return detail::record_of<ScenarioMetrics>(ppsched_scenarios_get_metrics, get()); }
 
     double quantile(double q) const

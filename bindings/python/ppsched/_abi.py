@@ -259,6 +259,11 @@ class RankBy(enum.IntEnum):
     WORST = 3
 
 
+class Dispatch(enum.IntEnum):
+    PLANNED = 0
+    READY = 1
+
+
 class Status(enum.IntEnum):
     OK = 0
     ERROR_ARGUMENT = 1
@@ -1078,6 +1083,8 @@ class ScenarioOptions(Structure):
     stage_factor_count: int
     link_factors: _Pointer[c_double]
     link_factor_count: int
+    dispatch: int
+    reserved_too: int
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1090,6 +1097,8 @@ class ScenarioOptions(Structure):
         ("stage_factor_count", c_size_t),
         ("link_factors", POINTER(c_double)),
         ("link_factor_count", c_size_t),
+        ("dispatch", c_int32),
+        ("reserved_too", c_uint32),
     ]
 
 
@@ -1611,6 +1620,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_scenarios_destroy": (None, [c_void_p]),
     "ppsched_scenarios_makespans": (POINTER(c_double), [c_void_p, POINTER(c_size_t)]),
     "ppsched_scenarios_causes": (POINTER(c_double), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_scenarios_peaks": (POINTER(c_double), [c_void_p, POINTER(c_size_t)]),
     "ppsched_scenarios_get_metrics": (c_int32, [POINTER(ScenarioMetrics), c_void_p, POINTER(Error)]),
     "ppsched_scenarios_get_quantile": (c_int32, [POINTER(c_double), c_void_p, c_double, POINTER(Error)]),
     "ppsched_schedule_generate": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
@@ -1772,6 +1782,7 @@ class Library(CDLL):
     ppsched_scenarios_destroy: Callable[..., None]
     ppsched_scenarios_makespans: Callable[..., _Pointer[c_double]]
     ppsched_scenarios_causes: Callable[..., _Pointer[c_double]]
+    ppsched_scenarios_peaks: Callable[..., _Pointer[c_double]]
     ppsched_scenarios_get_metrics: Callable[..., int]
     ppsched_scenarios_get_quantile: Callable[..., int]
     ppsched_schedule_generate: Callable[..., int]

@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
-from ._abi import (MAX_STAGES, ChannelOrder, Format, Lowering, Objective, Placement, RankBy, Runtime, Status,
+from ._abi import (MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status,
                    UnshardLookahead)
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, config_of, integer, numbers
@@ -408,7 +408,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          batched: bool = False, blocking: bool = False, unshard: int = 0, unshard_lookahead: Union[UnshardLookahead, str] = "full",
          reduce_grad: bool = False, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
          attention_share: float = 0.0, order_effort: int = 0, scenarios: int = 0, seed: int = 0, jitter: float = 0.0,
-         message_jitter: float = 0.0, device_factors: Sequence[float] = (), rank_by: Union[RankBy, str] = "step",
+         message_jitter: float = 0.0, device_factors: Sequence[float] = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
          empty_stages: bool = False,
@@ -462,7 +462,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.slice_time, options.attention_share, options.order_effort = slice_time, attention_share, _within("order_effort", order_effort, 10)
     options.rank_by, options.quantile = member(RankBy, "rank_by", rank_by), quantile
     options.scenario_count = _within("scenarios", scenarios, 2**24)
-    varying = scenario_options(seed, jitter, message_jitter, device_factors)
+    varying = scenario_options(seed, jitter, message_jitter, device_factors, dispatch)
     if scenarios or jitter or message_jitter or len(device_factors):
         options.scenario_options = ctypes.pointer(varying)
     if layers is not None and not isinstance(layers, Layers):

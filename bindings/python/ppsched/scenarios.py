@@ -4,11 +4,13 @@ import argparse
 import ctypes
 import json
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _abi
+from ._abi import Dispatch
 from ._library import call, lib, new_handle
 from .config import integer, numbers
+from .enums import member
 from .listener import Listener
 from .shown import shown
 from .usage import UsageError
@@ -50,6 +52,11 @@ class Scenarios:
         return self._list(lib.ppsched_scenarios_causes)
 
     @property
+    def peaks(self) -> List[float]:
+        """The most memory that each device holds in any scenario: as planned, unless it runs what is ready."""
+        return self._list(lib.ppsched_scenarios_peaks)
+
+    @property
     def metrics(self) -> ScenarioMetrics:
         record = sized(_abi.ScenarioMetrics)
         call(lib.ppsched_scenarios_get_metrics, ctypes.byref(record), self._handle)
@@ -72,8 +79,10 @@ class Scenarios:
         return f"<ppsched.Scenarios: {metrics.scenarios} of mean {metrics.mean:g}, {metrics.best:g} to {metrics.worst:g}>"
 
 
-def scenario_options(seed: int, jitter: float, message_jitter: float, device_factors: Sequence[float]) -> _abi.ScenarioOptions:
+def scenario_options(seed: int, jitter: float, message_jitter: float, device_factors: Sequence[float],
+                     dispatch: Union[Dispatch, str] = "planned") -> _abi.ScenarioOptions:
     options = sized(_abi.ScenarioOptions)
+    options.dispatch = member(Dispatch, "dispatch", dispatch)
     options.seed, options.jitter, options.message_jitter = integer("seed", seed) % 2**64, jitter, message_jitter
     factors = numbers("device_factors", device_factors) if len(device_factors) else []
     if factors:
@@ -83,8 +92,8 @@ def scenario_options(seed: int, jitter: float, message_jitter: float, device_fac
 
 
 def scenarios_of(schedule: "Schedule", count: int, seed: int, jitter: float, message_jitter: float,
-                 device_factors: Sequence[float]) -> Scenarios:
-    options = scenario_options(seed, jitter, message_jitter, device_factors)
+                 device_factors: Sequence[float], dispatch: Union[Dispatch, str]) -> Scenarios:
+    options = scenario_options(seed, jitter, message_jitter, device_factors, dispatch)
     with schedule.config.units.telling(), Listener(schedule.config, None) as told:
         return Scenarios(new_handle(lib.ppsched_schedule_evaluate_scenarios, schedule._handle, told._handle,
                                     integer("count", count), ctypes.byref(options)))
@@ -100,6 +109,8 @@ def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
                         help="all ops of a device take so many times longer; may be given again")
     parser.add_argument("--scenarios", type=int, metavar="N", help="with these: how many are evaluated (default: 1000)")
     parser.add_argument("--seed", type=int, metavar="K", help="of their random numbers (default: 0)")
+    parser.add_argument("--dispatch", action="store_true", default=None,
+                        help="with these: also how long a runtime takes that runs whatever is ready, with the order as priorities")
 
 
 def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +126,7 @@ def ranking_of(values: Mapping[str, Any], devices: int) -> Dict[str, Any]:
         return {}
     if values.get("quantile") is not None and values.get("rank_by") != "quantile":
         raise UsageError("--quantile: it goes with --rank-by quantile")
-    return {"scenarios": asked.pop("count"), **asked, "rank_by": values.get("rank_by") or "mean", "quantile": values.get("quantile") or 0.9}
+    return {"scenarios": asked.pop("count"), **asked, "dispatch": "ready" if values.get("dispatch") else "planned", "rank_by": values.get("rank_by") or "mean", "quantile": values.get("quantile") or 0.9}
 
 
 def _device_factors(words: Sequence[str], devices: int) -> List[float]:
@@ -138,7 +149,7 @@ def asked_scenarios(values: Mapping[str, Any], devices: int) -> Optional[Dict[st
     """The scenarios that the options ask for: how many, and how times vary, in the words of Schedule.scenarios."""
     slow, count = values.get("slow_rank"), values.get("scenarios")
     if values.get("jitter") is None and slow is None:
-        for name in ("scenarios", "seed", "rank_by", "quantile"):
+        for name in ("scenarios", "seed", "dispatch", "rank_by", "quantile"):
             if values.get(name) is not None:
                 raise UsageError(f"--{name.replace('_', '-')}: it goes with --jitter or --slow-rank")
         return None
@@ -148,14 +159,29 @@ def asked_scenarios(values: Mapping[str, Any], devices: int) -> Optional[Dict[st
             "device_factors": _device_factors(slow, devices) if slow else ()}
 
 
-def found_scenarios(schedule: "Schedule", values: Mapping[str, Any]) -> Optional[Scenarios]:
+class Found(NamedTuple):
+    """A schedule's scenarios as planned, and, where that was asked, those of a runtime that runs what is ready; makespan: planned."""
+
+    planned: Scenarios
+    ready: Optional[Scenarios]
+    makespan: float
+
+    @property
+    def won(self) -> Optional[float]:
+        """What share of the mean loss such a runtime wins; less than 0 where it loses more."""
+        loss = self.planned.metrics.mean - self.makespan
+        return None if self.ready is None or loss <= 0 else (self.planned.metrics.mean - self.ready.metrics.mean) / loss
+
+
+def found_scenarios(schedule: "Schedule", values: Mapping[str, Any]) -> Optional[Found]:
     """Those, of a schedule."""
     asked = asked_scenarios(values, schedule.devices)
     if asked is None:
         return None
     if any(values.get(name) for name in ("lower", "offload", "recompute_chunks")):
         raise UsageError("--jitter and --slow-rank are of a schedule that is neither lowered nor keeps less")
-    return schedule.scenarios(**asked)
+    ready = schedule.scenarios(**asked, dispatch="ready") if values.get("dispatch") else None
+    return Found(schedule.scenarios(**asked), ready, schedule.evaluate().metrics.makespan)
 
 
 def scenario_row(scenarios: Scenarios) -> Dict[str, Any]:
@@ -164,13 +190,26 @@ def scenario_row(scenarios: Scenarios) -> Dict[str, Any]:
             "best": metrics.best, "count": metrics.scenarios, "cause_device": metrics.cause_device, "causes": scenarios.causes}
 
 
-def with_scenarios(scenarios: Optional[Scenarios], text: str, format: str) -> str:
-    """A text or JSON with what the scenarios say."""
-    if scenarios is None:
-        return text
-    row = scenario_row(scenarios)
-    if format == "json":
-        return json.dumps({**json.loads(text), "scenarios": row}) + "\n"
+def _figures(row: Mapping[str, Any]) -> str:
     quantiles = ", ".join(f"{q} {time:g}" for q, time in row["quantiles"].items())
-    return (f"{text}in {row['count']} scenarios: mean {row['mean']:g}, quantiles {quantiles}, worst {row['worst']:g}; "
-            f"device {row['cause_device']} is longest on the critical path, {max(row['causes']):.0%} of it\n")
+    return f"mean {row['mean']:g}, quantiles {quantiles}, worst {row['worst']:g}"
+
+
+def _dispatch_line(found: Found) -> str:
+    if found.ready is None:
+        return ""
+    won = "" if found.won is None else f"; it wins {found.won:.0%} of what varying times cost"
+    return f"run as they are ready: {_figures(scenario_row(found.ready))}{won}\n"
+
+
+def with_scenarios(found: Optional[Found], text: str, format: str) -> str:
+    """A text or JSON with what the scenarios say."""
+    if found is None:
+        return text
+    row = scenario_row(found.planned)
+    if format == "json":
+        if found.ready is not None:
+            row["dispatch"] = {**scenario_row(found.ready), "won": found.won, "peak_memory": found.ready.peaks}
+        return json.dumps({**json.loads(text), "scenarios": row}) + "\n"
+    return (f"{text}in {row['count']} scenarios: {_figures(row)}; device {row['cause_device']} is longest on the critical path, "
+            f"{max(row['causes']):.0%} of it\n{_dispatch_line(found)}")

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Callable, List, NamedTuple, NoReturn, Optional, Set, Tuple, Union
 
 from . import _abi
-from ._abi import ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, Objective, Placement, Runtime, SlotUse
+from ._abi import ChannelOrder, Connecting, Dispatch, FindingKind, Format, Kind, Lowering, Objective, Placement, Runtime, SlotUse
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, Quantities, config_of, integer, quantities_in
 from .exporting import export, export_format
@@ -155,11 +155,12 @@ class Schedule(Shared):
 
     @names_checked
     def scenarios(self, count: int = 1000, *, seed: int = 0, jitter: float = 0.0, message_jitter: float = 0.0,
-                  device_factors: Sequence[float] = ()) -> Scenarios:
+                  device_factors: Sequence[float] = (), dispatch: Union[Dispatch, str] = "planned") -> Scenarios:
         """How long it takes where times vary, in so many scenarios: jitter is the standard deviation of the logarithm of each op's
         factor, whose mean is 1, message_jitter likewise of what goes between devices; device_factors: of each device, by how much
-        its ops take longer. All schedules of a problem meet the same scenarios of a seed."""
-        return scenarios_of(self, count, seed, jitter, message_jitter, device_factors)
+        its ops take longer. All schedules of a problem meet the same scenarios of a seed. dispatch: "planned", or "ready" for a
+        runtime that runs the first of what is ready, within the memory of the plan or the limits."""
+        return scenarios_of(self, count, seed, jitter, message_jitter, device_factors, dispatch)
 
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One scenario of a runtime that runs what is ready.
+ *
+ * A device that is free runs the first of its ready tasks in the planned order. One that takes memory may overtake others only
+ * if all of these can still run behind it, in their order, within what the device may hold. So the first task of the planned
+ * order that is left may always run, once it is ready, and as the plan has no circle, all run to the end.
+ */
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/heap.h"
+#include "base/room.h"
+#include "scenario/dispatch.h"
+#include "scenario/levels.h"
+
+enum { ENDED, ARRIVED }; /* a task; what an edge brings */
+
+/* In place of a task. */
+#define NO_TASK UINT32_MAX
+
+struct device {
+    struct ppi_heap takers, others; /* ready tasks, by number */
+    struct ppi_levels levels;       /* of its tasks, from the first on */
+    uint32_t first, head;           /* its first task; the first that has not started */
+    uint32_t last;                  /* the one that it runs, or ran */
+    double until;                   /* it is busy; then when it was free */
+    double held;
+    bool is_busy, is_touched;
+};
+
+struct ppi_dispatch_run {
+    struct ppi_room room;
+    const struct ppi_dispatch *dispatch;
+    const struct ppi_dispatch_times *times;
+    uint32_t scenario;
+    struct device *devices;
+    struct ppi_heap events;
+    uint32_t *needs;   /* by task: edges that are still to come */
+    uint32_t *bringer; /* which brought the last of what it needs */
+    double *ready;     /* and when */
+    uint32_t *reason;  /* by task: what it waited for last */
+    double *spent;     /* by task: its time */
+    bool *has_started;
+    uint32_t *touched; /* devices that may start a task now */
+    uint32_t touched_count;
+    double *peaks;
+};
+
+ppsched_status ppi_dispatch_run_make(struct ppi_dispatch_run **out, const struct ppi_dispatch *dispatch, ppsched_error *error)
+{
+    struct ppi_room room = {.host = &dispatch->host};
+    struct ppi_dispatch_run *run = ppi_room_take(&room, 1, sizeof *run);
+    if (run == NULL)
+        return ppi_room_check(&room, "the scenarios", error);
+    *run = (struct ppi_dispatch_run){.dispatch = dispatch};
+    run->devices = ppi_room_take(&room, dispatch->devices, sizeof *run->devices);
+    run->touched = ppi_room_take(&room, dispatch->devices, sizeof *run->touched);
+    run->needs = ppi_room_take(&room, dispatch->count, sizeof *run->needs);
+    run->bringer = ppi_room_take(&room, dispatch->count, sizeof *run->bringer);
+    run->reason = ppi_room_take(&room, dispatch->count, sizeof *run->reason);
+    run->ready = ppi_room_take(&room, dispatch->count, sizeof *run->ready);
+    run->spent = ppi_room_take(&room, dispatch->count, sizeof *run->spent);
+    run->has_started = ppi_room_take(&room, dispatch->count, sizeof *run->has_started);
+    run->events.events = ppi_room_take(&room, dispatch->devices + dispatch->tasks[dispatch->count].first,
+                                       sizeof *run->events.events);
+    for (uint32_t d = 0; run->devices != NULL && d < dispatch->devices; d++) {
+        struct device *device = &run->devices[d];
+        uint32_t first = ppi_first_task(dispatch, d, 0), count = ppi_first_task(dispatch, d, dispatch->runs) - first;
+        *device = (struct device){.first = first};
+        device->takers.events = ppi_room_take(&room, count, sizeof *device->takers.events);
+        device->others.events = ppi_room_take(&room, count, sizeof *device->others.events);
+        ppi_levels_make(&device->levels, &room, count);
+    }
+    ppsched_status status = ppi_room_check(&room, "the scenarios", error);
+    if (status != PPSCHED_OK) {
+        ppi_room_clear(&room);
+        return status;
+    }
+    run->room = room;
+    *out = run;
+    return PPSCHED_OK;
+}
+
+void ppi_dispatch_run_destroy(struct ppi_dispatch_run *run)
+{
+    if (run == NULL)
+        return;
+    struct ppi_room room = run->room;
+    ppi_room_clear(&room);
+}
+
+/* --- events --- */
+
+static void touch(struct ppi_dispatch_run *run, uint32_t device)
+{
+    if (!run->devices[device].is_touched)
+        run->touched[run->touched_count++] = device;
+    run->devices[device].is_touched = true;
+}
+
+static void make_ready(struct ppi_dispatch_run *run, uint32_t number)
+{
+    const struct ppi_dispatch_task *task = &run->dispatch->tasks[number];
+    struct device *device = &run->devices[task->device];
+    ppi_heap_put_ranked(task->takes ? &device->takers : &device->others, 0, number, 0, number);
+    touch(run, task->device);
+}
+
+/* Something that a task needs is there. */
+static void bring(struct ppi_dispatch_run *run, uint32_t number, uint32_t bringer, double now)
+{
+    if (--run->needs[number] > 0)
+        return;
+    run->bringer[number] = bringer;
+    run->ready[number] = now;
+    make_ready(run, number);
+}
+
+static void end_task(struct ppi_dispatch_run *run, uint32_t number, double now)
+{
+    const struct ppi_dispatch_task *task = &run->dispatch->tasks[number];
+    struct device *device = &run->devices[task->device];
+    device->is_busy = false;
+    device->held -= task->given;
+    touch(run, task->device);
+    for (size_t e = task->first; e < task[1].first; e++) {
+        const struct ppi_release_edge *edge = &run->dispatch->edges[e];
+        if (edge->is_message)
+            ppi_heap_put(&run->events, now + run->times->message_time(run->times->user, edge, run->scenario), ARRIVED,
+                         (uint32_t)e);
+        else
+            bring(run, edge->task, number, now);
+    }
+}
+
+/* All that happens at one moment. */
+static void take_events(struct ppi_dispatch_run *run, const struct ppi_event *first)
+{
+    struct ppi_event event = *first;
+    do {
+        if (event.what == ENDED)
+            end_task(run, event.index, event.time);
+        else
+            bring(run, run->dispatch->edges[event.index].task, run->dispatch->edges[event.index].from, event.time);
+    } while (run->events.count > 0 && run->events.events[0].time <= event.time && ppi_heap_take(&run->events, &event));
+}
+
+/* --- starting tasks --- */
+
+/* Whether a task may run before those of its device that are planned before it and have not started. */
+static bool may_overtake(const struct ppi_dispatch_run *run, const struct device *device, uint32_t number)
+{
+    const struct ppi_dispatch_task *task = &run->dispatch->tasks[number];
+    const double cap = run->dispatch->cap[task->device], slack = PPI_ROUNDING * (cap + run->dispatch->base[task->device]);
+    double behind = ppi_levels_most(&device->levels, device->head - device->first, number - device->first);
+    return device->held + task->taken <= cap + slack && behind + task->taken - task->given <= cap + slack;
+}
+
+/* The ready task that a device runs, taken from its heap; NO_TASK where there is none. */
+static uint32_t choose(const struct ppi_dispatch_run *run, struct device *device)
+{
+    struct ppi_event event;
+    uint32_t taker = device->takers.count > 0 ? device->takers.events[0].index : NO_TASK;
+    uint32_t other = device->others.count > 0 ? device->others.events[0].index : NO_TASK;
+    if (taker < other && (taker == device->head || may_overtake(run, device, taker))) {
+        ppi_heap_take(&device->takers, &event);
+        return taker;
+    }
+    if (other != NO_TASK)
+        ppi_heap_take(&device->others, &event);
+    return other;
+}
+
+/* What comes before it is later by what it holds; it is gone itself. */
+static void leave_queue(struct ppi_dispatch_run *run, struct device *device, uint32_t number, uint32_t end)
+{
+    const struct ppi_dispatch_task *task = &run->dispatch->tasks[number];
+    run->has_started[number] = true;
+    if (number > device->head) {
+        ppi_levels_add(&device->levels, device->head - device->first, number - device->first, task->taken - task->given);
+        ppi_levels_drop(&device->levels, number - device->first);
+        return;
+    }
+    while (device->head < end && run->has_started[device->head])
+        device->head++;
+}
+
+static void start_task(struct ppi_dispatch_run *run, uint32_t d, uint32_t end, double now)
+{
+    struct device *device = &run->devices[d];
+    uint32_t number = choose(run, device);
+    if (number == NO_TASK)
+        return;
+    const struct ppi_dispatch_task *task = &run->dispatch->tasks[number];
+    run->reason[number] = device->last != NO_TASK && device->until >= now ? device->last : run->bringer[number];
+    run->spent[number] = run->times->task_time(run->times->user, task, run->scenario);
+    leave_queue(run, device, number, end);
+    device->held += task->taken;
+    run->peaks[d] = ppi_larger(run->peaks[d], run->dispatch->base[d] + device->held);
+    device->is_busy = true;
+    device->last = number;
+    device->until = now + run->spent[number];
+    ppi_heap_put(&run->events, device->until, ENDED, number);
+}
+
+static void start_touched(struct ppi_dispatch_run *run, uint32_t part, double now)
+{
+    for (uint32_t i = 0; i < run->touched_count; i++) {
+        uint32_t d = run->touched[i];
+        run->devices[d].is_touched = false;
+        if (!run->devices[d].is_busy)
+            start_task(run, d, ppi_first_task(run->dispatch, d, part + 1), now);
+    }
+    run->touched_count = 0;
+}
+
+/* --- a scenario --- */
+
+static void reset(struct ppi_dispatch_run *run)
+{
+    const struct ppi_dispatch *dispatch = run->dispatch;
+    for (uint32_t t = 0; t < dispatch->count; t++) {
+        run->needs[t] = dispatch->tasks[t].needs;
+        run->has_started[t] = false;
+    }
+    for (uint32_t d = 0; d < dispatch->devices; d++) {
+        struct device *device = &run->devices[d];
+        device->last = NO_TASK;
+        device->held = device->until = 0;
+        ppi_levels_reset(&device->levels, &dispatch->level[device->first]);
+    }
+}
+
+/* What is between two flushes, from `now` on. `before`: the task that the flush waited for. */
+static void play_part(struct ppi_dispatch_run *run, uint32_t part, uint32_t before, double now)
+{
+    const struct ppi_dispatch *dispatch = run->dispatch;
+    struct ppi_event event;
+    for (uint32_t d = 0; d < dispatch->devices; d++) {
+        run->devices[d].head = ppi_first_task(dispatch, d, part);
+        run->devices[d].until = now;
+        run->devices[d].last = NO_TASK;
+        for (uint32_t t = run->devices[d].head; t < ppi_first_task(dispatch, d, part + 1); t++)
+            if (run->needs[t] == 0) {
+                run->bringer[t] = before;
+                make_ready(run, t);
+            }
+    }
+    start_touched(run, part, now);
+    while (ppi_heap_take(&run->events, &event)) {
+        take_events(run, &event);
+        start_touched(run, part, event.time);
+    }
+}
+
+/* The device on which the last task ends, the lowest of them. */
+static uint32_t last_device(const struct ppi_dispatch_run *run)
+{
+    uint32_t last = 0;
+    for (uint32_t d = 1; d < run->dispatch->devices; d++)
+        if (run->devices[d].last != NO_TASK &&
+            (run->devices[last].last == NO_TASK || run->devices[d].until > run->devices[last].until))
+            last = d;
+    return last;
+}
+
+double ppi_dispatch_play(struct ppi_dispatch_run *run, const struct ppi_dispatch_times *times, uint32_t scenario,
+                         double *causes, double *peaks)
+{
+    double now = 0;
+    uint32_t last = NO_TASK;
+    run->times = times;
+    run->scenario = scenario;
+    run->peaks = peaks;
+    reset(run);
+    for (uint32_t part = 0; part < run->dispatch->runs; part++) {
+        play_part(run, part, last, now);
+        const struct device *device = &run->devices[last_device(run)];
+        if (device->last == NO_TASK)
+            continue;
+        last = device->last;
+        now = device->until;
+    }
+    for (; now > 0 && last != NO_TASK; last = run->reason[last])
+        causes[run->dispatch->tasks[last].device] += run->spent[last] / now;
+    return now;
+}
