@@ -161,6 +161,7 @@ static void add_all(void)
     add_line("all", "bounds", digest_of_bounds());
     add_line("all", "restaged", digest_of_restaged());
     add_line("all", "plans", digest_of_plans());
+    add_line("all", "varied", digest_of_varied_plans());
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #include "portability/fold.h"
 #include "portability/problems.h"
 #include "portability/results.h"
+#include "support/problem.h"
 
 static void fold_bound(uint64_t *digest, const ppsched_config *config, int32_t objective)
 {
@@ -141,5 +142,64 @@ uint64_t digest_of_plans(void)
             fold_plan(&digest, config, &options);
             ppsched_config_destroy(config);
         }
+    return digest;
+}
+
+/* What a plan that varies finds beside the others. */
+static void fold_variation(uint64_t *digest, const ppsched_config *config, const ppsched_plan_options *options)
+{
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    if (!fold_outcome(digest, ppsched_plan_create(&plan, config, options, &error), &error))
+        return;
+    fold_outcome(digest, ppsched_plan_run(plan, &error), &error);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate candidate = {.size = sizeof candidate};
+        uint32_t order[8] = {0};
+        size_t count = 0;
+        ppsched_plan_get_candidate(&candidate, plan, i, NULL);
+        fold_integer(digest, candidate.rank);
+        fold_integer(digest, candidate.slices);
+        fold_number(digest, candidate.scenario_time);
+        if (ppsched_plan_get_microbatch_order(order, 8, &count, plan, i, NULL) == PPSCHED_OK)
+            for (size_t j = 0; j < count; j++)
+                fold_integer(digest, order[j]);
+    }
+    ppsched_plan_destroy(plan);
+}
+
+uint64_t digest_of_varied_plans(void)
+{
+    static const double scale[] = {1.1, 0.7, 2.3, 0.9, 1.7, 0.3, 1.3, 0.8}, slow[] = {1, 1.3, 0.9};
+    static const char *const strategies[] = {"gpipe", "1f1b", "zb_h1", "zbv", "looped_bfs"};
+    static const uint32_t chunks[] = {1, 2}, slices[] = {1, 3};
+    uint64_t digest = FOLD_START;
+    for (int32_t dispatch = PPSCHED_DISPATCH_PLANNED; dispatch <= PPSCHED_DISPATCH_READY; dispatch++) {
+        ppsched_config *config = make_problem(3, 6, 8, 1, COSTS_DECIMAL);
+        const ppsched_scenario_options scenarios = {.size = sizeof scenarios,
+                                                    .seed = 3,
+                                                    .jitter = 0.2,
+                                                    .message_jitter = 0.3,
+                                                    .device_factors = slow,
+                                                    .device_factor_count = 3,
+                                                    .dispatch = dispatch};
+        const ppsched_plan_options options = {.size = sizeof options,
+                                              .strategies = strategies,
+                                              .strategy_count = 5,
+                                              .chunks = chunks,
+                                              .chunk_count = 2,
+                                              .slices = slices,
+                                              .slice_count = 2,
+                                              .order_effort = 1,
+                                              .slice_time = 0.01,
+                                              .attention_share = 0.3,
+                                              .scenario_options = &scenarios,
+                                              .scenario_count = 20,
+                                              .rank_by = PPSCHED_RANK_BY_QUANTILE,
+                                              .quantile = 0.7};
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 8, NULL), NULL);
+        fold_variation(&digest, config, &options);
+        ppsched_config_destroy(config);
+    }
     return digest;
 }

@@ -14,4 +14,7 @@ uint64_t digest_of_restaged(void);
 /* Candidates in their order, their figures, the best one's times, the least limit. */
 uint64_t digest_of_plans(void);
 
+/* Likewise where microbatches are cut and differ, and times vary, in the planned order and as ops are ready. */
+uint64_t digest_of_varied_plans(void);
+
 #endif

@@ -44,7 +44,7 @@ void brute_free(struct brute *brute);
 /* Runs everything at its earliest; 0 where that is impossible. */
 int brute_run(struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs);
 
-/* Whether what a unit needs, but its turn, is known: it is there from `*start` on, which is raised. `index`: of its first op. */
+/* Whether what a unit needs, but its turn, is known: it is there from `*start` on, which is raised. `index`: its first op's. */
 int brute_ready(const struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs, int index,
                 double *start);
 

@@ -5,7 +5,8 @@
 
 #include "support/brute.h"
 
-/* Runs everything by the rule of PPSCHED_DISPATCH_READY. `cap`: what each device may hold; `peaks` gets the most that each held. */
+/* Runs everything by the rule of PPSCHED_DISPATCH_READY. `cap`: what each device may hold; `peaks` gets the most that each
+ * held. */
 void brute_dispatch(struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs, const double *cap,
                     double *peaks);
 
