@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A runtime that runs what is ready, against brute force. All numbers are multiples of powers of 2, so that moments are equal to
- * the last bit or not at all. */
+/* A runtime that runs what is ready, against brute force. All numbers are multiples of powers of 2, so that moments are equal
+ * to the last bit or not at all. */
 #include "support/brute_dispatch.h"
 #include "support/problem.h"
 
