@@ -73,7 +73,7 @@ ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtim
     if (schedule->shape.iterations != 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime->title,
                         schedule->shape.iterations);
-    if (schedule->shape.slices > 1)
+    if (schedule->shape.slices > 1 && !runtime->cuts)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s runs whole microbatches, the schedule has %u slices of each",
                         runtime->title, schedule->shape.slices);
     bool is_v = ppi_chunks_of(schedule) == 2 && ppi_is_placed(schedule, PPSCHED_PLACEMENT_V);

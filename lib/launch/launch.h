@@ -42,6 +42,7 @@ struct ppi_runtime {
     ppsched_status (*fits)(struct ppi_launch *launch, ppsched_error *error);
     void (*write)(const struct ppi_launch *launch, struct ppi_line *line);
     struct ppi_split_rules rules;
+    bool cuts; /* it may run slices: `fits` says which */
 };
 
 #define PPI_RUNTIME(number, name, file) extern const struct ppi_runtime ppi_##name##_runtime;

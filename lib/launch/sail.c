@@ -22,6 +22,11 @@ struct ppi_sail_kind {
 #define V_SCHEDULE RUNTIME " --zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup "
 
 static const struct ppi_sail_kind kind_1f1b = {.flags = RUNTIME};
+/* Its own argument check wants all of these, and its script for GPT that the attention needs no mask. */
+static const struct ppi_sail_kind kind_seq_1f1b = {.flags = RUNTIME
+                                                   " --use-flash-attn --transformer-impl local --use-legacy-models "
+                                                   "--no-create-attention-mask-in-dataloader",
+                                                   .number = "--num-seq-splits"};
 static const struct ppi_sail_kind kind_interleaved = {.flags = RUNTIME, .number = "--interleave-group-size"};
 
 static const struct ppi_sail_kind kinds[] = {
@@ -105,6 +110,11 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     const ppsched_schedule *schedule = launch->schedule;
     if (schedule->shape.devices == 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's runtime has no pipeline on one device");
+    if (schedule->shape.slices > 1) {
+        launch->kind = &kind_seq_1f1b;
+        ppsched_status sliced = ppi_has_sliced_order(schedule, "sail-sg", error);
+        return sliced == PPSCHED_OK ? check_layers(launch, error) : sliced;
+    }
     const struct ppi_sail_kind *kind = NULL;
     ppsched_status status = kind_of_order(&kind, launch, error);
     if (status != PPSCHED_OK)
@@ -134,7 +144,9 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
     if (kind == &kind_interleaved) {
         ppi_line_flag(line, "--num-layers-per-virtual-pipeline-stage", launch->layers / launch->schedule->shape.stages);
         ppi_line_flag(line, kind->number, launch->order.group_size);
-    } else if (kind->number != NULL)
+    } else if (kind == &kind_seq_1f1b)
+        ppi_line_flag(line, kind->number, launch->schedule->shape.slices);
+    else if (kind->number != NULL)
         ppi_line_flag(line, kind->number, ppi_most_held(launch->schedule, false));
     if (launch->parts != NULL)
         ppi_megatron_write_recompute(launch->parts, line);
@@ -147,4 +159,5 @@ const struct ppi_runtime ppi_sail_runtime = {
     .fits = fits,
     .write = write,
     .rules = {.first = "full", .all = {"selective"}},
+    .cuts = true,
 };

@@ -58,6 +58,29 @@ static ppsched_status queue_has_order(const ppsched_queue *queue, const struct p
     return i == PPSCHED_NONE ? PPSCHED_OK : refuse_op(queue, i, i < count ? &ops[i] : NULL, runtime, error);
 }
 
+ppsched_status ppi_has_sliced_order(const ppsched_schedule *schedule, const char *runtime, ppsched_error *error)
+{
+    const struct ppi_shape *shape = &schedule->shape;
+    const uint32_t pieces = shape->microbatches * shape->slices;
+    if (shape->stages != shape->devices)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s runs slices with one stage on each of %u devices, not %u in all",
+                        runtime, shape->devices, shape->stages);
+    ppsched_op *ops = ppi_allocate(&schedule->host, pieces, 2 * sizeof *ops);
+    if (ops == NULL)
+        return ppi_fail_memory(error, "the order of a runtime");
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t d = 0; d < shape->devices && status == PPSCHED_OK; d++) {
+        const size_t count = 2 * (size_t)pieces;
+        struct ppi_pen pen = {.next = ops, .end = ops + count, .slices = shape->slices};
+        ppi_put_sliced_1f1b(d, pieces, (uint64_t)shape->devices - 1 - d + shape->slices - 1, &pen);
+        uint32_t i = ppi_first_difference(&schedule->queues[d], ops, count);
+        if (i != PPSCHED_NONE)
+            status = refuse_op(&schedule->queues[d], i, i < count ? &ops[i] : NULL, runtime, error);
+    }
+    ppi_release(&schedule->host, ops);
+    return status;
+}
+
 ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order, const char *runtime,
                              ppsched_error *error)
 {

@@ -101,6 +101,9 @@ static inline void ppi_put_sliced_1f1b(uint32_t stage, uint32_t pieces, uint64_t
 
 /* --- is a schedule one of them --- */
 
+/* 1F1B on one stage a device over slices: OK; REFUSED with the first op that is another; NO_MEMORY. */
+ppsched_status ppi_has_sliced_order(const ppsched_schedule *schedule, const char *runtime, ppsched_error *error);
+
 /* The sizes of a schedule, with the group size that its first device's forwards show; one chunk: groups of D. No pairs. */
 struct ppi_order_1f1b ppi_order_of(const ppsched_schedule *schedule);
 

@@ -64,6 +64,19 @@ class SliceTest(unittest.TestCase):
         timeline = schedule.lower("by_time").evaluate_transfers(order="none")
         self.assertAlmostEqual(timeline.metrics.makespan, schedule.evaluate().metrics.makespan)
 
+    def test_launch(self):
+        for strategy in ("seq_1f1b", "1f1b"):
+            schedule = ppsched.generate(strategy, ppsched.Config(4, 8, slices=4))
+            self.assertEqual(schedule.launch("sail"), "--pipeline-model-parallel-size 4 --enable-zb-runtime --use-flash-attn --transformer-impl local "
+                                                      "--use-legacy-models --no-create-attention-mask-in-dataloader --num-seq-splits 4")
+            with self.assertRaisesRegex(ppsched.Error, "Megatron-LM runs whole microbatches, the schedule has 4 slices of each"):
+                schedule.launch("megatron")
+        for strategy, stages, told in (("zb_h1", 4, "device 0 has 0I0.3 at position 7, where sail-sg would run 0B0.3"),
+                                       ("gpipe", 4, "device 0 has 0F1.3 at position 7, where sail-sg would run 0B0.3"),
+                                       ("interleaved_1f1b", 8, "one stage on each of 4 devices, not 8 in all")):
+            with self.assertRaisesRegex(ppsched.Error, told):
+                ppsched.generate(strategy, ppsched.Config(4, 8, stages, slices=4)).launch("sail")
+
     def test_slice_scale(self):
         data = printed("schedule", "--strategy", "gpipe", "-s", 1, "-b", 2, "--slices", 3, "--slice-scale", 1, 2, 3,
                        "--microbatch-scale", 1, 0.5)
