@@ -20,6 +20,9 @@ struct choice {
     double memory_limits[LARGEST_LIST];
     ppsched_channel_model channel;
     ppsched_model_end embedding, head;
+    uint32_t slices[LARGEST_LIST];
+    double device_factors[LARGEST_LIST];
+    ppsched_scenario_options scenarios;
     const ppsched_layers *layers; /* the caller's reference, or NULL */
     ppsched_recompute kinds[LARGEST_LIST];
     struct handed handed;
@@ -122,6 +125,34 @@ static const ppsched_layers *take_layers(struct bytes *bytes, struct choice *cho
     return layers;
 }
 
+/* Slices, orders and scenarios. */
+static void take_variation(struct bytes *bytes, struct choice *choice)
+{
+    ppsched_plan_options *options = &choice->options;
+    uint8_t form = take_u8(bytes);
+    if ((form & 1) != 0)
+        options->slice_count = take_counts(bytes, choice->slices, 3, &options->slices);
+    options->order_effort = form >= 250 ? form : form >> 1 & 1;
+    options->slice_time = (form & 4) != 0 ? take_any_number(bytes) : 0;
+    options->attention_share = (form & 8) != 0 ? take_any_number(bytes) : 0;
+    if ((form & 16) == 0)
+        return;
+    choice->scenarios = (ppsched_scenario_options){.size = sizeof choice->scenarios, .seed = take_u8(bytes)};
+    choice->scenarios.jitter = (form & 32) != 0 ? take_any_number(bytes) : 0;
+    choice->scenarios.message_jitter = (form & 64) != 0 ? 0.25 : 0;
+    choice->scenarios.dispatch = take_below(bytes, 16) == 0 ? 2 : (int32_t)take_below(bytes, 2);
+    choice->scenarios.device_factors = choice->device_factors;
+    choice->scenarios.device_factor_count = take_below(bytes, LARGEST_LIST);
+    for (size_t i = 0; i < choice->scenarios.device_factor_count; i++)
+        choice->device_factors[i] = take_any_number(bytes);
+    if (choice->scenarios.device_factor_count == 0)
+        choice->scenarios.device_factors = NULL;
+    options->scenario_options = &choice->scenarios;
+    options->scenario_count = take_below(bytes, 4);
+    options->rank_by = (int32_t)take_below(bytes, 5);
+    options->quantile = (form & 128) != 0 ? take_any_number(bytes) : 0;
+}
+
 /* Returns what is handed over. */
 static const ppsched_plan_options *take_options(struct bytes *bytes, struct choice *choice)
 {
@@ -146,6 +177,8 @@ static const ppsched_plan_options *take_options(struct bytes *bytes, struct choi
         options->runtime = (int32_t)take_below(bytes, LAST_RUNTIME + 1);
         options->runtimes = (2u << LAST_RUNTIME) - 2;
         options->empty_stages = take_below(bytes, 2);
+    } else {
+        take_variation(bytes, choice);
     }
     return hand_over(bytes, &choice->handed, options, sizeof *options);
 }
@@ -178,7 +211,12 @@ static int group_of(const ppsched_candidate *candidate)
     return candidate->fits ? 0 : candidate->status == PPSCHED_OK ? 1 : 2;
 }
 
-static void expect_ranked(const ppsched_plan *plan)
+static double rank_time(const ppsched_candidate *candidate, int32_t rank_by)
+{
+    return rank_by == PPSCHED_RANK_BY_STEP ? candidate->step_time : candidate->scenario_time;
+}
+
+static void expect_ranked(const ppsched_plan *plan, int32_t rank_by)
 {
     ppsched_candidate before = {0};
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
@@ -190,7 +228,8 @@ static void expect_ranked(const ppsched_plan *plan)
         EXPECT(group != 0 || candidate.bound <= candidate.step_time * (1 + 1e-9));
         if (i > 0) {
             EXPECT(group_of(&before) <= group);
-            EXPECT(group != 0 || group_of(&before) != 0 || before.step_time <= candidate.step_time * (1 + 1e-9));
+            EXPECT(group != 0 || group_of(&before) != 0 ||
+                   rank_time(&before, rank_by) <= rank_time(&candidate, rank_by) * (1 + 1e-9));
             EXPECT(group != 1 || group_of(&before) != 1 || before.excess <= candidate.excess * (1 + 1e-9));
         }
         before = candidate;
@@ -328,8 +367,8 @@ static ppsched_status run(ppsched_plan *plan, struct meter *meter, struct listen
 }
 
 /* Evaluates a few in any order, which makes no difference, and then all. */
-static void run_plans(ppsched_plan *plan, ppsched_plan *again, const ppsched_layers *layers, struct meter *meter,
-                      struct listener *listener, struct bytes *bytes)
+static void run_plans(ppsched_plan *plan, ppsched_plan *again, const ppsched_layers *layers, int32_t rank_by,
+                      struct meter *meter, struct listener *listener, struct bytes *bytes)
 {
     for (uint32_t i = take_below(bytes, 3); i > 0; i--) {
         uint32_t index = take_u8(bytes);
@@ -342,7 +381,7 @@ static void run_plans(ppsched_plan *plan, ppsched_plan *again, const ppsched_lay
     if (status != PPSCHED_OK)
         return;
     EXPECT(same_candidates(plan, again));
-    expect_ranked(plan);
+    expect_ranked(plan, rank_by);
     for (uint32_t i = 0; i < ppsched_plan_count(plan) && layers != NULL; i++)
         expect_split(plan, layers, i);
     if (ppsched_plan_count(plan) > 0) {
@@ -360,7 +399,7 @@ static ppsched_plan *create(const ppsched_config *config, const ppsched_plan_opt
     ppsched_status status = ppsched_plan_create(&plan, config, options, &error);
     EXPECT(accepted(status, &error) == (plan != NULL));
     EXPECT(status == PPSCHED_OK || status == PPSCHED_ERROR_ARGUMENT || status == PPSCHED_ERROR_STRUCT_SIZE ||
-           status == PPSCHED_ERROR_RANGE || status == PPSCHED_ERROR_UNKNOWN_STRATEGY);
+           status == PPSCHED_ERROR_RANGE || status == PPSCHED_ERROR_UNKNOWN_STRATEGY || status == PPSCHED_ERROR_MISMATCH);
     return plan;
 }
 
@@ -377,10 +416,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ppsched_plan *plan = create(config, options), *again = create(config, options);
     ppsched_config_destroy(config); /* the plans have what they need */
     const ppsched_layers *layers = choice.layers;
+    const int32_t rank_by = choice.options.rank_by;
     memset(&choice, 0x5A, sizeof choice);
     EXPECT((plan != NULL) == (again != NULL));
     if (plan != NULL && ppsched_plan_count(plan) <= MOST_CANDIDATES)
-        run_plans(plan, again, layers, &meter, &listener, &bytes);
+        run_plans(plan, again, layers, rank_by, &meter, &listener, &bytes);
     ppsched_plan_destroy(again);
     ppsched_plan_destroy(plan);
     ppsched_layers_release(layers);
