@@ -112,8 +112,74 @@ static void test_asks_often(void **state)
     assert_true(searches >= 7 && blocks > 1000000);
 }
 
+/* --- plans and scenarios --- */
+
+static ppsched_config *make_unlike(int devices, int stages, int microbatches, struct listener *listener)
+{
+    ppsched_config *config = make_config(devices, stages, microbatches);
+    double *scale = calloc((size_t)microbatches, sizeof *scale);
+    assert_non_null(scale);
+    for (int m = 0; m < microbatches; m++)
+        scale[m] = 1 + m % 11 * 0.25;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, (size_t)microbatches, NULL), NULL);
+    expect_ok(ppsched_config_set_progress(config, listen, listener, NULL), NULL);
+    free(scale);
+    return config;
+}
+
+static void expect_listened(struct listener *listener, const char *what, ppsched_status status)
+{
+    note(listener, 1);
+    if (listener->most > MOST_BLOCKS || listener->calls < 2)
+        fail_msg("%s: %llu blocks at %g, %d calls", what, (unsigned long long)listener->most, listener->at, listener->calls);
+    assert_int_equal(status, listener->stop == 0 ? PPSCHED_OK : PPSCHED_ERROR_CANCELLED);
+}
+
+/* In order and as ops are ready; to the end, and stopped. */
+static void test_scenarios_ask(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct listener listener = {.last = blocks, .stop = i % 2 == 0 ? 0 : 3};
+        ppsched_config *config = make_unlike(32, 64, 192, &listener);
+        ppsched_schedule *schedule = make_schedule(config, "interleaved_1f1b");
+        ppsched_scenarios *scenarios = NULL;
+        const ppsched_scenario_options options = {.size = sizeof options, .jitter = 0.1, .dispatch = i / 2};
+        ppsched_status status = ppsched_schedule_evaluate_scenarios(&scenarios, schedule, config, 60, &options, NULL);
+        expect_listened(&listener, i < 2 ? "planned" : "ready", status);
+        ppsched_scenarios_destroy(scenarios);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+}
+
+static void test_plans_ask(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "zb_h1", "zb_auto"};
+    static const uint32_t slices[] = {1, 4};
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = strategies,
+                                          .strategy_count = 3,
+                                          .slices = slices,
+                                          .slice_count = 2,
+                                          .order_effort = 3,
+                                          .scenario_count = 200,
+                                          .rank_by = PPSCHED_RANK_BY_MEAN};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct listener listener = {.last = blocks, .stop = i == 0 ? 0 : 7};
+        ppsched_config *config = make_unlike(16, 16, 100, &listener);
+        ppsched_plan *plan = NULL;
+        expect_ok(ppsched_plan_create(&plan, config, &options, NULL), NULL);
+        expect_listened(&listener, "plan", ppsched_plan_run(plan, NULL));
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_asks_often)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_asks_often), cmocka_unit_test(test_scenarios_ask),
+                                       cmocka_unit_test(test_plans_ask)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
