@@ -253,22 +253,25 @@ void ppi_layers_release(const ppsched_layers *layers)
 
 /* --- in microbatches of another size --- */
 
-static void resize_entry(ppsched_layer *layer, ppsched_recompute *kinds, double size)
+static void resize_entry(ppsched_layer *layer, ppsched_recompute *kinds, const struct ppi_microbatch_size *size)
 {
-    double *of_microbatch[] = {&layer->forward_time,         &layer->backward_time, &layer->backward_input_time,
-                               &layer->backward_weight_time, &layer->mem_forward,   &layer->mem_backward_input,
-                               &layer->mem_backward_weight,  &layer->output_bytes};
-    for (size_t i = 0; i < sizeof of_microbatch / sizeof *of_microbatch; i++)
-        *of_microbatch[i] *= size;
+    double *times[] = {&layer->forward_time, &layer->backward_time, &layer->backward_input_time, &layer->backward_weight_time};
+    double *memory[] = {&layer->mem_forward, &layer->mem_backward_input, &layer->mem_backward_weight};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        *times[i] *= size->time;
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        *memory[i] *= size->memory;
+    layer->output_bytes *= size->bytes;
     for (uint32_t k = 0; k < layer->recompute_count; k++) {
         kinds[k] = layer->recomputes[k];
-        kinds[k].time *= size;
-        kinds[k].mem_forward *= size;
+        kinds[k].time *= size->time;
+        kinds[k].mem_forward *= size->memory;
     }
     layer->recomputes = kinds;
 }
 
-ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layers *layers, double size, ppsched_error *error)
+ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layers *layers,
+                                 const struct ppi_microbatch_size *size, ppsched_error *error)
 {
     struct ppi_room room = {.host = &layers->host};
     ppsched_layer *entries = ppi_room_take(&room, layers->entry_count, sizeof *entries);
@@ -290,7 +293,7 @@ ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layer
 
 ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name, ppsched_error *error)
 {
-    ppsched_status status = ppi_layers_resize(out, layers, 1, error);
+    ppsched_status status = ppi_layers_resize(out, layers, &(struct ppi_microbatch_size){1, 1, 1}, error);
     for (uint32_t i = 1; i < layers->count && status == PPSCHED_OK; i++)
         if (strcmp(ppi_layer_at(layers, i - 1)->given.name, name) == 0 &&
             strcmp(ppi_layer_at(layers, i)->given.name, name) == 0)

@@ -52,8 +52,14 @@ struct ppsched_layers {
 
 ppsched_status ppi_layers_make(const ppsched_layers **out, const struct ppi_host *host, const ppsched_layer *const *layers,
                                size_t count, ppsched_error *error);
-/* The same layers with microbatches of `size` times the size: times, bytes and memory of activations change by it. */
-ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layers *layers, double size, ppsched_error *error);
+/* What a microbatch takes as a multiple of what layers say: its times, memory of activations and bytes. */
+struct ppi_microbatch_size {
+    double time, memory, bytes;
+};
+
+/* The same layers with microbatches of another size. */
+ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layers *layers,
+                                 const struct ppi_microbatch_size *size, ppsched_error *error);
 
 /* The same layers, of which those with a name are not apart where they are behind each other. */
 ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name,

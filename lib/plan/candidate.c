@@ -233,11 +233,12 @@ static ppsched_status bound_of(double *out, struct ppi_known_bounds *known, cons
 {
     uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
     if (plan->layers != NULL) {
-        double size = (double)plan->config->shape.microbatches / config->shape.microbatches;
-        bool is_chain = plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 && schedule->placement.copies == 1 &&
-                        config->shape.stages == config->shape.devices;
-        *out = size *
-               ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, config->shape.microbatches, is_chain);
+        double size = (double)plan->config->shape.microbatches / config->shape.microbatches, passes = 0;
+        for (uint32_t m = 0; m < config->shape.microbatches; m++)
+            passes += ppi_config_factor(config, m, 0).time;
+        bool is_chain = !ppi_has_factors(config) && plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 &&
+                        schedule->placement.copies == 1 && config->shape.stages == config->shape.devices;
+        *out = size * ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, passes, is_chain);
         return PPSCHED_OK;
     }
     const struct ppi_known_bound asked = {.placement = schedule->placement.kind,

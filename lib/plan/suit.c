@@ -167,6 +167,24 @@ static uint64_t visits_of(const ppsched_plan *plan, const struct ppi_candidate *
     return candidate->only_near ? plan->most_visited / NEAR : plan->most_visited;
 }
 
+/* Of a microbatch as the search for a split has it: where they differ, the mean of times and of what is sent, and the most of
+ * memory, so that what fits does so in any order. */
+static struct ppi_microbatch_size size_of(const ppsched_plan *plan, const ppsched_config *config)
+{
+    const uint32_t count = config->shape.microbatches;
+    const double size = (double)plan->config->shape.microbatches / count;
+    struct ppi_microbatch_size sum = {0, 0, 0};
+    if (!ppi_has_factors(config))
+        return (struct ppi_microbatch_size){size, size, size};
+    for (uint32_t m = 0; m < count; m++) {
+        const struct ppi_factor factor = ppi_config_factor(config, m, 0);
+        sum.time += size * factor.time / count;
+        sum.bytes += size * factor.memory / count;
+        sum.memory = ppi_larger(sum.memory, size * factor.memory);
+    }
+    return sum;
+}
+
 ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
                                   const ppsched_schedule *schedule, ppsched_error *error)
 {
@@ -181,8 +199,9 @@ ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate
                                                    .only_near = candidate->only_near,
                                                    .most_visited = visits_of(plan, candidate)};
     const ppsched_layers *resized = NULL;
-    uint32_t now = config->shape.microbatches, then = plan->config->shape.microbatches;
-    ppsched_status status = now == then ? PPSCHED_OK : ppi_layers_resize(&resized, plan->layers, (double)then / now, error);
+    const struct ppi_microbatch_size size = size_of(plan, config);
+    bool is_same = config->shape.microbatches == plan->config->shape.microbatches && !ppi_has_factors(config);
+    ppsched_status status = is_same ? PPSCHED_OK : ppi_layers_resize(&resized, plan->layers, &size, error);
     if (resized != NULL)
         suiting.question.layers = resized;
     uint32_t *fixed = NULL;
@@ -196,7 +215,7 @@ ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate
         status = ppi_splitting_open(&suiting.splitting, &room, &suiting.question, error);
     if (status == PPSCHED_OK)
         status = suit_with(&suiting, error);
-    candidate->proved = status == PPSCHED_OK && suiting.proved && candidate->strategy->plan == NULL;
+    candidate->proved = status == PPSCHED_OK && suiting.proved && candidate->strategy->plan == NULL && !ppi_has_factors(config);
     ppi_room_clear(&room);
     ppi_release(&plan->host, fixed);
     ppi_layers_release(resized);

@@ -45,7 +45,7 @@ static bool holds_all(const ppsched_layers *layers, uint32_t stages, double pass
     return true;
 }
 
-double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, uint32_t passes, bool is_chain)
+double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, double passes, bool is_chain)
 {
     double all = 0;
     for (uint32_t i = 0; i < layers->count; i++) {

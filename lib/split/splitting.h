@@ -62,7 +62,7 @@ ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *lay
 
 /* What no split of the layers, no recomputation and no order can do better. `is_chain`: the makespan of a flushed iteration
  * with one stage a device. */
-double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, uint32_t passes, bool is_chain);
+double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, double passes, bool is_chain);
 
 /* --- its parts --- */
 

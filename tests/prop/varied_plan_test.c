@@ -196,6 +196,100 @@ static void test_ordered_microbatches(void **state)
     assert_true(ordered > 40 && better > 40);
 }
 
+/* --- with layers --- */
+
+static const ppsched_layers *make_layers(uint64_t *seed)
+{
+    static const ppsched_recompute kinds[] = {{"full", 1, 0.25}};
+    const ppsched_layer layer = {.size = sizeof layer,
+                                 .name = "decoder",
+                                 .count = 6 + random_below(seed, 8),
+                                 .forward_time = 1,
+                                 .backward_time = 2,
+                                 .mem_forward = 1,
+                                 .mem_static = 0.5,
+                                 .recomputes = kinds,
+                                 .recompute_count = 1},
+                        head = {.size = sizeof head,
+                                .name = "head",
+                                .place = PPSCHED_LAYER_PLACE_LAST,
+                                .forward_time = 1.5,
+                                .backward_time = 3};
+    const ppsched_layer *const list[] = {&layer, &head};
+    const ppsched_layers *layers = NULL;
+    expect_ok(ppsched_layers_create(&layers, list, 2, NULL, NULL), NULL);
+    return layers;
+}
+
+/* Its figures are those of its own config; how many candidates there are. */
+static uint32_t expect_own_figures(const ppsched_plan *plan)
+{
+    uint32_t seen = 0;
+    for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
+        ppsched_candidate found = candidate_of(plan, c);
+        ppsched_config *config = NULL;
+        if (found.status != PPSCHED_OK)
+            continue;
+        expect_ok(ppsched_plan_create_config(&config, plan, c, NULL), NULL);
+        ppsched_metrics metrics = figures_of(config, found.strategy);
+        assert_true(metrics.makespan == found.makespan && metrics.peak_memory == found.peak_memory);
+        assert_true(found.fits == (metrics.limit_device == PPSCHED_NONE) && found.proved == 0);
+        assert_true(found.bound <= found.step_time * (1 + 1e-9) || !found.fits);
+        ppsched_config_destroy(config);
+        seen++;
+    }
+    return seen;
+}
+
+/* Twice the size of all is twice the time, with the same splits under twice the limit for activations. */
+static void expect_doubled(const ppsched_config *config, const ppsched_layers *layers)
+{
+    const double two = 2;
+    ppsched_config *doubled = NULL;
+    const ppsched_plan_options options = {.size = sizeof options, .layers = layers};
+    expect_ok(ppsched_config_copy(&doubled, config, NULL), NULL);
+    expect_ok(ppsched_config_set_values(doubled, PPSCHED_QUANTITY_MICROBATCH_SCALE, &two, 1, NULL), NULL);
+    ppsched_plan *once = make_plan(config, &options), *twice = make_plan(doubled, &options);
+    for (uint32_t c = 0; c < ppsched_plan_count(once); c++) {
+        ppsched_candidate a = candidate_of(once, c), b = candidate_of(twice, c);
+        assert_int_equal(a.status, b.status);
+        assert_true(a.status != PPSCHED_OK || 2 * a.makespan == b.makespan);
+    }
+    ppsched_plan_destroy(once);
+    ppsched_plan_destroy(twice);
+    ppsched_config_destroy(doubled);
+}
+
+static void test_layers(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "interleaved_1f1b", "zb_h1", "zbv", "zb_auto"};
+    uint64_t seed = 17;
+    uint32_t seen = 0;
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        uint32_t devices = 2 + random_below(&seed, 2), microbatches = 3 + random_below(&seed, 5);
+        double scale[MOST_MICROBATCHES], limit = 12 + random_below(&seed, 30);
+        const ppsched_layers *layers = make_layers(&seed);
+        ppsched_config *config = make_config(devices, devices, microbatches);
+        expect_doubled(config, layers);
+        draw_uneven(scale, microbatches, 0.25, &seed);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, microbatches, NULL), NULL);
+        if (i % 2 == 0)
+            expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &limit, 1, NULL), NULL);
+        ppsched_plan_options options = {.size = sizeof options,
+                                        .strategies = strategies,
+                                        .strategy_count = 5,
+                                        .layers = layers,
+                                        .order_effort = i % 3 == 0};
+        ppsched_plan *plan = make_plan(config, &options);
+        seen += expect_own_figures(plan);
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(config);
+        ppsched_layers_release(layers);
+    }
+    assert_true(seen > 50);
+}
+
 /* --- scenarios --- */
 
 static double wanted_time(const ppsched_plan *plan, uint32_t number, const ppsched_plan_options *options)
@@ -344,9 +438,9 @@ static void test_refused_candidates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_microbatches),   cmocka_unit_test(test_ordered_microbatches),
-        cmocka_unit_test(test_varying_times),      cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_refused_candidates),
+        cmocka_unit_test(test_cut_microbatches), cmocka_unit_test(test_ordered_microbatches),
+        cmocka_unit_test(test_layers),           cmocka_unit_test(test_varying_times),
+        cmocka_unit_test(test_bad_input),        cmocka_unit_test(test_refused_candidates),
     };
     return cmocka_run_group_tests_name("varied_plan", tests, NULL, NULL);
 }

@@ -155,9 +155,9 @@ class OrderTest(unittest.TestCase):
             self.assertEqual(data["slices"], 2)
             self.assertEqual(sum(data["metrics"]["busy"]), 3 * 3 * 2 * sum(SCALE))
 
-    def test_plan_refuses_layers(self):
-        result = run("pick", "--num-layers", 8, "--num-devices", 2, "-b", 2, "--microbatch-scale", 1, 2)
-        self.assertIn("leave microbatch_scale out", result.stderr)
+    def test_layers_are_of_whole_microbatches(self):
+        result = run("pick", "--num-layers", 8, "--num-devices", 2, "-b", 2, "--slices", 2)
+        self.assertIn("looks for splits with whole microbatches; give the costs of stages, or leave slices out", result.stderr)
         self.assertEqual(result.returncode, 1)
 
 
