@@ -79,9 +79,10 @@ ppsched_status ppi_candidate_ask_order(const ppsched_plan *plan, const struct pp
 {
     const ppsched_split split = {sizeof split, candidate->stages, candidate->layers, candidate->recomputes};
     struct ppi_parts parts = {.layers = NULL};
-    if (plan->runtime == NULL || ask(order, NULL, plan->runtime, false, NULL) == PPSCHED_OK)
-        return PPSCHED_OK;
-    ppsched_status status = ppi_parts_make(&parts, &order->host, plan->layers, &split, error);
+    ppsched_status status = plan->runtime != NULL ? ask(order, NULL, plan->runtime, false, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK || status == PPSCHED_ERROR_NO_MEMORY)
+        return status;
+    status = ppi_parts_make(&parts, &order->host, plan->layers, &split, error);
     if (status == PPSCHED_OK)
         status = ask(order, &parts, plan->runtime, false, error);
     ppi_parts_clear(&parts);
