@@ -140,7 +140,7 @@ static void test_scenarios_ask(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
-        struct listener listener = {.last = blocks, .stop = i % 2 == 0 ? 0 : 3};
+        struct listener listener = {.last = blocks, .stop = i % 2 == 0 ? 0 : 2};
         ppsched_config *config = make_unlike(32, 64, 192, &listener);
         ppsched_schedule *schedule = make_schedule(config, "interleaved_1f1b");
         ppsched_scenarios *scenarios = NULL;
