@@ -170,7 +170,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     if getattr(arguments, "split", None) is not None:
         values.pop("recompute", None)  # which is of the file's split
     given = {name: value for name, value in vars(arguments).items()
-             if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch", "job", "job_keys", "config_values")}
+             if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch", "job", "job_keys", "config_values", "words")}
     if arguments.placement is not None:
         given["placement"] = _placement(arguments.placement)
     options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
@@ -421,6 +421,7 @@ def _run(words: Optional[Sequence[str]], command: List[str]) -> int:
         return _fail(command[-1], "standard output is closed")
     try:
         arguments = _parser().parse_args(words)
+        arguments.words = list(sys.argv[1:] if words is None else words)  # as they were typed
         command.append(arguments.command)
         arguments.run(arguments)
         sys.stdout.flush()

@@ -20,7 +20,8 @@ from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_s
 from .model_profile import MEASURED
 from .pick_command import Answer, files_of, write_schedule
 from .plan import Plan
-from .plan_commands import PAGES, check_words, make_plan, page_text, why_none
+from .page_options import PAGES, check_page_words
+from .plan_commands import check_words, make_plan, page_text, why_none
 from .plan_table import candidate_name
 from .usage import UsageError
 from .writing import ending_of
@@ -296,7 +297,7 @@ def _text(found: List[Found], arguments: argparse.Namespace, path: Optional[str]
     """For a file, or standard output; a page is of the best layout."""
     best = found[0]
     if path is not None and ending_of(path, PAGES):
-        return page_text(best.answer.plan, best.answer.plan[:], csv) if best.answer is not None else ""
+        return page_text(best.answer.plan, best.answer.plan[:], arguments, csv) if best.answer is not None else ""
     if arguments.json or (path is not None and ending_of(path, (".json",))):
         return json.dumps([_row(one, arguments, csv if one is best else None) for one in found], indent=1) + "\n"
     text = _comparison(found) + "\n" if len(found) > 1 else ""
@@ -306,6 +307,7 @@ def _text(found: List[Found], arguments: argparse.Namespace, path: Optional[str]
 def run_model_pick(arguments: argparse.Namespace) -> None:
     check_words(arguments)
     files = files_of(arguments)
+    check_page_words(arguments, files.answers)
     values = _values(arguments)
     _check(arguments, values)
     file, options = _options(arguments)

@@ -14,8 +14,9 @@ from .command_words import OF_CANDIDATES, option_word
 from .config import QUANTITIES
 from .exporting import FORMAT_NAMES
 from .launching import RUNTIME_NAMES, launch_note, launch_row
+from .page_options import PAGES, check_page_words
 from .plan import Candidate, Plan
-from .plan_commands import (PAGES, check_answer, check_words, groups_line, make_plan, of_runtime, page_text, rows_text, split_row,
+from .plan_commands import (check_answer, check_words, groups_line, make_plan, of_runtime, page_text, rows_text, split_row,
                             why_none)
 from .plan_table import candidate_name, candidate_row, table
 from .progress import ProgressBar
@@ -290,7 +291,7 @@ def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
 def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[str], csv: Optional[str]) -> str:
     if path is not None and ending_of(path, PAGES):
         shown = answer.plan[:] if arguments.runtime is None else of_runtime(answer.plan, arguments.runtime)
-        return page_text(answer.plan, shown, csv)
+        return page_text(answer.plan, shown, arguments, csv)
     if arguments.json or (path is not None and ending_of(path, (".json",))):
         return rows_text(answer.row(candidate, csv) for candidate in answer.best)
     text = answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None) + groups_line(answer.plan, arguments)
@@ -307,6 +308,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
     check_goes_alone(arguments)
     files = files_of(arguments)
     _check_count(arguments, files)
+    check_page_words(arguments, files.answers)
     fault = chakra_fault({**vars(arguments), "output": files.formatted}, arguments.format)
     if fault:
         raise UsageError(fault)

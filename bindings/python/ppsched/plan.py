@@ -40,8 +40,9 @@ class Candidate(NamedTuple):
     devices, None where there is none, NaN where they differ. status: "fits", "over limit" or "refused"; reason: why not, in
     words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
     the first device over its limit; excess: the most that a device lacks; bound: what no schedule of this placement can do
-    better; bytes, transfers: what goes from device to device in an iteration; proved: with layers, that no other split of them with
-    this strategy and these options is shorter; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
+    better; least_bound: the least bound of all candidates under this memory limit, whatever their placement; bytes, transfers: what
+    goes from device to device in an iteration; proved: with layers, that no other split of them with this strategy and these options
+    is shorter; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
     ordered: its microbatches have an order of their own (Plan.microbatch_order); scenario_time: of a step where times vary.
     """
 
@@ -72,6 +73,7 @@ class Candidate(NamedTuple):
     slices: int = 1
     ordered: bool = False
     scenario_time: Optional[float] = None
+    least_bound: Optional[float] = None
 
     @property
     def fits(self) -> bool:
@@ -107,6 +109,17 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
     return Candidate(number, record.rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit,
                      status, reason, slices=record.slices, scenario_time=record.scenario_time if has_scenarios and not refused else None,
                      **({} if refused else _figures(record)))
+
+
+def with_least_bounds(candidates: List[Candidate]) -> List[Candidate]:
+    """Told what none of them can do better under the same memory limit, beside each one's own bound."""
+    least: Dict[str, float] = {}
+    for candidate in candidates:
+        if candidate.bound:
+            limit = str(candidate.memory_limit)  # as text, as NaN is not NaN
+            least[limit] = min(candidate.bound, least.get(limit, math.inf))
+    return [candidate if candidate.bound is None else candidate._replace(least_bound=least.get(str(candidate.memory_limit)))
+            for candidate in candidates]
 
 
 class LeastLimit(NamedTuple):
@@ -176,7 +189,7 @@ class Plan(Shared, Sequence[Candidate]):
         if not self._candidates:
             from .own_schedules import ranked
             found = sorted(map(self._read, range(self._listed_count())), key=lambda candidate: candidate.rank)
-            self._candidates = ranked([*found, *(own.candidate for own in self._own.values())]) if self._own else found
+            self._candidates = with_least_bounds(ranked([*found, *(own.candidate for own in self._own.values())]) if self._own else found)
         if not isinstance(rank, (int, slice)):
             raise TypeError(f"the rank of a candidate must be an integer, not {shown(rank)}")
         return self._candidates[rank]

@@ -14,6 +14,7 @@ from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
 from .microbatches import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_sharding_arguments, channel_of
 from .number_options import add_number_argument
+from .page_options import PAGES, add_page_arguments, check_page_words, page_words
 from .plan import Candidate, LeastLimit, Plan, plan
 from .plan_table import candidate_row, candidates_csv, split_cells, table
 from .progress import ProgressBar
@@ -35,7 +36,6 @@ VARIED: Dict[str, Tuple[str, type, str]] = {
     "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
 }
 RENAMED = ("slice_counts",)  # whose words are others
-PAGES = (".html", ".htm")
 ENDINGS = (".json", ".txt", ".csv", *PAGES)
 NOTHING = "no candidate fits"
 ORDER_EFFORT = 1  # of each candidate
@@ -82,6 +82,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower", choices=LOWERINGS, help="time the candidates with their transfers, lowered so")
     add_channel_arguments(parser)
     add_sharding_arguments(parser)
+    add_page_arguments(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -193,9 +194,9 @@ def split_row(made: Plan, candidate: Candidate) -> Dict[str, Any]:
     return {"split": None if candidate.status == "refused" else made.layers.rows(made.split(candidate))}
 
 
-def page_text(made: Plan, candidates: Sequence[Candidate], csv: Optional[str] = None) -> str:
+def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.Namespace, csv: Optional[str] = None) -> str:
     from .report import report_data, report_html
-    return report_html(report_data(made, candidates=candidates, csv=csv))
+    return report_html(report_data(made, candidates=candidates, csv=csv, **page_words(arguments)))
 
 
 def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.Namespace) -> str:
@@ -203,7 +204,7 @@ def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.
     if arguments.json or (output and ending_of(output, (".json",))):
         return rows_text({**candidate_row(candidate, units), **split_row(made, candidate)} for candidate in candidates)
     if output and ending_of(output, PAGES):
-        return page_text(made, candidates)
+        return page_text(made, candidates, arguments)
     if output and ending_of(output, (".csv",)):
         return candidates_csv(candidates, units, made.models(candidates))
     runs = {candidate.rank: " ".join(candidate.runs_on) or "none" for candidate in candidates if candidate.runs_on is not None}
@@ -236,6 +237,7 @@ def of_runtime(made: Plan, runtime: str) -> List[Candidate]:
 
 def run_compare(arguments: argparse.Namespace) -> None:
     check_words(arguments)
+    check_page_words(arguments, [arguments.output])
     if arguments.output is not None:
         check_answer(arguments.output, arguments.json, ENDINGS)
     made = make_plan(merged(arguments))

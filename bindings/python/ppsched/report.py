@@ -8,6 +8,7 @@ import math
 import pathlib
 import re
 import shlex
+import zlib
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ._abi import Lowering, Objective
@@ -15,16 +16,17 @@ from ._library import Error
 from .enums import member
 from .launching import launch_row
 from .own_schedules import candidate_of, ranked
-from .plan import Candidate, Plan
-from .plan_table import best_of_each, candidate_row
+from .plan import Candidate, Plan, with_least_bounds
+from .plan_table import candidate_row
+from .report_choice import Timelines, baseline_of, drawn_candidates, found_baseline
+from .report_question import question_row
 from .shown import shown
 from .timeline import Timeline
 from .words import counted
 
 _FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
-_SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "lanes.js", "pointing.js",
-            "timeline.js", "memory.js", "idle.js", "launch.js", "layers.js", "main.js")  # in this order they are one script
-_BASELINE = "1f1b"  # what most run today; as in main.js
+_SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "columns.js", "lanes.js", "pointing.js", "save.js",
+            "timeline.js", "memory.js", "patterns.js", "idle.js", "launch.js", "layers.js", "question.js", "main.js")  # in this order they are one script
 _DIGITS = 12        # of a number in the page: enough for any eye, without the noise of the last bits
 _MOST_OPS = 400_000  # of all timelines after the first two, so that the page stays light
 
@@ -32,17 +34,22 @@ _MOST_OPS = 400_000  # of all timelines after the first two, so that the page st
 # --- its data ---
 
 def _layers(plan: Plan, candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
-    """The stages' layers, on which device each is, and the command that builds the schedule again."""
+    """The stages' layers, and on which device each is."""
     if plan.layers is None:
         return {}
-    rows = [{"stage": row["stage"], "device": timeline.schedule.device_of(row["stage"]), "layers": row["layers"],
-             "recompute": row["recompute"]} for row in plan.layers.rows(plan.split(candidate))]
-    return {"split": rows, "command": shlex.join(plan.command(candidate))}
+    return {"split": [{"stage": row["stage"], "device": timeline.schedule.device_of(row["stage"]), "layers": row["layers"],
+                       "recompute": row["recompute"]} for row in plan.layers.rows(plan.split(candidate))]}
+
+
+def _command(plan: Plan, candidate: Candidate) -> Dict[str, str]:
+    """That builds the schedule again; there is none for one of the caller's own functions."""
+    return {} if candidate.number in plan._own else {"command": shlex.join(plan.command(candidate))}
 
 
 def _timeline(plan: Plan, candidate: Candidate, timeline: Timeline, csv: Optional[str]) -> Dict[str, Any]:
     schedule = timeline.schedule if plan.lowering == Lowering.NONE else plan.schedule(candidate)  # runtimes lower it themselves
-    return {**_drawn(candidate, timeline), "launch": launch_row(schedule, csv, plan.model(candidate)), **_layers(plan, candidate, timeline)}
+    return {**_drawn(candidate, timeline), "launch": launch_row(schedule, csv, plan.model(candidate)), **_layers(plan, candidate, timeline),
+            **_command(plan, candidate)}
 
 
 def _drawn(candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
@@ -52,39 +59,55 @@ def _drawn(candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
             "memory_limits": [limit if math.isfinite(limit) else None for limit in limits]}
 
 
-def _drawn_candidates(candidates: Sequence[Candidate], count: int) -> List[Candidate]:
-    """The best, the baseline, and the best of other strategies, of `count` in all."""
-    able = best_of_each(candidates)
-    baseline = [candidate for candidate in able[1:] if candidate.strategy == _BASELINE][:1]
-    return [*able[:1], *baseline, *(candidate for candidate in able[1:] if candidate not in baseline)][:count]
-
-
-def _timelines(plan: Plan, candidates: Sequence[Candidate], count: int, csv: Optional[str]) -> Iterator[Dict[str, Any]]:
+def _timelines(plan: Plan, drawn: Sequence[Candidate], most_ops: float, csv: Optional[str]) -> Iterator[Dict[str, Any]]:
     ops = 0
-    for number, candidate in enumerate(_drawn_candidates(candidates, count)):
+    for number, candidate in enumerate(drawn):
         most = 3 * candidate.stages * candidate.microbatches * plan.config.iterations  # an F, an I and a W of each
-        if number >= 2 and ops + most > _MOST_OPS:
+        if number >= 2 and ops + most > most_ops:
             continue
         timeline = plan.timeline(candidate)
         ops += len(timeline.schedule)
         yield _timeline(plan, candidate, timeline, csv if number == 0 else None)
 
 
+def _least_limit(plan: Plan) -> Optional[Dict[str, Any]]:
+    """What would do, where nothing fits."""
+    if plan.best is not None:
+        return None
+    try:
+        least = plan.least_limit()
+    except Error:
+        return None
+    return {"limit": least.limit, "rank": least.candidate.rank}
+
+
 def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, candidates: Optional[Sequence[Candidate]] = None,
-                csv: Optional[str] = None) -> Dict[str, Any]:
+                csv: Optional[str] = None, baseline: Optional[str] = None, timelines: Optional[Timelines] = None,
+                command: Optional[str] = None, profile: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
     """What report_html shows of a ppsched.Plan, as plain data: all candidates, and the timelines of the best of each strategy,
     of `count` strategies at most, of fewer where schedules are very large.
 
     candidates: those of the plan that it is about, by rank (default: all); csv: the file that has the first one's order, which
-    its launch lines name."""
-    config, shown = plan.config, plan[:] if candidates is None else candidates
+    its launch lines name; baseline: what runs today, whose timeline stands beside the best: a strategy, or "interleaved_1f1b:4"
+    with its stages a device (default: 1f1b where it is a candidate); timelines: instead of the count, "all" or names of
+    strategies of which all candidates have theirs; command, profile: the line that made the page and what times are from, which it
+    tells."""
+    config, shown = plan.config, list(plan[:] if candidates is None else candidates)
+    wanted = baseline_of(baseline)
+    base = found_baseline(shown, wanted._replace(asked=False)) or found_baseline(plan[:], wanted)
+    if wanted.asked and base is not None and base not in shown:
+        shown = sorted([*shown, base], key=lambda candidate: candidate.rank)
+    asked = count if timelines is None else timelines
+    drawn = drawn_candidates(shown, base if base in shown else None, asked)
     problem = {name: getattr(config, name) for name in ("devices", "stages", "microbatches", "iterations")}
     if plan.layers is not None:
         problem["layers"] = len(plan.layers)
     units = config.units
     return {"title": title or f"Pipeline schedules for {config.devices} devices", "objective": plan.objective.name.lower(),
-            "problem": problem, "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in shown],
-            "timelines": list(_timelines(plan, shown, count, csv))}
+            "problem": problem, "question": question_row(config, command, profile, plan.layers and list(plan.layers.given)),
+            "units": units.row, "baseline": base.rank if base in drawn and base is not None else None, "least_limit": _least_limit(plan),
+            "candidates": [candidate_row(candidate, units) for candidate in shown],
+            "timelines": list(_timelines(plan, drawn, _MOST_OPS if isinstance(asked, int) else math.inf, csv))}
 
 
 def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *,
@@ -96,13 +119,13 @@ def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *
     goal, units = member(Objective, "objective", objective), given[0].config.units
     if any(timeline.config.units != units for timeline in given):
         raise Error("the timelines are in different units, so that they cannot stand on one page")
-    candidates = ranked([candidate_of(timeline, number, goal) for number, timeline in enumerate(given)])
+    candidates = with_least_bounds(ranked([candidate_of(timeline, number, goal) for number, timeline in enumerate(given)]))
     first = given[0].schedule
     problem = {name: getattr(first, name) for name in ("devices", "stages", "microbatches", "iterations")}
     drawn = [{**_drawn(candidate, given[candidate.number]), "launch": launch_row(given[candidate.number].schedule, None, None)}
              for candidate in candidates]
     return {"title": title or f"Pipeline schedules for {counted(first.devices, 'device')}", "objective": goal.name.lower(), "problem": problem,
-            "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in candidates], "timelines": drawn}
+            "question": question_row(given[0].config), "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in candidates], "timelines": drawn}
 
 
 def report(what: Union[Plan, Timeline, Sequence[Timeline]], title: Optional[str] = None) -> str:
@@ -129,6 +152,14 @@ def _script_data(data: Mapping[str, Any]) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
+def _packed(data: Mapping[str, Any]) -> Dict[str, Any]:
+    """The data with each timeline as deflated JSON in base64, a tenth as large; the page reads those that it shows."""
+    if not isinstance(data.get("timelines"), list):
+        return dict(data)
+    return {**data, "timelines": [{"rank": raw["rank"], "packed": base64.b64encode(zlib.compress(_script_data(raw).encode(), 9)).decode()}
+                                  for raw in data["timelines"]]}
+
+
 def _asset(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
 
@@ -145,5 +176,5 @@ def report_html(data: Mapping[str, Any]) -> str:
     policy = f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}; base-uri 'none'; " \
              "form-action 'none'"
     parts = {"TITLE": html.escape(title), "POLICY": html.escape(policy, quote=False), "STYLE": style, "SCRIPT": script,
-             "DATA": _script_data(data)}
+             "DATA": _script_data(_packed(data))}
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], _asset("skeleton.html"))

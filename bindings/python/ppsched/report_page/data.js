@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of the page: candidates, and timelines whose ops are read when they are first shown.
+// The data of the page: candidates, and timelines, which are packed and whose ops are read when they are first shown.
+
+/** The text of what is deflated and in base64. */
+async function unpack(packed) {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).text();
+}
 
 const data = JSON.parse(byId("data").textContent);
 const candidates = Array.isArray(data.candidates) ? data.candidates : [];
@@ -24,16 +31,18 @@ function headingIn(measure, text) {
   return units[measure] ? `${text} (${units[measure]})` : text;
 }
 
-// Kinds that have a place of their own in a row; colours as in the package's pictures. Others are grey.
+// Kinds that have a place of their own in a row; shades of the first chunks and ink of digits as in the package's pictures
+// (colours.py). Others are grey.
+const GREY = ["#767676"];
 const KINDS = {
-  F: { words: "forward", colour: [74, 144, 217] },
-  B: { words: "full backward", colour: [232, 131, 58] },
-  I: { words: "input gradient", colour: [47, 168, 140] },
-  W: { words: "weight gradient", colour: [201, 162, 39] },
-  RECOMPUTE: { words: "recompute", colour: [160, 160, 160] },
-  OPTIMIZER_STEP: { words: "optimizer step", colour: [140, 140, 140] },
+  F: { words: "forward", shades: ["#0072b2", "#0a94fb", "#9ab8fc"] },
+  B: { words: "full backward", shades: ["#d55e00", "#e2804d", "#ffb323"] },
+  I: { words: "input gradient", shades: ["#009e73", "#15cd75", "#93f7aa"] },
+  W: { words: "weight gradient", shades: ["#cc79a7", "#e0abba", "#ffd4ff"] },
+  RECOMPUTE: { words: "recompute", shades: GREY },
+  OPTIMIZER_STEP: { words: "optimizer step", shades: GREY },
 };
-const UNKNOWN = { words: "other", colour: [136, 136, 136] };
+const UNKNOWN = { words: "other", shades: GREY };
 
 // Kinds that run beside the others: thin marks, above (what goes out) or below (what comes in).
 const MARKS = {
@@ -48,6 +57,7 @@ const CAUSES = {
   neighbour: "what it waits for is not made yet", imbalance: "as neighbour, as other devices have more work",
   transfer: "what it waits for is on its way", edge: "its edge is taken",
   head_of_line: "it waits behind others in a queue", weights: "its weights are not gathered yet",
+  reload: "it is not back from the host yet",
 };
 
 const TOKEN = /^(\d+)([A-Z_]+?)(\d*)(?:\.(\d+))?$/;
@@ -80,7 +90,7 @@ function readEntry(token, start, end, position) {
   const op = readOp(pair ? pair[1] : token);
   const second = pair ? readOp(pair[2]) : null;
   const isMark = Object.hasOwn(MARKS, op.kind);
-  return { ...op, second, start, end: Math.max(start, end), position, isMark, reach: 0, chunk: 0, colour: "" };
+  return { ...op, second, start, end: Math.max(start, end), position, isMark, reach: 0, chunk: 0, style: 0 };
 }
 
 /** A device's entries by start; `reach` is the latest end so far, for searches. */
@@ -100,38 +110,74 @@ function opsOf(entry) {
   return entry.second ? [entry, entry.second] : [entry];
 }
 
-/** Numbers the stages of each device, so that later chunks can be paler; of two model copies, the copies. */
+/** Numbers the stages of each device; of two model copies, the copies. */
 function setChunks(lanes, placement) {
   let chunks = 1;
   for (const [device, lane] of lanes.entries()) {
-    const stages = [...new Set(lane.flatMap(opsOf).map((op) => op.stage))];
-    stages.sort((a, b) => a - b);
-    const numbers = new Map(stages.map((stage, i) => [stage, placement === "bidirectional" ? Number(stage !== device) : i]));
-    for (const op of lane.flatMap(opsOf))
-      op.chunk = numbers.get(op.stage);
+    const stages = new Set();
+    for (const entry of lane)
+      for (let op = entry; op; op = op.second)
+        stages.add(op.stage);
+    const inOrder = [...stages].sort((a, b) => a - b);
+    const numbers = new Map(inOrder.map((stage, i) => [stage, placement === "bidirectional" ? Number(stage !== device) : i]));
+    for (const entry of lane)
+      for (let op = entry; op; op = op.second)
+        op.chunk = numbers.get(op.stage);
     chunks = Math.max(chunks, 1 + largest(numbers.values()));
   }
   return chunks;
 }
 
-/** The colour of a kind, mixed with white for later chunks. */
-function colourOf(op, chunks) {
-  const share = chunks > 1 ? 0.55 * Math.min(op.chunk, chunks - 1) / (chunks - 1) : 0;
-  const mixed = (KINDS[op.kind] ?? UNKNOWN).colour.map((part) => Math.round(part + (255 - part) * share));
-  return `rgb(${mixed.join(" ")})`;
+// How an op is drawn: `fill` by kind and chunk, `edge` of the kind around paler shades, a line through it where an earlier
+// chunk has its shade, and the ink of its digits.
+const styles = [];
+const styleNumbers = new Map();
+
+function partsOf(colour) {
+  return [1, 3, 5].map((i) => Number.parseInt(colour.slice(i, i + 2), 16));
 }
 
-/** Gives each op its colour, the same text for the same colour; returns the kinds that there are. */
-function setColours(lanes, chunks) {
-  const kinds = new Set(), made = new Map();
-  for (const op of lanes.flatMap((lane) => lane.flatMap(opsOf))) {
-    kinds.add(op.kind);
-    const key = `${op.kind} ${op.chunk}`;
-    if (!made.has(key))
-      made.set(key, colourOf(op, chunks));
-    op.colour = made.get(key);
-  }
+/** As WCAG 2 has it. */
+function luminance(colour) {
+  const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  const [red, green, blue] = partsOf(colour).map((part) => linear(part / 255));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function makeStyle(kind, chunk) {
+  const { shades } = KINDS[kind] ?? UNKNOWN, fill = shades[chunk % shades.length];
+  const lightInk = 1.05 / (luminance(fill) + 0.05), darkInk = (luminance(fill) + 0.05) / 0.05;
+  return { fill, parts: partsOf(fill), edge: chunk % shades.length > 0 ? shades[0] : null,
+           isLined: Math.floor(chunk / shades.length) % 2 === 1, ink: lightInk > darkInk ? "#ffffff" : "#000000" };
+}
+
+/** The number of the style of a kind and chunk. */
+function styleNumber(kind, chunk) {
+  const key = `${kind} ${chunk}`;
+  if (!styleNumbers.has(key))
+    styleNumbers.set(key, styles.push(makeStyle(kind, chunk)) - 1);
+  return styleNumbers.get(key);
+}
+
+/** Gives each op its style; returns the kinds that there are. */
+function setStyles(lanes) {
+  const kinds = new Set();
+  for (const lane of lanes)
+    for (const entry of lane)
+      for (let op = entry; op; op = op.second) {
+        kinds.add(op.kind);
+        op.style = styleNumber(op.kind, op.chunk);
+      }
   return kinds;
+}
+
+const NOISE = 1e-9; // of the makespan: what the rounding of sums leaves is no idle time
+
+/** Idle times by cause, a device each, without the noise of rounding. */
+function readIdle(raw, end) {
+  const cleaned = (times) => times.map((time) => (Math.abs(time) <= NOISE * end ? 0 : time));
+  return Object.fromEntries(Object.entries(raw ?? {}).map(([cause, times]) =>
+    [cause, Array.isArray(times) ? cleaned(times) : times]));
 }
 
 // What memory is held for, in the order in which a peak's parts are summed up.
@@ -149,35 +195,44 @@ function readTimeline(raw) {
   const schedule = raw.schedule ?? {};
   const lanes = list(schedule.queues).map(readLane);
   const chunks = setChunks(lanes, schedule.placement);
-  const kinds = setColours(lanes, chunks);
+  const kinds = setStyles(lanes);
   const makespan = schedule.metrics?.makespan;
   const last = largest(lanes.map((lane) => lane.length ? lane.at(-1).reach : 0));
+  const end = isNumber(makespan) && makespan > 0 ? makespan : last || 1;
   return {
-    lanes, chunks, kinds, end: isNumber(makespan) && makespan > 0 ? makespan : last || 1,
+    lanes, chunks, kinds, end,
     hasMarks: [...kinds].some((kind) => Object.hasOwn(MARKS, kind)),
     hasPairs: lanes.some((lane) => lane.some((entry) => entry.second)),
     microbatches: schedule.microbatches, iterations: schedule.iterations,
     memory: list(raw.memory).map((curve) => list(curve).filter((point) => isNumber(point?.[0]) && isNumber(point?.[1]))),
     limits: list(raw.memory_limits), peaks: list(schedule.metrics?.peak_memory),
     held: readHeld(schedule.peak_by_cause),
-    busy: list(schedule.metrics?.busy), idleTotal: list(schedule.metrics?.idle), idle: schedule.idle_by_cause ?? {},
+    busy: list(schedule.metrics?.busy), idleTotal: list(schedule.metrics?.idle), idle: readIdle(schedule.idle_by_cause, end),
   };
 }
 
-// Raw timelines by the rank of their candidate, and those read so far.
-const rawTimelines = new Map(list(data.timelines).map((raw) => [raw.rank, raw]));
+// Timelines by the rank of their candidate: as they came, or their JSON; and those read so far.
+const rawTimelines = new Map(await Promise.all(list(data.timelines)
+  .map(async (raw) => [raw.rank, typeof raw.packed === "string" ? await unpack(raw.packed) : raw])));
 const readTimelines = new Map();
+
+/** As the data have it: schedule, memory, launch lines and so on; undefined where there is none. */
+function rawTimeline(rank) {
+  if (typeof rawTimelines.get(rank) === "string")
+    rawTimelines.set(rank, JSON.parse(rawTimelines.get(rank)));
+  return rawTimelines.get(rank);
+}
 
 function timelineOf(rank) {
   if (!readTimelines.has(rank))
-    readTimelines.set(rank, readTimeline(rawTimelines.get(rank)));
+    readTimelines.set(rank, readTimeline(rawTimeline(rank)));
   return readTimelines.get(rank);
 }
 
 const candidateByRank = new Map(candidates.map((candidate) => [candidate.rank, candidate]));
 
 function candidateOf(rank) {
-  return candidateByRank.get(rank) ?? { rank, strategy: rawTimelines.get(rank)?.schedule?.strategy, options: {} };
+  return candidateByRank.get(rank) ?? { rank, strategy: rawTimeline(rank)?.schedule?.strategy, options: {} };
 }
 
 function isShown(rank) {
@@ -218,10 +273,10 @@ function numberOf(candidate) {
   return numbers.get(candidate) ?? DASH;
 }
 
-/** How far a step is above the bound; null where it is below, as one that does not keep to the memory limit may be. */
-function gapOf(candidate) {
-  if (!isNumber(candidate.step_time) || !(candidate.bound > 0))
+/** How far a step is above a bound; null where it is below, as one that does not keep to the memory limit may be. */
+function gapOf(candidate, bound = candidate.bound) {
+  if (!isNumber(candidate.step_time) || !(bound > 0))
     return null;
-  const gap = candidate.step_time / candidate.bound - 1;
+  const gap = candidate.step_time / bound - 1;
   return gap < -1e-9 ? null : Math.max(0, gap);
 }

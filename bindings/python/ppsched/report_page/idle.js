@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why each device is idle, as stacked bars, and all figures of the devices as a table.
+// Why each device is idle, as stacked bars with patterns, and all figures of the devices as a table.
 
 /** The causes that the data knows, in our order. */
 function causesOf(timeline) {
   const known = Object.keys(CAUSES).filter((cause) => Array.isArray(timeline.idle[cause]));
   const others = Object.keys(timeline.idle).filter((cause) => !Object.hasOwn(CAUSES, cause));
   return [...known, ...others.filter((cause) => Array.isArray(timeline.idle[cause]))];
-}
-
-function causeClass(cause) {
-  return Object.hasOwn(CAUSES, cause) ? `cause-${cause}` : "cause-other";
 }
 
 function idleOf(timeline, device) {
@@ -42,7 +38,7 @@ function makeIdleBars(timeline) {
       const height = timeline.idle[cause][device] / top;
       below += height;
       const y = `${100 * Math.max(0, 1 - below)}%`;
-      return makeSvg("rect", { class: causeClass(cause), x, width, y, height: `${100 * height}%` });
+      return makeCauseBox(cause, { x, width, y, height: `${100 * height}%` });
     });
   };
   const pointAt = (device) => {
@@ -85,17 +81,17 @@ function makeIdlePanel(rank) {
   return { element, update };
 }
 
-/** Names the colours of the causes that take any time. */
+/** Names the patterns of the causes that take any time. */
 function showCauses() {
   const timelines = chosenTimelines();
   const takesTime = (timeline) => causesOf(timeline).filter((cause) => sum(timeline.idle[cause]) > 0);
   const text = (cause) => causeName(cause) + (Object.hasOwn(CAUSES, cause) ? `: ${CAUSES[cause]}` : "");
-  const swatch = (cause) => make("span", { class: `swatch ${causeClass(cause)}`, "aria-hidden": "true" });
   const found = new Set(timelines.flatMap(takesTime));
   const causes = [...Object.keys(CAUSES).filter((cause) => found.delete(cause)), ...found];
-  byId("causes").replaceChildren(...causes.map((cause) => make("li", {}, swatch(cause), text(cause))));
+  byId("causes").replaceChildren(...causes.map((cause) => make("li", {}, makeCauseSwatch(cause), text(cause))));
 }
 
 function startIdle() {
+  startPatterns();
   addPart(byId("idle-panels"), makeIdlePanel);
 }

@@ -4,7 +4,9 @@
 const TALLEST = 4096;                              // pixels of a timeline, whatever it holds
 const TICK = 70;                                   // least pixels from tick to tick
 const ROW_SCALES = [0.5, 0.7, 1, 1.5, 2, 3, 4];
-const DARK_INK = "#14181c";                        // on the colours of all kinds
+const DARK_INK = "#000000";
+const LEAST_EDGED = 6;                             // pixels of an op with an edge
+const COARSE = 3;                                  // pixels that ops have on average, below which they are drawn by columns
 const LEAST_NUMBER = 8, LARGEST_NUMBER = 11;       // pixels of a microbatch number
 const FONT = "system-ui, 'DejaVu Sans', sans-serif";
 
@@ -64,7 +66,7 @@ class Strokes {
 function paintRows(context, timeline, width, height) {
   const { row } = rowParts(timeline);
   const left = Math.max(GUTTER, xOf(0, width)), right = Math.min(width - MARGIN, xOf(timeline.end, width));
-  context.fillStyle = colours.lane;
+  context.fillStyle = colours.ground;
   for (let device = 0; device < timeline.lanes.length; device += 1)
     context.fillRect(left, device * row, Math.max(0, right - left), row - (row >= 4 ? 1 : 0));
   context.fillStyle = colours.line;
@@ -83,18 +85,34 @@ function paintDevices(context, timeline) {
     context.fillText(String(device), GUTTER - 6, device * row + Math.max(top + block / 2, size / 2));
 }
 
-function addNumber(numbers, op, x, y, width, height, room) {
+function addNumber(numbers, op, ink, x, y, width, height, room) {
   if (op.microbatch === null)
     return;
   const text = op.slice === null ? String(op.microbatch) : `${op.microbatch}.${op.slice}`;
   const fitting = (room - 1.5) / (0.62 * text.length);
   const size = Math.floor(Math.min(LARGEST_NUMBER, 0.8 * height, fitting));
   if (size >= LEAST_NUMBER)
-    numbers.push({ text, size, x: x + width / 2, y: y + height / 2 + 0.5 });
+    numbers.push({ text, size, ink, x: x + width / 2, y: y + height / 2 + 0.5 });
+}
+
+/** What a lane's ops are painted as: below all others edges, then fills, lines, and digits. */
+class Painting {
+  constructor() {
+    this.edges = new Strokes();
+    this.fills = new Strokes();
+    this.lines = new Strokes();
+    this.numbers = [];
+  }
+
+  paint(context) {
+    for (const strokes of [this.edges, this.fills, this.lines])
+      strokes.paint(context);
+    paintNumbers(context, this.numbers);
+  }
 }
 
 /** Adds what can be seen of a device; of entries that share a column of pixels, the first alone. */
-function addLane(strokes, numbers, lane, device, timeline, width) {
+function addLane(painting, lane, device, timeline, width) {
   const parts = rowParts(timeline), least = 1 / pixelRatio, y = device * parts.row;
   const last = { block: -Infinity, above: -Infinity, below: -Infinity };
   for (let i = firstVisible(lane, view.from); i < lane.length && lane[i].start <= view.to; i += 1) {
@@ -106,58 +124,75 @@ function addLane(strokes, numbers, lane, device, timeline, width) {
       continue;
     last[place] = Math.max(right, left + least);
     if (entry.isMark)
-      strokes.add(place === "below" ? colours.receive : colours.send, left, y + (place === "below" ? parts.below : 0),
+      painting.fills.add(place === "below" ? colours.receive : colours.send, left, y + (place === "below" ? parts.below : 0),
         Math.max(right - left, 1.5), parts.strip);
     else
-      addBlock(strokes, numbers, entry, left, y + parts.top, right - left, parts.block,
+      addBlock(painting, entry, left, y + parts.top, right - left, parts.block,
         Math.min(xOf(entry.end, width) - xOf(entry.start, width), right - left + 1));
   }
 }
 
 /** `room` for a number is the exact width, so that ops of the same duration look the same. */
-function addBlock(strokes, numbers, entry, x, y, length, height, room) {
+function addBlock(painting, entry, x, y, length, height, room) {
   const width = Math.max(length > 4 ? length - 1 : length, 1 / pixelRatio); // neighbours are a pixel apart where there is room
   if (entry.second) {
-    addOp(strokes, numbers, entry, x, y, width, height / 2, room);
-    addOp(strokes, numbers, entry.second, x, y + height / 2, width, height / 2, room);
+    addOp(painting, entry, x, y, width, height / 2, room);
+    addOp(painting, entry.second, x, y + height / 2, width, height / 2, room);
   } else {
-    addOp(strokes, numbers, entry, x, y, width, height, room);
+    addOp(painting, entry, x, y, width, height, room);
   }
 }
 
-function addOp(strokes, numbers, op, x, y, width, height, room) {
-  strokes.add(op.colour, x, y, width, height);
+function addOp(painting, op, x, y, width, height, room) {
+  const { fill, edge, isLined, ink } = styles[op.style];
+  const rim = edge && width >= LEAST_EDGED && height >= LEAST_EDGED ? 1 : 0;
+  if (rim)
+    painting.edges.add(edge, x, y, width, height);
+  painting.fills.add(fill, x + rim, y + rim, width - 2 * rim, height - 2 * rim);
+  if (isLined)
+    painting.lines.add(DARK_INK, x, y + 0.75 * height, width, Math.max(1, 0.1 * height));
   if (room >= LEAST_NUMBER)
-    addNumber(numbers, op, x, y, width, height, room);
+    addNumber(painting.numbers, op, ink, x, y, width, height, room);
 }
 
 function paintNumbers(context, numbers) {
-  context.fillStyle = DARK_INK;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  let size = 0;
+  let size = 0, ink = "";
   for (const number of numbers) {
     if (number.size !== size)
       context.font = `${size = number.size}px ${FONT}`;
+    if (number.ink !== ink)
+      context.fillStyle = ink = number.ink;
     context.fillText(number.text, number.x, number.y);
   }
 }
 
-function paintTimeline(panel, context, width, height) {
-  const { timeline } = panel;
-  const strokes = new Strokes(), numbers = [];
+/** Entries that can be seen, all or nearly. */
+function countVisible(timeline) {
+  return sum(timeline.lanes.map((lane) =>
+    Math.max(0, firstIndex(lane.length, (i) => lane[i].start > view.to) - firstVisible(lane, view.from))));
+}
+
+function paintTimeline(panel, context, width, height, mayBeCoarse = true) {
+  const { timeline } = panel, visible = countVisible(timeline);
   paintRows(context, timeline, width, height);
-  for (const [device, lane] of timeline.lanes.entries())
-    addLane(strokes, numbers, lane, device, timeline, width);
   context.save();
   context.beginPath();
   context.rect(GUTTER - 0.5, 0, width - GUTTER - MARGIN + 1, height);
   context.clip();
-  strokes.paint(context);
-  paintNumbers(context, numbers);
+  if (mayBeCoarse && visible * COARSE > timeline.lanes.length * plotWidth(width)) {
+    paintColumns(panel, context, width);
+    panel.drawn = visible;
+  } else {
+    const painting = new Painting();
+    for (const [device, lane] of timeline.lanes.entries())
+      addLane(painting, lane, device, timeline, width);
+    painting.paint(context);
+    panel.drawn = painting.fills.count;
+  }
   context.fillStyle = colours.accent;
   context.fillRect(snap(xOf(timeline.end, width)), 0, 1.5, height);
   context.restore();
   paintDevices(context, timeline);
-  panel.drawn = strokes.count;
 }

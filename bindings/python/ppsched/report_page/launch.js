@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to start the chosen candidates: a line a runtime, to copy.
+// How to start the chosen candidates: a line a runtime, to copy, with the file that it names; and the command that builds it
+// again.
 
 /** Copies as old browsers and pages of files do: what is selected. */
 function copySelected(text) {
@@ -43,10 +44,17 @@ function makeCode(line) {
   return make("code", {}, ...line.split(" ").flatMap((word, i) => [i > 0 ? " " : "", make("span", {}, word)]));
 }
 
-function makeLine(runtime, line) {
+/** A line with its button; `what` names what the button copies, apart from all others. */
+function makeCopied(line, what) {
   const code = makeCode(line);
-  const button = makeButton("Copy", `Copy the line for ${runtime}`, () => copyLine(button, code));
-  return [make("h3", {}, runtime), make("div", { class: "line" }, code, button)];
+  const button = makeButton("Copy", `Copy ${what}`, () => copyLine(button, code));
+  return make("div", { class: "line" }, code, button);
+}
+
+function makeLine(runtime, line, rank) {
+  const candidate = candidateOf(rank), of = `of ${numberOf(candidate)} ${nameOf(candidate)}`;
+  return [make("h3", {}, runtime), makeCopied(line, `the line for ${runtime} ${of}`),
+          makeNamedSave(rank, line, `for ${runtime} ${of}`)].filter(Boolean);
 }
 
 function makeReason(runtime, reason) {
@@ -55,7 +63,7 @@ function makeReason(runtime, reason) {
 
 /** [[runtime, {line, reason}]] of a candidate, those with a line first. */
 function launchOf(rank) {
-  const launch = rawTimelines.get(rank)?.launch;
+  const launch = rawTimeline(rank)?.launch;
   const entries = Object.entries(launch && typeof launch === "object" ? launch : {});
   return entries.sort(([, a], [, b]) => (typeof b.line === "string") - (typeof a.line === "string"));
 }
@@ -63,15 +71,18 @@ function launchOf(rank) {
 function makeLaunchPanel(rank) {
   const element = make("figure", {}, makeCaption(rank, sizesText(candidateOf(rank))));
   for (const [runtime, { line, reason }] of launchOf(rank))
-    element.append(...(typeof line === "string" ? makeLine(runtime, line) : makeReason(runtime, reason)));
-  if (launchOf(rank).length === 0)
+    element.append(...(typeof line === "string" ? makeLine(runtime, line, rank) : makeReason(runtime, reason)));
+  const command = rawTimeline(rank)?.command;
+  if (typeof command === "string")
+    element.append(...makeLine("ppsched, to build it again", command, rank));
+  if (element.children.length === 1)
     element.append(make("p", { class: "muted" }, "No lines for this one."));
   return { element, update() {} };
 }
 
 /** The section is there where any of the chosen has a line or a reason. */
 function showLaunchSection() {
-  byId("launch").hidden = !chosenRanks().some((rank) => launchOf(rank).length > 0);
+  byId("launch").hidden = !chosenRanks().some((rank) => launchOf(rank).length > 0 || rawTimeline(rank)?.command);
 }
 
 function startLaunch() {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layers are in which stage of the chosen candidates: a row a device, a column a chunk; and the command that builds it
-// again.
+// Which layers are in which stage of the chosen candidates: a row a device, a column a chunk.
 
 /** "decoder \u00d7 2" */
 function countedLayers(names) {
@@ -21,7 +20,7 @@ function recomputedText(recompute) {
 }
 
 function splitOf(rank) {
-  const split = rawTimelines.get(rank)?.split;
+  const split = rawTimeline(rank)?.split;
   return Array.isArray(split) ? split.filter((row) => row && isNumber(row.stage) && isNumber(row.device)) : [];
 }
 
@@ -55,9 +54,6 @@ function makeLayersPanel(rank) {
   const split = splitOf(rank);
   const element = make("figure", {}, makeCaption(rank, sizesText(candidateOf(rank))));
   element.append(split.length > 0 ? makeSplitTable(split) : make("p", { class: "muted" }, "No layers for this one."));
-  const command = rawTimelines.get(rank)?.command;
-  if (typeof command === "string")
-    element.append(...makeLine("ppsched", command));
   return { element, update() {} };
 }
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The header, and the start of everything.
 
-const BASELINE = "1f1b"; // what most run today
-
 function problemText() {
-  const { devices, stages, microbatches, iterations } = data.problem ?? {};
+  const { devices, stages, microbatches, iterations } = data.problem ?? {}, { slices } = question;
   const costs = isNumber(data.problem?.layers) ? counted(data.problem.layers, "layer") : `costs of ${counted(stages, "stage")}`;
   const words = [counted(devices, "device"), costs,
-                 counted(microbatches, "microbatch", "microbatches")];
+                 counted(microbatches, "microbatch", "microbatches") + (slices > 1 ? ` of ${slices} slices` : "")];
   if (iterations > 1)
     words.push(counted(iterations, "iteration"));
-  const step = objective === "span"
+  return `${words.join(", ")}.`;
+}
+
+function stepText() {
+  return objective === "span"
     ? "A step takes the span, the longest time of one device: the optimizer does not synchronise them."
     : "A step takes the makespan, from 0 to the last end: the optimizer synchronises the devices.";
-  return `${words.join(", ")}. ${step}`;
 }
 
 function countsText() {
@@ -27,36 +28,54 @@ function makeCard(name, value, more, classes = "card") {
   return make("div", { class: classes }, make("small", {}, name), make("strong", {}, value), make("small", {}, more));
 }
 
+/** How much less a step takes than with another candidate. */
+function aheadText(other) {
+  const gain = other ? 1 - winner.step_time / other.step_time : NaN;
+  if (!isNumber(gain) || other === winner)
+    return "";
+  const less = gain < -0.0005 ? `${percent(-gain, 1)} more than` : gain < 0.0005 ? "equal to" : `${percent(gain, 1)} less than`;
+  return `${less} ${other.strategy}`;
+}
+
+/** The winner's own bound, and the least of all placements where that is another. */
+function boundText() {
+  const least = winner.least_bound, own = `${timeFigure(winner.bound)} of its ${winner.placement} placement`;
+  return isNumber(least) && least < winner.bound * (1 - 1e-9)
+    ? `${own}; ${percent(gapOf(winner, least), 1)} above ${timeFigure(least)}, the least of all candidates` : own;
+}
+
 function winnerCards() {
   const bubble = winner.bubble ?? {};
   const next = ranked.find((candidate) => candidate.fits && candidate.strategy !== winner.strategy);
+  const ahead = [aheadText(candidateByRank.get(data.baseline)), aheadText(next)];
   const limit = isNumber(winner.memory_limit) ? `of ${memoryFigure(winner.memory_limit)}, ` : "";
-  const gain = next ? 1 - winner.step_time / next.step_time : NaN;
-  const less = gain < 0.0005 ? "equal to" : `${percent(gain, 1)} less than`;
-  const ahead = isNumber(gain) ? `${less} ${next.strategy}` : "";
   return [
     makeCard("\u2605 best that fits", nameOf(winner), sizesText({ ...winner, memory_limit: null }), "card first"),
-    makeCard("step time", timeFigure(winner.step_time), ahead),
-    makeCard("above the bound", percent(gapOf(winner), 1), `bound ${timeFigure(winner.bound)}`),
+    makeCard("step time", timeFigure(winner.step_time), [...new Set(ahead.filter(Boolean))].join(", ")),
+    makeCard("above the bound", percent(gapOf(winner), 1), boundText()),
     makeCard("bubble of total", percent(bubble.of_total),
       `${percent(bubble.of_ideal)} of ideal, ${percent(bubble.of_span)} of span`),
     makeCard("peak memory", memoryFigure(winner.peak_memory), `${limit}device ${winner.peak_device ?? DASH}`),
   ];
 }
 
+/** What needs the least limit, and what it lacks: the same candidate in all of them. */
 function closestCards() {
-  const closest = ranked[0];
+  const closest = candidateByRank.get(data.least_limit?.rank) ?? ranked[0];
   if (!closest)
     return [makeCard("none ran", "No candidate fits", "all were refused; the reasons are below", "card warning")];
-  return [makeCard("over the memory limit", "No candidate fits", "what comes closest is first in the table", "card warning"),
+  const least = data.least_limit?.limit;
+  const lacks = isNumber(closest.excess) ? [makeCard("it lacks", memoryFigure(closest.excess),
+    `its peak is ${memoryFigure(closest.peak_memory)} on device ${closest.peak_device ?? DASH}`)] : [];
+  return [makeCard("over the memory limit", "No candidate fits", "the table has what lacks least first", "card warning"),
           makeCard("closest", nameOf(closest), sizesText(closest)),
-          makeCard("lacks", memoryFigure(closest.excess),
-            `its peak is ${memoryFigure(closest.peak_memory)} on device ${closest.peak_device ?? DASH}`)];
+          ...(isNumber(least) ? [makeCard("least limit that would do", memoryFigure(least), `for ${nameOf(closest)}`)] : []),
+          ...lacks];
 }
 
 function startHeader() {
   byId("problem").textContent = problemText();
-  byId("counts").textContent = countsText();
+  byId("counts").textContent = `${countsText()} ${stepText()}`;
   byId("winner").append(...(winner ? winnerCards() : closestCards()));
 }
 
@@ -67,10 +86,10 @@ function tellState() {
   Object.assign(document.documentElement.dataset, { rows: shown, chosen: chosen.size, drawn });
 }
 
-/** The best, and beside it the baseline, or else the second best. */
+/** The best, and beside it what runs today, or else the second best. */
 function firstChosen() {
   const [best, ...others] = [...rawTimelines.keys()].sort((a, b) => a - b);
-  const beside = others.find((rank) => candidateOf(rank).strategy === BASELINE) ?? others[0];
+  const beside = others.find((rank) => rank === data.baseline) ?? others[0];
   return [best, beside].filter((rank) => rank !== undefined);
 }
 
@@ -83,6 +102,7 @@ function start() {
   startIdle();
   startLayers();
   startLaunch();
+  startQuestion();
   for (const rank of firstChosen())
     chosen.add(rank);
   markChosen();

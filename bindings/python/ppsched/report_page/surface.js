@@ -25,6 +25,11 @@ class Surface {
     this.box.style.height = `${height}px`;
   }
 
+  /** In pixels of the page. */
+  size() {
+    return { width: this.box.clientWidth, height: this.height };
+  }
+
   /** Paints one of the two canvases. */
   draw(canvas, paint) {
     const width = this.box.clientWidth;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Light and dark: what the system prefers, until the button says otherwise.
 
-const COLOURS = ["panel", "ink", "muted", "line", "lane", "accent", "bad", "send", "receive", "band", "curve"];
+const COLOURS = ["panel", "ink", "muted", "line", "lane", "ground", "accent", "bad", "send", "receive", "band", "curve"];
 const colours = {}; // as they are now, for canvases
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 

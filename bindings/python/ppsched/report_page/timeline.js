@@ -38,7 +38,7 @@ function makeTimelinePanel(rank) {
   panel.update = () => {
     const remove = makeButton("\u00d7", `Leave out ${nameOf(candidate)}`, () => leaveOut(rank));
     const none = timeline.lanes.some((lane) => lane.length > 0) ? null : make("p", { class: "muted" }, "It has no times.");
-    element.replaceChildren(makeCaption(rank, timelineText(rank, timeline), remove), none ?? box);
+    element.replaceChildren(makeCaption(rank, timelineText(rank, timeline), makeSaveButtons(panel), remove), none ?? box);
   };
   timelinePanels.push(panel);
   return panel;
@@ -70,20 +70,39 @@ function makeSwatch(colour) {
   return swatch;
 }
 
+function makeStyleSwatch({ fill, edge, isLined }) {
+  const swatch = makeSwatch(fill);
+  if (edge)
+    swatch.style.border = `1px solid ${edge}`;
+  if (isLined)
+    swatch.style.background = `linear-gradient(${fill} 40%, ${DARK_INK} 40% 60%, ${fill} 60%)`;
+  return swatch;
+}
+
+/** A swatch for each chunk that looks of its own. */
+function chunkItems(chunks) {
+  const several = Math.min(chunks, 2 * KINDS.F.shades.length);
+  return Array.from({ length: several - 1 }, (_, i) => [styles[styleNumber("F", i + 1)], `chunk ${i + 1}`]);
+}
+
 /** Names the colours of what is chosen. */
 function showKinds() {
-  const timelines = chosenTimelines();
+  const timelines = chosenTimelines(), has = (what) => timelines.some((timeline) => timeline[what]);
   const kinds = new Set(timelines.flatMap((timeline) => [...timeline.kinds]));
-  const items = Object.keys(KINDS).filter((kind) => kinds.has(kind))
-    .map((kind) => [colourOf({ kind, chunk: 0 }, 1), `${kind} ${KINDS[kind].words}`]);
-  if (timelines.some((timeline) => timeline.chunks > 1))
-    items.push([colourOf({ kind: "F", chunk: 1 }, 2), "paler: a later chunk, or the second model copy"]);
-  if (timelines.some((timeline) => timeline.hasPairs))
-    items.push(["linear-gradient(rgb(74 144 217) 50%, rgb(232 131 58) 50%)", "two halves: an overlapped pair"]);
-  if (timelines.some((timeline) => timeline.hasMarks))
-    items.push(["var(--send)", "thin, above: sends and what else goes out"], ["var(--receive)", "thin, below: receives"]);
-  items.push(["var(--accent)", "line: the end"]);
-  byId("kinds").replaceChildren(...items.map(([colour, text]) => make("li", {}, makeSwatch(colour), text)));
+  const known = Object.keys(KINDS).filter((kind) => kinds.has(kind))
+    .map((kind) => [styles[styleNumber(kind, 0)], `${kind} ${KINDS[kind].words}`]);
+  const chunks = chunkItems(largest(timelines.map((timeline) => timeline.chunks), 1));
+  const items = [...known, ...chunks].map(([style, text]) => [makeStyleSwatch(style), text]);
+  if (chunks.length > 0)
+    items.at(-1)[1] += ", or of two model copies the second";
+  if (has("hasPairs"))
+    items.push([makeSwatch(`linear-gradient(${KINDS.F.shades[0]} 50%, ${KINDS.B.shades[0]} 50%)`),
+                "two halves: an overlapped pair"]);
+  if (has("hasMarks"))
+    items.push([makeSwatch("var(--send)"), "thin, above: sends and what else goes out"],
+               [makeSwatch("var(--receive)"), "thin, below: receives"]);
+  items.push([makeSwatch("var(--accent)"), "line: the end"]);
+  byId("kinds").replaceChildren(...items.map(([swatch, text]) => make("li", {}, swatch, text)));
 }
 
 function setRowScale(scale) {

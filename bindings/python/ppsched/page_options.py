@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line for the page of compare and pick: its title, and whose timelines it has."""
+import argparse
+import shlex
+from typing import Any, Dict, Iterable, List, Optional
+
+from .report_choice import ALL, Timelines, baseline_of
+from .usage import UsageError
+from .writing import ending_of
+
+PAGES = (".html", ".htm")
+_WORDS = ("title", "baseline", "timelines")
+
+
+def add_page_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--title", metavar="TEXT", help="of the page")
+    parser.add_argument("--baseline", metavar="NAME[:V]",
+                        help="what runs today, with its stages a device where that matters: its timeline stands beside the best in the "
+                             "page (default: 1f1b)")
+    parser.add_argument("--timelines", nargs="+", metavar="N",
+                        help="whose timelines the page has: of the best of N strategies (default: 8), of strategies by name, or all")
+
+
+def _timelines(words: Optional[List[str]]) -> Optional[Timelines]:
+    if words is None:
+        return None
+    if len(words) == 1 and words[0] == ALL:
+        return ALL
+    if len(words) == 1 and words[0].lstrip("-").isdecimal():
+        if int(words[0]) < 1:
+            raise UsageError(f"--timelines {words[0]}: it must be 1 or more, all, or names of strategies")
+        return int(words[0])
+    return words
+
+
+def check_page_words(arguments: argparse.Namespace, paths: Iterable[Optional[str]]) -> None:
+    """They go with a page alone."""
+    given = [name for name in _WORDS if getattr(arguments, name) is not None]
+    if given and not any(path is not None and ending_of(path, PAGES) for path in paths):
+        raise UsageError(f"--{given[0]}: it is of a page; give -o with a file that ends in .html")
+    _timelines(arguments.timelines)
+    baseline_of(arguments.baseline)
+
+
+def _profile(arguments: argparse.Namespace) -> Optional[Dict[str, Any]]:
+    if not arguments.profile:
+        return None
+    return {"files": list(arguments.profile), "statistic": arguments.statistic, "time_unit": arguments.time_unit, "warmup": arguments.warmup}
+
+
+def page_words(arguments: argparse.Namespace) -> Dict[str, Any]:
+    """What report_data takes of them, and the line that was typed."""
+    return {"title": arguments.title, "baseline": arguments.baseline, "timelines": _timelines(arguments.timelines),
+            "command": shlex.join(["ppsched", *arguments.words]), "profile": _profile(arguments)}
