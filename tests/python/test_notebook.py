@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a notebook and a script have: pictures, tables and rows, and schedules of one's own beside the library's."""
+import base64
 import importlib.util
 import json
 import pathlib
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import unittest
 import xml.dom.minidom
+import zlib
 
 import ppsched
 
@@ -152,7 +154,9 @@ class OwnTest(unittest.TestCase):
 
 class PageTest(unittest.TestCase):
     def data(self, page):
-        return json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, flags=re.S)[1])
+        data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, flags=re.S)[1])
+        data["timelines"] = [json.loads(zlib.decompress(base64.b64decode(raw["packed"]))) for raw in data["timelines"]]
+        return data
 
     def test_of_timelines(self):
         config = ppsched.Config(4, 6)

@@ -1,29 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture of a timeline, drawn with matplotlib: a row a device, and below it the memory of each device over time."""
+"""A picture of a timeline, drawn with matplotlib: a row a device, below it the memory of each device over time, and where times vary the
+makespans of all scenarios."""
 import collections
 import importlib.util
 import io
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ._abi import Kind, Placement
 from ._library import Error
+from .colours import OTHER, SHADES, edge_of, ink_on, is_lined, shade_of
+from .memory import MemoryPoint
 from .op import Op
+from .scenarios import QUANTILES, Scenarios
 from .schedule import Schedule
 from .timeline import Timeline
 
-# Colours that tell forward, full backward, input gradient and weight gradient apart, also for the colour-blind
-# (Okabe and Ito). A device's further chunks are paler.
-COLOURS = {Kind.F: "#4A90D9", Kind.B: "#E8833A", Kind.I: "#2FA88C", Kind.W: "#C9A227"}
 LABELS = {Kind.F: "F  forward", Kind.B: "B  full backward", Kind.I: "I  input gradient", Kind.W: "W  weight gradient"}
-OTHER = "#888888"
+GROUND = "#ffffff"
 
 _ROW = 0.36         # inches, of a device
 _ALL_ROWS = 24.0    # inches, most for all of them
 _MEMORY = 2.1       # inches, for the memory panel
-_LONGEST = 26.6     # inches, widest picture: 3,990 pixels
+_LONGEST = 16.0     # inches, widest picture
+_HISTOGRAM = 1.6    # inches, for the makespans of scenarios
 _DOTS = 150         # an inch of a PNG
 _NUMBER_SIZE = 8.0  # points, microbatch numbers where they have room
-_LEAST_SIZE = 4.0   # points, below which numbers are left out
+_LEAST_SIZE = 6.0   # points, of all text; numbers that would be smaller are left out
+_MOST_CURVES = 16   # of memory; of more devices groups have one each
 _MOST_SHOWN = 20_000  # ops in a notebook without being asked for
 _LEAST_EDGED = 3.0  # pixels, of ops that have a white edge
 
@@ -36,13 +39,6 @@ def _new_figure(width: float, height: float) -> Any:
         raise Error("drawing needs matplotlib (apt-get install python3-matplotlib, or pip install matplotlib); "
                     "-o with .csv, .json or .trace.json needs nothing") from None
     return Figure(figsize=(width, height), layout="constrained")
-
-
-def _paler(colour: str, chunk: int, chunks: int) -> str:
-    """The colour, mixed with white for later chunks."""
-    share = 0.55 * chunk / max(1, chunks - 1) if chunks > 1 else 0
-    parts = [int(colour[i:i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(part + (255 - part) * share):02x}" for part in parts)
 
 
 class _Box(NamedTuple):
@@ -83,21 +79,26 @@ def _number_of(op: Op) -> str:
 
 def _draw_ops(axes: Any, timeline: Timeline, width: float, row: float) -> Set[Kind]:
     """row: inches of a device."""
-    from matplotlib.collections import PolyCollection
-    chunks, most, boxes = _chunk_of_stages(timeline.schedule), _most_chunks(timeline.schedule), list(_boxes(timeline))
+    from matplotlib.collections import LineCollection, PolyCollection
+    chunks, boxes = _chunk_of_stages(timeline.schedule), list(_boxes(timeline))
     inches = (width - 1.5) / (timeline.metrics.makespan or 1)
     shapes = [[(box.start, box.lower), (box.start + box.duration, box.lower), (box.start + box.duration, box.lower + box.height),
                (box.start, box.lower + box.height)] for box in boxes]
-    colours = [_paler(COLOURS.get(box.op.kind, OTHER), _chunk(chunks, box.device, box.op), most) for box in boxes]
+    chunk_of = [_chunk(chunks, box.device, box.op) for box in boxes]
+    colours = [shade_of(box.op.kind, chunk) for box, chunk in zip(boxes, chunk_of)]
+    edges = ["white" if colour == edge_of(box.op.kind) else edge_of(box.op.kind) for box, colour in zip(boxes, colours)]
     least = min((box.duration for box in boxes if box.duration > 0), default=0.0) * inches * _DOTS
     is_edged = least >= _LEAST_EDGED  # else the edges would be all that one sees of some
-    axes.add_collection(PolyCollection(shapes, facecolors=colours, edgecolors="white" if is_edged else "none",
+    axes.add_collection(PolyCollection(shapes, facecolors=colours, edgecolors=edges if is_edged else "none",
                                        linewidths=0.5 if is_edged else 0, antialiased=is_edged))
+    lines = [[(box.start, box.lower + 0.75 * box.height), (box.start + box.duration, box.lower + 0.75 * box.height)]
+             for box, chunk in zip(boxes, chunk_of) if is_lined(chunk)]
+    axes.add_collection(LineCollection(lines, colors="black", linewidths=0.8, capstyle="butt"))
     sizes = _number_sizes(boxes, inches, row)
     for box, colour in zip(boxes, colours):
         if box.op.microbatch is not None and box.op.kind in sizes:
             axes.text(box.start + box.duration / 2, box.lower + box.height / 2, _number_of(box.op), ha="center", va="center",
-                      fontsize=sizes[box.op.kind], color=_ink(colour), clip_on=True)
+                      fontsize=sizes[box.op.kind], color=ink_on(colour), clip_on=True)
     return {box.op.kind for box in boxes}
 
 
@@ -133,30 +134,25 @@ def _chunk(chunks: Optional[List[int]], device: int, op: Op) -> int:
     return int(op.stage != device) if chunks is None else chunks[op.stage]
 
 
-def _ink(colour: str) -> str:
-    """White on dark colours, dark on light ones."""
-    red, green, blue = (int(colour[i:i + 2], 16) for i in (1, 3, 5))
-    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 140 else "#222222"
-
-
 def _draw_rows(axes: Any, timeline: Timeline) -> None:
     devices = timeline.schedule.devices
     axes.set_ylim(devices - 0.5, -0.5)
     step = 1 if devices <= 64 else -(-devices // 64)
     axes.set_yticks(range(0, devices, step), [f"device {device}" for device in range(0, devices, step)])
     axes.tick_params(axis="y", length=0)
-    axes.set_facecolor("#f1f1f1")
+    axes.set_facecolor(GROUND)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
 
 
 def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int) -> None:
     from matplotlib.patches import Rectangle
-    handles = [Rectangle((0, 0), 1, 1, color=COLOURS.get(kind, OTHER)) for kind in sorted(kinds)]
+    handles = [Rectangle((0, 0), 1, 1, color=shade_of(kind, 0)) for kind in sorted(kinds)]
     labels = [LABELS.get(kind, kind.name) for kind in sorted(kinds)]
-    if chunks > 1:
-        handles.append(Rectangle((0, 0), 1, 1, color=_paler(COLOURS[Kind.F], 1, 2)))
-        labels.append("paler: later stages")
+    for chunk in range(1, min(chunks, 2 * len(SHADES[Kind.F]))):
+        handles.append(Rectangle((0, 0), 1, 1, facecolor=shade_of(Kind.F, chunk), edgecolor=edge_of(Kind.F), linewidth=0.6,
+                                 hatch="---" if is_lined(chunk) else None))
+        labels.append(f"chunk {chunk}")
     axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=8, borderaxespad=0,
                 handlelength=1, handleheight=1, labelspacing=0.35)
 
@@ -180,19 +176,38 @@ def _draw_causes(axes: Any, timeline: Timeline) -> None:
     axes.stackplot(times, *stacked, step="post", alpha=0.35, linewidth=0, labels=[f"device {device}: {cause}" for cause in causes])
 
 
+def _highest(curves: Sequence[Sequence[MemoryPoint]], end: float) -> Tuple[List[float], List[float]]:
+    """Times, and the highest level of all curves from then on."""
+    times = sorted({point.time for points in curves for point in points} | {end})
+    levels = [0.0] * len(times)
+    for points in curves:
+        place = 0
+        for i, time in enumerate(times):
+            while place + 1 < len(points) and points[place + 1].time <= time:
+                place += 1
+            levels[i] = max(levels[i], points[place].memory)
+    return times, levels
+
+
+def _groups(devices: int) -> List[range]:
+    """Of neighbours, of which each has a curve."""
+    size = -(-devices // _MOST_CURVES)
+    return [range(first, min(first + size, devices)) for first in range(0, devices, size)]
+
+
 def _draw_memory(axes: Any, timeline: Timeline) -> None:
-    """A curve a device, told apart by colour, and the memory limit."""
+    """A curve a device, or the highest of a group of them, told apart by colour, and the memory limit."""
     from matplotlib import colormaps
     _draw_causes(axes, timeline)
-    devices = timeline.schedule.devices
+    groups, end = _groups(timeline.schedule.devices), timeline.metrics.makespan
     colours = colormaps["viridis"]
     figures, units = timeline.device_metrics, timeline.config.units
-    for device in range(devices):
-        points = timeline.memory(device)
-        times = [point.time for point in points] + [timeline.metrics.makespan]
-        levels = [point.memory for point in points] + [points[-1].memory]
-        axes.step(times, levels, where="post", color=colours(device / max(1, devices - 1) * 0.9), linewidth=1.2,
-                  label=f"device {device}: peak {figures[device].peak_memory:g}{units.after_memory}")
+    for number, group in enumerate(groups):
+        times, levels = _highest([timeline.memory(device) for device in group], end)
+        names = f"device {group[0]}" if len(group) == 1 else f"devices {group[0]}-{group[-1]}"
+        peak = max(figures[device].peak_memory for device in group)
+        axes.step(times, levels, where="post", color=colours(number / max(1, len(groups) - 1) * 0.9), linewidth=1.2,
+                  label=f"{names}: peak {peak:g}{units.after_memory}")
     limits = sorted({figure.memory_limit for figure in figures if figure.memory_limit != float("inf")})
     for limit in limits:
         axes.axhline(limit, color="#C0392B", linestyle="--", linewidth=1)
@@ -203,9 +218,23 @@ def _draw_memory(axes: Any, timeline: Timeline) -> None:
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    if devices <= 16:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=7, borderaxespad=0,
-                    labelspacing=0.25)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=7, borderaxespad=0, labelspacing=0.25)
+
+
+def _draw_scenarios(axes: Any, timeline: Timeline, scenarios: Scenarios) -> None:
+    """How many scenarios have which makespan, with the quantiles, and the makespan of the times themselves."""
+    metrics, units = scenarios.metrics, timeline.config.units
+    axes.hist(scenarios.makespans, bins=40, color=shade_of(Kind.F, 2), edgecolor=edge_of(Kind.F), linewidth=0.4)
+    for q, style in zip(QUANTILES, ("-", "--", ":")):
+        axes.axvline(scenarios.quantile(q), color="black", linestyle=style, linewidth=1,
+                     label=f"{q:.0%} within {scenarios.quantile(q):g}{units.after_time}")
+    axes.axvline(timeline.metrics.makespan, color=edge_of(Kind.B), linewidth=1.2,
+                 label=f"without: {timeline.metrics.makespan:g}{units.after_time}")
+    axes.set_xlabel(units.heading(f"makespan in {metrics.scenarios} scenarios", "time"))
+    axes.set_ylabel("scenarios")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=7, borderaxespad=0, labelspacing=0.25)
 
 
 def _title(timeline: Timeline) -> str:
@@ -220,24 +249,29 @@ def _title(timeline: Timeline) -> str:
             f"bubble {bubble.of_total:.2%} of total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span")
 
 
-def figure_of(timeline: Timeline) -> Any:
+def figure_of(timeline: Timeline, scenarios: Optional[Scenarios] = None) -> Any:
     """A matplotlib.figure.Figure of its own: no backend is chosen, and pyplot does not know it."""
     width, devices = _width(timeline, len(timeline.schedule)), timeline.schedule.devices
     rows = min(_ALL_ROWS, max(1.2, _ROW * devices))
-    figure = _new_figure(width, rows + _MEMORY + 1.2)
-    ops, memory = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [rows, _MEMORY]})
+    heights = [rows, _MEMORY, *([] if scenarios is None else [_HISTOGRAM])]
+    figure = _new_figure(width, sum(heights) + 1.2)
+    ops, memory, *others = figure.subplots(len(heights), 1, gridspec_kw={"height_ratios": heights})
+    memory.sharex(ops)
+    ops.tick_params(axis="x", labelbottom=False)
     kinds = _draw_ops(ops, timeline, width, min(_ROW, rows / devices))
     _draw_rows(ops, timeline)
     _draw_legend(ops, kinds, _most_chunks(timeline.schedule))
     _draw_memory(memory, timeline)
+    if scenarios is not None:
+        _draw_scenarios(others[0], timeline, scenarios)
     ops.set_xlim(0, timeline.metrics.makespan or 1)
     ops.set_title(_title(timeline), loc="left", fontsize=10)
     return figure
 
 
-def draw(timeline: Timeline, path: str, file_format: str) -> None:
+def draw(timeline: Timeline, path: str, file_format: str, scenarios: Optional[Scenarios] = None) -> None:
     """Draws the timeline into a file of that format ("png", "svg" or "pdf")."""
-    figure_of(timeline).savefig(path, format=file_format, dpi=_DOTS)
+    figure_of(timeline, scenarios).savefig(path, format=file_format, dpi=_DOTS)
 
 
 def svg_of(timeline: Timeline) -> str:

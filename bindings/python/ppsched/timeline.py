@@ -219,10 +219,10 @@ class Timeline(Shared):
                 for device, (ops, spans) in enumerate(zip(self.schedule.queues, self.spans))
                 for position, (op, span) in enumerate(zip(ops, spans))]
 
-    def draw(self) -> object:
-        """A matplotlib.figure.Figure of it; the caller's backend and figures stay as they are."""
+    def draw(self, scenarios: Optional["Scenarios"] = None) -> object:
+        """A matplotlib.figure.Figure of it, and of the makespans of scenarios; the caller's backend and figures stay as they are."""
         from .picture import figure_of
-        return figure_of(self)
+        return figure_of(self, scenarios)
 
     def to_svg(self) -> str:
         """The picture as the text of an SVG file; needs matplotlib."""
@@ -242,4 +242,5 @@ class Timeline(Shared):
                 f"{metrics.bubble.of_total:.2%} of total, peak memory {metrics.peak_memory:g}{limit}>")
 
 
-from .schedule import Schedule  # noqa: E402  here, as schedules make timelines
+from .scenarios import Scenarios  # noqa: E402  here, as schedules make timelines
+from .schedule import Schedule  # noqa: E402

@@ -5,6 +5,7 @@ from typing import Callable, Dict, Iterable, Optional
 from ._library import Error
 from .output import whole_file, write_text
 from .picture import draw
+from .scenarios import Scenarios
 from .schedule import Schedule
 from .timeline import Timeline
 
@@ -16,10 +17,10 @@ def ending_of(path: str, endings: Iterable[str]) -> Optional[str]:
     return next((ending for ending in endings if path.lower().endswith(ending)), None)
 
 
-def draw_file(timeline: Timeline, path: str) -> None:
+def draw_file(timeline: Timeline, path: str, scenarios: Optional[Scenarios] = None) -> None:
     """A picture, in the format of its ending, which is one of PICTURES."""
     with whole_file(path) as temporary:
-        draw(timeline, temporary, (ending_of(path, PICTURES) or "")[1:])
+        draw(timeline, temporary, (ending_of(path, PICTURES) or "")[1:], scenarios)
 
 
 def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline], order: Callable[[], Schedule],

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pictures: that they fit paper, can be read there, and name what they draw."""
+import collections
+import importlib.util
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ppsched
+
+NAMES = {"curve": re.compile(r"devices? (\d+)(?:-(\d+))?: peak")}
+
+
+@unittest.skipUnless(importlib.util.find_spec("matplotlib"), "there is no matplotlib")
+class PictureTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.figures = {}
+        for name, strategy, config in (
+                ("small", "1f1b", ppsched.Config(4, 8)), ("chunks", "interleaved_1f1b", ppsched.Config(4, 8, 20)),
+                ("pairs", "dualpipe", ppsched.Config(4, 8)), ("long", "zb_h1", ppsched.Config(8, 200)),
+                ("many", "1f1b", ppsched.Config(40, 48, mem_limit=50)), ("sliced", "seq_1f1b", ppsched.Config(4, 4, slices=3)),
+                ("uneven", "1f1b", ppsched.Config(4, 8, forward_times=[1, 0.02, 1, 1], backward_times=[2, 2, 2, 2]))):
+            timeline = ppsched.generate(strategy, config).evaluate()
+            cls.figures[name] = timeline, timeline.draw()
+        cls.figures["small"][1].savefig(tempfile.TemporaryFile(), format="svg")  # lays it out
+
+    def test_they_fit_paper(self):
+        for name, (_, figure) in self.figures.items():
+            self.assertLessEqual(figure.get_size_inches()[0], 16, name)
+        self.assertEqual(self.figures["long"][1].get_size_inches()[0], 16)
+
+    def test_all_text_can_be_read(self):
+        from matplotlib.text import Text
+        for name, (_, figure) in self.figures.items():
+            for text in figure.findobj(Text):
+                if text.get_text():
+                    self.assertGreaterEqual(text.get_fontsize(), 6, (name, text.get_text()))
+
+    def test_numbers_are_on_all_devices_or_none(self):
+        counted = {}
+        for name, (timeline, figure) in self.figures.items():
+            rows = collections.Counter(round(text.get_position()[1]) for text in figure.axes[0].texts)
+            self.assertIn(len(rows), (0, timeline.schedule.devices), name)
+            counted[name] = len(rows)
+        self.assertEqual((counted["small"], counted["long"]), (4, 0))
+
+    def test_memory_curves_have_names(self):
+        """A device each, or, of more than sixteen, groups that hold every device once; each group's curve is its highest."""
+        for name, (timeline, figure) in self.figures.items():
+            devices = timeline.schedule.devices
+            found = [NAMES["curve"].match(text.get_text()) for text in figure.axes[1].get_legend().get_texts()]
+            groups = [range(int(match[1]), int(match[2] or match[1]) + 1) for match in found if match]
+            self.assertEqual([device for group in groups for device in group], list(range(devices)), name)
+            self.assertLessEqual(len(groups), 16)
+        timeline, figure = self.figures["many"]
+        lines = [line for line in figure.axes[1].get_lines() if str(line.get_label()).startswith("devices ")]
+        self.assertEqual(len(lines), 13)  # of three devices, and one of the last alone
+        peak = max(figures.peak_memory for figures in timeline.device_metrics[:3])
+        self.assertEqual(max(lines[0].get_ydata()), peak)
+
+    def test_digits_stand_out(self):
+        from matplotlib.colors import to_hex
+        from ppsched.colours import SHADES, contrast
+        from ppsched.picture import GROUND
+        self.assertGreaterEqual(min(contrast(shades[0], GROUND) for shades in SHADES.values()), 3)
+        for name, (_, figure) in self.figures.items():
+            ops = figure.axes[0].collections[0]
+            fills = [(path.get_extents(), to_hex(colour)) for path, colour in zip(ops.get_paths(), ops.get_facecolors())]
+            self.assertEqual(len(ops.get_facecolors()), len(ops.get_paths()))
+            inks = {to_hex(text.get_color()) for text in figure.axes[0].texts}
+            self.assertLessEqual(inks, {"#ffffff", "#000000"})
+            for text in figure.axes[0].texts:
+                fill = next(colour for box, colour in fills if box.contains(*text.get_position()))
+                self.assertGreaterEqual(contrast(to_hex(text.get_color()), fill), 4.5, (name, text.get_text()))
+
+    def test_chunks_look_different(self):
+        labels = [text.get_text() for text in self.figures["chunks"][1].axes[0].get_legend().get_texts()]
+        self.assertEqual(labels[-4:], ["chunk 1", "chunk 2", "chunk 3", "chunk 4"])
+        self.assertGreater(len(self.figures["chunks"][1].axes[0].collections[1].get_segments()), 0)
+        self.assertEqual(len(self.figures["small"][1].axes[0].collections[1].get_segments()), 0)
+
+    def test_slices_are_told(self):
+        self.assertIn("2.1", {text.get_text() for text in self.figures["sliced"][1].axes[0].texts})
+
+    def test_scenarios_are_drawn(self):
+        timeline = ppsched.generate("1f1b", ppsched.Config(4, 8)).evaluate()
+        scenarios = timeline.schedule.scenarios(200, seed=3, jitter=0.1)
+        figure = timeline.draw(scenarios)
+        self.assertEqual(sum(bar.get_height() for bar in figure.axes[2].patches), 200)
+        labels = [text.get_text() for text in figure.axes[2].get_legend().get_texts()]
+        self.assertEqual(labels[0], f"50% within {scenarios.quantile(0.5):g}")
+        self.assertEqual(labels[3], f"without: {timeline.metrics.makespan:g}")
+        self.assertEqual(len(timeline.draw().axes), 2)
+
+    def test_the_command_draws_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            sizes = []
+            for words in ([], ["--jitter", "0.05", "--scenarios", "50"]):
+                path = pathlib.Path(folder, "picture.svg")
+                result = subprocess.run([sys.executable, "-m", "ppsched", "schedule", "-s", "4", "-b", "8", *words, "-o", str(path)],
+                                        capture_output=True, text=True, check=False)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                sizes.append(float(re.search(r'height="([\d.]+)pt"', path.read_text())[1]))
+            self.assertGreater(sizes[1], sizes[0] + 72)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
