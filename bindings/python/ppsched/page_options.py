@@ -4,7 +4,10 @@ import argparse
 import shlex
 from typing import Any, Dict, Iterable, List, Optional
 
+from .config import Config
 from .report_choice import ALL, Timelines, baseline_of
+from .report_timeline import Variation
+from .scenarios import asked_scenarios
 from .usage import UsageError
 from .writing import ending_of
 
@@ -37,7 +40,7 @@ def check_page_words(arguments: argparse.Namespace, paths: Iterable[Optional[str
     """They go with a page alone."""
     given = [name for name in _WORDS if getattr(arguments, name) is not None]
     if given and not any(path is not None and ending_of(path, PAGES) for path in paths):
-        raise UsageError(f"--{given[0]}: it is of a page; give -o with a file that ends in .html")
+        raise UsageError(f"--{given[0].replace('_', '-')}: it is of a page; give -o with a file that ends in .html")
     _timelines(arguments.timelines)
     baseline_of(arguments.baseline)
 
@@ -48,7 +51,15 @@ def _profile(arguments: argparse.Namespace) -> Optional[Dict[str, Any]]:
     return {"files": list(arguments.profile), "statistic": arguments.statistic, "time_unit": arguments.time_unit, "warmup": arguments.warmup}
 
 
-def page_words(arguments: argparse.Namespace) -> Dict[str, Any]:
+def _variation(arguments: argparse.Namespace, config: Config) -> Optional[Variation]:
+    found = asked_scenarios(vars(arguments), config.devices)
+    if found is not None and arguments.lower is not None:
+        raise UsageError("--jitter and --slow-rank are of schedules that are not lowered; they go without --lower")
+    return None if found is None else Variation(**found)
+
+
+def page_words(arguments: argparse.Namespace, config: Config) -> Dict[str, Any]:
     """What report_data takes of them, and the line that was typed."""
     return {"title": arguments.title, "baseline": arguments.baseline, "timelines": _timelines(arguments.timelines),
-            "command": shlex.join(["ppsched", *arguments.words]), "profile": _profile(arguments)}
+            "command": shlex.join(["ppsched", *arguments.words]), "profile": _profile(arguments),
+            "variation": _variation(arguments, config)}

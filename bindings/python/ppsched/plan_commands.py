@@ -196,7 +196,7 @@ def split_row(made: Plan, candidate: Candidate) -> Dict[str, Any]:
 
 def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.Namespace, csv: Optional[str] = None) -> str:
     from .report import report_data, report_html
-    return report_html(report_data(made, candidates=candidates, csv=csv, **page_words(arguments)))
+    return report_html(report_data(made, candidates=candidates, csv=csv, **page_words(arguments, made.config)))
 
 
 def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.Namespace) -> str:

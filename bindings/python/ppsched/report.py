@@ -7,11 +7,10 @@ import json
 import math
 import pathlib
 import re
-import shlex
 import zlib
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
-from ._abi import Lowering, Objective
+from ._abi import Objective
 from ._library import Error
 from .enums import member
 from .launching import launch_row
@@ -20,54 +19,31 @@ from .plan import Candidate, Plan, with_least_bounds
 from .plan_table import candidate_row
 from .report_choice import Timelines, baseline_of, drawn_candidates, found_baseline
 from .report_question import question_row
+from .report_timeline import Variation, drawn, timeline_row
 from .shown import shown
 from .timeline import Timeline
 from .words import counted
 
 _FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
-_SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "columns.js", "lanes.js", "pointing.js", "save.js",
-            "timeline.js", "memory.js", "patterns.js", "idle.js", "launch.js", "layers.js", "question.js", "main.js")  # in this order they are one script
+_SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "columns.js", "lanes.js", "dependencies.js",
+            "pointing.js", "gaps.js", "selection.js", "critical.js", "finding.js", "save.js", "timeline.js", "memory.js", "patterns.js",
+            "idle.js", "scenarios.js", "launch.js", "layers.js", "question.js", "main.js")  # in this order they are one script
 _DIGITS = 12        # of a number in the page: enough for any eye, without the noise of the last bits
 _MOST_OPS = 400_000  # of all timelines after the first two, so that the page stays light
 
 
 # --- its data ---
 
-def _layers(plan: Plan, candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
-    """The stages' layers, and on which device each is."""
-    if plan.layers is None:
-        return {}
-    return {"split": [{"stage": row["stage"], "device": timeline.schedule.device_of(row["stage"]), "layers": row["layers"],
-                       "recompute": row["recompute"]} for row in plan.layers.rows(plan.split(candidate))]}
-
-
-def _command(plan: Plan, candidate: Candidate) -> Dict[str, str]:
-    """That builds the schedule again; there is none for one of the caller's own functions."""
-    return {} if candidate.number in plan._own else {"command": shlex.join(plan.command(candidate))}
-
-
-def _timeline(plan: Plan, candidate: Candidate, timeline: Timeline, csv: Optional[str]) -> Dict[str, Any]:
-    schedule = timeline.schedule if plan.lowering == Lowering.NONE else plan.schedule(candidate)  # runtimes lower it themselves
-    return {**_drawn(candidate, timeline), "launch": launch_row(schedule, csv, plan.model(candidate)), **_layers(plan, candidate, timeline),
-            **_command(plan, candidate)}
-
-
-def _drawn(candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
-    limits = [figures.memory_limit for figures in timeline.device_metrics]
-    return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
-            "memory": [[list(point) for point in timeline.memory(device)] for device in range(timeline.schedule.devices)],
-            "memory_limits": [limit if math.isfinite(limit) else None for limit in limits]}
-
-
-def _timelines(plan: Plan, drawn: Sequence[Candidate], most_ops: float, csv: Optional[str]) -> Iterator[Dict[str, Any]]:
+def _timelines(plan: Plan, wanted: Sequence[Candidate], most_ops: float, csv: Optional[str],
+               variation: Optional[Variation]) -> Iterator[Dict[str, Any]]:
     ops = 0
-    for number, candidate in enumerate(drawn):
+    for number, candidate in enumerate(wanted):
         most = 3 * candidate.stages * candidate.microbatches * plan.config.iterations  # an F, an I and a W of each
         if number >= 2 and ops + most > most_ops:
             continue
         timeline = plan.timeline(candidate)
         ops += len(timeline.schedule)
-        yield _timeline(plan, candidate, timeline, csv if number == 0 else None)
+        yield timeline_row(plan, candidate, timeline, csv if number == 0 else None, variation)
 
 
 def _least_limit(plan: Plan) -> Optional[Dict[str, Any]]:
@@ -83,7 +59,8 @@ def _least_limit(plan: Plan) -> Optional[Dict[str, Any]]:
 
 def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, candidates: Optional[Sequence[Candidate]] = None,
                 csv: Optional[str] = None, baseline: Optional[str] = None, timelines: Optional[Timelines] = None,
-                command: Optional[str] = None, profile: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+                command: Optional[str] = None, profile: Optional[Mapping[str, Any]] = None,
+                variation: Optional[Variation] = None) -> Dict[str, Any]:
     """What report_html shows of a ppsched.Plan, as plain data: all candidates, and the timelines of the best of each strategy,
     of `count` strategies at most, of fewer where schedules are very large.
 
@@ -91,23 +68,23 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
     its launch lines name; baseline: what runs today, whose timeline stands beside the best: a strategy, or "interleaved_1f1b:4"
     with its stages a device (default: 1f1b where it is a candidate); timelines: instead of the count, "all" or names of
     strategies of which all candidates have theirs; command, profile: the line that made the page and what times are from, which it
-    tells."""
+    tells; variation: of the times, in scenarios whose makespans it tells."""
     config, shown = plan.config, list(plan[:] if candidates is None else candidates)
     wanted = baseline_of(baseline)
     base = found_baseline(shown, wanted._replace(asked=False)) or found_baseline(plan[:], wanted)
     if wanted.asked and base is not None and base not in shown:
         shown = sorted([*shown, base], key=lambda candidate: candidate.rank)
     asked = count if timelines is None else timelines
-    drawn = drawn_candidates(shown, base if base in shown else None, asked)
+    wanted_ones = drawn_candidates(shown, base if base in shown else None, asked)
     problem = {name: getattr(config, name) for name in ("devices", "stages", "microbatches", "iterations")}
     if plan.layers is not None:
         problem["layers"] = len(plan.layers)
     units = config.units
     return {"title": title or f"Pipeline schedules for {config.devices} devices", "objective": plan.objective.name.lower(),
             "problem": problem, "question": question_row(config, command, profile, plan.layers and list(plan.layers.given)),
-            "units": units.row, "baseline": base.rank if base in drawn and base is not None else None, "least_limit": _least_limit(plan),
+            "units": units.row, "baseline": base.rank if base in wanted_ones and base is not None else None, "least_limit": _least_limit(plan),
             "candidates": [candidate_row(candidate, units) for candidate in shown],
-            "timelines": list(_timelines(plan, drawn, _MOST_OPS if isinstance(asked, int) else math.inf, csv))}
+            "timelines": list(_timelines(plan, wanted_ones, _MOST_OPS if isinstance(asked, int) else math.inf, csv, variation))}
 
 
 def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *,
@@ -122,10 +99,10 @@ def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *
     candidates = with_least_bounds(ranked([candidate_of(timeline, number, goal) for number, timeline in enumerate(given)]))
     first = given[0].schedule
     problem = {name: getattr(first, name) for name in ("devices", "stages", "microbatches", "iterations")}
-    drawn = [{**_drawn(candidate, given[candidate.number]), "launch": launch_row(given[candidate.number].schedule, None, None)}
+    drawn_rows = [{**drawn(candidate, given[candidate.number]), "launch": launch_row(given[candidate.number].schedule, None, None)}
              for candidate in candidates]
     return {"title": title or f"Pipeline schedules for {counted(first.devices, 'device')}", "objective": goal.name.lower(), "problem": problem,
-            "question": question_row(given[0].config), "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in candidates], "timelines": drawn}
+            "question": question_row(given[0].config), "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in candidates], "timelines": drawn_rows}
 
 
 def report(what: Union[Plan, Timeline, Sequence[Timeline]], title: Optional[str] = None) -> str:

@@ -191,6 +191,7 @@ function paintTimeline(panel, context, width, height, mayBeCoarse = true) {
     painting.paint(context);
     panel.drawn = painting.fills.count;
   }
+  paintCritical(panel, context, width);
   context.fillStyle = colours.accent;
   context.fillRect(snap(xOf(timeline.end, width)), 0, 1.5, height);
   context.restore();

@@ -100,6 +100,7 @@ function start() {
   startTimelines();
   startMemory();
   startIdle();
+  startScenarios();
   startLayers();
   startLaunch();
   startQuestion();

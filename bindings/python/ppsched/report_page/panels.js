@@ -41,6 +41,8 @@ function showChosen() {
   showMemoryCauses();
   showLayersSection();
   showLaunchSection();
+  showScenarioSection();
+  showNotes();
   setWhole(largest(chosenTimelines().map((timeline) => timeline.end)) || 1);
 }
 

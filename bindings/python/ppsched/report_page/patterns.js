@@ -5,12 +5,12 @@
 const PATTERNS = {
   fill: ["lines", 45, 6, 1.6],
   drain: ["lines", 135, 6, 1.6],
-  neighbour: ["solid", 0, 8, 0],
+  neighbour: ["dots", 0, 5, 1.4],
   imbalance: ["cross", 45, 6, 1.2],
   transfer: ["lines", 90, 4, 1.6],
   edge: ["lines", 0, 4, 1.6],
   head_of_line: ["cross", 0, 6, 1.2],
-  weights: ["dots", 0, 5, 1.4],
+  weights: ["solid", 0, 8, 0],
   reload: ["dots", 45, 8, 2.4],
   other: ["lines", 45, 3, 1.4],
 };

@@ -66,7 +66,7 @@ function describe(entry, device, timeline) {
     title: ops.map((op) => `${op.token} ${wordsOf(op.kind)}`).join(" and ") + (entry.second ? ", overlapped" : ""),
     rows: [["stage", both(stageText)], ["microbatch", both(microbatchText)], ["device", String(device)],
            ["start", timeFigure(entry.start)], ["end", timeFigure(entry.end)],
-           ["duration", timeFigure(entry.end - entry.start)]],
+           ["duration", timeFigure(entry.end - entry.start)], ...linkRows(timeline, entry)],
   };
 }
 
@@ -89,6 +89,7 @@ function frame(context, { x, y, width, height }, lineWidth) {
 
 /** The line at the pointer's time, on all drawings. */
 function paintCursor(context, width, height) {
+  paintSelection(context, width, height);
   if (cursorTime === null || cursorTime < view.from || cursorTime > view.to)
     return;
   context.fillStyle = colours.muted;
@@ -109,6 +110,8 @@ function paintPointed(panel, context, width, height) {
     if (entry.end >= view.from && entry.start <= view.to)
       frame(context, rectangleOf(entry, device, panel.timeline, width), 1);
   frame(context, rectangleOf(pointed.entry, pointed.device, panel.timeline, width), 2.5);
+  if (pointed.isKept)
+    paintArrows(context, panel, pointed, width);
   context.restore();
 }
 
@@ -149,6 +152,12 @@ function pointAt(panel, x, y, isKept) {
   const { title, rows } = found.entry ? describe(found.entry, found.device, panel.timeline)
     : describeIdle(panel.timeline, found.device, found.time);
   showTip(left + x, top + y, title, rows);
+}
+
+/** The time that stays where it is when one zooms without a pointer: the middle of the op that is held, or of what is seen. */
+function zoomCentre() {
+  const middle = pointed?.isKept ? (pointed.entry.start + pointed.entry.end) / 2 : NaN;
+  return middle >= view.from && middle <= view.to ? middle : (view.from + view.to) / 2;
 }
 
 /** Shows the details beside the op that is held, wherever it is now. */
@@ -213,6 +222,8 @@ const PLAIN_KEYS = {
   ArrowUp: (panel) => stepDevice(panel, -1), ArrowDown: (panel) => stepDevice(panel, 1),
   Home: (panel) => stepToEnd(panel, 0), End: (panel) => stepToEnd(panel, -1),
   "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1 / 0.6), "0": fitView, Escape: letGo,
+  "[": () => selectFrom(pointed?.isKept ? pointed.entry.start : view.from),
+  "]": () => selectTo(pointed?.isKept ? pointed.entry.end : view.to),
 };
 const SHIFT_KEYS = { ArrowLeft: () => pan(-0.25), ArrowRight: () => pan(0.25), "+": () => zoom(0.6) };
 
@@ -224,6 +235,24 @@ function listenToKeys(panel) {
     event.preventDefault();
     action(panel);
     if (pointed?.isKept && pointed.panel === panel)
+      showHeld();
+  });
+}
+
+// --- keys of the whole page, as Perfetto has them ---
+
+const WALK = { w: () => zoom(0.6), s: () => zoom(1 / 0.6), a: () => pan(-0.25), d: () => pan(0.25) };
+
+/** W, A, S and D, wherever one does not type. */
+function listenToWalk() {
+  document.addEventListener("keydown", (event) => {
+    const action = Object.hasOwn(WALK, event.key.toLowerCase()) ? WALK[event.key.toLowerCase()] : null;
+    const isTyping = event.target.closest?.("input:not([type=checkbox]), select, textarea");
+    if (!action || isTyping || event.ctrlKey || event.metaKey || event.altKey || chosen.size === 0)
+      return;
+    event.preventDefault();
+    action();
+    if (pointed?.isKept)
       showHeld();
   });
 }

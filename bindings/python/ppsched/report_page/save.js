@@ -64,9 +64,25 @@ class SvgContext {
     return { width: 0.6 * parseFloat(this.font) * text.length };
   }
 
+  beginPath() {
+    this.path = "";
+  }
+
+  moveTo(x, y) {
+    this.path += `M${x.toFixed(2)} ${y.toFixed(2)}`;
+  }
+
+  lineTo(x, y) {
+    this.path += `L${x.toFixed(2)} ${y.toFixed(2)}`;
+  }
+
+  stroke() {
+    const pen = { stroke: this.strokeStyle, "stroke-width": this.lineWidth };
+    this.element.append(makeSvg("path", { d: this.path, fill: "none", ...pen }));
+  }
+
   save() {}
   restore() {}
-  beginPath() {}
   rect() {}
   clip() {}
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Light and dark: what the system prefers, until the button says otherwise.
 
-const COLOURS = ["panel", "ink", "muted", "line", "lane", "ground", "accent", "bad", "send", "receive", "band", "curve"];
+const COLOURS = ["panel", "ink", "muted", "line", "lane", "ground", "accent", "bad", "send", "receive", "band", "curve",
+                 "critical"];
 const colours = {}; // as they are now, for canvases
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 

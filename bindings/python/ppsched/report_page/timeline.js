@@ -35,10 +35,12 @@ function makeTimelinePanel(rank) {
   listenToKeys(panel);
   const element = make("figure", {});
   panel.element = element;
+  panel.notes = make("div", { class: "notes" });
   panel.update = () => {
     const remove = makeButton("\u00d7", `Leave out ${nameOf(candidate)}`, () => leaveOut(rank));
     const none = timeline.lanes.some((lane) => lane.length > 0) ? null : make("p", { class: "muted" }, "It has no times.");
-    element.replaceChildren(makeCaption(rank, timelineText(rank, timeline), makeSaveButtons(panel), remove), none ?? box);
+    const caption = makeCaption(rank, timelineText(rank, timeline), makeSaveButtons(panel), remove);
+    element.replaceChildren(caption, none ?? box, panel.notes);
   };
   timelinePanels.push(panel);
   return panel;
@@ -134,5 +136,9 @@ function startTimelines() {
     if (!event.target.closest(".surface"))
       letGo();
   });
+  startSelection();
+  startFinding();
+  startCritical();
+  listenToWalk();
   addPart(byId("timeline-panels"), makeTimelinePanel);
 }

@@ -29,7 +29,7 @@ function fitView() {
 }
 
 /** Shows `factor` times as much time, with `at` where it is. */
-function zoom(factor, at = (view.from + view.to) / 2) {
+function zoom(factor, at = zoomCentre()) {
   const length = clamp((view.to - view.from) * factor, CLOSEST * view.whole, view.whole);
   const share = (at - view.from) / (view.to - view.from);
   setView(at - share * length, at + (1 - share) * length);
@@ -66,10 +66,11 @@ function timeOf(x, width) {
 
 const TAP = 6; // pixels that a finger may move and still tap
 
-/** Drags and pinches of a box; `listener` has hover(x, y), leave() and tap(x, y), in pixels of the box. */
+/** Drags and pinches of a box; `listener` has hover(x, y), leave() and tap(x, y), in pixels of the box. With Shift held, or as
+ * the button says, a drag selects. */
 function listenToPointers(box, listener) {
   const fingers = new Map();
-  let moved = 0;
+  let moved = 0, selectedFrom = null;
   const place = (event) => {
     const { left, top } = box.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top };
@@ -83,6 +84,11 @@ function listenToPointers(box, listener) {
     fingers.set(event.pointerId, now);
     const after = extent(), width = box.clientWidth;
     moved += Math.abs(now.x - old.x) + Math.abs(now.y - old.y);
+    if (selectedFrom !== null && fingers.size === 1) {
+      if (moved > TAP)
+        setSelection(selectedFrom, timeOf(now.x, width));
+      return;
+    }
     if (fingers.size > 1)
       zoom(before.length / after.length, timeOf(after.middle, width));
     if (moved > TAP) {
@@ -105,6 +111,7 @@ function listenToPointers(box, listener) {
       return;
     moved = fingers.size === 0 ? 0 : Infinity;
     fingers.set(event.pointerId, place(event));
+    selectedFrom = event.shiftKey || selectsByDrag ? timeOf(place(event).x, box.clientWidth) : null;
     box.setPointerCapture(event.pointerId);
   });
   box.addEventListener("pointermove", (event) => {

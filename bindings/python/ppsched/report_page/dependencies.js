@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an op waits for and what waits for it: other ops of its microbatch, found by kind, stage, microbatch and slice.
+
+const BACKWARDS = ["B", "I"];
+
+/** Where each op is: {device, entry, op} by its name. */
+function indexOf(timeline) {
+  if (!timeline.index) {
+    timeline.index = new Map();
+    for (const [device, lane] of timeline.lanes.entries())
+      for (const entry of lane)
+        for (const op of opsOf(entry))
+          timeline.index.set(opKey(op.kind, op.stage, op.microbatch, op.slice), { device, entry, op });
+  }
+  return timeline.index;
+}
+
+function opKey(kind, stage, microbatch, slice) {
+  return `${kind} ${stage} ${microbatch} ${slice ?? ""}`;
+}
+
+/** Those of some names that there are. */
+function foundOps(timeline, op, wanted) {
+  const index = indexOf(timeline);
+  return wanted.map(([kind, stage, slice]) => index.get(opKey(kind, stage, op.microbatch, slice))).filter(Boolean);
+}
+
+function both(stage, slice) {
+  return BACKWARDS.map((kind) => [kind, stage, slice]);
+}
+
+/** Kinds, stages and slices that an op waits for; of slices a forward also for the one before, a backward for the one
+ * behind. */
+function inputsOf({ kind, stage, slice }) {
+  const before = slice === null ? [] : [["F", stage, slice - 1]], behind = slice === null ? [] : both(stage, slice + 1);
+  if (kind === "F")
+    return [["F", stage - 1, slice], ...before];
+  if (BACKWARDS.includes(kind))
+    return [["F", stage, slice], ["RECOMPUTE", stage, slice], ...both(stage + 1, slice), ...behind];
+  return kind === "W" ? [["I", stage, slice]] : kind === "RECOMPUTE" ? [["F", stage, slice]] : [];
+}
+
+function outputsOf({ kind, stage, slice }) {
+  const behind = slice === null ? [] : [["F", stage, slice + 1]], before = slice === null ? [] : both(stage, slice - 1);
+  if (kind === "F")
+    return [["F", stage + 1, slice], ["RECOMPUTE", stage, slice], ...both(stage, slice), ...behind];
+  if (BACKWARDS.includes(kind))
+    return [...both(stage - 1, slice), ...(kind === "I" ? [["W", stage, slice]] : []), ...before];
+  return kind === "RECOMPUTE" ? both(stage, slice) : [];
+}
+
+/** [{device, entry, op}] that an entry waits for, or that wait for it; without what the two of a pair are to each other. */
+function linked(timeline, entry, wantedOf) {
+  if (entry.isMark)
+    return [];
+  return opsOf(entry).flatMap((op) => foundOps(timeline, op, wantedOf(op))).filter((found) => found.entry !== entry);
+}
+
+// --- arrows ---
+
+const HEAD = 6; // pixels
+
+function paintArrow(context, from, to, isDashed) {
+  const start = { x: from.x + from.width, y: from.y + from.height / 2 }, end = { x: to.x, y: to.y + to.height / 2 };
+  const angle = Math.atan2(end.y - start.y, end.x - start.x);
+  context.setLineDash(isDashed ? [4, 3] : []);
+  context.beginPath();
+  context.moveTo(start.x, start.y);
+  context.lineTo(end.x, end.y);
+  context.stroke();
+  context.setLineDash([]);
+  context.beginPath();
+  context.moveTo(end.x, end.y);
+  for (const turn of [-0.45, 0.45])
+    context.lineTo(end.x - HEAD * Math.cos(angle + turn), end.y - HEAD * Math.sin(angle + turn));
+  context.fill();
+}
+
+/** Arrows to the op that is held from what it waits for, and dashed ones from it to what waits for it. */
+function paintArrows(context, panel, { device, entry }, width) {
+  const place = (found) => rectangleOf(found.entry, found.device, panel.timeline, width), own = place({ device, entry });
+  context.strokeStyle = context.fillStyle = colours.ink;
+  context.lineWidth = 1.5;
+  const inputs = linked(panel.timeline, entry, inputsOf), outputs = linked(panel.timeline, entry, outputsOf);
+  for (const found of inputs)
+    paintArrow(context, place(found), own, false);
+  for (const found of outputs)
+    paintArrow(context, own, place(found), true);
+  panel.arrows = inputs.length + outputs.length;
+}
+
+/** [[name, tokens]] for an op's details. */
+function linkRows(timeline, entry) {
+  const tokens = (found) => [...new Set(found.map(({ op }) => op.token))].join(", ");
+  const rows = [["waits for", tokens(linked(timeline, entry, inputsOf))],
+                ["waited for by", tokens(linked(timeline, entry, outputsOf))]];
+  return rows.filter(([, text]) => text);
+}

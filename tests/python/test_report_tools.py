@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one does with the timelines of a page: hold ops, find them, follow what they wait for, select a stretch, see the critical path."""
+import json
+import re
+import unittest
+
+import ppsched
+from page_case import PageCase, report, small_data
+
+
+def sliced_data():
+    return report.report_data(ppsched.plan(ppsched.Config(4, 4, slices=3, microbatch_scale=[1, 2, 1, 1], p2p_time=0.1),
+                                           strategies=["seq_1f1b", "slimpipe"]))
+
+
+def varied_data():
+    return report.report_data(ppsched.plan(ppsched.Config(4, 8, p2p_time=0.1), strategies=["1f1b", "zb_h1"]),
+                              variation=report.Variation(200, 3, 0.1, [1, 1, 1, 1.2]))
+
+
+def lowered_data():
+    return report.report_data(ppsched.plan(ppsched.Config(4, 8, p2p_time=0.1, iterations=2), lowering="just_in_time", order="group",
+                                           strategies=["1f1b"]))
+
+
+class ToolsTest(PageCase):
+    def canvas(self, number=0):
+        """What the overlay of a timeline shows, as text."""
+        return self.value(f"document.querySelectorAll('#timeline-panels canvas.over')[{number}].toDataURL()")
+
+    def find(self, token):
+        self.value(f"document.getElementById('token').value = {json.dumps(token)}")
+        self.click("#find button")
+        self.browser.frames()
+
+    def window(self):
+        return [float(number) for number in re.findall(r"[\d.]+", self.text("#window"))][:2]
+
+    def select(self, start, end):
+        """By dragging with Shift held, from one share of the width to another."""
+        left, top, width, height = self.place("#timeline-panels .surface")
+        y, plot = top + height / 2, width - 56
+        xs = [left + 46 + share * plot for share in (start, end)]
+        self.browser.mouse("mousePressed", xs[0], y, button="left", clickCount=1, modifiers=8)
+        for x in ((xs[0] + xs[1]) / 2, xs[1]):
+            self.browser.mouse("mouseMoved", x, y, button="left", buttons=1, modifiers=8)
+        self.browser.mouse("mouseReleased", xs[1], y, button="left", clickCount=1, modifiers=8)
+        self.browser.frames()
+
+    def sums(self, number=0):
+        """{(busy or idle, name): time} of a timeline's table."""
+        rows = self.value(f"[...document.querySelectorAll('#timeline-panels .notes')[{number}].querySelectorAll('.sums tbody tr')]"
+                          ".map(row => [...row.cells].map(cell => cell.textContent))")
+        return {(row[0], row[1]): float(row[2]) for row in rows}
+
+    def test_find_an_op(self):
+        self.open("small", small_data)
+        empty = self.canvas()
+        self.find("2f3")
+        self.assertTrue(self.text("#announce").startswith("2F3 forward;"), self.text("#announce"))
+        self.assertIn("2F3 forward", self.text("#tip"))
+        self.assertNotEqual(self.canvas(), empty)
+        start, end = self.window()
+        self.assertLess(end - start, 0.6 * self.value("Number(document.querySelector('#window').textContent.split(' ').at(-1))"))
+        self.find("9F999")
+        self.assertEqual(self.text("#found"), "there is no 9F999 in what is drawn")
+
+    def test_what_an_op_waits_for(self):
+        self.open("small", small_data)
+        self.find("2F3")
+        self.assertIn("waits for1F3", self.text("#tip"))
+        self.assertRegex(self.text("#tip"), r"waited for by(3F3, 2I3|3F3, 2B3|3F3)")
+        self.find("0F0")
+        self.assertNotIn("waits for", self.text("#tip"))
+        self.open("sliced", sliced_data)
+        self.find("1F2.1")
+        self.assertIn("waits for0F2.1, 1F2.0", self.text("#tip"))
+        self.find("1B2.1")
+        self.assertRegex(self.text("#tip"), r"waits for1F2.1, 2B2.1, 1B2.2")
+
+    def test_arrows(self):
+        """An op that is held has arrows, one that is pointed at has not."""
+        self.open("small", small_data)
+        self.find("2F3")
+        held = self.canvas()
+        x, y = self.value("(() => { const tip = document.getElementById('tip').getBoundingClientRect(); "
+                          "return [tip.left - 14 + 3, tip.top - 18 - 5]; })()")
+        self.value("document.querySelector('#timeline-panels .surface').focus()")
+        self.browser.key("Escape")
+        self.browser.mouse("mouseMoved", x, y)
+        self.browser.frames()
+        self.assertIn("2F3 forward", self.text("#tip"))
+        self.assertNotEqual(self.canvas(), held)
+
+    def test_zoom_stays_at_what_is_held(self):
+        self.open("small", small_data)
+        entry = small_data()["timelines"][0]["schedule"]["queues"][0]
+        self.value("document.querySelector('#timeline-panels .surface').focus()")
+        for key in ("Home", "+", "+", "+", "+"):
+            self.browser.key(key)
+        start, end = self.window()
+        self.assertLess(end, 0.2 * max(entry["end"]))
+        self.assertLess(start, entry["end"][0])
+        self.find("0F5")
+        middle = sum(entry[name][entry["ops"].index("0F5")] for name in ("start", "end")) / 2
+        before = self.window()
+        self.value("document.querySelector('#timeline-panels .surface').focus()")
+        self.browser.key("+")
+        after = self.window()
+        shares = [(middle - start) / (end - start) for start, end in (before, after)]
+        self.assertAlmostEqual(shares[0], shares[1], delta=0.03)
+        self.assertLess(after[1] - after[0], 0.7 * (before[1] - before[0]))
+
+    def test_w_a_s_d(self):
+        self.open("small", small_data)
+        whole = self.window()
+        self.browser.key("w")
+        zoomed = self.window()
+        self.assertLess(zoomed[1] - zoomed[0], 0.7 * (whole[1] - whole[0]))
+        self.browser.key("d")
+        self.assertGreater(self.window()[0], zoomed[0])
+        self.browser.key("a")
+        self.assertEqual(self.window(), zoomed)
+        self.browser.key("s")
+        self.assertEqual(self.window(), whole)
+        self.value("document.getElementById('token').focus()")  # where one types they are letters
+        self.browser.key("w")
+        self.assertEqual((self.window(), self.value("document.getElementById('token').value")), (whole, "w"))
+
+    def test_selection_sums_all(self):
+        """All time that is selected: busy times are those of the metrics, causes those of the library."""
+        self.open("small", small_data)
+        self.value("document.querySelector('#timeline-panels .surface').focus()")
+        for key in ("[", "]"):
+            self.browser.key(key)
+        self.browser.frames()
+        for number in (0, 1):
+            raw = small_data()["timelines"][number]["schedule"]
+            sums = self.sums(number)
+            busy = sum(time for (what, _), time in sums.items() if what == "busy")
+            self.assertAlmostEqual(busy, sum(raw["metrics"]["busy"]), places=3)
+            causes = {name: sum(times) for name, times in raw["idle_by_cause"].items()}
+            for cause in ("fill", "drain", "transfer"):
+                self.assertAlmostEqual(sums.get(("idle", cause), 0), causes[cause], places=3)
+            waits = causes["neighbour"] + causes["imbalance"]
+            self.assertAlmostEqual(sums.get(("idle", "neighbour, with imbalance"), 0), waits, places=3)
+
+    def test_selection_by_drag(self):
+        self.open("small", small_data)
+        whole = self.window()
+        self.select(0.25, 0.5)
+        self.assertEqual(self.window(), whole)  # it does not move
+        start, end = [float(number) for number in re.findall(r"[\d.]+", self.text("#selected"))][:2]
+        makespan = whole[1]
+        self.assertAlmostEqual(start, 0.25 * makespan, delta=0.02 * makespan)
+        self.assertAlmostEqual(end, 0.5 * makespan, delta=0.02 * makespan)
+        raw = small_data()["timelines"][0]["schedule"]
+        forwards = sum(max(0, min(end, stop) - max(start, begin)) for queue in raw["queues"]
+                       for op, begin, stop in zip(queue["ops"], queue["start"], queue["end"]) if re.match(r"\d+F", op))
+        self.assertAlmostEqual(self.sums()["busy", "F forward"], forwards, delta=0.02 * forwards)
+        self.assertAlmostEqual(sum(self.sums().values()), 4 * (end - start), delta=0.02 * (end - start))
+        self.click("#select-zoom")
+        self.assertAlmostEqual(self.window()[0], start, delta=0.01 * makespan)
+        self.click("#select-clear")
+        self.assertEqual((self.text("#selected"), self.value("document.querySelectorAll('.sums').length")), ("", 0))
+
+    def test_selection_by_touch(self):
+        """As the button says, a finger selects, and moves again when it is pressed once more."""
+        self.open("small", small_data)
+        self.click("#select")
+        left, top, width, height = self.place("#timeline-panels .surface")
+        self.browser.drag(left + 200, top + height / 2, left + 500, top + height / 2)
+        self.browser.frames()
+        self.assertNotEqual(self.text("#selected"), "")
+        self.assertEqual(self.value("document.getElementById('select').getAttribute('aria-pressed')"), "true")
+
+    def test_selection_with_transfers(self):
+        self.open("lowered", lowered_data)
+        self.value("document.querySelector('#timeline-panels .surface').focus()")
+        for key in ("[", "]"):
+            self.browser.key(key)
+        raw, sums = lowered_data()["timelines"][0]["schedule"], self.sums()
+        self.assertAlmostEqual(sum(time for (what, _), time in sums.items() if what == "idle"), sum(raw["metrics"]["idle"]), places=3)
+        self.assertAlmostEqual(sums["idle", "drain"], sum(raw["idle_by_cause"]["drain"]), places=3)
+
+    def test_critical_path(self):
+        self.open("small", small_data)
+        plain = self.value("document.querySelector('#timeline-panels canvas').toDataURL()")
+        self.click("#critical")
+        self.browser.frames()
+        self.assertNotEqual(self.value("document.querySelector('#timeline-panels canvas').toDataURL()"), plain)
+        plan = ppsched.plan(ppsched.Config(4, 8, 16, p2p_time=0.1, mem_limit=20))
+        timeline = plan.timeline(plan[0])
+        path = timeline.critical_path
+        self.assertTrue(self.text(".critical-text").startswith(f"Critical path of {len(path)} ops: "), self.text(".critical-text"))
+        data = small_data()["timelines"][0]
+        for op, (device, place) in zip(path, data["critical"]):
+            self.assertEqual((op.device, str(op.op)), (device, data["schedule"]["queues"][device]["ops"][place]))
+        self.assertEqual(data["slack"]["devices"], timeline.slack_by_device)
+        self.click("#critical")
+        self.browser.frames()
+        self.assertEqual(self.value("document.querySelector('#timeline-panels canvas').toDataURL()"), plain)
+
+    def test_critical_path_with_pairs(self):
+        timeline = ppsched.generate("dualpipe", ppsched.Config(4, 8)).evaluate()
+        data = report.timelines_data([timeline])["timelines"][0]
+        for op, (device, place) in zip(timeline.critical_path, data["critical"]):
+            self.assertIn(str(op.op), data["schedule"]["queues"][device]["ops"][place])
+            self.assertEqual(data["schedule"]["queues"][device]["start"][place], op.start)
+
+    def test_scenarios(self):
+        self.open("varied", varied_data)
+        raw = varied_data()["timelines"][0]["scenarios"]
+        text = self.text("#scenario-panels figcaption")
+        self.assertIn(f"200 scenarios: mean {raw['mean']:.6g}", text)
+        self.assertIn(f"99\u00a0% within {raw['quantiles']['0.99']:.6g}", text)
+        self.assertIn("device 3 is longest on the critical path", text)
+        self.assertEqual(sum(raw["histogram"]["counts"]), 200)
+        self.assertEqual(self.value("document.querySelectorAll('.histogram').length"), 2)
+        heights = self.value("[...document.querySelectorAll('.histogram .count')].slice(0, 40).map(bar => parseFloat(bar.getAttribute('height')))")
+        most = max(raw["histogram"]["counts"])
+        for height, count in zip(heights, raw["histogram"]["counts"]):
+            self.assertAlmostEqual(height, 100 * count / most)
+        self.open("small", small_data)
+        self.assertTrue(self.value("document.getElementById('scenarios').hidden"))
+
+    def test_csv_of_what_is_lowered(self):
+        """Runtimes lower it themselves: it has no sends."""
+        data = lowered_data()["timelines"][0]
+        self.assertTrue(any("SEND" in op for queue in data["schedule"]["queues"] for op in queue["ops"]))
+        self.assertFalse(any("SEND" in op for queue in data["order"] for op in queue))
+
+
+class FirstScreenTest(PageCase):
+    def test_a_picture_and_the_step_time(self):
+        """Without scrolling: the step time, and the first timeline or most of it."""
+        for width, height, touch in ((1440, 900, False), (360, 740, True)):
+            self.open("small", small_data, width, height, touch=touch)
+            _, top, _, size = self.value("(() => { const box = document.querySelector('#timeline-panels .surface').getBoundingClientRect(); "
+                                         "return [box.left, box.top, box.width, box.height]; })()")
+            self.assertLessEqual(top + size * (1 if width > 1000 else 0.8), height, width)
+            bottom = self.value("[...document.querySelectorAll('.card')].find(card => card.textContent.startsWith('step time'))"
+                                ".getBoundingClientRect().bottom")
+            self.assertLess(bottom, top)
+
+    def test_forced_colours(self):
+        """The legend keeps its colours where the system has its own."""
+        self.open("small", small_data)
+        colours = "[...document.querySelectorAll('#kinds .swatch')].map(swatch => getComputedStyle(swatch).backgroundColor)"
+        usual = self.value(colours)
+        self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}])
+        self.browser.frames()
+        self.assertTrue(self.value("matchMedia('(forced-colors: active)').matches"))
+        self.assertEqual(self.value(colours)[:4], usual[:4])
+        self.assertEqual(len(set(usual[:4])), 4 if len(usual) > 6 else len(set(usual[:4])))
+        self.assertNotEqual(self.value("getComputedStyle(document.querySelector('#causes .cause')).stroke"), "rgba(0, 0, 0, 0)")
+        self.browser.call("Emulation.setEmulatedMedia", features=[])
+
+    def test_rounding_is_no_cause(self):
+        data = small_data()
+        for timeline in data["timelines"]:
+            timeline["schedule"]["idle_by_cause"]["weights"] = [5.7e-14, 0, -1e-15, 0]
+        self.open("noise", lambda: data)
+        self.assertNotIn("weights", self.text("#causes"))
+        self.assertNotIn("weights", self.text("#idle-panels"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
