@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a notebook and a script have: pictures, tables and rows, and schedules of one's own beside the library's."""
-import base64
 import importlib.util
-import json
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 import unittest
 import xml.dom.minidom
-import zlib
 
 import ppsched
+from ppsched.report_packing import page_data
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
@@ -154,9 +151,7 @@ class OwnTest(unittest.TestCase):
 
 class PageTest(unittest.TestCase):
     def data(self, page):
-        data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, flags=re.S)[1])
-        data["timelines"] = [json.loads(zlib.decompress(base64.b64decode(raw["packed"]))) for raw in data["timelines"]]
-        return data
+        return page_data(page)
 
     def test_of_timelines(self):
         config = ppsched.Config(4, 6)

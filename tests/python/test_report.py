@@ -13,11 +13,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
-import zlib
 from unittest import mock
 
 import ppsched
 from page_case import PageCase, small_data, small_plan
+from ppsched.report_packing import page_data
 
 report = importlib.import_module("ppsched.report")  # the name ppsched.report is the function's
 
@@ -31,6 +31,7 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
+        self.text = text
         self.elements, self.texts, self._open, self.wrong = [], {}, [], []
         self.feed(text)
         self.close()
@@ -55,11 +56,7 @@ class Page(html.parser.HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
     def data(self):
-        """With its timelines as they were before they were packed."""
-        data = next(json.loads(text) for text in self.texts["script"] if text.startswith("{"))
-        if "timelines" in data:
-            data["timelines"] = [json.loads(zlib.decompress(base64.b64decode(raw["packed"]))) for raw in data["timelines"]]
-        return data
+        return page_data(self.text)
 
 
 class DataTest(unittest.TestCase):
@@ -152,6 +149,19 @@ class PageTest(unittest.TestCase):
             self.assertEqual(queue["ops"], other["ops"])
             for start, shorter in zip(queue["start"], other["start"]):
                 self.assertAlmostEqual(start, shorter, places=9)
+
+    def test_it_is_packed(self):
+        """Numbers come back with 12 digits, and the page is a fraction of its data."""
+        plan = ppsched.plan(ppsched.Config(16, 64, forward_times=[1 + 0.1 * k / 3 for k in range(16)], p2p_time=0.1), chunks=[1, 2])
+        data = report.report_data(plan, 4)
+        text = report.report_html(data)
+        bare = len(report.report_html({}))
+        self.assertLess(len(text) - bare, 0.25 * len(json.dumps(data)))
+        for timeline, found in zip(data["timelines"], page_data(text)["timelines"]):
+            for queue, other in zip(timeline["schedule"]["queues"], found["schedule"]["queues"]):
+                for name in ("start", "end"):
+                    for time, again in zip(queue[name], other[name]):
+                        self.assertAlmostEqual(time, again, places=8)
 
     def test_nothing_escapes(self):
         data = {"title": NASTY, "objective": "makespan", "candidates": [{"strategy": NASTY, "reason": NASTY + "\ud800"}]}

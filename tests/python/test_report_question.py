@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the page answers, beside what, and how one gets that again: the question, the baseline, bounds, commands and files."""
-import base64
 import json
 import pathlib
 import shlex
@@ -8,10 +7,10 @@ import subprocess
 import sys
 import tempfile
 import unittest
-import zlib
 
 import ppsched
 from page_case import PageCase, report, small_data, small_plan
+from ppsched.report_packing import page_data
 
 
 def run(*words):
@@ -20,10 +19,7 @@ def run(*words):
 
 def data_of(path):
     """What stands in a page."""
-    text = pathlib.Path(path).read_text(encoding="utf-8")
-    data = json.loads(text.split('<script type="application/json" id="data">')[1].split("</script>")[0])
-    timelines = [json.loads(zlib.decompress(base64.b64decode(raw["packed"]))) for raw in data["timelines"]]
-    return {**data, "timelines": timelines}
+    return page_data(pathlib.Path(path).read_text(encoding="utf-8"))
 
 
 class ChoiceTest(unittest.TestCase):

@@ -3,9 +3,23 @@
 import json
 import re
 import unittest
+import zlib
 
 import ppsched
 from page_case import PageCase, report, small_data
+
+
+def words_in_pdf(pdf, word):
+    """How often a word is drawn: glyphs have the numbers of their letters, less 29, in fonts that are embedded so."""
+    found = 0
+    for stream in re.findall(rb"(?<!end)stream\r?\n(.*?)\r?\nendstream", pdf, re.S):
+        try:
+            drawn = re.findall(rb"<([0-9A-F]+)>", zlib.decompress(stream))
+        except zlib.error:
+            continue
+        text = "".join(chr(int(run[i:i + 4], 16) + 29) for run in drawn if len(run) % 4 == 0 for i in range(0, len(run), 4))
+        found += text.count(word)
+    return found
 
 
 def sliced_data():
@@ -242,6 +256,43 @@ class FirstScreenTest(PageCase):
             bottom = self.value("[...document.querySelectorAll('.card')].find(card => card.textContent.startsWith('step time'))"
                                 ".getBoundingClientRect().bottom")
             self.assertLess(bottom, top)
+
+    def test_paper(self):
+        """Long tables are folded on paper; their heads come again on each page."""
+        self.open("many", lambda: report.report_data(ppsched.plan(ppsched.Config(8, 32, p2p_time=0.1, mem_limit=8)), 2))
+        self.click("#unfold")
+        self.browser.frames()
+        rows = "[...document.querySelectorAll('#ranked tbody tr')].filter(row => row.checkVisibility()).length"
+        self.assertGreater(self.value(rows), 200)
+        once = words_in_pdf(self.browser.pdf(), "strategy")
+        if once == 0:
+            self.skipTest("the fonts number their glyphs in another way")
+        self.browser.call("Emulation.setEmulatedMedia", media="print")
+        self.assertEqual(self.value(rows), 40)
+        self.browser.call("Emulation.setEmulatedMedia", media="")
+        self.value("document.styleSheets[0].insertRule('@media print { .scroll tbody tr:nth-child(n+41) { display: table-row "
+                   "!important } }', document.styleSheets[0].cssRules.length)")
+        self.assertGreater(words_in_pdf(self.browser.pdf(), "strategy"), once + 3)
+
+    def test_far_views_are_drawn_by_columns(self):
+        """A timeline of many ops takes few calls; one that is near has a rectangle an op."""
+        config = ppsched.Config(32, 192)
+        self.open("far", lambda: report.report_data(ppsched.plan(config, strategies=["1f1b", "zb_h1"], chunks=[1])))
+        self.value("window.calls = 0; const fill = CanvasRenderingContext2D.prototype.fillRect; "
+                   "CanvasRenderingContext2D.prototype.fillRect = function (...box) { calls += 1; fill.apply(this, box); }")
+        self.value("document.querySelector('#timeline-panels .surface').focus()")
+        self.browser.key("0")
+        self.browser.frames()
+        self.assertGreater(self.told("drawn"), 18_000)
+        self.assertLess(self.value("calls"), 1000)
+        colours = self.value("(() => { const canvas = document.querySelector('#timeline-panels canvas'); "
+                             "const { data } = canvas.getContext('2d').getImageData(0, 5, canvas.width, 1); const found = new Set(); "
+                             "for (let i = 0; i < data.length; i += 4) found.add(`${data[i]} ${data[i + 1]} ${data[i + 2]}`); return [...found]; })()")
+        self.assertTrue({"0 114 178", "0 158 115", "204 121 167"} <= set(colours), colours)  # F, I and W
+        for _ in range(6):
+            self.browser.key("+")
+        self.browser.frames()
+        self.assertGreater(self.value("calls"), 1000)
 
     def test_forced_colours(self):
         """The legend keeps its colours where the system has its own."""

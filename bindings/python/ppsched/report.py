@@ -7,7 +7,6 @@ import json
 import math
 import pathlib
 import re
-import zlib
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ._abi import Objective
@@ -18,6 +17,7 @@ from .own_schedules import candidate_of, ranked
 from .plan import Candidate, Plan, with_least_bounds
 from .plan_table import candidate_row
 from .report_choice import Timelines, baseline_of, drawn_candidates, found_baseline
+from .report_packing import deflated, with_gaps
 from .report_question import question_row
 from .report_timeline import Variation, drawn, timeline_row
 from .shown import shown
@@ -122,7 +122,7 @@ def _shorter(text: str) -> Optional[float]:
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
-def _script_data(data: Mapping[str, Any]) -> str:
+def _script_data(data: Union[Mapping[str, Any], List[Any]]) -> str:
     """JSON that may stand within <script>: no NaN, no "<", and nothing but ASCII."""
     plain = json.loads(json.dumps(data), parse_float=_shorter, parse_constant=lambda name: None)
     text = json.dumps(plain, allow_nan=False, separators=(",", ":"))
@@ -130,11 +130,13 @@ def _script_data(data: Mapping[str, Any]) -> str:
 
 
 def _packed(data: Mapping[str, Any]) -> Dict[str, Any]:
-    """The data with each timeline as deflated JSON in base64, a tenth as large; the page reads those that it shows."""
-    if not isinstance(data.get("timelines"), list):
-        return dict(data)
-    return {**data, "timelines": [{"rank": raw["rank"], "packed": base64.b64encode(zlib.compress(_script_data(raw).encode(), 9)).decode()}
-                                  for raw in data["timelines"]]}
+    """The data with its candidates and each timeline packed; the page unpacks those that it shows."""
+    packed = dict(data)
+    if isinstance(data.get("candidates"), list):
+        packed["candidates"] = deflated(_script_data(data["candidates"]))
+    if isinstance(data.get("timelines"), list):
+        packed["timelines"] = [{"rank": raw["rank"], "packed": deflated(_script_data(with_gaps(raw)))} for raw in data["timelines"]]
+    return packed
 
 
 def _asset(name: str) -> str:

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Timelines from afar: where ops are narrower than pixels each column of pixels has the colour of what takes most of it.
 
-const ROWS = 4; // of pixels a device: marks above, upper and lower half of blocks, marks below
-
 /** A lane as flat arrays, which are read fast: times, styles of both halves, and for marks 1 above, 2 below, for blocks 0. */
 function flatLane(lane) {
   const flat = { start: new Float64Array(lane.length), end: new Float64Array(lane.length), upper: new Uint16Array(lane.length),
@@ -22,13 +20,12 @@ function pixelOf([red, green, blue]) {
   return new Uint32Array(new Uint8Array([red, green, blue, 255]).buffer)[0];
 }
 
-/** Bitmap and room of a panel, as wide as it is. */
-function bitmapOf(panel, columns, devices) {
-  if (panel.bitmap?.columns !== columns) {
-    const canvas = make("canvas", { width: columns, height: ROWS * devices });
-    const image = new ImageData(columns, ROWS * devices);
-    panel.bitmap = { columns, canvas, image, pixels: new Uint32Array(image.data.buffer), most: new Float32Array(columns),
-                     taken: new Float32Array(columns), index: new Int32Array(columns) };
+/** Bitmap and room of a panel, in pixels of the screen as large as its plot. */
+function bitmapOf(panel, columns, rows) {
+  if (panel.bitmap?.columns !== columns || panel.bitmap.rows !== rows) {
+    const canvas = make("canvas", { width: columns, height: rows }), image = new ImageData(columns, rows);
+    panel.bitmap = { columns, rows, canvas, image, pixels: new Uint32Array(image.data.buffer), most: new Float32Array(columns),
+                     taken: new Float32Array(columns), index: new Int32Array(columns), line: new Uint32Array(columns) };
   }
   return panel.bitmap;
 }
@@ -58,52 +55,52 @@ function findLargest(flat, first, end, bitmap, perTime) {
       index[x] = -1;
 }
 
-function addMarks(flat, first, end, bitmap, perTime, row, pixels) {
+/** Fills rows of pixels, from one place in the plot to another, with the line of pixels that the bitmap has ready. */
+function fillRows({ pixels, columns, rows, line }, from, to) {
+  const end = Math.min(rows, Math.max(Math.round(from * pixelRatio) + 1, Math.round(to * pixelRatio)));
+  for (let y = Math.round(from * pixelRatio); y < end; y += 1)
+    pixels.set(line, y * columns);
+}
+
+/** Half of the blocks of a device: the upper or the lower ones. */
+function addBlocks(bitmap, numbers, fills, from, to) {
+  for (let x = 0; x < bitmap.columns; x += 1)
+    bitmap.line[x] = bitmap.index[x] >= 0 ? fills[numbers[bitmap.index[x]]] : 0;
+  fillRows(bitmap, from, to);
+}
+
+/** Marks above, 1, or below, 2. */
+function addMarks(flat, which, pixel, first, end, bitmap, perTime, from, to) {
+  bitmap.line.fill(0);
   for (let i = first; i < end; i += 1) {
-    if (flat.mark[i] === 0)
+    if (flat.mark[i] !== which)
       continue;
-    const from = Math.max(0, Math.floor((flat.start[i] - view.from) * perTime));
-    const to = Math.min(bitmap.columns, Math.max(from + 1, (flat.end[i] - view.from) * perTime));
-    const line = (row + (flat.mark[i] === 1 ? 0 : ROWS - 1)) * bitmap.columns;
-    bitmap.pixels.fill(pixels[flat.mark[i]], line + from, line + Math.floor(to));
+    const start = Math.max(0, Math.floor((flat.start[i] - view.from) * perTime));
+    bitmap.line.fill(pixel, start, Math.max(start + 1, (flat.end[i] - view.from) * perTime));
   }
+  fillRows(bitmap, from, to);
 }
 
 /** Paints the rows of a timeline by columns of pixels. */
-function paintColumns(panel, context, width) {
-  const { timeline } = panel, { lanes } = timeline;
+function paintColumns(panel, context, width, height) {
+  const { timeline } = panel, { lanes } = timeline, { row, strip, top, block, below } = rowParts(timeline);
   const columns = Math.ceil(plotWidth(width) * pixelRatio), perTime = columns / (view.to - view.from);
-  const bitmap = bitmapOf(panel, columns, lanes.length), fills = styles.map((style) => pixelOf(style.parts));
-  const marks = [0, pixelOf(partsOf(colours.send)), pixelOf(partsOf(colours.receive))];
+  const bitmap = bitmapOf(panel, columns, Math.round(height * pixelRatio)), fills = styles.map((style) => pixelOf(style.parts));
+  const send = pixelOf(partsOf(colours.send)), receive = pixelOf(partsOf(colours.receive));
   timeline.flat ??= lanes.map(flatLane);
   bitmap.pixels.fill(0);
   for (const [device, flat] of timeline.flat.entries()) {
-    const first = firstVisible(lanes[device], view.from), row = ROWS * device;
+    const first = firstVisible(lanes[device], view.from), y = device * row;
     const end = firstIndex(lanes[device].length, (i) => flat.start[i] > view.to);
     findLargest(flat, first, end, bitmap, perTime);
-    for (let x = 0; x < columns; x += 1) {
-      const i = bitmap.index[x];
-      if (i >= 0) {
-        bitmap.pixels[(row + 1) * columns + x] = fills[flat.upper[i]];
-        bitmap.pixels[(row + 2) * columns + x] = fills[flat.lower[i]];
-      }
+    addBlocks(bitmap, flat.upper, fills, y + top, y + top + (timeline.hasPairs ? block / 2 : block));
+    if (timeline.hasPairs)
+      addBlocks(bitmap, flat.lower, fills, y + top + block / 2, y + top + block);
+    if (timeline.hasMarks) {
+      addMarks(flat, 1, send, first, end, bitmap, perTime, y, y + strip);
+      addMarks(flat, 2, receive, first, end, bitmap, perTime, y + below, y + below + strip);
     }
-    if (timeline.hasMarks)
-      addMarks(flat, first, end, bitmap, perTime, row, marks);
   }
   bitmap.canvas.getContext("2d").putImageData(bitmap.image, 0, 0);
-  drawBitmap(context, bitmap, timeline, width);
-}
-
-function drawBitmap(context, { canvas, columns }, timeline, width) {
-  const { row, strip, top, block, below } = rowParts(timeline);
-  context.imageSmoothingEnabled = false;
-  for (let device = 0; device < timeline.lanes.length; device += 1) {
-    const from = ROWS * device, y = device * row;
-    context.drawImage(canvas, 0, from + 1, columns, 2, GUTTER, y + top, plotWidth(width), block);
-    if (strip > 0) {
-      context.drawImage(canvas, 0, from, columns, 1, GUTTER, y, plotWidth(width), strip);
-      context.drawImage(canvas, 0, from + 3, columns, 1, GUTTER, y + below, plotWidth(width), strip);
-    }
-  }
+  context.drawImage(bitmap.canvas, GUTTER, 0, columns / pixelRatio, bitmap.rows / pixelRatio);
 }

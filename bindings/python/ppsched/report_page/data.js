@@ -9,7 +9,7 @@ async function unpack(packed) {
 }
 
 const data = JSON.parse(byId("data").textContent);
-const candidates = Array.isArray(data.candidates) ? data.candidates : [];
+const candidates = typeof data.candidates === "string" ? JSON.parse(await unpack(data.candidates)) : list(data.candidates);
 const units = data.units ?? {};
 const objective = data.objective === "span" ? "span" : "makespan";
 
@@ -216,10 +216,35 @@ const rawTimelines = new Map(await Promise.all(list(data.timelines)
   .map(async (raw) => [raw.rank, typeof raw.packed === "string" ? await unpack(raw.packed) : raw])));
 const readTimelines = new Map();
 
+const DIGITS = 12; // of times; as in report_packing.py
+
+/** Starts and ends of a queue that tells how long after the one before each op starts, and how long it takes. */
+function setTimes(queue) {
+  if (!Array.isArray(queue?.gap))
+    return;
+  let clock = 0;
+  const rounded = (time) => Number(time.toPrecision(DIGITS));
+  queue.start = [];
+  queue.end = [];
+  for (const [i, gap] of queue.gap.entries()) {
+    queue.start.push(rounded(clock + gap));
+    queue.end.push(clock = rounded(queue.start[i] + queue.duration[i]));
+  }
+  delete queue.gap;
+  delete queue.duration;
+}
+
+function readRaw(text) {
+  const raw = JSON.parse(text);
+  for (const queue of list(raw.schedule?.queues))
+    setTimes(queue);
+  return raw;
+}
+
 /** As the data have it: schedule, memory, launch lines and so on; undefined where there is none. */
 function rawTimeline(rank) {
   if (typeof rawTimelines.get(rank) === "string")
-    rawTimelines.set(rank, JSON.parse(rawTimelines.get(rank)));
+    rawTimelines.set(rank, readRaw(rawTimelines.get(rank)));
   return rawTimelines.get(rank);
 }
 

@@ -6,7 +6,7 @@ const TICK = 70;                                   // least pixels from tick to 
 const ROW_SCALES = [0.5, 0.7, 1, 1.5, 2, 3, 4];
 const DARK_INK = "#000000";
 const LEAST_EDGED = 6;                             // pixels of an op with an edge
-const COARSE = 3;                                  // pixels that ops have on average, below which they are drawn by columns
+const COARSE = 5;                                  // pixels that ops have on average, below which they are drawn by columns
 const LEAST_NUMBER = 8, LARGEST_NUMBER = 11;       // pixels of a microbatch number
 const FONT = "system-ui, 'DejaVu Sans', sans-serif";
 
@@ -182,7 +182,7 @@ function paintTimeline(panel, context, width, height, mayBeCoarse = true) {
   context.rect(GUTTER - 0.5, 0, width - GUTTER - MARGIN + 1, height);
   context.clip();
   if (mayBeCoarse && visible * COARSE > timeline.lanes.length * plotWidth(width)) {
-    paintColumns(panel, context, width);
+    paintColumns(panel, context, width, height);
     panel.drawn = visible;
   } else {
     const painting = new Painting();

@@ -67,7 +67,7 @@ const sights = new IntersectionObserver((entries) => {
   for (const entry of entries)
     surfaceOf(entry.target).isInSight = entry.isIntersecting;
   paintSoon();
-}, { rootMargin: "200px" });
+}, { rootMargin: "50px" });
 
 const sizes = new ResizeObserver((entries) => {
   for (const entry of entries)

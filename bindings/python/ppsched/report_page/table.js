@@ -160,11 +160,13 @@ function sortBy(column, table) {
 }
 
 function makeHeading(column, table) {
-  const button = make("button", { type: "button", title: column.meaning }, headingIn(column.measure, column.heading));
+  const text = headingIn(column.measure, column.heading);
+  const button = make("button", { type: "button", title: column.meaning }, text);
   button.addEventListener("click", () => sortBy(column, table));
   const classes = (column.words ? "" : "number ") + (column.key === "strategy" ? "pinned" : "");
   return make("th", { scope: "col", class: classes.trim() || null, "data-key": column.key,
-                      "aria-sort": column.key === order.key ? "ascending" : null }, button);
+                      "aria-sort": column.key === order.key ? "ascending" : null },
+              button, make("span", { class: "on-paper" }, text)); // heads with buttons do not come again on each page
 }
 
 // --- folding: the best of each strategy stands for the others ---
