@@ -5,7 +5,6 @@ import importlib.util
 import io
 import json
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
@@ -13,8 +12,8 @@ import tempfile
 import unittest
 
 import ppsched
-from ppsched.report_packing import page_data
 from ppsched.launching import RUNTIME_NAMES
+from ppsched.report_packing import page_data
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
