@@ -152,7 +152,7 @@ class HouseTest(unittest.TestCase):
 
     def test_every_source_names_its_license(self):
         page = (ROOT / "bindings" / "python" / "ppsched" / "report_page").iterdir()
-        for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py"), *page]:
+        for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py"), *ROOT.glob("**/*.mjs"), *page]:
             if "build" not in path.relative_to(ROOT).parts[0] and "build" not in path.parts:
                 self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text(encoding="utf-8")[:400], path)
 
