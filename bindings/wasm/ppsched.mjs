@@ -360,6 +360,15 @@ export class Timeline extends Handle {
 
   /** Memory over time: {time, memory} of each step. */
   memory(device) { return this.list("MemoryPoint", "ppsched_timeline_get_memory", device); }
+
+  /** The same as [time, memory], which takes less time to make. */
+  memoryCurve(device) {
+    return this.engine.filled(16, "ppsched_timeline_get_memory", [this.alive(), device], (out, count) => {
+      const numbers = new Float64Array(this.engine.memory.memory.buffer, out, 2 * count);
+      return Array.from({ length: count }, (_, i) => [numbers[2 * i], numbers[2 * i + 1]]);
+    });
+  }
+
   peakCauses(device) { return this.list("f64", "ppsched_timeline_get_peak_causes", device); }
   criticalPath() { return this.list("CriticalOp", "ppsched_timeline_get_critical_path"); }
 
