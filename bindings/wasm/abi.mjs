@@ -242,6 +242,18 @@ export const OpFlag = Object.freeze({
   SLICED: 2,
 });
 
+export const RankBy = Object.freeze({
+  STEP: 0,
+  MEAN: 1,
+  QUANTILE: 2,
+  WORST: 3,
+});
+
+export const Dispatch = Object.freeze({
+  PLANNED: 0,
+  READY: 1,
+});
+
 export const Status = Object.freeze({
   OK: 0,
   ERROR_ARGUMENT: 1,
@@ -607,7 +619,7 @@ export const STRUCTS = {
     start: ["f64", 0, 1],
     end: ["f64", 8, 1],
   } },
-  Candidate: { size: 160, fields: {
+  Candidate: { size: 176, fields: {
     size: ["u32", 0, 1],
     status: ["i32", 4, 1],
     strategy: ["string", 8, 1],
@@ -636,8 +648,11 @@ export const STRUCTS = {
     transfers: ["u64", 144, 1],
     runs_on: ["u32", 152, 1],
     proved: ["u32", 156, 1],
+    slices: ["u32", 160, 1],
+    ordered: ["u32", 164, 1],
+    scenario_time: ["f64", 168, 1],
   } },
-  ScenarioOptions: { size: 56, fields: {
+  ScenarioOptions: { size: 64, fields: {
     size: ["u32", 0, 1],
     reserved: ["u32", 4, 1],
     seed: ["u64", 8, 1],
@@ -649,6 +664,8 @@ export const STRUCTS = {
     stage_factor_count: ["u32", 44, 1],
     link_factors: ["pointer", 48, 1],
     link_factor_count: ["u32", 52, 1],
+    dispatch: ["i32", 56, 1],
+    reserved_too: ["u32", 60, 1],
   } },
   ScenarioMetrics: { size: 48, fields: {
     size: ["u32", 0, 1],
@@ -804,7 +821,7 @@ export const STRUCTS = {
     inside: ["Link", 80, 1],
     between: ["Link", 120, 1],
   } },
-  PlanOptions: { size: 108, fields: {
+  PlanOptions: { size: 160, fields: {
     size: ["u32", 0, 1],
     objective: ["i32", 4, 1],
     strategies: ["pointer", 8, 1],
@@ -832,6 +849,15 @@ export const STRUCTS = {
     unshard_lookahead: ["i32", 96, 1],
     reduce_grad: ["u32", 100, 1],
     reserved_too: ["u32", 104, 1],
+    slices: ["pointer", 108, 1],
+    slice_count: ["u32", 112, 1],
+    order_effort: ["u32", 116, 1],
+    slice_time: ["f64", 120, 1],
+    attention_share: ["f64", 128, 1],
+    scenario_options: ["pointer", 136, 1],
+    scenario_count: ["u32", 140, 1],
+    rank_by: ["i32", 144, 1],
+    quantile: ["f64", 152, 1],
   } },
 };
 
@@ -942,6 +968,7 @@ export const FUNCTIONS = {
   ppsched_plan_get_candidate: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_get_split: ["i32", "pointer", "u32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_get_recomputes: ["i32", "pointer", "u32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_plan_get_microbatch_order: ["i32", "pointer", "u32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_create_config: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_create_timeline: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_find_least_limit: ["i32", "pointer", "pointer", "pointer", "pointer"],
@@ -949,6 +976,7 @@ export const FUNCTIONS = {
   ppsched_scenarios_destroy: ["void", "pointer"],
   ppsched_scenarios_makespans: ["pointer", "pointer", "pointer"],
   ppsched_scenarios_causes: ["pointer", "pointer", "pointer"],
+  ppsched_scenarios_peaks: ["pointer", "pointer", "pointer"],
   ppsched_scenarios_get_metrics: ["i32", "pointer", "pointer", "pointer"],
   ppsched_scenarios_get_quantile: ["i32", "pointer", "pointer", "f64", "pointer"],
   ppsched_schedule_generate: ["i32", "pointer", "pointer", "string", "pointer"],

@@ -286,6 +286,16 @@ export class Builder extends Handle {
     return this;
   }
 
+  flushes(isFlushed) {
+    this.call("ppsched_builder_set_flushes", isFlushed ? 1 : 0);
+    return this;
+  }
+
+  weightVersions(count) {
+    this.call("ppsched_builder_set_weight_versions", count);
+    return this;
+  }
+
   finish() {
     return new Schedule(this.engine, this.engine.made("ppsched_builder_finish", this.alive()));
   }
@@ -305,6 +315,7 @@ export class Schedule extends Handle {
   get slices() { return this.call("ppsched_schedule_slices"); }
   get placement() { return nameOf(Placement, this.call("ppsched_schedule_placement")); }
   get flushes() { return this.call("ppsched_schedule_flushes") !== 0; }
+  get weightVersions() { return this.call("ppsched_schedule_weight_versions"); }
   get opCount() { return this.call("ppsched_schedule_op_count"); }
 
   deviceOf(stage, microbatch = 0) {

@@ -22,7 +22,7 @@ from ppsched import live
 from ppsched.plan_table import best_of_each
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-KEPT = pathlib.Path(sys.argv.pop()) if len(sys.argv) > 1 and not sys.argv[-1].startswith("-") else None
+KEPT = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 and "/" in sys.argv[1] else None
 NASTY = "</script><script>window.bitten = 1</script><img src=x onerror=window.bitten=1>"
 
 
@@ -298,6 +298,62 @@ class PageTest(unittest.TestCase):
         self.set("mem_limit", "0.5")
         self.browser.wait("document.documentElement.dataset.refused === 'yes'")
         self.assertIn("v_search", self.text("alert"))
+
+    # --- beside, critical path, by hand ---
+
+    def test_two_side_by_side(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        self.value("document.getElementById('keep-beside').click()")
+        self.set("strategy", "zb_h1")
+        self.browser.frames()
+        captions = self.value("[...document.querySelectorAll('#timeline-panels figcaption')].map(caption => caption.textContent)")
+        self.assertEqual(len(captions), 2)
+        self.assertRegex(captions[0], "^zb_h1, .* makespan 27,")
+        self.assertRegex(captions[1], r"^kept: 1f1b, .* makespan 33, .*\(\+22\.2")
+        self.assertIn("of 33", self.text("window"))
+        self.value("document.querySelector('#timeline-panels figure:last-child button').click()")
+        self.assertIn("of 27", self.text("window"))
+        self.assertEqual(self.value("document.querySelectorAll('#timeline-panels figure').length"), 1)
+
+    def test_critical_path(self):
+        self.open("devices=4&stages=4&microbatches=8&p2p_time=0.5")
+        timeline = ppsched.generate("1f1b", ppsched.Config(4, 8, p2p_time=0.5)).evaluate()
+        self.value("document.getElementById('show-path').click()")
+        self.assertIn(f"{len(timeline.critical_path)} ops", self.text("path-text"))
+        rest = timeline.metrics.makespan - sum(op.end - op.start for op in timeline.critical_path)
+        self.assertIn(f"between devices {rest:g}.", self.text("path-text"))
+        self.set("p2p_time", 0)
+        self.assertNotIn("between devices", self.text("path-text"))
+
+    def test_ops_are_moved_by_hand(self):
+        self.open("devices=2&stages=2&microbatches=4&strategy=gpipe")
+        self.browser.frames()
+        self.value("document.querySelector('#timeline-panels [tabindex]').focus()")
+        for key in ("ArrowRight", "End"):
+            self.browser.key(key)
+        self.browser.key("[")  # the last backward of device 0 before the one before it: they wait for device 1 alone
+        self.assertIn("gpipe by hand", self.value("document.querySelector('#timeline-panels figcaption').textContent"))
+        self.assertIn("Moved on device 0: makespan", self.text("moved"))
+        self.assertGreater(self.makespan(), 15)
+        config = ppsched.Config(2, 4)
+        queues = [[str(op) for op in queue] for queue in ppsched.generate("gpipe", config).queues]
+        queues[0][-2:] = reversed(queues[0][-2:])
+        self.assertEqual(self.makespan(), ppsched.Schedule.from_queues(config, queues).evaluate(config).metrics.makespan)
+
+    def test_a_move_that_cannot_be_is_explained(self):
+        self.open("devices=2&stages=2&microbatches=4&strategy=gpipe")
+        self.browser.frames()
+        self.value("document.getElementById('move-ops').click()")
+        box = self.value("(({x, y, width}) => ({x, y, width}))(document.querySelector('#timeline-panels .surface').getBoundingClientRect())")
+        scale = (box["width"] - 56) / self.makespan()
+        self.browser.mouse("mouseMoved", box["x"] + 46 + 14 * scale, box["y"] + 10, button="none")
+        self.browser.drag(box["x"] + 46 + 14 * scale, box["y"] + 10, box["x"] + 46 + 0.2 * scale, box["y"] + 10)
+        self.assertIn("That cannot run", self.text("alert"))
+        self.assertRegex(self.text("alert"), "0B3|0F")
+        self.assertEqual(self.makespan(), 15)
+        self.value("document.getElementById('move-ops').click()")
+        self.set("microbatches", 5)
+        self.assertTrue(self.value("document.getElementById('alert').hidden"))
 
     # --- files ---
 

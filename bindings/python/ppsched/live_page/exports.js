@@ -42,8 +42,8 @@ function svgOf(picture, title) {
 }
 
 function titleOf() {
-  const { strategy, devices, stages, microbatches } = current.problem, { metrics } = current.picture;
-  return `${strategy}, ${devices} devices, ${stages} stages, ${microbatches} microbatches: makespan ${figure(metrics.makespan)}, bubble ${percent(metrics.bubble_of_total)} of total`;
+  const { devices, stages, microbatches } = current.problem, { metrics } = current.picture;
+  return `${current.schedule.name}, ${devices} devices, ${stages} stages, ${microbatches} microbatches: makespan ${figure(metrics.makespan)}, bubble ${percent(metrics.bubble_of_total)} of total`;
 }
 
 /** The timeline as it is seen, on the page's ground. */

@@ -19,13 +19,14 @@ function tellState() {
 
 // --- panels: as in a report, but of a timeline that changes ---
 
-function liveText() {
-  return current.picture ? titleOf() : "nothing yet";
-}
-
-function makeLivePanel() {
-  const panel = { rank: SLOT, timeline: current.picture, drawn: 0 };
-  panel.surface = new Surface(200, (...canvas) => paintTimeline(panel, ...canvas), (...canvas) => paintPointed(panel, ...canvas));
+/** A timeline whose picture and words are asked for anew at each update. */
+function makeLivePanel(pictureNow, textNow) {
+  const panel = { rank: SLOT, timeline: pictureNow(), drawn: 0 };
+  const paintOver = (...canvas) => {
+    paintPath(panel, ...canvas);
+    paintPointed(panel, ...canvas);
+  };
+  panel.surface = new Surface(200, (...canvas) => paintTimeline(panel, ...canvas), paintOver);
   const { box } = panel.surface;
   fill(box, { tabindex: 0, role: "application", "aria-roledescription": "timeline", "aria-describedby": "keys" }, []);
   box.classList.add("moves");
@@ -35,11 +36,11 @@ function makeLivePanel() {
   listenToKeys(panel);
   panel.element = make("figure", {}, make("figcaption", {}, ""), box);
   panel.update = () => {
-    panel.timeline = current.picture;
+    panel.timeline = pictureNow();
     panel.surface.setHeight(panel.timeline.lanes.length * rowHeight(panel.timeline.lanes.length));
     panel.surface.isDirty = true;
-    panel.element.firstChild.textContent = liveText();
-    box.setAttribute("aria-label", `Timeline: ${liveText()}`);
+    panel.element.firstChild.textContent = textNow();
+    box.setAttribute("aria-label", `Timeline: ${textNow()}`);
   };
   timelinePanels.push(panel);
   return panel;
@@ -81,10 +82,13 @@ function showPicture() {
   candidateByRank.set(SLOT, { rank: SLOT, strategy: current.problem.strategy, options: current.problem.options });
   for (const { panels } of parts)
     panels.get(SLOT).update();
+  if (chosen.has(BESIDE))
+    besidePanel.update();
+  showPath();
   letGo();
   showKinds();
   showDevices();
-  setWhole(current.picture.end);
+  setWhole(largest(chosenTimelines().map((picture) => picture.end)));
   tellState();
 }
 
@@ -118,7 +122,11 @@ function generateHere() {
   }
 }
 
+let searched = null; // the problem that is searched for
+
 function heardSearch({ schedule, error }) {
+  if (searched !== problem) // a knob has been turned since
+    return;
   byId("searching").hidden = true;
   if (error !== undefined) {
     showProblem(error);
@@ -170,6 +178,7 @@ function drawProblem() {
   byId("searching").hidden = true;
   if (strategies.get(problem.strategy)?.searches) {
     byId("searching").hidden = false;
+    searched = problem;
     searcher.ask(problem);
   } else {
     searcher.drop();
@@ -181,6 +190,7 @@ function drawProblem() {
 function turnedKnob() {
   const begun = performance.now();
   settleSoon();
+  byId("moved").textContent = "";
   if (isAllowed())
     try {
       drawProblem();
@@ -224,7 +234,7 @@ function startPanels() {
   startTimelines();
   startMemory();
   startIdle();
-  const makers = { "timeline-panels": makeLivePanel, "memory-panels": makeLiveMemory, "idle-panels": makeLiveIdle };
+  const makers = { "timeline-panels": () => makeLivePanel(() => current.picture, titleOf), "memory-panels": makeLiveMemory, "idle-panels": makeLiveIdle };
   chosen.add(SLOT);
   rawTimelines.set(SLOT, {});
   for (const part of parts) {
@@ -233,6 +243,8 @@ function startPanels() {
     part.host.append(panel.element);
   }
   livePanel = timelinePanels[0];
+  startExtras();
+  startHand();
   byId("launch").addEventListener("toggle", showLaunch);
 }
 

@@ -61,7 +61,7 @@ const RANK_COLUMNS = [
 function drawRow(row) {
   turn(() => {
     const options = row.group_size ? { group_size: String(row.group_size) } : {};
-    problem = { ...problem, strategy: row.strategy, stages: row.stages, microbatches: row.microbatches, values: row.values, options,
+    problem = { ...problem, strategy: row.strategy, stages: row.stages, microbatches: row.microbatches, slices: row.slices, values: row.values, options,
                 placement: row.strategy === "auto" ? row.placement : "default" };
     shownOptions = null;
   });
