@@ -355,6 +355,38 @@ class PageTest(unittest.TestCase):
         self.set("microbatches", 5)
         self.assertTrue(self.value("document.getElementById('alert').hidden"))
 
+    # --- explanations ---
+
+    def step(self, name="step-on"):
+        self.value(f"document.getElementById('{name}').click()")
+        return self.text("lesson-text")
+
+    def test_steps_tell_what_was_waited_for_and_the_rule(self):
+        self.open("devices=4&stages=4&microbatches=8&p2p_time=0.5")
+        self.value("document.getElementById('lesson').open = true")
+        told = self.step()
+        self.assertRegex(told, r"^1 of 64, time 0: device 0 runs 0F0 \(forward\), in its warm-up. Nothing has to come before it. .* 4 forwards before")
+        texts = [self.step() for _ in range(63)]
+        self.assertEqual(self.step(), texts[-1])
+        waits = [text for text in texts if "device 1 runs 1F0 " in text]
+        self.assertIn("waiting for 0F0 of device 0, which was 0.5 on the way", waits[0])
+        self.assertTrue(texts[-1].startswith("64 of 64"))
+        self.assertIn("in its cool-down", texts[-1])
+        self.assertIn("device 0 runs 0F0", self.step("step-first"))
+
+    def test_each_rule_speaks_of_each_op(self):
+        for strategy in ("gpipe", "interleaved_1f1b", "zb_h1", "zbv", "dualpipe", "v_min"):
+            self.open("devices=4&stages=4&microbatches=8")
+            self.set("strategy", strategy)
+            self.settled()
+            texts = self.value("""(() => { const found = []; const button = document.getElementById('step-on');
+                for (let i = 0; i < 200; i++) { button.click(); found.push(document.getElementById('lesson-text').textContent); }
+                return found; })()""")
+            self.assertGreater(len(set(texts)), 60, strategy)
+            for text in texts:
+                self.assertNotIn("undefined", text)
+                self.assertGreater(len(text), 80)
+
     # --- files ---
 
     def test_files(self):

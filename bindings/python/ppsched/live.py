@@ -17,7 +17,7 @@ _PACKAGE = pathlib.Path(__file__).resolve().parent
 _SOURCES = _PACKAGE.parent.parent / "wasm"  # in a source tree
 _REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "lanes.js", "pointing.js", "timeline.js", "memory.js",
            "idle.js")
-_LIVE = ("problem.js", "work.js", "picture.js", "knobs.js", "results.js", "exports.js", "extras.js", "hand.js", "live.js")  # in this order they are one script
+_LIVE = ("problem.js", "work.js", "picture.js", "knobs.js", "results.js", "exports.js", "extras.js", "hand.js", "teach.js", "live.js")  # in this order they are one script
 _VERSION = 1  # of the link, as in problem.js
 _MODULE = "ppsched.wasm"
 

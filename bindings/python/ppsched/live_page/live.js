@@ -245,6 +245,7 @@ function startPanels() {
   livePanel = timelinePanels[0];
   startExtras();
   startHand();
+  startLessons();
   byId("launch").addEventListener("toggle", showLaunch);
 }
 
