@@ -429,6 +429,17 @@ class PageTest(unittest.TestCase):
                              " !(knob.labels?.length || knob.getAttribute('aria-label') || knob.textContent.trim())).map(knob => knob.id)")
         self.assertEqual(unnamed, [])
 
+    def test_enter_and_typed_letters_in_a_field(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        self.value("document.getElementById('knob-forward_times').focus()")
+        for letter in "1.5":
+            self.browser.key(letter)
+        self.browser.key("Enter")
+        self.assertEqual(self.value("document.getElementById('knob-forward_times').value"), "1.5")
+        self.assertEqual(self.makespan(), 3.5 * 11)
+        self.settled()
+        self.assertIn("forward_times=1.5", self.value("location.hash"))
+
     def test_pointing_and_zooming(self):
         self.open("devices=4&stages=4&microbatches=8")
         self.browser.frames()

@@ -135,5 +135,6 @@ function startKnobs() {
   byId("knob-whole").addEventListener("input", (event) => turn(() => {
     problem = { ...problem, split_backward: event.target.checked ? 0 : 1 };
   }));
+  byId("knobs").addEventListener("submit", (event) => event.preventDefault()); // of Enter in a field
   byId("head").addEventListener("click", () => turn(toggleHead));
 }

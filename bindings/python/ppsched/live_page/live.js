@@ -170,7 +170,7 @@ function settleSoon() {
     for (const settle of settling)
       settle();
     document.documentElement.dataset.settled = "yes";
-  }, 100);
+  }, 150);
   document.documentElement.dataset.settled = "no";
 }
 
