@@ -477,6 +477,9 @@ class PageTest(unittest.TestCase):
             self.set("p2p_time", value)
             self.browser.frames()
             self.assertEqual(self.value(top), before)
+        self.set("microbatches", "")
+        self.assertFalse(self.value("document.getElementById('alert').hidden"))
+        self.assertEqual(self.value(top), before)  # a message has its place, too
 
     def test_a_turn_takes_a_frame(self):
         """Measured: 10 ms at 16 devices and 64 microbatches. The bound is for machines that do much else."""

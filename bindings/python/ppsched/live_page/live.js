@@ -274,6 +274,7 @@ async function start() {
   });
   addEventListener("hashchange", followLink);
   followLink();
+  paintAll();
   document.documentElement.dataset.state = "ready";
 }
 

@@ -4,12 +4,14 @@
 function showProblem(message) {
   byId("alert").textContent = message;
   byId("alert").hidden = false;
+  byId("summary").hidden = true;
   byId("stale").hidden = current.timeline === null;
   document.documentElement.dataset.refused = "yes";
 }
 
 function hideProblem() {
   byId("alert").hidden = true;
+  byId("summary").hidden = false;
   byId("stale").hidden = true;
   delete document.documentElement.dataset.refused;
 }
