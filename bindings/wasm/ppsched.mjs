@@ -381,6 +381,7 @@ export class Timeline extends Handle {
   }
 
   peakCauses(device) { return this.list("f64", "ppsched_timeline_get_peak_causes", device); }
+  deviceSlack() { return this.list("f64", "ppsched_timeline_get_device_slack"); }
   criticalPath() { return this.list("CriticalOp", "ppsched_timeline_get_critical_path"); }
 
   export(format) { return this.schedule.export(format, this); }

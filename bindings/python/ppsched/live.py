@@ -15,8 +15,8 @@ from .config import QUANTITIES, Config
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _SOURCES = _PACKAGE.parent.parent / "wasm"  # in a source tree
-_REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "lanes.js", "pointing.js", "timeline.js", "memory.js",
-           "idle.js")
+_REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "columns.js", "lanes.js", "dependencies.js", "pointing.js",
+           "gaps.js", "selection.js", "critical.js", "finding.js", "timeline.js", "memory.js", "patterns.js", "idle.js")
 _LIVE = ("problem.js", "work.js", "picture.js", "knobs.js", "results.js", "exports.js", "extras.js", "hand.js", "teach.js", "live.js")  # in this order they are one script
 _VERSION = 1  # of the link, as in problem.js
 _MODULE = "ppsched.wasm"

@@ -21,9 +21,9 @@ function svgOf(picture, title) {
   const width = 1200, gutter = 40, row = Math.max(6, Math.min(24, 600 / picture.lanes.length)), scale = (width - gutter - 10) / picture.end;
   const parts = [], height = picture.lanes.length * row + 44;
   const rectangle = (op, x, y, length, tall) => {
-    parts.push(`<rect x="${x.toFixed(2)}" y="${y.toFixed(2)}" width="${Math.max(length - 0.5, 0.25).toFixed(2)}" height="${tall.toFixed(2)}" fill="${op.colour}"/>`);
+    parts.push(`<rect x="${x.toFixed(2)}" y="${y.toFixed(2)}" width="${Math.max(length - 0.5, 0.25).toFixed(2)}" height="${tall.toFixed(2)}" fill="${styles[op.style].fill}"/>`);
     if (length >= 12 && tall >= 9 && op.microbatch !== null)
-      parts.push(`<text x="${(x + length / 2).toFixed(2)}" y="${(y + tall / 2 + 3).toFixed(2)}" text-anchor="middle">${op.microbatch}</text>`);
+      parts.push(`<text x="${(x + length / 2).toFixed(2)}" y="${(y + tall / 2 + 3).toFixed(2)}" text-anchor="middle" fill="${styles[op.style].ink}">${op.microbatch}</text>`);
   };
   for (const [device, lane] of picture.lanes.entries()) {
     parts.push(`<text x="${gutter - 6}" y="${(device * row + row / 2 + 3).toFixed(2)}" text-anchor="end">${device}</text>`);
@@ -34,7 +34,7 @@ function svgOf(picture, title) {
       }
   }
   const legend = [...picture.kinds].filter((kind) => Object.hasOwn(KINDS, kind)).map((kind, i) =>
-    `<rect x="${gutter + 150 * i}" y="${height - 36}" width="10" height="10" fill="${colourOf({ kind, chunk: 0 }, 1)}"/>`
+    `<rect x="${gutter + 150 * i}" y="${height - 36}" width="10" height="10" fill="${KINDS[kind].shades[0]}"/>`
     + `<text x="${gutter + 150 * i + 15}" y="${height - 27}">${kind} ${KINDS[kind].words}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif" font-size="9">`
     + `<title>${escaped(title)}</title><rect width="100%" height="100%" fill="#fff"/>${parts.join("")}${legend.join("")}`

@@ -3,16 +3,17 @@
 
 const BESIDE = 1; // the slot of the timeline that is kept
 const kept = { picture: null, title: "" };
-let besidePanel = null, showsPath = false;
+let besidePanel = null;
 
 /** Keeps what is drawn now beside what will be. */
 function keepBeside() {
   Object.assign(kept, { picture: current.picture, title: titleOf() });
   readTimelines.set(BESIDE, kept.picture);
+  rawTimelines.set(BESIDE, rawNow());
   candidateByRank.set(BESIDE, { rank: BESIDE, strategy: current.schedule.name, options: {} });
   chosen.add(BESIDE);
   if (besidePanel === null) {
-    besidePanel = makeLivePanel(() => kept.picture, besideText, false);
+    besidePanel = makeLivePanel(BESIDE, () => kept.picture, besideText);
     besidePanel.element.append(makeButton("Leave out", "Leave out the timeline that is kept", leaveBeside));
   }
   byId("timeline-panels").append(besidePanel.element);
@@ -33,52 +34,17 @@ function leaveBeside() {
   byId("keep-beside").focus();
 }
 
-// --- the critical path ---
+// --- the critical path, which the report's code draws and tells ---
 
-/** The entries of the critical path: [device, entry]. */
-function pathOf(picture) {
-  picture.path ??= current.timeline.criticalPath().map(({ device, position }) =>
-    [device, picture.lanes[device].find((entry) => entry.position === position)]);
-  return picture.path;
-}
-
-function paintPath(panel, context, width, height) {
-  if (!showsPath || panel !== livePanel)
-    return;
-  context.save();
-  context.beginPath();
-  context.rect(GUTTER - 2, 0, width - GUTTER, height);
-  context.clip();
-  context.strokeStyle = colours.bad;
-  for (const [device, entry] of pathOf(panel.timeline))
-    if (entry.end >= view.from && entry.start <= view.to)
-      frame(context, rectangleOf(entry, device, panel.timeline, width), 2);
-  context.restore();
-}
-
-/** How the path is made, in words: how much of each kind it has, and how much on the way between devices. */
-function pathText() {
-  const sums = new Map(), path = pathOf(current.picture);
-  for (const [, entry] of path) {
-    const kind = opsOf(entry).map((op) => op.kind).join(" with ");
-    sums.set(kind, (sums.get(kind) ?? 0) + entry.end - entry.start);
-  }
-  const parts = [...sums].map(([kind, time]) => `${kind} ${figure(time)}`), rest = current.picture.end - sum([...sums.values()]);
-  if (rest > 1e-9 * current.picture.end)
-    parts.push(`between devices ${figure(rest)}`);
-  return `Critical path, framed: ${counted(path.length, "op")}; ${parts.join(", ")}.`;
-}
-
-function showPath() {
-  byId("path-text").textContent = showsPath && current.timeline ? pathText() : "";
+/** What that code asks of what is drawn: the path, and the slack of devices. */
+function rawNow() {
+  const { picture, timeline } = current;
+  if (timeline !== null)
+    picture.raw ??= { critical: timeline.criticalPath().map(({ device, position }) => [device, position]), slack: { devices: timeline.deviceSlack() } };
+  return picture.raw ?? { critical: [], slack: {} };
 }
 
 function startExtras() {
   byId("keep-beside").addEventListener("click", keepBeside);
-  byId("show-path").addEventListener("click", () => {
-    showsPath = !showsPath;
-    byId("show-path").setAttribute("aria-pressed", showsPath);
-    showPath();
-    paintOvers();
-  });
+  byId("critical").parentElement.hidden = false;
 }

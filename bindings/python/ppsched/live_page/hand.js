@@ -97,7 +97,7 @@ function listenToMoves(panel) {
   }, true);
   box.addEventListener("pointercancel", () => { grabbed = null; });
   box.addEventListener("keydown", (event) => {
-    const by = { "[": -1, "]": 1 }[event.key];
+    const by = { ",": -1, ".": 1 }[event.key];
     if (by === undefined || !pointed?.entry || pointed.panel !== panel)
       return;
     event.preventDefault();

@@ -10,7 +10,7 @@ const settling = [];         // what is shown a little later
 let engine = null, searcher = null, ranker = null, livePanel = null, allowed = 0;
 
 // What the report's panels ask of parts that this page has not.
-const showLayersSection = () => {}, showLaunchSection = () => {}, markChosen = () => {};
+const showLayersSection = () => {}, showLaunchSection = () => {}, showScenarioSection = () => {}, markChosen = () => {};
 
 /** Leaves for whoever tests the page what it shows. */
 function tellState() {
@@ -20,13 +20,9 @@ function tellState() {
 // --- panels: as in a report, but of a timeline that changes ---
 
 /** A timeline whose picture and words are asked for anew at each update. */
-function makeLivePanel(pictureNow, textNow) {
-  const panel = { rank: SLOT, timeline: pictureNow(), drawn: 0 };
-  const paintOver = (...canvas) => {
-    paintPath(panel, ...canvas);
-    paintPointed(panel, ...canvas);
-  };
-  panel.surface = new Surface(200, (...canvas) => paintTimeline(panel, ...canvas), paintOver);
+function makeLivePanel(rank, pictureNow, textNow) {
+  const panel = { rank, timeline: pictureNow(), drawn: 0, notes: make("div", { class: "notes" }) };
+  panel.surface = new Surface(200, (...canvas) => paintTimeline(panel, ...canvas), (...canvas) => paintPointed(panel, ...canvas));
   const { box } = panel.surface;
   fill(box, { tabindex: 0, role: "application", "aria-roledescription": "timeline", "aria-describedby": "keys" }, []);
   box.classList.add("moves");
@@ -34,9 +30,10 @@ function makeLivePanel(pictureNow, textNow) {
                           leave: () => { if (!pointed?.isKept) letGo(); } });
   listenToWheel(box);
   listenToKeys(panel);
-  panel.element = make("figure", {}, make("figcaption", {}, ""), box);
+  panel.element = make("figure", {}, make("figcaption", {}, ""), box, panel.notes);
   panel.update = () => {
     panel.timeline = pictureNow();
+    panel.critical = null;
     panel.surface.setHeight(panel.timeline.lanes.length * rowHeight(panel.timeline.lanes.length));
     panel.surface.isDirty = true;
     panel.element.firstChild.textContent = textNow();
@@ -84,8 +81,8 @@ function showPicture() {
     panels.get(SLOT).update();
   if (chosen.has(BESIDE))
     besidePanel.update();
-  showPath();
   letGo();
+  showNotes();
   showKinds();
   showDevices();
   setWhole(largest(chosenTimelines().map((picture) => picture.end)));
@@ -234,9 +231,9 @@ function startPanels() {
   startTimelines();
   startMemory();
   startIdle();
-  const makers = { "timeline-panels": () => makeLivePanel(() => current.picture, titleOf), "memory-panels": makeLiveMemory, "idle-panels": makeLiveIdle };
+  const makers = { "timeline-panels": () => makeLivePanel(SLOT, () => current.picture, titleOf), "memory-panels": makeLiveMemory, "idle-panels": makeLiveIdle };
   chosen.add(SLOT);
-  rawTimelines.set(SLOT, {});
+  rawTimelines.set(SLOT, { get critical() { return rawNow().critical; }, get slack() { return rawNow().slack; } });
   for (const part of parts) {
     const panel = makers[part.host.id]();
     part.panels.set(SLOT, panel);

@@ -17,7 +17,7 @@ class DrawnOp {
     this.isMark = false;
     this.reach = end;
     this.chunk = 0;
-    this.colour = "";
+    this.style = 0;
   }
 
   get token() {
@@ -52,38 +52,9 @@ function laneOf(schedule, timeline, device) {
   return lane;
 }
 
-/** Numbers each device's stages, of two model copies the copies, and gives ops their colours; returns {chunks, kinds}. */
-function colourLanes(lanes, placement) {
-  const kinds = new Set(), made = new Map();
-  const numbersOf = lanes.map((lane, device) => {
-    const stages = new Set();
-    for (const op of lane) {
-      stages.add(op.stage);
-      kinds.add(op.kind);
-      if (op.second !== null)
-        stages.add(op.second.stage) && kinds.add(op.second.kind);
-    }
-    return new Map([...stages].sort((a, b) => a - b).map((stage, i) => [stage, placement === "bidirectional" ? Number(stage !== device) : i]));
-  });
-  const chunks = 1 + largest(numbersOf.flatMap((numbers) => [...numbers.values()]));
-  for (const kind of kinds)
-    made.set(kind, Array.from({ length: chunks }, (_, chunk) => colourOf({ kind, chunk }, chunks)));
-  const colour = (op, numbers) => {
-    op.chunk = numbers.get(op.stage);
-    op.colour = made.get(op.kind)[op.chunk];
-  };
-  for (const [device, lane] of lanes.entries())
-    for (const op of lane) {
-      colour(op, numbersOf[device]);
-      if (op.second !== null)
-        colour(op.second, numbersOf[device]);
-    }
-  return { chunks, kinds };
-}
-
 function idleByCause(timeline, devices) {
   const rows = Array.from({ length: devices }, (_, device) => timeline.idle(device));
-  const least = 1e-9 * timeline.metrics.makespan; // below that it is rounding
+  const least = NOISE * timeline.metrics.makespan;
   return Object.fromEntries(Object.keys(rows[0]).map((cause) => [cause, rows.map((row) => (Math.abs(row[cause]) > least ? row[cause] : 0))])
     .filter(([, times]) => times.some((time) => time !== 0)));
 }
@@ -93,7 +64,7 @@ function pictureOf(schedule, timeline) {
   const devices = schedule.devices, numbers = Array.from({ length: devices }, (_, device) => device);
   const lanes = numbers.map((device) => laneOf(schedule, timeline, device));
   const figures = numbers.map((device) => timeline.deviceMetrics(device)), { metrics } = timeline;
-  const { chunks, kinds } = colourLanes(lanes, schedule.placement);
+  const chunks = setChunks(lanes, schedule.placement), kinds = setStyles(lanes);
   return {
     lanes, chunks, kinds, metrics, end: metrics.makespan > 0 ? metrics.makespan : 1,
     hasMarks: [...kinds].some((kind) => Object.hasOwn(MARKS, kind)), hasPairs: lanes.some((lane) => lane.some((entry) => entry.second)),
