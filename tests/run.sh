@@ -23,6 +23,11 @@ pkg-config --exists cmocka || apt_install libcmocka-dev
 command -v mpirun >/dev/null && command -v mpicc >/dev/null || apt_install openmpi-bin libopenmpi-dev || echo "the test on MPI is skipped" >&2
 command -v clang-format-14 >/dev/null || apt_install clang-format-14 || echo "the test of the style is skipped" >&2
 
+# WebAssembly: its compiler, and node to run it.
+if ! [ -e /usr/lib/wasm32-wasi/libc.a ] || ! command -v clang-14 wasm-ld-14 llvm-ar-14 node >/dev/null; then
+  apt_install clang-14 llvm-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32 nodejs || echo "the tests of WebAssembly are skipped" >&2
+fi
+
 # Other platforms; where these packages cannot be had, the tests skip them.
 install_platforms() {
   local platforms=()
@@ -77,7 +82,7 @@ if [ -n "$is_quick" ]; then
   exec /usr/bin/python3 tests/summary.py "$failed_builds" build-quick/meson-logs/testlog.json
 fi
 check gcc gcc g++
-skipped=(install python mpi torch mutants)
+skipped=(install python mpi torch mutants wasm)
 check clang clang clang++ --buildtype=release
 skipped=()
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared

@@ -174,18 +174,20 @@ def generate():
     return "\n".join(lines + [""])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(generate_text, target):
+    """Writes the text into the file, or with --check compares the two."""
+    parser = argparse.ArgumentParser(description=f"Writes {target.name} from the public headers.")
     parser.add_argument("--check", action="store_true", help="compare only")
     check = parser.parse_args().check
-    wanted = generate()
-    present = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
+    wanted = generate_text()
+    present = target.read_text(encoding="utf-8") if target.exists() else ""
     if not check:
-        TARGET.write_text(wanted, encoding="utf-8")
+        target.write_text(wanted, encoding="utf-8")
     elif wanted != present:
-        sys.stdout.writelines(difflib.unified_diff(present.splitlines(True), wanted.splitlines(True), "_abi.py", "headers"))
-        sys.exit(1)
+        sys.stdout.writelines(difflib.unified_diff(present.splitlines(True), wanted.splitlines(True), target.name, "headers"))
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(generate, TARGET))

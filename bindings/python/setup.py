@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds libppsched with meson and bundles it with the package."""
+"""Builds libppsched with meson and bundles it with the package, as WebAssembly too where that is built."""
 import pathlib
 import re
 import shutil
@@ -30,6 +30,9 @@ class BuildWithLibrary(build_py):
             subprocess.run(["meson", "compile", "-C", build], check=True)
             target = pathlib.Path(self.build_lib) / "ppsched" / soname
             shutil.copyfile(pathlib.Path(build) / "lib" / soname, target)
+        for name in ("abi.mjs", "ppsched.mjs", "ppsched.wasm"):  # the last where bindings/wasm/build.sh has made it
+            if (ROOT / "bindings" / "wasm" / name).exists():
+                shutil.copy(ROOT / "bindings" / "wasm" / name, pathlib.Path(self.build_lib) / "ppsched" / "live_page")
 
 
 class PlatformWheel(bdist_wheel):

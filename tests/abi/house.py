@@ -35,7 +35,7 @@ NOT_WRAPPED = {"ppsched_abi_version", "ppsched_kind_text", "ppsched_kind_token",
                "ppsched_queue_device", "ppsched_runtime_name", "ppsched_schedule_export_to_buffer", "ppsched_status_name",
                "ppsched_status_text", "ppsched_version", "ppsched_version_text"}
 # Names in the documentation that no header declares: variables of the environment.
-NOT_DECLARED = {"PPSCHED_LIBRARY", "PPSCHED_TORCH", "PPSCHED_TORCH_PYTHON"}
+NOT_DECLARED = {"PPSCHED_LIBRARY", "PPSCHED_TORCH", "PPSCHED_TORCH_PYTHON", "PPSCHED_WASM"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
 COLUMNS, PUBLIC_COLUMNS = 128, 100
 LONGEST_CPP_HEADER = 300
@@ -151,8 +151,8 @@ class HouseTest(unittest.TestCase):
                 self.assertLessEqual(len(line), most, f"{path}:{number}")
 
     def test_every_source_names_its_license(self):
-        page = (ROOT / "bindings" / "python" / "ppsched" / "report_page").iterdir()
-        for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py"), *page]:
+        page = [path for name in ("report_page", "live_page") for path in (ROOT / "bindings" / "python" / "ppsched" / name).iterdir()]
+        for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py"), *ROOT.glob("**/*.mjs"), *page]:
             if "build" not in path.relative_to(ROOT).parts[0] and "build" not in path.parts:
                 self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text(encoding="utf-8")[:400], path)
 

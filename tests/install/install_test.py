@@ -82,6 +82,8 @@ class InstallTest(unittest.TestCase):
         self.assertEqual({path.name for path in package.glob("*.py")}, wanted)
         wanted = {path.name for path in (ROOT / "bindings" / "python" / "ppsched" / "report_page").iterdir()}
         self.assertEqual({path.name for path in (package / "report_page").iterdir()}, wanted)
+        wanted = {path.name for path in (ROOT / "bindings" / "python" / "ppsched" / "live_page").iterdir()} | {"abi.mjs", "ppsched.mjs"}
+        self.assertEqual({path.name for path in (package / "live_page").iterdir()} - {"ppsched.wasm"}, wanted)
 
     def make_report(self, command):
         page = self.folder / "report.html"

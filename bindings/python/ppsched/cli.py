@@ -47,7 +47,7 @@ Values = Dict[str, Any]  # what the command line and the config file say, by nam
 
 
 def _parser() -> argparse.ArgumentParser:
-    from . import file_commands, layout_commands, model_command, plan_commands  # which need this module
+    from . import file_commands, layout_commands, live_command, model_command, plan_commands  # which need this module
     parser = Parser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ppsched {decoded(lib.ppsched_version_text())}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     file_commands.add_commands(commands)
     layout_commands.add_commands(commands)
     model_command.add_commands(commands)
+    live_command.add_commands(commands)
     return parser
 
 
@@ -98,6 +99,7 @@ def _add_schedule(commands: Commands) -> None:
     parser.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
     parser.add_argument("--explain-memory", action="store_true",
                         help="with text or json: what stands in each device's memory at its peak")
+    parser.add_argument("--link", action="store_true", help="print a link to the live page (ppsched live) with this problem, and build nothing")
     parser.add_argument("--slots", action="store_true",
                         help="with json: slots of activations and received values, and rounds in which devices connect")
     parser.set_defaults(run=run_schedule)
@@ -280,10 +282,21 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     _tell_order(schedule.config)
 
 
+def _print_link(values: Values) -> None:
+    from .live_command import link_to
+    for name in ("format", "output", "lower", "layers", "num_layers"):
+        if values.get(name) is not None:
+            raise UsageError(f"--link: it tells a problem of stages and its strategy, and does not go with --{name.replace('_', '-')}")
+    print_text(link_to(values, "ppsched.html") + "\n")
+
+
 def run_schedule(arguments: argparse.Namespace) -> None:
     values = merged(arguments)
     if arguments.launch is not None:
         run_launch(arguments, values)
+        return
+    if values.get("link"):
+        _print_link(values)
         return
     output: Optional[str] = values.get("output")
     chosen = values.get("format")

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The knobs: what they show of the problem, and what turning them changes.
+
+let problem = plainProblem();
+const strategies = new Map(); // by name
+const quantityNames = [];
+let turned = () => {};
+
+const SIZE_KNOBS = ["devices", "chunks", "microbatches", "slices"];
+const LIST_KNOBS = { forward_times: 1, backward_input_times: 1, backward_weight_times: 1, p2p_time: 0, mem_limit: null };
+
+function sizeOf(name) {
+  return name === "chunks" ? Math.max(1, Math.round(problem.stages / problem.devices)) : problem[name];
+}
+
+/** New sizes; lists that had one for each stage, or device, go along. */
+function resize(devices, chunks, microbatches) {
+  const { devices: oldDevices, stages: oldStages } = problem, stages = devices * chunks;
+  const values = Object.fromEntries(Object.entries(problem.values).map(([name, list]) =>
+    [name, list.length < 2 ? list : list.length === oldStages ? stretched(list, stages) : list.length === oldDevices ? stretched(list, devices) : list]));
+  problem = { ...problem, devices, stages, microbatches, values };
+}
+
+function setSize(name, value) {
+  const sizes = Object.fromEntries(SIZE_KNOBS.map((knob) => [knob, sizeOf(knob)]));
+  sizes[name] = value;
+  problem = { ...problem, slices: sizes.slices };
+  resize(sizes.devices, sizes.chunks, sizes.microbatches);
+}
+
+/** Another strategy wants its own number of chunks, placement and options. */
+function setStrategy(name) {
+  const wanted = strategies.get(name)?.chunks, known = new Set(strategies.get(name)?.options.map((option) => option.name));
+  const chunks = wanted || (wanted === 0 && /interleaved|looped/.test(name) && sizeOf("chunks") === 1 ? 2 : sizeOf("chunks"));
+  const options = Object.fromEntries(Object.entries(problem.options).filter(([option]) => known.has(option)));
+  problem = { ...problem, strategy: name, options, placement: "default" };
+  resize(problem.devices, chunks, problem.microbatches);
+}
+
+function setValues(name, list) {
+  const values = { ...problem.values };
+  if (list.length === 0)
+    delete values[name];
+  else
+    values[name] = list;
+  for (const [one, other] of [["backward_input_times", "backward_weight_times"], ["backward_weight_times", "backward_input_times"]])
+    if (name === one && list.length > 0 && !values[other] && !values.backward_times)
+      values[other] = [1]; // as its knob shows
+  problem = { ...problem, values };
+}
+
+function setOptionOf(name, value) {
+  const options = { ...problem.options };
+  if (value === "")
+    delete options[name];
+  else
+    options[name] = value;
+  problem = { ...problem, options };
+}
+
+// --- what the knobs show ---
+
+function makeOptionKnob(option) {
+  const value = problem.options[option.name] ?? "";
+  const knob = option.choice_count > 0
+    ? make("select", { name: option.name }, make("option", { value: "" }, `default: ${option.default_text}`),
+      ...option.choices.map((choice) => make("option", { value: choice, selected: choice === value }, choice)))
+    : make("input", { name: option.name, type: "number", min: option.minimum, max: option.maximum, value, placeholder: option.default_text });
+  knob.addEventListener("input", () => turn(() => setOptionOf(option.name, knob.value)));
+  return make("label", { title: option.summary }, option.name.replaceAll("_", " "), " ", knob);
+}
+
+let shownOptions = null;
+
+/** The number, and the slider where there is one. */
+function sizeElements(name) {
+  return [byId(`knob-${name}`), byId(`slide-${name}`)].filter(Boolean);
+}
+
+/** The knobs follow the problem, but the one that is being typed into. */
+function showKnobs() {
+  const set = (element, value) => {
+    if (element !== document.activeElement || element.type === "range" || element.tagName === "SELECT")
+      element.value = value;
+  };
+  for (const name of SIZE_KNOBS)
+    for (const element of sizeElements(name))
+      set(element, sizeOf(name));
+  set(byId("knob-strategy"), problem.strategy);
+  byId("knob-whole").checked = !problem.split_backward;
+  for (const name of Object.keys(LIST_KNOBS))
+    set(byId(`knob-${name}`), problem.values[name]?.join(" ") ?? "");
+  if (shownOptions !== problem.strategy) {
+    shownOptions = problem.strategy;
+    byId("options").replaceChildren(...(strategies.get(problem.strategy)?.options ?? []).map(makeOptionKnob));
+  }
+  const others = Object.keys(problem.values).filter((name) => !(name in LIST_KNOBS));
+  const more = [...others, ...["iterations"].filter((name) => problem[name] !== 1).map((name) => `${name} ${problem[name]}`)];
+  byId("also").textContent = more.length > 0 ? `From the link, too: ${more.join(", ")}.` : "";
+  byId("summary").textContent = strategies.get(problem.strategy)?.summary ?? "";
+}
+
+/** A knob has been turned: what it says, or what is wrong with it. */
+function turn(change) {
+  try {
+    change();
+    showKnobs();
+    turned();
+  } catch (error) {
+    showProblem(error.message);
+  }
+}
+
+function wholeOf(name, text) {
+  return wholeNumber(name === "chunks" ? "stages" : name, text.trim());
+}
+
+/** The last stage takes twice as long, as with a large head; again: all alike. */
+function toggleHead() {
+  const isSlow = (problem.values.forward_times?.length ?? 0) > 1;
+  for (const name of ["forward_times", "backward_input_times", "backward_weight_times"]) {
+    const usual = problem.values[name]?.[0] ?? 1;
+    setValues(name, isSlow ? [usual] : Array.from({ length: problem.stages }, (_, stage) => (stage === problem.stages - 1 ? 2 : 1) * usual));
+  }
+}
+
+function startKnobs() {
+  byId("knob-strategy").append(...[...strategies.keys()].map((name) => make("option", { value: name }, name)));
+  byId("knob-strategy").addEventListener("input", (event) => turn(() => setStrategy(event.target.value)));
+  for (const name of SIZE_KNOBS)
+    for (const element of sizeElements(name))
+      element.addEventListener("input", (event) => turn(() => setSize(name, wholeOf(name, event.target.value))));
+  for (const name of Object.keys(LIST_KNOBS))
+    byId(`knob-${name}`).addEventListener("input", (event) => turn(() => setValues(name, numberList(name.replaceAll("_", " "), event.target.value))));
+  byId("knob-whole").addEventListener("input", (event) => turn(() => {
+    problem = { ...problem, split_backward: event.target.checked ? 0 : 1 };
+  }));
+  byId("knobs").addEventListener("submit", (event) => event.preventDefault()); // of Enter in a field
+  byId("head").addEventListener("click", () => turn(toggleHead));
+}

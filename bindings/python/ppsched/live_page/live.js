@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// The start of the live page, and what happens when a knob is turned.
+
+const MOST_AT_ONCE = 150_000; // ops that are drawn without asking
+const SLOT = 0;               // the one candidate of this page, among those that the drawings know by rank
+
+const library = makeLibrary();
+const current = { problem: null, schedule: null, timeline: null, picture: null }; // what is drawn
+const settling = [];         // what is shown a little later
+let engine = null, searcher = null, ranker = null, livePanel = null, allowed = 0;
+
+// What the report's panels ask of parts that this page has not.
+const showLayersSection = () => {}, showLaunchSection = () => {}, showScenarioSection = () => {}, markChosen = () => {};
+
+/** Leaves for whoever tests the page what it shows. */
+function tellState() {
+  Object.assign(document.documentElement.dataset, { drawn: livePanel?.drawn ?? 0, strategy: current.problem?.strategy ?? "" });
+}
+
+// --- panels: as in a report, but of a timeline that changes ---
+
+/** A timeline whose picture and words are asked for anew at each update. */
+function makeLivePanel(rank, pictureNow, textNow) {
+  const panel = { rank, timeline: pictureNow(), drawn: 0, notes: make("div", { class: "notes" }) };
+  panel.surface = new Surface(200, (...canvas) => paintTimeline(panel, ...canvas), (...canvas) => paintPointed(panel, ...canvas));
+  const { box } = panel.surface;
+  fill(box, { tabindex: 0, role: "application", "aria-roledescription": "timeline", "aria-describedby": "keys" }, []);
+  box.classList.add("moves");
+  listenToPointers(box, { hover: (x, y) => pointAt(panel, x, y, false), tap: (x, y) => pointAt(panel, x, y, true),
+                          leave: () => { if (!pointed?.isKept) letGo(); } });
+  listenToWheel(box);
+  listenToKeys(panel);
+  panel.element = make("figure", {}, make("figcaption", {}, ""), box, panel.notes);
+  panel.update = () => {
+    panel.timeline = pictureNow();
+    panel.critical = null;
+    panel.surface.setHeight(panel.timeline.lanes.length * rowHeight(panel.timeline.lanes.length));
+    panel.surface.isDirty = true;
+    panel.element.firstChild.textContent = textNow();
+    box.setAttribute("aria-label", `Timeline: ${textNow()}`);
+  };
+  timelinePanels.push(panel);
+  return panel;
+}
+
+function makeLiveMemory() {
+  const surface = new Surface(CHART, (...canvas) => paintMemory(current.picture, ...canvas), paintCursor), { box } = surface;
+  box.classList.add("moves");
+  box.setAttribute("role", "img");
+  const point = (x, y) => pointAtMemory(current.picture, box, x, y), caption = make("figcaption", {}, ""), bars = make("div", {});
+  listenToPointers(box, { hover: point, tap: point, leave: letGo });
+  listenToWheel(box);
+  const update = () => {
+    const text = memoryText(current.picture);
+    box.setAttribute("aria-label", `Memory over time, ${text}`);
+    caption.textContent = text;
+    surface.isDirty = true;
+  };
+  settling.push(() => bars.replaceChildren(makePeakBars(current.picture)));
+  return { element: make("figure", {}, caption, box, bars), update };
+}
+
+function makeLiveIdle() {
+  const caption = make("figcaption", {}, ""), bars = make("div", {}), table = make("details", {}, make("summary", {}, "Figures of all devices"));
+  const fillTable = () => table.replaceChildren(table.firstChild, ...(table.open ? [makeFigures(SLOT, current.picture)] : []));
+  table.addEventListener("toggle", fillTable);
+  settling.push(() => {
+    caption.textContent = idleText(current.picture);
+    bars.replaceChildren(makeIdleBars(current.picture));
+    fillTable();
+    showCauses();
+  });
+  return { element: make("figure", {}, caption, bars, table), update() {} };
+}
+
+/** Another picture in the panels that there are. */
+function showPicture() {
+  readTimelines.set(SLOT, current.picture);
+  candidateByRank.set(SLOT, { rank: SLOT, strategy: current.problem.strategy, options: current.problem.options });
+  for (const { panels } of parts)
+    panels.get(SLOT).update();
+  if (chosen.has(BESIDE))
+    besidePanel.update();
+  letGo();
+  showNotes();
+  showKinds();
+  showDevices();
+  setWhole(largest(chosenTimelines().map((picture) => picture.end)));
+  tellState();
+}
+
+// --- a turn of a knob ---
+
+/** Draws a schedule of the problem; it belongs to the page from now on. */
+function draw(schedule, drawnProblem) {
+  const config = configOf(engine, drawnProblem);
+  try {
+    const timeline = schedule.evaluate(config), picture = pictureOf(schedule, timeline);
+    current.timeline?.destroy();
+    current.schedule?.destroy();
+    Object.assign(current, { problem: drawnProblem, schedule, timeline, picture });
+    hideProblem();
+    showPicture();
+    showCards(picture, boundOf(config, schedule), schedule.iterations);
+    settleSoon();
+    if (byId("launch").open)
+      showLaunch();
+  } finally {
+    config.destroy();
+  }
+}
+
+function generateHere() {
+  const config = configOf(engine, problem);
+  try {
+    return config.generate(problem.strategy);
+  } finally {
+    config.destroy();
+  }
+}
+
+let searched = null; // the problem that is searched for
+
+function heardSearch({ schedule, error }) {
+  if (searched !== problem) // a knob has been turned since
+    return;
+  byId("searching").hidden = true;
+  if (error !== undefined) {
+    showProblem(error);
+    return;
+  }
+  try {
+    draw(engine.importSchedule("json", schedule), problem);
+  } catch (fault) {
+    showProblem(fault.message);
+  }
+}
+
+/** Whether the problem may be drawn at once; else the page asks. */
+function isAllowed() {
+  const ops = opsOfProblem(problem), isLarge = ops > Math.max(MOST_AT_ONCE, allowed);
+  byId("ask").hidden = !isLarge;
+  if (isLarge)
+    byId("ask-text").textContent = `This has up to ${figure(ops)} ops, which may take seconds and much memory.`;
+  return !isLarge;
+}
+
+function keepLink() {
+  const link = `#${linkOf(problem, quantityNames)}`;
+  if (location.hash !== link)
+    history.replaceState(null, "", link);
+}
+
+let rankTimer = 0, settleTimer = 0;
+
+function rankSoon() {
+  clearTimeout(rankTimer);
+  document.documentElement.dataset.ranked = "no";
+  rankTimer = setTimeout(() => ranker.ask(problem), 120);
+}
+
+/** What need not follow each step of a slider: the link, and the panels without a canvas. */
+function settleSoon() {
+  settleTimer ||= setTimeout(() => {
+    settleTimer = 0;
+    keepLink();
+    for (const settle of settling)
+      settle();
+    document.documentElement.dataset.settled = "yes";
+  }, 150);
+  document.documentElement.dataset.settled = "no";
+}
+
+function drawProblem() {
+  byId("searching").hidden = true;
+  if (strategies.get(problem.strategy)?.searches) {
+    byId("searching").hidden = false;
+    searched = problem;
+    searcher.ask(problem);
+  } else {
+    searcher.drop();
+    draw(generateHere(), problem);
+  }
+  rankSoon();
+}
+
+function turnedKnob() {
+  const begun = performance.now();
+  settleSoon();
+  byId("moved").textContent = "";
+  if (isAllowed())
+    try {
+      drawProblem();
+    } catch (error) {
+      showProblem(error.message);
+      rankSoon();
+    }
+  document.documentElement.dataset.turn = (performance.now() - begun).toFixed(2);
+}
+
+// --- the start ---
+
+async function bytesOfLibrary() {
+  const packed = Uint8Array.from(atob(byId("library").textContent.trim()), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+/** A strategy's own name, of that or an alias; what is unknown stays, and the library tells. */
+function strategyCalled(name) {
+  const plain = name.toLowerCase().replaceAll("-", "_");
+  return [...strategies.values()].find((info) => [info.name, ...info.aliases].some((word) => word.toLowerCase().replaceAll("-", "_") === plain))?.name ?? name;
+}
+
+function followLink() {
+  byId("notes").replaceChildren();
+  try {
+    const { problem: linked, notes } = readLink(location.hash.slice(1), quantityNames);
+    problem = { ...linked, strategy: strategyCalled(linked.strategy) };
+    byId("notes").append(...notes.map((note) => make("p", {}, note)));
+  } catch (error) {
+    problem = plainProblem();
+    byId("notes").append(make("p", { class: "alert" }, `The link cannot be read: ${error.message}.`));
+  }
+  allowed = 0;
+  shownOptions = null;
+  showKnobs();
+  turnedKnob();
+}
+
+function startPanels() {
+  startTimelines();
+  startMemory();
+  startIdle();
+  const makers = { "timeline-panels": () => makeLivePanel(SLOT, () => current.picture, titleOf), "memory-panels": makeLiveMemory, "idle-panels": makeLiveIdle };
+  chosen.add(SLOT);
+  rawTimelines.set(SLOT, { get critical() { return rawNow().critical; }, get slack() { return rawNow().slack; } });
+  for (const part of parts) {
+    const panel = makers[part.host.id]();
+    part.panels.set(SLOT, panel);
+    part.host.append(panel.element);
+  }
+  livePanel = timelinePanels[0];
+  startExtras();
+  startHand();
+  startLessons();
+  byId("launch").addEventListener("toggle", showLaunch);
+}
+
+async function start() {
+  const module = await WebAssembly.compile(await bytesOfLibrary());
+  engine = await library.load(module);
+  for (const [name, number] of Object.entries(library.Kind))
+    kindNames[number] = name;
+  quantityNames.push(...Object.keys(library.Quantity).map((name) => name.toLowerCase()));
+  for (const info of engine.strategies())
+    strategies.set(info.name, info);
+  searcher = new Asker("search", module, heardSearch);
+  ranker = new Asker("rank", module, showRanks);
+  turned = turnedKnob;
+  startKnobs();
+  current.picture = { lanes: [], chunks: 1, kinds: new Set(), end: 1, memory: [], limits: [], held: {}, idle: {}, peaks: [], busy: [], idleTotal: [] };
+  readTimelines.set(SLOT, current.picture);
+  startPanels();
+  startTheme();
+  startExports();
+  startPrinting();
+  watchPixelRatio();
+  byId("ask-go").addEventListener("click", () => {
+    allowed = opsOfProblem(problem);
+    turnedKnob();
+  });
+  addEventListener("hashchange", followLink);
+  followLink();
+  paintAll();
+  document.documentElement.dataset.state = "ready";
+}
+
+start();

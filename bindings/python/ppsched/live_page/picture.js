@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the library's schedule and timeline to what the page draws: the same as readTimeline makes of a report's data.
+
+const kindNames = []; // by number
+
+/** An op, as readEntry makes it of a report's data; its token is made when it is asked for. */
+class DrawnOp {
+  constructor(kind, stage, microbatch, slice, start, end, position) {
+    this.kind = kind;
+    this.stage = stage;
+    this.microbatch = microbatch;
+    this.slice = slice;
+    this.start = start;
+    this.end = end;
+    this.position = position;
+    this.second = null;
+    this.isMark = false;
+    this.reach = end;
+    this.chunk = 0;
+    this.style = 0;
+  }
+
+  get token() {
+    return `${this.stage}${this.kind}${this.microbatch ?? ""}${this.slice === null ? "" : `.${this.slice}`}`;
+  }
+}
+
+const OVERLAPPED = 1, SLICED = 2; // flags of an op
+
+/** A device's entries, read from the library's memory. */
+function laneOf(schedule, timeline, device) {
+  const ops = schedule.ops(device), bytes = ops.view(Uint8Array), numbers = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const times = timeline.spans(device).view(Float64Array), lane = [];
+  const opAt = (i) => {
+    const at = 12 * i, microbatch = numbers.getUint32(at, true);
+    return new DrawnOp(kindNames[bytes[at + 8]], numbers.getUint16(at + 4, true), microbatch === 0xFFFFFFFF ? null : microbatch,
+      bytes[at + 9] & SLICED ? numbers.getUint16(at + 6, true) : null, times[2 * i], times[2 * i + 1], i);
+  };
+  let reach = -Infinity, areInOrder = true;
+  for (let i = 0; i < ops.length; i += 1) {
+    const entry = opAt(i);
+    if (bytes[12 * i + 9] & OVERLAPPED)
+      entry.second = opAt(i += 1);
+    entry.isMark = Object.hasOwn(MARKS, entry.kind);
+    areInOrder &&= lane.length === 0 || lane.at(-1).start <= entry.start;
+    lane.push(entry);
+  }
+  if (!areInOrder) // ops that run beside the others
+    lane.sort((a, b) => a.start - b.start || a.position - b.position);
+  for (const entry of lane)
+    entry.reach = reach = Math.max(reach, entry.end);
+  return lane;
+}
+
+function idleByCause(timeline, devices) {
+  const rows = Array.from({ length: devices }, (_, device) => timeline.idle(device));
+  const least = NOISE * timeline.metrics.makespan;
+  return Object.fromEntries(Object.keys(rows[0]).map((cause) => [cause, rows.map((row) => (Math.abs(row[cause]) > least ? row[cause] : 0))])
+    .filter(([, times]) => times.some((time) => time !== 0)));
+}
+
+/** What the drawings need. */
+function pictureOf(schedule, timeline) {
+  const devices = schedule.devices, numbers = Array.from({ length: devices }, (_, device) => device);
+  const lanes = numbers.map((device) => laneOf(schedule, timeline, device));
+  const figures = numbers.map((device) => timeline.deviceMetrics(device)), { metrics } = timeline;
+  const chunks = setChunks(lanes, schedule.placement), kinds = setStyles(lanes);
+  return {
+    lanes, chunks, kinds, metrics, end: metrics.makespan > 0 ? metrics.makespan : 1,
+    hasMarks: [...kinds].some((kind) => Object.hasOwn(MARKS, kind)), hasPairs: lanes.some((lane) => lane.some((entry) => entry.second)),
+    microbatches: schedule.microbatches, iterations: schedule.iterations,
+    memory: numbers.map((device) => timeline.memoryCurve(device)),
+    limits: figures.map(({ memory_limit: limit }) => (Number.isFinite(limit) ? limit : null)), peaks: figures.map((row) => row.peak_memory),
+    held: {}, busy: figures.map((row) => row.busy), idleTotal: figures.map((row) => row.idle), idle: idleByCause(timeline, devices),
+  };
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The problem that the knobs describe, and its link. Functions alone, as the workers have them too.
+
+/** A problem with nothing said but its sizes. */
+function plainProblem() {
+  return { strategy: "1f1b", devices: 8, stages: 8, microbatches: 16, iterations: 1, slices: 1, placement: "default", split_backward: 1,
+           values: {}, options: {}, unknown: {} };
+}
+
+const LINK_VERSION = 1;
+const LONGEST_LINK = 200_000;
+const SIZE_LIMITS = { devices: 65535, stages: 65535, microbatches: 1073741824, iterations: 1073741824, slices: 65535 };
+
+/** The link's fragment: what is not the default, in words of the command line. */
+function linkOf(problem, quantities) {
+  const plain = plainProblem(), words = [`v=${LINK_VERSION}`];
+  const add = (key, text) => words.push(`${encodeURIComponent(key)}=${encodeURIComponent(text).replaceAll("%2C", ",")}`);
+  for (const key of ["strategy", "devices", "stages", "microbatches"])
+    add(key, problem[key]);
+  for (const key of ["iterations", "slices", "placement", "split_backward"])
+    if (String(problem[key]) !== String(plain[key]))
+      add(key, problem[key]);
+  for (const name of quantities)
+    if (problem.values[name]?.length > 0)
+      add(name, problem.values[name].join(","));
+  for (const [name, value] of Object.entries(problem.options))
+    add(`option.${name}`, value);
+  for (const [key, value] of Object.entries(problem.unknown))
+    add(key, value);
+  return words.join("&");
+}
+
+function wholeNumber(key, text) {
+  const number = Number(text);
+  if (!/^\d{1,10}$/.test(text) || number < 1 || number > SIZE_LIMITS[key])
+    throw new Error(`${key} is ${JSON.stringify(text.slice(0, 40))}; it must be a whole number from 1 to ${SIZE_LIMITS[key]}`);
+  return number;
+}
+
+/** A list of numbers, parted by commas, blanks or both. */
+function numberList(key, text) {
+  const words = text.trim().split(/[\s,]+/).filter(Boolean);
+  for (const word of words)
+    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^(inf|Infinity)$/i.test(word))
+      throw new Error(`${key} has ${JSON.stringify(word.slice(0, 40))}; it must be numbers, one for all or one each`);
+  return words.map((word) => (/^inf/i.test(word) ? Infinity : Number(word)));
+}
+
+function textOf(key, word) {
+  try {
+    return decodeURIComponent(word.replaceAll("+", " "));
+  } catch {
+    throw new Error(`${key} in the link is not well encoded`);
+  }
+}
+
+/** What a link says: {problem, notes}. Keys that this version does not know are kept, and told. */
+function readLink(fragment, quantities) {
+  if (fragment.length > LONGEST_LINK)
+    throw new Error(`the link is ${fragment.length} letters long; at most ${LONGEST_LINK} are read`);
+  const problem = plainProblem(), notes = [], seen = new Set();
+  for (const part of fragment.split("&").filter(Boolean)) {
+    const [name, ...rest] = part.split("="), key = textOf("a key", name), text = textOf(key.slice(0, 40), rest.join("="));
+    if (seen.has(key))
+      throw new Error(`the link has ${key.slice(0, 40)} twice`);
+    seen.add(key);
+    if (key === "v")
+      notes.push(...(text === String(LINK_VERSION) ? [] : [`The link is of version ${text.slice(0, 20)}; this page knows ${LINK_VERSION}.`]));
+    else if (key in SIZE_LIMITS)
+      problem[key] = wholeNumber(key, text);
+    else if (key === "strategy" || key === "placement")
+      problem[key] = text.slice(0, 64);
+    else if (key === "split_backward")
+      problem[key] = text === "0" ? 0 : 1;
+    else if (quantities.includes(key))
+      problem.values[key] = numberList(key, text);
+    else if (key.startsWith("option."))
+      problem.options[key.slice(7)] = text;
+    else
+      problem.unknown[key] = text;
+  }
+  if (!seen.has("stages"))
+    problem.stages = problem.devices;
+  const unknown = Object.keys(problem.unknown);
+  if (unknown.length > 0)
+    notes.push(`The link says more than this page knows, which is left out of the picture and kept in the link: ${unknown.join(", ").slice(0, 200)}.`);
+  return { problem, notes };
+}
+
+/** The library's config of a problem; the caller destroys it. */
+function configOf(pp, problem) {
+  const config = pp.config(problem.devices, problem.stages, problem.microbatches);
+  try {
+    config.iterations = problem.iterations;
+    config.slices = problem.slices;
+    if (problem.placement !== "default")
+      config.place(problem.placement);
+    config.splitBackward = Boolean(problem.split_backward);
+    for (const [name, values] of Object.entries(problem.values))
+      config.set(name, values);
+    for (const [name, value] of Object.entries(problem.options))
+      config.setOption(name, value);
+    return config;
+  } catch (error) {
+    config.destroy();
+    throw error;
+  }
+}
+
+/** Forwards and backwards of a problem, an upper bound on its ops. */
+function opsOfProblem({ stages, microbatches, iterations, slices }) {
+  return 3 * stages * microbatches * iterations * slices;
+}
+
+/** A list for `count` of what was one for another number: the first and the last stay, what is between is stretched. */
+function stretched(list, count) {
+  const inner = list.length - 2;
+  return Array.from({ length: count }, (_, i) => {
+    if (i === 0 || inner < 1)
+      return i > 0 && i === count - 1 ? list.at(-1) : list[0];
+    return i === count - 1 ? list.at(-1) : list[1 + Math.floor((i - 1) * inner / (count - 2))];
+  });
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of what is drawn, and the table of all strategies.
+
+function showProblem(message) {
+  byId("alert").textContent = message;
+  byId("alert").hidden = false;
+  byId("summary").hidden = true;
+  byId("stale").hidden = current.timeline === null;
+  document.documentElement.dataset.refused = "yes";
+}
+
+function hideProblem() {
+  byId("alert").hidden = true;
+  byId("summary").hidden = false;
+  byId("stale").hidden = true;
+  delete document.documentElement.dataset.refused;
+}
+
+const CARDS = ["step", "bubble", "bound", "memory"];
+
+function setCard(name, value, more) {
+  const [, strong, small] = byId(`card-${name}`).children;
+  strong.textContent = value;
+  small.textContent = more;
+}
+
+/** The lower bound for the placement that is drawn; null where there is none. */
+function boundOf(config, schedule) {
+  const copy = config.copy();
+  try {
+    if (schedule.placement !== "map")
+      copy.place(schedule.placement);
+    return copy.bound().value;
+  } catch {
+    return null;
+  } finally {
+    copy.destroy();
+  }
+}
+
+function showCards({ metrics, peaks, limits }, bound, iterations) {
+  const gap = bound > 0 ? metrics.makespan / iterations / bound - 1 : NaN;
+  setCard("step", figure(metrics.makespan), `span ${figure(metrics.span)}`);
+  setCard("bubble", percent(metrics.bubble_of_total), `${percent(metrics.bubble_of_ideal)} of ideal, ${percent(metrics.bubble_of_span)} of span`);
+  setCard("bound", isNumber(gap) ? percent(Math.max(0, gap), 1) : DASH, `above the lower bound ${figure(bound)}`);
+  const device = metrics.limit_device === 0xFFFFFFFF ? metrics.peak_device : metrics.limit_device, limit = limits[device];
+  setCard("memory", figure(metrics.peak_memory), metrics.limit_device === 0xFFFFFFFF ? `on device ${device}${isNumber(limit) ? `, of ${figure(limit)}` : ""}`
+    : `over the limit: device ${device} needs ${figure(peaks[device])} of ${figure(limit)}`);
+  byId("card-memory").classList.toggle("warning", metrics.limit_device !== 0xFFFFFFFF);
+}
+
+// --- the table ---
+
+const RANK_COLUMNS = [
+  ["#", (row, place) => place + 1], ["strategy", (row) => row.strategy], ["step time", (row) => figure(row.step_time)],
+  ["above bound", (row) => (row.bound > 0 ? percent(Math.max(0, row.step_time / row.bound - 1), 1) : DASH)],
+  ["bubble of total", (row) => percent(row.bubble_of_total)], ["peak memory", (row) => figure(row.peak_memory)],
+  ["V", (row) => row.chunks], ["group", (row) => row.group_size || ""], ["placement", (row) => row.placement],
+  ["status", (row) => (row.fits ? "fits" : `lacks ${figure(row.excess)}`)],
+];
+
+/** The knobs go to where a row was evaluated. */
+function drawRow(row) {
+  turn(() => {
+    const options = row.group_size ? { group_size: String(row.group_size) } : {};
+    problem = { ...problem, strategy: row.strategy, stages: row.stages, microbatches: row.microbatches, slices: row.slices, values: row.values, options,
+                placement: row.strategy === "auto" ? row.placement : "default" };
+    shownOptions = null;
+  });
+  announce(`${row.strategy} is drawn`);
+}
+
+function makeRankRow(row, place) {
+  const draw = makeButton("Draw", `Draw ${row.strategy}`, () => drawRow(row));
+  const cells = RANK_COLUMNS.map(([heading, text]) => (heading === "strategy" ? make("th", { scope: "row" }, row.strategy)
+    : make("td", { class: ["placement", "status"].includes(heading) ? null : "number" }, String(text(row, place)))));
+  const element = make("tr", {}, ...cells, make("td", { class: "no-print" }, draw));
+  element.classList.toggle("over", !row.fits);
+  element.classList.toggle("winner", place === 0 && row.fits === 1);
+  return element;
+}
+
+function showRanks({ rows, candidates: count, refused: no, least, error, share }) {
+  const status = byId("ranking");
+  document.documentElement.dataset.ranked = share === undefined ? "yes" : "no";
+  if (share !== undefined) {
+    byId("ranking-bar").hidden = false;
+    byId("ranking-bar").value = share;
+    return;
+  }
+  byId("ranking-bar").hidden = true;
+  if (error !== undefined) {
+    status.textContent = `No ranking: ${error}`;
+    byId("ranks").replaceChildren();
+    return;
+  }
+  status.textContent = `${counted(count, "candidate")} of ${counted(rows.length, "strategy", "strategies")} evaluated, ${no} refused; the best of each strategy, as ppsched pick ranks them.`
+    + (least === undefined ? "" : ` None fits: the least limit that does is ${figure(least)}.`);
+  byId("ranks").replaceChildren(...rows.map(makeRankRow));
+}

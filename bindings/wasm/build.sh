@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds lib/ as a WebAssembly module without imports, which exports what ppsched.mjs calls.
+# usage: build.sh [FILE]      FILE: ppsched.wasm beside this script, unless named; it is built in FILE.build
+# It needs meson, ninja, clang-14, llvm-14, lld-14, wasi-libc and libclang-rt-14-dev-wasm32; exit 3 where one is missing.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$here/../..
+file=$(realpath "${1:-$here/ppsched.wasm}")
+build=$file.build
+
+need() { # FILE_OR_COMMAND PACKAGE
+  [ -e "$1" ] || command -v "$1" >/dev/null || { echo "ppsched.wasm needs the package $2" >&2 && exit 3; }
+}
+need meson meson
+need ninja ninja-build
+need clang-14 clang-14
+need llvm-ar-14 llvm-14
+need wasm-ld-14 lld-14
+need /usr/lib/wasm32-wasi/libc.a wasi-libc
+need "$(echo /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a)" libclang-rt-14-dev-wasm32
+
+{
+  [ -f "$build/build.ninja" ] || meson setup "$build" "$root" --cross-file "$here/wasm32.ini" --buildtype=plain \
+    -Dtests=false -Dpython=false -Ddefault_library=static
+  ninja -C "$build" lib/libppsched.a
+} >"$file.log" 2>&1 || { tail -n 20 "$file.log" >&2 && exit 1; }
+
+# No -O here: with it clang calls wasm-opt where that happens to be installed.
+mapfile -t exports < <(grep -oE '("|exports\.)ppsched_[a-z0-9_]+' "$here/ppsched.mjs" | grep -o 'ppsched_.*' | sort -u)
+clang-14 --target=wasm32-wasi -mexec-model=reactor -fuse-ld=/usr/bin/wasm-ld-14 -o "$file" \
+  -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=1048576,--export=malloc,--export=free \
+  "${exports[@]/#/-Wl,--export=}" "$build/lib/libppsched.a"

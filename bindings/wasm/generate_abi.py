@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes abi.mjs from the public headers: constants, struct layouts of wasm32, and prototypes.
+
+usage: generate_abi.py [--check]     --check: exit 1 where the file in the tree is not what the headers say
+"""
+import importlib.util
+import json
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TARGET = HERE / "abi.mjs"
+
+_spec = importlib.util.spec_from_file_location("python_abi", HERE.parent / "python" / "generate_abi.py")
+python_abi = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(python_abi)
+
+# Each number's name here, and its bytes; every pointer has 4.
+NUMBERS = {"c_double": ("f64", 8), "c_int32": ("i32", 4), "c_int64": ("i64", 8), "c_size_t": ("u32", 4), "c_uint8": ("u8", 1),
+           "c_uint16": ("u16", 2), "c_uint32": ("u32", 4), "c_uint64": ("u64", 8), "c_char": ("u8", 1)}
+
+
+class Layouts:
+    """Sizes and offsets as a compiler for wasm32 has them."""
+
+    def __init__(self, abi):
+        self.abi = abi
+        self.structs = {}  # class name: (size, alignment, [(field, type, offset, count)])
+        for struct in abi.structs_in_order():
+            self.structs[python_abi.class_name(struct)] = self.layout(abi.fields(struct))
+
+    def kind(self, c_type):
+        """(name, size, alignment, count) of a field's type, as ctypes calls it."""
+        array = re.fullmatch(r"(\w+) \* (\d+)", c_type)
+        if array:
+            name, size, alignment, _ = self.kind(array[1])
+            return ("text" if array[1] == "c_char" else name), size * int(array[2]), alignment, int(array[2])
+        if c_type in NUMBERS:
+            name, size = NUMBERS[c_type]
+            return name, size, size, 1
+        if c_type in self.structs:
+            size, alignment, _ = self.structs[c_type]
+            return c_type, size, alignment, 1
+        return ("string" if c_type == "c_char_p" else "pointer"), 4, 4, 1
+
+    def layout(self, fields):
+        rows, end, widest = [], 0, 1
+        for name, c_type in fields:
+            kind, size, alignment, count = self.kind(c_type)
+            offset = -(-end // alignment) * alignment
+            rows.append((name, kind, offset, count))
+            end, widest = offset + size, max(widest, alignment)
+        return -(-end // widest) * widest, widest, rows
+
+
+def passed(c_type):
+    """How a function takes or returns a type."""
+    if c_type == "None":
+        return "void"
+    return NUMBERS[c_type][0] if c_type in NUMBERS else "string" if c_type == "c_char_p" else "pointer"
+
+
+def enum_lines(abi):
+    for name, body in abi.enums:
+        prefix = python_abi.PREFIXES.get(name, f"{name.upper()}_")
+        yield f"\nexport const {python_abi.CLASSES.get(name, python_abi.class_name(name))} = Object.freeze({{"
+        for member, value in re.findall(r"(PPSCHED_\w+)\s*=\s*(\d+)", body):
+            yield f"  {member.removeprefix(prefix)}: {value},"
+        yield "});"
+
+
+def generate():
+    abi = python_abi.Abi()
+    lines = ["// SPDX-License-Identifier: Apache-2.0",
+             "// Written by generate_abi.py from include/ppsched/*.h. Do not edit.",
+             "// The C ABI on wasm32: constants, struct layouts, prototypes.", ""]
+    lines += [f"export const {name.removeprefix('PPSCHED_')} = {value};" for name, value in sorted(abi.defines.items())]
+    lines += enum_lines(abi)
+    lines += ["", "// name: { size, fields: { name: [type, offset, count] } }", "export const STRUCTS = {"]
+    for name, (size, _, rows) in Layouts(abi).structs.items():
+        lines.append(f"  {name}: {{ size: {size}, fields: {{")
+        lines += [f"    {field}: {json.dumps([kind, offset, count])}," for field, kind, offset, count in rows]
+        lines.append("  } },")
+    lines += ["};", "", "// name: [result, arguments...]", "export const FUNCTIONS = {"]
+    for result, name, parameters in abi.functions:
+        kinds = [passed(abi.type_of(result)), *map(passed, abi.parameters(parameters))]
+        lines.append(f"  {name}: {json.dumps(kinds)},")
+    return "\n".join([*lines, "};", ""])
+
+
+if __name__ == "__main__":
+    sys.exit(python_abi.main(generate, TARGET))

@@ -1,0 +1,640 @@
+// SPDX-License-Identifier: Apache-2.0
+// ppsched for JavaScript, on ppsched.wasm: browsers, web workers, node.
+//
+//   const pp = await load(bytesOrUrl);
+//   const config = pp.config(4, 4, 8).set("forward_times", [1, 1.2, 1.2, 1.4]).set("p2p_time", 0.1);
+//   const timeline = config.generate("zb_h1").evaluate(config);
+//   timeline.metrics.makespan;
+//   for (const { kind, microbatch, stage } of timeline.schedule.ops(3)) ...
+//
+// What a handle hands out as Records is the library's own memory, not a copy: it holds as long as its handle is not
+// destroyed. Handles that are forgotten are freed when the collector finds them; destroy() does it at once.
+import { FUNCTIONS, Format, Kind, NONE, Objective, Placement, Quantity, Runtime, STRUCTS, Status, ABI_VERSION,
+  MemoryCause } from "./abi.mjs";
+
+export { Format, Kind, NONE, Objective, Placement, Quantity, Runtime, Status, MemoryCause };
+
+/** What the library refuses, in its own words; device, stage, microbatch and position are null where they do not apply. */
+export class PpschedError extends Error {
+  constructor(status, record) {
+    super(record?.message || `status ${status}`);
+    this.name = "PpschedError";
+    this.status = status;
+    for (const field of ["device", "stage", "microbatch", "position"])
+      this[field] = record === undefined || record[field] === NONE ? null : record[field];
+  }
+}
+
+const SIZES = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8, i64: 8, f64: 8, pointer: 4, string: 4 };
+const decoder = new TextDecoder(), encoder = new TextEncoder();
+
+/** An enumerator's value, from its name in any case or from the value itself. */
+function valueOf(enumeration, what, given) {
+  const value = typeof given === "string" ? enumeration[given.toUpperCase()] : given;
+  if (!Object.values(enumeration).includes(value))
+    throw new TypeError(`no ${what} is called ${JSON.stringify(given)}; there are ${Object.keys(enumeration).join(", ").toLowerCase()}`);
+  return value;
+}
+
+function nameOf(enumeration, value) {
+  return Object.keys(enumeration).find((name) => enumeration[name] === value)?.toLowerCase() ?? null;
+}
+
+/** The module's memory, with views that are made anew when it has grown. */
+class Memory {
+  constructor(memory) {
+    this.memory = memory;
+    this.buffer = null;
+  }
+
+  get view() {
+    this.refresh();
+    return this.data;
+  }
+
+  get bytes() {
+    this.refresh();
+    return this.octets;
+  }
+
+  refresh() {
+    if (this.buffer !== this.memory.buffer) {
+      this.buffer = this.memory.buffer;
+      this.data = new DataView(this.buffer);
+      this.octets = new Uint8Array(this.buffer);
+    }
+  }
+
+  text(pointer, length = this.bytes.indexOf(0, pointer) - pointer) {
+    return pointer === 0 ? null : decoder.decode(this.bytes.subarray(pointer, pointer + length));
+  }
+
+  read(type, at) {
+    const view = this.view;
+    switch (type) {
+      case "f64": return view.getFloat64(at, true);
+      case "i32": return view.getInt32(at, true);
+      case "u8": return view.getUint8(at);
+      case "u16": return view.getUint16(at, true);
+      case "u64": return Number(view.getBigUint64(at, true));
+      case "i64": return Number(view.getBigInt64(at, true));
+      case "string": return this.text(view.getUint32(at, true));
+      default: return view.getUint32(at, true);
+    }
+  }
+
+  write(type, at, value) {
+    const view = this.view;
+    switch (type) {
+      case "f64": view.setFloat64(at, value, true); break;
+      case "i32": view.setInt32(at, value, true); break;
+      case "u8": view.setUint8(at, value); break;
+      case "u16": view.setUint16(at, value, true); break;
+      case "u64": view.setBigUint64(at, BigInt(value), true); break;
+      case "i64": view.setBigInt64(at, BigInt(value), true); break;
+      default: view.setUint32(at, value, true);
+    }
+  }
+
+  field(struct, name, at) {
+    const [type, offset, count] = STRUCTS[struct].fields[name];
+    if (type === "text")
+      return this.text(at + offset);
+    if (type in STRUCTS)
+      return this.struct(type, at + offset);
+    if (count === 1)
+      return this.read(type, at + offset);
+    return Array.from({ length: count }, (_, i) => this.read(type, at + offset + i * SIZES[type]));
+  }
+
+  struct(name, at) {
+    const fields = Object.keys(STRUCTS[name].fields).filter((field) => field !== "size" && !/reserved/.test(field));
+    return Object.fromEntries(fields.map((field) => [field, this.field(name, field, at)]));
+  }
+}
+
+/** Plain records in the library's memory, such as the ops of a queue. */
+export class Records {
+  constructor(engine, owner, struct, pointer, length) {
+    Object.assign(this, { engine, owner, struct, pointer, length });
+    this.stride = STRUCTS[struct].size;
+  }
+
+  /** One record as an object. */
+  at(index) {
+    this.place(index);
+    return this.engine.memory.struct(this.struct, this.pointer + index * this.stride);
+  }
+
+  /** One field of a record, without an object. */
+  get(index, field) {
+    this.place(index);
+    return this.engine.memory.field(this.struct, field, this.pointer + index * this.stride);
+  }
+
+  /** All of them as numbers of one type: for ops Uint8Array, for spans Float64Array (start, end, start, ...). It is a view of
+   * the memory as it is now, and must be asked for again after another call. */
+  view(Type = Uint8Array) {
+    this.owner.alive();
+    return new Type(this.engine.memory.memory.buffer, this.pointer, this.length * this.stride / Type.BYTES_PER_ELEMENT);
+  }
+
+  place(index) {
+    this.owner.alive();
+    if (!(Number.isInteger(index) && index >= 0 && index < this.length))
+      throw new RangeError(`no record ${index} in ${this.length}`);
+  }
+
+  * [Symbol.iterator]() {
+    for (let i = 0; i < this.length; i++)
+      yield this.at(i);
+  }
+}
+
+/** Something of the library's that is freed once. */
+class Handle {
+  constructor(engine, pointer, free) {
+    this.engine = engine;
+    this.pointer = pointer;
+    this.free = () => engine.exports[free](pointer);
+    engine.forgotten.register(this, this.free, this);
+  }
+
+  alive() {
+    if (this.pointer === 0)
+      throw new TypeError(`this ${this.constructor.name} has been destroyed`);
+    return this.pointer;
+  }
+
+  destroy() {
+    if (this.pointer === 0)
+      return;
+    this.engine.forgotten.unregister(this);
+    this.pointer = 0;
+    this.free();
+  }
+
+  call(name, ...values) {
+    return this.engine.call(name, this.alive(), ...values);
+  }
+
+  /** A call that fills a list of records or numbers: how many there are, then they. */
+  list(type, name, ...values) {
+    return this.engine.list(type, name, this.alive(), ...values);
+  }
+
+  struct(type, name, ...values) {
+    return this.engine.struct(type, name, this.alive(), ...values);
+  }
+
+  borrowed(struct, name, ...values) {
+    return this.engine.scratch((room) => {
+      const count = room.take(4), pointer = this.call(name, ...values, count);
+      return new Records(this.engine, this, struct, pointer, pointer === 0 ? 0 : this.engine.memory.read("u32", count));
+    });
+  }
+}
+
+/** A problem. */
+export class Config extends Handle {
+  constructor(engine, pointer) {
+    super(engine, pointer, "ppsched_config_destroy");
+  }
+
+  get devices() { return this.call("ppsched_config_devices"); }
+  get stages() { return this.call("ppsched_config_stages"); }
+  get microbatches() { return this.call("ppsched_config_microbatches"); }
+  get iterations() { return this.call("ppsched_config_iterations"); }
+  set iterations(count) { this.call("ppsched_config_set_iterations", count); }
+  get slices() { return this.call("ppsched_config_slices"); }
+  set slices(count) { this.call("ppsched_config_set_slices", count); }
+  get splitBackward() { return this.call("ppsched_config_split_backward") !== 0; }
+  set splitBackward(isAllowed) { this.call("ppsched_config_set_split_backward", isAllowed ? 1 : 0); }
+  get placement() { return nameOf(Placement, this.call("ppsched_config_placement")); }
+
+  /** A placement by name; "map" with the device of each stage. */
+  place(placement, map = []) {
+    this.engine.scratch((room) => this.call("ppsched_config_set_placement", valueOf(Placement, "placement", placement),
+      room.list("u32", map), map.length));
+    return this;
+  }
+
+  /** Sets a quantity, such as "forward_times", to a number or a list of them; null takes it back. */
+  set(quantity, values) {
+    const list = values === null ? [] : typeof values === "number" ? [values] : values;
+    this.engine.scratch((room) => this.call("ppsched_config_set_values", valueOf(Quantity, "quantity", quantity),
+      room.list("f64", list), list.length));
+    return this;
+  }
+
+  get(quantity) {
+    return this.engine.scratch((room) => {
+      const count = room.take(4), pointer = this.call("ppsched_config_values", valueOf(Quantity, "quantity", quantity), count);
+      return this.engine.numbers("f64", pointer, pointer === 0 ? 0 : this.engine.memory.read("u32", count));
+    });
+  }
+
+  /** Sets an option of the strategy; null takes it back. */
+  setOption(name, value) {
+    this.call("ppsched_config_set_option", name, value === null ? null : String(value));
+    return this;
+  }
+
+  copy() {
+    return new Config(this.engine, this.engine.made("ppsched_config_copy", this.alive()));
+  }
+
+  /** Throws where the lists contradict each other. */
+  validate() { this.call("ppsched_config_validate"); }
+
+  /** Throws where the strategy cannot serve the problem. */
+  fits(strategy) { this.engine.call("ppsched_strategy_fits", strategy, this.alive()); }
+
+  generate(strategy) {
+    return new Schedule(this.engine, this.engine.made("ppsched_schedule_generate", this.alive(), strategy));
+  }
+
+  builder() {
+    return new Builder(this.engine, this.engine.made("ppsched_builder_create", this.alive()));
+  }
+
+  bound(objective = "makespan") {
+    return this.struct("Bound", "ppsched_config_find_bound", valueOf(Objective, "objective", objective));
+  }
+
+  /** All candidates; options are those of ppsched_plan_options that are numbers, texts or lists. */
+  plan(options = {}) {
+    return this.engine.scratch((room) =>
+      new Plan(this.engine, this.engine.made("ppsched_plan_create", this.alive(), room.planOptions(options))));
+  }
+}
+
+/** Collects ops: those of one device after another, or in turns. */
+export class Builder extends Handle {
+  constructor(engine, pointer) {
+    super(engine, pointer, "ppsched_builder_destroy");
+  }
+
+  /** Appends ops, objects like those of Schedule.ops: kind, stage, microbatch, and where need be slice and flags. */
+  append(device, ops) {
+    this.engine.scratch((room) => this.call("ppsched_builder_append", device, room.records("Op", ops), ops.length));
+    return this;
+  }
+
+  name(text) {
+    this.call("ppsched_builder_set_name", text);
+    return this;
+  }
+
+  flushes(isFlushed) {
+    this.call("ppsched_builder_set_flushes", isFlushed ? 1 : 0);
+    return this;
+  }
+
+  weightVersions(count) {
+    this.call("ppsched_builder_set_weight_versions", count);
+    return this;
+  }
+
+  finish() {
+    return new Schedule(this.engine, this.engine.made("ppsched_builder_finish", this.alive()));
+  }
+}
+
+/** The order of ops of each device. */
+export class Schedule extends Handle {
+  constructor(engine, pointer) {
+    super(engine, pointer, "ppsched_schedule_release");
+  }
+
+  get name() { return this.call("ppsched_schedule_name"); }
+  get devices() { return this.call("ppsched_schedule_devices"); }
+  get stages() { return this.call("ppsched_schedule_stages"); }
+  get microbatches() { return this.call("ppsched_schedule_microbatches"); }
+  get iterations() { return this.call("ppsched_schedule_iterations"); }
+  get slices() { return this.call("ppsched_schedule_slices"); }
+  get placement() { return nameOf(Placement, this.call("ppsched_schedule_placement")); }
+  get flushes() { return this.call("ppsched_schedule_flushes") !== 0; }
+  get weightVersions() { return this.call("ppsched_schedule_weight_versions"); }
+  get opCount() { return this.call("ppsched_schedule_op_count"); }
+
+  deviceOf(stage, microbatch = 0) {
+    const device = this.call("ppsched_schedule_device_of", stage, microbatch);
+    return device === NONE ? null : device;
+  }
+
+  /** A device's ops, in their order, as the library has them. */
+  ops(device) {
+    const queue = this.call("ppsched_schedule_queue", device);
+    return this.engine.scratch((room) => {
+      const count = room.take(4), pointer = queue === 0 ? 0 : this.engine.call("ppsched_queue_ops", queue, count);
+      return new Records(this.engine, this, "Op", pointer, pointer === 0 ? 0 : this.engine.memory.read("u32", count));
+    });
+  }
+
+  /** Times it with a config of as many devices and stages. */
+  evaluate(config, { earliestOnly = false } = {}) {
+    return new Timeline(this.engine, this, this.engine.made("ppsched_schedule_evaluate", this.alive(), config.alive(),
+      earliestOnly ? 1 : 0));
+  }
+
+  /** All that is wrong, in words; empty where nothing is. */
+  findings(most = 64) {
+    return this.engine.findings(this, most);
+  }
+
+  /** As text: "csv", and with a timeline "json", "chrome_trace", "text" and others. */
+  export(format, timeline = null) {
+    return this.engine.text("ppsched_schedule_export_to_buffer", this.alive(), timeline === null ? 0 : timeline.alive(),
+      valueOf(Format, "format", format), 0);
+  }
+
+  /** What to type to run it. */
+  launchArguments(runtime) {
+    return this.engine.text("ppsched_schedule_write_launch_arguments", this.alive(), valueOf(Runtime, "runtime", runtime), 0);
+  }
+}
+
+/** When each op runs, and what that costs. */
+export class Timeline extends Handle {
+  constructor(engine, schedule, pointer) {
+    super(engine, pointer, "ppsched_timeline_destroy");
+    this.schedule = schedule;
+  }
+
+  get metrics() { return this.struct("Metrics", "ppsched_timeline_get_metrics"); }
+  deviceMetrics(device) { return this.struct("DeviceMetrics", "ppsched_timeline_get_device_metrics", device); }
+  idle(device) { return this.struct("Idle", "ppsched_timeline_get_idle", device); }
+
+  /** Start and end of each op of a device. */
+  spans(device) { return this.borrowed("Span", "ppsched_timeline_spans", device); }
+
+  /** Memory over time: {time, memory} of each step. */
+  memory(device) { return this.list("MemoryPoint", "ppsched_timeline_get_memory", device); }
+
+  /** The same as [time, memory], which takes less time to make. */
+  memoryCurve(device) {
+    return this.engine.filled(16, "ppsched_timeline_get_memory", [this.alive(), device], (out, count) => {
+      const numbers = new Float64Array(this.engine.memory.memory.buffer, out, 2 * count);
+      return Array.from({ length: count }, (_, i) => [numbers[2 * i], numbers[2 * i + 1]]);
+    });
+  }
+
+  peakCauses(device) { return this.list("f64", "ppsched_timeline_get_peak_causes", device); }
+  deviceSlack() { return this.list("f64", "ppsched_timeline_get_device_slack"); }
+  criticalPath() { return this.list("CriticalOp", "ppsched_timeline_get_critical_path"); }
+
+  export(format) { return this.schedule.export(format, this); }
+}
+
+/** The candidates for a problem. */
+export class Plan extends Handle {
+  constructor(engine, pointer) {
+    super(engine, pointer, "ppsched_plan_destroy");
+  }
+
+  get length() { return this.call("ppsched_plan_count"); }
+
+  /** Evaluates one candidate, so that a caller may tell how far it is. */
+  evaluate(candidate) { this.call("ppsched_plan_evaluate", candidate); }
+
+  /** Evaluates the rest, and ranks all. */
+  run() {
+    this.call("ppsched_plan_run");
+    return this;
+  }
+
+  candidate(number) {
+    const row = this.struct("Candidate", "ppsched_plan_get_candidate", number);
+    return { ...row, number, placement: nameOf(Placement, row.placement), rank: row.rank === NONE ? null : row.rank };
+  }
+
+  /** All candidates by rank, once it has run. */
+  ranked() {
+    return Array.from({ length: this.length }, (_, rank) => this.candidate(this.call("ppsched_plan_candidate_at_rank", rank)));
+  }
+
+  config(candidate) {
+    return new Config(this.engine, this.engine.made("ppsched_plan_create_config", this.alive(), candidate));
+  }
+
+  leastLimit() {
+    return this.engine.scratch((room) => {
+      const limit = room.take(8), candidate = room.take(4);
+      this.engine.call("ppsched_plan_find_least_limit", limit, candidate, this.alive());
+      return { limit: this.engine.memory.read("f64", limit), candidate: this.engine.memory.read("u32", candidate) };
+    });
+  }
+}
+
+/** Room for arguments, until a call is over. */
+class Room {
+  constructor(engine) {
+    this.engine = engine;
+    this.taken = [];
+  }
+
+  take(size) {
+    const pointer = this.engine.exports.malloc(Math.max(1, size)) >>> 0;
+    if (pointer === 0)
+      throw new PpschedError(Status.ERROR_NO_MEMORY, { message: "no memory" });
+    this.taken.push(pointer);
+    this.engine.memory.bytes.fill(0, pointer, pointer + size);
+    return pointer;
+  }
+
+  text(text) {
+    const bytes = encoder.encode(text), pointer = this.take(bytes.length + 1);
+    this.engine.memory.bytes.set(bytes, pointer);
+    return pointer;
+  }
+
+  list(type, values) {
+    const pointer = values.length === 0 ? 0 : this.take(values.length * SIZES[type]);
+    for (const [i, value] of [...values].entries())
+      this.engine.memory.write(type, pointer + i * SIZES[type], value);
+    return pointer;
+  }
+
+  struct(type, values, at = this.take(STRUCTS[type].size)) {
+    const { fields, size } = STRUCTS[type];
+    if ("size" in fields)
+      this.engine.memory.write("u32", at, size);
+    for (const [name, value] of Object.entries(values)) {
+      if (!(name in fields))
+        throw new TypeError(`no field ${name} in ${type}`);
+      this.engine.memory.write(fields[name][0], at + fields[name][1], value);
+    }
+    return at;
+  }
+
+  records(type, rows) {
+    const { fields, size } = STRUCTS[type], pointer = this.take(rows.length * size);
+    for (const [i, row] of rows.entries())
+      this.struct(type, Object.fromEntries(Object.entries(row).filter(([name]) => name in fields)), pointer + i * size);
+    return pointer;
+  }
+
+  /** {chunks: [1, 2], strategies: ["1f1b"], objective: "span", ...}: a list goes with its count. */
+  planOptions({ objective = "makespan", strategies = [], chunks = [], group_sizes = [], microbatches = [], memory_limits = [], ...others }) {
+    return this.struct("PlanOptions", {
+      ...others, objective: valueOf(Objective, "objective", objective),
+      strategies: this.list("u32", strategies.map((name) => this.text(name))), strategy_count: strategies.length,
+      chunks: this.list("u32", chunks), chunk_count: chunks.length,
+      group_sizes: this.list("u32", group_sizes), group_size_count: group_sizes.length,
+      microbatches: this.list("u32", microbatches), microbatch_count: microbatches.length,
+      memory_limits: this.list("f64", memory_limits), memory_limit_count: memory_limits.length,
+    });
+  }
+
+  free() {
+    for (const pointer of this.taken)
+      this.engine.exports.free(pointer);
+  }
+}
+
+/** The library. */
+export class Engine {
+  constructor(instance) {
+    this.exports = instance.exports;
+    this.exports._initialize?.();
+    this.memory = new Memory(this.exports.memory);
+    this.forgotten = new FinalizationRegistry((free) => free());
+    if (this.exports.ppsched_abi_version() !== ABI_VERSION)
+      throw new Error("ppsched.wasm and abi.mjs are of different versions");
+  }
+
+  get version() { return this.call("ppsched_version_text"); }
+
+  scratch(use) {
+    const room = new Room(this);
+    try {
+      return use(room);
+    } finally {
+      room.free();
+    }
+  }
+
+  /** Calls a function by its name. Texts are copied in; a function that returns a status and takes an error record last gets
+   * one, and throws where the status is not OK. */
+  call(name, ...values) {
+    const [result, ...types] = FUNCTIONS[name];
+    return this.scratch((room) => {
+      const hasError = values.length === types.length - 1, record = hasError ? room.take(STRUCTS.Error.size) : 0;
+      const given = (hasError ? [...values, record] : values).map((value, i) =>
+        types[i] === "i64" || types[i] === "u64" ? BigInt(value)
+          : typeof value === "string" ? room.text(value) : value === null ? 0 : value);
+      const answer = this.exports[name](...given);
+      if (hasError && answer !== Status.OK)
+        throw new PpschedError(answer, this.memory.struct("Error", record));
+      return result === "string" ? this.memory.text(answer >>> 0) : typeof answer === "bigint" ? Number(answer)
+        : result === "u32" || result === "pointer" ? answer >>> 0 : answer;
+    });
+  }
+
+  /** What a call makes that gives it out first. */
+  made(name, ...values) {
+    return this.scratch((room) => {
+      const out = room.take(4);
+      this.call(name, out, ...values);
+      return this.memory.read("pointer", out);
+    });
+  }
+
+  struct(type, name, ...values) {
+    return this.scratch((room) => {
+      const out = room.struct(type, {});
+      this.call(name, out, ...values);
+      return this.memory.struct(type, out);
+    });
+  }
+
+  /** The room that a call needs, then what it fills that with. */
+  filled(size, name, values, read) {
+    return this.scratch((room) => {
+      const needed = room.take(4);
+      this.call(name, 0, 0, needed, ...values);
+      const count = this.memory.read("u32", needed), out = room.take(count * size);
+      this.call(name, out, count, needed, ...values);
+      return read(out, count);
+    });
+  }
+
+  text(name, ...values) {
+    return this.filled(1, name, values, (out, count) => this.memory.text(out, count - 1));
+  }
+
+  list(type, name, ...values) {
+    if (type in SIZES)
+      return this.filled(SIZES[type], name, values, (out, count) => this.numbers(type, out, count));
+    const { size } = STRUCTS[type];
+    return this.filled(size, name, values, (out, count) =>
+      Array.from({ length: count }, (_, i) => this.memory.struct(type, out + i * size)));
+  }
+
+  numbers(type, pointer, count) {
+    return Array.from({ length: count }, (_, i) => this.memory.read(type, pointer + i * SIZES[type]));
+  }
+
+  findings(schedule, most) {
+    const { size } = STRUCTS.Finding;
+    return this.scratch((room) => {
+      const out = room.take(most * size), count = room.take(4);
+      try {
+        this.call("ppsched_schedule_check", out, most, count, schedule.alive());
+      } catch (error) {
+        if (error.status !== Status.ERROR_INVALID_SCHEDULE)
+          throw error;
+      }
+      return Array.from({ length: Math.min(most, this.memory.read("u32", count)) }, (_, i) => ({
+        ...this.memory.struct("Finding", out + i * size), text: this.text("ppsched_finding_write_text", out + i * size),
+      }));
+    });
+  }
+
+  config(devices, stages, microbatches) {
+    return new Config(this, this.made("ppsched_config_create", devices, stages, microbatches, 0));
+  }
+
+  /** A schedule from a text of the format "csv" or "json". */
+  importSchedule(format, text) {
+    return this.scratch((room) => {
+      const bytes = encoder.encode(text), data = room.take(bytes.length);
+      this.memory.bytes.set(bytes, data);
+      return new Schedule(this, this.made("ppsched_schedule_import", valueOf(Format, "format", format), data, bytes.length, 0));
+    });
+  }
+
+  /** What all strategies are, with their options. */
+  strategies() {
+    return Array.from({ length: this.call("ppsched_strategy_count") }, (_, number) => {
+      const info = this.struct("StrategyInfo", "ppsched_strategy_get_info", number);
+      const options = Array.from({ length: info.option_count }, (__, option) => {
+        const row = this.struct("OptionInfo", "ppsched_strategy_get_option", number, option);
+        return { ...row, choices: this.texts(row.choices, row.choice_count) };
+      });
+      return { ...info, placement: nameOf(Placement, info.placement), aliases: this.texts(info.aliases, info.alias_count), options };
+    });
+  }
+
+  texts(pointer, count) {
+    return Array.from({ length: count }, (_, i) => this.memory.read("string", pointer + 4 * i));
+  }
+
+  /** An op in PyTorch's form, such as "3F0". */
+  token(op) {
+    return this.scratch((room) => this.text("ppsched_op_write_token", room.records("Op", [op])));
+  }
+
+  kindText(kind) { return this.call("ppsched_kind_text", kind); }
+}
+
+/** Loads ppsched.wasm: its bytes, a compiled module, or where it is (default: beside this file). */
+export async function load(source = new URL("ppsched.wasm", import.meta.url)) {
+  let given = source;
+  if (typeof given === "string" || given instanceof URL)
+    given = String(given).startsWith("file:") ? await (await import("node:fs/promises")).readFile(new URL(given))
+      : await (await fetch(given)).arrayBuffer();
+  const module = given instanceof WebAssembly.Module ? given : await WebAssembly.compile(given);
+  return new Engine(await WebAssembly.instantiate(module, {}));
+}

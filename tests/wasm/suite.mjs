@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// ppsched.mjs on ppsched.wasm, under node. usage: node suite.mjs FOLDER_OF_PPSCHED_MJS PPSCHED.WASM
+// Prints a line a test that failed, then one of JSON: how many, and what native results are compared with.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Worker } from "node:worker_threads";
+import { pathToFileURL } from "node:url";
+
+const [folder, wasm] = process.argv.slice(2);
+const url = pathToFileURL(`${folder}/ppsched.mjs`).href;
+const { load, PpschedError, Kind, Status } = await import(url);
+const bytes = readFileSync(wasm);
+const pp = await load(bytes);
+
+const tests = {
+  "no imports"() {
+    assert.deepEqual(WebAssembly.Module.imports(new WebAssembly.Module(bytes)), []);
+  },
+  "views of ops and spans are the library's memory"() {
+    const config = pp.config(4, 4, 8), schedule = config.generate("1f1b"), timeline = schedule.evaluate(config);
+    const ops = schedule.ops(3), view = ops.view(Uint8Array);
+    assert.equal(view.buffer, pp.exports.memory.buffer);
+    assert.equal(view.byteOffset, ops.pointer);
+    assert.equal(ops.length, 16);
+    assert.deepEqual([...ops].slice(0, 2).map((op) => pp.token(op)), ["3F0", "3B0"]);
+    assert.equal(ops.get(1, "kind"), Kind.B);
+    assert.equal(timeline.spans(3).view(Float64Array)[0], 3);
+    assert.throws(() => ops.at(16), RangeError);
+  },
+  "errors carry the library's message"() {
+    assert.throws(() => pp.config(4, 4, 8).generate("1f1x"),
+      (error) => error instanceof PpschedError && error.status === Status.ERROR_UNKNOWN_STRATEGY && /did you mean 1f1b/.test(error.message));
+    assert.throws(() => pp.config(4, 4, 8).set("forward_times", [1, 2, -3, 4]),
+      (error) => error.status === Status.ERROR_RANGE && error.stage === 2 && error.position === 2 && error.device === null);
+    assert.throws(() => pp.config(4, 4, 8).set("forward_time", 1), /no quantity is called "forward_time"/);
+    assert.throws(() => pp.config(0, 4, 8), PpschedError);
+  },
+  "what is destroyed is not used again"() {
+    const config = pp.config(2, 2, 2), ops = config.generate("gpipe").ops(0);
+    config.destroy();
+    config.destroy();
+    assert.throws(() => config.stages, /destroyed/);
+    assert.equal(ops.length, 4); // the schedule lives on
+    ops.owner.destroy();
+    assert.throws(() => ops.at(0), /destroyed/);
+    assert.throws(() => ops.view(), /destroyed/);
+  },
+  "the memory grows, and is given back"() {
+    const before = pp.exports.memory.buffer.byteLength;
+    const small = pp.config(4, 4, 8), kept = small.generate("gpipe").ops(2), tokens = () => [...kept].map((op) => pp.token(op)).join();
+    const expected = tokens();
+    for (let round = 0; round < 40; round++) {
+      const config = pp.config(64, 64, 512), schedule = config.generate("1f1b"), timeline = schedule.evaluate(config);
+      assert.equal(schedule.opCount, 64 * 512 * 2);
+      timeline.destroy();
+      schedule.destroy();
+      config.destroy();
+    }
+    const grown = pp.exports.memory.buffer.byteLength;
+    assert.ok(grown > before && grown < before + 4 * 64 * 512 * 2 * 48, `${before} ${grown}`);
+    assert.equal(tokens(), expected);
+  },
+  "values and options"() {
+    const config = pp.config(4, 8, 8).set("p2p_time", 0.5).set("mem_limit", [4, 5, 6, 7]);
+    assert.deepEqual([config.get("p2p_time"), config.get("mem_limit"), config.get("forward_times")], [[0.5], [4, 5, 6, 7], []]);
+    assert.deepEqual(config.set("mem_limit", null).get("mem_limit"), []);
+    config.splitBackward = false;
+    config.iterations = 2;
+    assert.deepEqual([config.splitBackward, config.iterations, config.stages, config.slices, config.placement], [false, 2, 8, 1, "default"]);
+    config.setOption("group_size", 4).place("loop").validate();
+    assert.equal(config.copy().generate("interleaved_1f1b").placement, "loop");
+    assert.throws(() => config.setOption("group_size", "many").fits("interleaved_1f1b"), PpschedError);
+    assert.equal(pp.config(2, 4, 2).place("map", [1, 0, 0, 1]).builder().finish().deviceOf(3), 1);
+  },
+  "strategies and their options"() {
+    const strategies = pp.strategies(), auto = strategies.find(({ name }) => name === "auto");
+    assert.ok(strategies.length >= 20);
+    assert.equal(auto.searches, 1);
+    assert.ok(auto.options.some((option) => option.name === "effort" && option.minimum === 0 && option.maximum === 12));
+    assert.ok(auto.options.some((option) => option.choices.length > 1));
+    assert.ok(strategies.find(({ name }) => name === "interleaved_1f1b").aliases.length > 0);
+  },
+  "a schedule of one's own, and what is wrong with one"() {
+    const config = pp.config(1, 1, 2), op = (kind, microbatch) => ({ kind: Kind[kind], microbatch, stage: 0 });
+    const good = config.builder().name("mine").append(0, [op("F", 0), op("F", 1), op("B", 1), op("B", 0)]).finish();
+    assert.deepEqual([good.name, good.findings(), good.evaluate(config).metrics.makespan], ["mine", [], 6]);
+    const bad = config.builder().append(0, [op("B", 0), op("F", 0), op("F", 1)]).finish();
+    assert.match(bad.findings().map(({ text }) => text).join("; "), /0B1 is missing/);
+    assert.throws(() => bad.evaluate(config), (error) => error.status === Status.ERROR_INVALID_SCHEDULE);
+  },
+  "texts go out and come back"() {
+    const config = pp.config(4, 8, 8), schedule = config.generate("zbv"), timeline = schedule.evaluate(config);
+    const json = JSON.parse(timeline.export("json"));
+    assert.equal(json.metrics.makespan, timeline.metrics.makespan);
+    assert.equal(pp.importSchedule("csv", schedule.export("csv")).export("csv"), schedule.export("csv"));
+    assert.equal(pp.importSchedule("json", timeline.export("json")).name, "zbv");
+    assert.throws(() => pp.importSchedule("csv", "0F0,what\n"), (error) => error.status === Status.ERROR_SYNTAX && error.position === 1);
+    assert.match(schedule.launchArguments("torchtitan"), /ZBV/);
+  },
+  "a plan, candidate by candidate"() {
+    const config = pp.config(4, 16, 8), plan = config.plan({ chunks: [1, 2, 3], strategies: ["1f1b", "zbv", "interleaved_1f1b"] });
+    for (let number = 0; number < plan.length; number++)
+      plan.evaluate(number);
+    const rows = plan.run().ranked();
+    assert.ok(rows.length >= 3 && rows[0].fits === 1 && rows[0].step_time <= rows[1].step_time);
+    assert.ok(rows.some((row) => row.reason !== null));
+    assert.equal(plan.config(rows[0].number).stages, rows[0].stages);
+    assert.equal(rows[0].bound, plan.config(rows[0].number).place(rows[0].placement).bound().value);
+    assert.throws(() => config.plan({ chunk: [1] }), /no field chunk/);
+    const tight = pp.config(4, 4, 8).set("mem_limit", 0.5).plan({ strategies: ["1f1b"] }).run();
+    assert.equal(tight.ranked()[0].fits, 0);
+    assert.equal(tight.leastLimit().limit, 4);
+  },
+  "why a device is idle, and the way that takes longest"() {
+    const config = pp.config(4, 4, 8), timeline = config.generate("1f1b").evaluate(config), device = timeline.deviceMetrics(3);
+    const idle = timeline.idle(3);
+    assert.equal(Object.values(idle).reduce((a, b) => a + b, 0), device.idle);
+    const path = timeline.criticalPath();
+    assert.equal(path.at(-1).end, timeline.metrics.makespan);
+    assert.equal(path[0].op.kind, Kind.F);
+    assert.equal(timeline.memory(0).reduce((most, { memory }) => Math.max(most, memory), 0), timeline.metrics.peak_memory);
+  },
+  async "in a worker"() {
+    const text = `import { parentPort, workerData } from "node:worker_threads";
+      import { load } from ${JSON.stringify(url)};
+      const pp = await load(workerData), config = pp.config(8, 8, 32);
+      parentPort.postMessage(config.generate("auto").evaluate(config).metrics.makespan);`;
+    const module = await WebAssembly.compile(bytes);
+    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(text)}`), { workerData: module });
+    const makespan = await new Promise((resolve, reject) => worker.on("message", resolve).on("error", reject));
+    const config = pp.config(8, 8, 32);
+    assert.equal(makespan, config.generate("auto").evaluate(config).metrics.makespan);
+  },
+};
+
+/** What Python computes natively too: each strategy with uneven costs, as JSON. */
+function results() {
+  const rows = {};
+  for (const { name, chunks } of pp.strategies()) {
+    const stages = 4 * (chunks || 1);
+    const config = pp.config(4, stages, 8).set("p2p_time", 0.1).set("backward_input_share", 0.45)
+      .set("forward_times", Array.from({ length: stages }, (_, stage) => 1 + 0.1 * ((7 * stage) % 5)));
+    try {
+      rows[name] = config.generate(name).evaluate(config).export("json");
+    } catch (error) {
+      rows[name] = error.message;
+    }
+  }
+  return rows;
+}
+
+let failed = 0;
+for (const [name, run] of Object.entries(tests))
+  try {
+    await run();
+  } catch (error) {
+    failed++;
+    console.error(`${name}: ${error.stack}`);
+  }
+console.log(JSON.stringify({ tests: Object.keys(tests).length, failed, results: results() }));
