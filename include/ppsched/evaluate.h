@@ -84,7 +84,7 @@ typedef struct ppsched_idle {
     double head_of_line; /* the value, or its receive, waits behind other comm ops of its channel */
     double weights; /* the weights that it needs are not gathered yet, or UNSHARD or REDUCE_GRAD
                             has it stand still (PPSCHED_QUANTITY_SHARDING_SLOWDOWN) */
-    double reload;  /* what it needs is not back from the host yet */
+    double reload;  /* what it needs is not back from the host yet, or OFFLOAD_WAIT waits */
 } ppsched_idle;
 
 /* What memory is taken by: how much says the quantity of that name (enum ppsched_quantity). */
@@ -145,7 +145,8 @@ typedef struct ppsched_memory_point {
  *   - OFFLOAD and RELOAD copy beside the device, which goes on: from when it comes to the op, each
  *     device's copies of one way in the order of its queue, each way of a link
  *     (PPSCHED_QUANTITY_HOST_LINK) one at a time, first come, first served, the lower device first
- *     where two come at once; a RELOAD not before its OFFLOAD is done. B or I waits for its RELOAD.
+ *     where two come at once; a RELOAD not before its OFFLOAD is done. B or I waits for its RELOAD,
+ *     OFFLOAD_WAIT for its OFFLOAD, and what comes behind it in the queue with it.
  *     PPSCHED_QUANTITY_MEM_OFFLOAD goes when the copy of OFFLOAD ends, and is back from the start
  *     of that of RELOAD on. Their spans are those of the copies; latest starts leave them where
  *     they are.

@@ -48,7 +48,11 @@ typedef struct ppsched_offload_options {
  * as that helps.
  *   - Orders of F, B, I and W stay as they are. The new schedule is the caller's to release;
  *     `schedule` stays as it is.
- *   - About linear in the ops (a sort), and no more than a few evaluations.
+ *   - Where PPSCHED_QUANTITY_MEM_LIMIT does not hold with all of them offloaded, an OFFLOAD_WAIT
+ *     has F or RELOAD wait for as many copies as hold it, with the shortest step that is found.
+ *     Without until_limit there are also waits where they lower peaks and cost no time.
+ *   - About linear in the ops (a sort), and no more than a few evaluations; up to 42 where devices
+ *     have to wait for their limits.
  * Errors: ARGUMENT, MISMATCH; RANGE, also as of ppsched_schedule_evaluate;
  *   INVALID_SCHEDULE; REFUSED where the schedule has ops that keep less already, or none of its
  *   choice holds the limit: then with the least peaks that were found; NO_MEMORY. */

@@ -24,29 +24,31 @@ extern "C" {
  *
  * RECOMPUTE, OFFLOAD and RELOAD have a stage pass keep less between its F and its backward (B, or
  * I). They stand between the two in the queue of their device; a pass has one RECOMPUTE, or one
- * OFFLOAD and one RELOAD behind it, or none of these. See ppsched_schedule_evaluate for their time
- * and memory, and <ppsched/keep.h> for who places them.
+ * OFFLOAD and one RELOAD behind it, or none of these. Anywhere behind an OFFLOAD there may be one
+ * OFFLOAD_WAIT, where its device stands still until the memory is free. See
+ * ppsched_schedule_evaluate for their time and memory, and <ppsched/keep.h> for who places them.
  *
- * These three and OPTIMIZER_STEP: a builder takes them, JSON writes and reads them, CHROME_TRACE
+ * These four and OPTIMIZER_STEP: a builder takes them, JSON writes and reads them, CHROME_TRACE
  * writes them, TEXT leaves them out; all other formats, all launch arguments and the lowering
  * refuse a schedule that has them. */
 enum ppsched_kind {
-    PPSCHED_KIND_F = 1,              /* forward */
-    PPSCHED_KIND_B = 2,              /* full backward: input and weight gradient */
-    PPSCHED_KIND_I = 3,              /* backward for the input gradient alone */
-    PPSCHED_KIND_W = 4,              /* backward for the weight gradient, after its I */
-    PPSCHED_KIND_SEND_F = 5,         /* send the activation to the next stage */
-    PPSCHED_KIND_RECV_F = 6,         /* receive the activation from the stage before */
-    PPSCHED_KIND_SEND_B = 7,         /* send the gradient to the stage before */
-    PPSCHED_KIND_RECV_B = 8,         /* receive the gradient from the next stage */
-    PPSCHED_KIND_UNSHARD = 9,        /* gather a stage's parameters; no microbatch */
-    PPSCHED_KIND_RESHARD = 10,       /* drop the gathered parameters; no microbatch */
-    PPSCHED_KIND_REDUCE_GRAD = 11,   /* reduce a stage's gradients over data-parallel ranks; no
+    PPSCHED_KIND_F = 1,               /* forward */
+    PPSCHED_KIND_B = 2,               /* full backward: input and weight gradient */
+    PPSCHED_KIND_I = 3,               /* backward for the input gradient alone */
+    PPSCHED_KIND_W = 4,               /* backward for the weight gradient, after its I */
+    PPSCHED_KIND_SEND_F = 5,          /* send the activation to the next stage */
+    PPSCHED_KIND_RECV_F = 6,          /* receive the activation from the stage before */
+    PPSCHED_KIND_SEND_B = 7,          /* send the gradient to the stage before */
+    PPSCHED_KIND_RECV_B = 8,          /* receive the gradient from the next stage */
+    PPSCHED_KIND_UNSHARD = 9,         /* gather a stage's parameters; no microbatch */
+    PPSCHED_KIND_RESHARD = 10,        /* drop the gathered parameters; no microbatch */
+    PPSCHED_KIND_REDUCE_GRAD = 11,    /* reduce a stage's gradients over data-parallel ranks; no
                                         microbatch */
-    PPSCHED_KIND_RECOMPUTE = 12,     /* run the forward again before a backward */
-    PPSCHED_KIND_OFFLOAD = 13,       /* move an activation out of device memory */
-    PPSCHED_KIND_RELOAD = 14,        /* bring it back */
-    PPSCHED_KIND_OPTIMIZER_STEP = 15 /* update a stage's weights; no microbatch */
+    PPSCHED_KIND_RECOMPUTE = 12,      /* run the forward again before a backward */
+    PPSCHED_KIND_OFFLOAD = 13,        /* move an activation out of device memory */
+    PPSCHED_KIND_RELOAD = 14,         /* bring it back */
+    PPSCHED_KIND_OPTIMIZER_STEP = 15, /* update a stage's weights; no microbatch */
+    PPSCHED_KIND_OFFLOAD_WAIT = 16    /* go on once the copy of an OFFLOAD is done */
 };
 
 /* Flags of an operation. */

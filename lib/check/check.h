@@ -25,7 +25,7 @@ void ppi_findings_add(struct ppi_findings *findings, const ppsched_finding *find
 /* Position in its home's queue of the forward, the backward (B or I) and the W of each stage pass, stage by stage. */
 struct ppi_op_index {
     uint32_t *forward, *backward, *weight;
-    uint32_t *keeping[3]; /* of RECOMPUTE, OFFLOAD and RELOAD; NULL where the schedule has none of these */
+    uint32_t *keeping[4]; /* of RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT; NULL where the schedule has none of these */
 };
 
 static inline bool ppi_is_indexed(const struct ppi_op_index *index, uint8_t kind)
@@ -37,7 +37,7 @@ static inline bool ppi_is_indexed(const struct ppi_op_index *index, uint8_t kind
 static inline uint32_t *ppi_positions_of(const struct ppi_op_index *index, uint8_t kind)
 {
     if (kind > PPSCHED_KIND_W)
-        return index->keeping[kind - PPSCHED_KIND_RECOMPUTE];
+        return index->keeping[kind == PPSCHED_KIND_OFFLOAD_WAIT ? 3 : kind - PPSCHED_KIND_RECOMPUTE];
     return kind == PPSCHED_KIND_F ? index->forward : kind == PPSCHED_KIND_W ? index->weight : index->backward;
 }
 

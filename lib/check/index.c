@@ -28,7 +28,7 @@ ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_sched
 /* Once there is an op that keeps less. */
 static ppsched_status make_keeping(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if ((index->keeping[i] = allocate_positions(schedule)) == NULL)
             return ppi_fail_memory(error, "the check");
     return PPSCHED_OK;
@@ -36,7 +36,7 @@ static ppsched_status make_keeping(struct ppi_op_index *index, const ppsched_sch
 
 void ppi_op_index_clear(struct ppi_op_index *index, const ppsched_schedule *schedule)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         ppi_release(&schedule->host, index->keeping[i]);
     ppi_release(&schedule->host, index->forward);
     ppi_release(&schedule->host, index->backward);
@@ -142,7 +142,7 @@ static void check_keeping(const struct ppi_op_index *index, const ppsched_schedu
     const ppsched_queue *queue = queue_of(schedule, stage, piece);
     if (offload != PPI_ABSENT && reload == PPI_ABSENT)
         add_missing(findings, schedule, PPSCHED_KIND_RELOAD, stage, piece);
-    if (offload == PPI_ABSENT && reload != PPI_ABSENT)
+    if (offload == PPI_ABSENT && (reload != PPI_ABSENT || index->keeping[3][cell] != PPI_ABSENT))
         add_missing(findings, schedule, PPSCHED_KIND_OFFLOAD, stage, piece);
     if (is_present(recompute) && is_present(offload))
         add_conflict(findings, queue, recompute, offload);

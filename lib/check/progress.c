@@ -39,15 +39,17 @@ static inline bool has_run(const struct ppi_progress *p, uint32_t home, uint8_t 
     return false;
 }
 
-/* Where schedules have ops that keep less: RECOMPUTE and OFFLOAD need the F of their pass, RELOAD the OFFLOAD, and a backward
- * what there is of RELOAD and RECOMPUTE. */
+/* Where schedules have ops that keep less: RECOMPUTE and OFFLOAD need the F of their pass, RELOAD and OFFLOAD_WAIT the
+ * OFFLOAD, and a backward what there is of RELOAD and RECOMPUTE. */
 static bool kept_ready(const struct ppi_progress *p, uint32_t device, const ppsched_op *op, uint32_t position,
                        struct wait *wait)
 {
     static const uint8_t kinds[] = {PPSCHED_KIND_RELOAD, PPSCHED_KIND_RECOMPUTE};
     const size_t own = ppi_cell_of(p->schedule, op);
+    if (op->kind == PPSCHED_KIND_RELOAD || op->kind == PPSCHED_KIND_OFFLOAD_WAIT)
+        return has_run(p, device, PPSCHED_KIND_OFFLOAD, own, position, wait);
     if (ppi_keeps_less(op->kind))
-        return has_run(p, device, op->kind == PPSCHED_KIND_RELOAD ? PPSCHED_KIND_OFFLOAD : PPSCHED_KIND_F, own, position, wait);
+        return has_run(p, device, PPSCHED_KIND_F, own, position, wait);
     for (size_t i = 0; i < 2 && ppi_is_backward(op->kind); i++)
         if (ppi_positions_of(p->index, kinds[i])[own] != PPI_ABSENT && !has_run(p, device, kinds[i], own, position, wait))
             return false;

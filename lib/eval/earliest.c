@@ -158,6 +158,8 @@ static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32
         *end = start + duration;
         return duration >= 0;
     }
+    if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT)
+        return ppi_keeping_waits(keeping, op, end);
     if (ppi_row_of(&sweep->loop, op)->passes[ppi_piece_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
         return false;
     return ppi_keeping_ask(keeping, device, op, start);

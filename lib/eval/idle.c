@@ -61,13 +61,14 @@ static bool waits_for_reload(const ppsched_timeline *timeline, const ppsched_op 
     return (pass->flags & PPI_HAS_RELOAD) != 0 && pass->reloaded.value >= start;
 }
 
-static void split_wait(const struct making *making, const ppsched_op *unit, double start, double *clock, bool has_computed,
-                       ppsched_idle *idle)
+/* `copied`: when the device went on behind the last OFFLOAD_WAIT before the unit. */
+static void split_wait(const struct making *making, const ppsched_op *unit, double start, double copied, double *clock,
+                       bool has_computed, ppsched_idle *idle)
 {
     double made = 0, there = 0;
     last_input(making, unit, &made, &there);
     ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(clock, made, start));
-    if (waits_for_reload(making->timeline, unit, start)) {
+    if (copied >= start || waits_for_reload(making->timeline, unit, start)) {
         idle->transfer += ppi_part_of_wait(clock, there, start);
         idle->reload += ppi_part_of_wait(clock, start, start);
     }
@@ -79,12 +80,14 @@ static void split_queue(const struct making *making, uint32_t device, ppsched_id
     const ppsched_timeline *timeline = making->timeline;
     const ppsched_schedule *schedule = timeline->schedule;
     const ppsched_queue *queue = &schedule->queues[device];
-    double clock = 0;
+    double clock = 0, copied = -1;
     size_t flushed = 0;
     bool has_computed = false;
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         const ppsched_op *op = &queue->ops[i];
         const ppsched_span *span = &timeline->spans[queue->first + i];
+        if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT && timeline->keeping != NULL && span->end > span->start)
+            copied = span->end;
         if (!ppi_is_compute(op->kind) && !(op->kind == PPSCHED_KIND_RECOMPUTE && timeline->keeping != NULL))
             continue;
         while (flushed < timeline->flush_count && op->microbatch >= (flushed + 1) * schedule->shape.microbatches) {
@@ -93,7 +96,7 @@ static void split_queue(const struct making *making, uint32_t device, ppsched_id
             has_computed = false;
         }
         if (span->start > clock)
-            split_wait(making, op, span->start, &clock, has_computed, idle);
+            split_wait(making, op, span->start, copied, &clock, has_computed, idle);
         clock = span->end;
         has_computed = true;
     }

@@ -11,9 +11,10 @@
 /* Notes what a pass has; false where it has it twice, or elsewhere than on its device. */
 static bool note_op(const struct ppi_keeping *keeping, const ppsched_queue *queue, const ppsched_op *op)
 {
-    uint8_t flag = op->kind == PPSCHED_KIND_OFFLOAD  ? PPI_HAS_OFFLOAD
-                   : op->kind == PPSCHED_KIND_RELOAD ? PPI_HAS_RELOAD
-                                                     : PPI_HAS_RECOMPUTE;
+    uint8_t flag = op->kind == PPSCHED_KIND_OFFLOAD     ? PPI_HAS_OFFLOAD
+                   : op->kind == PPSCHED_KIND_RELOAD    ? PPI_HAS_RELOAD
+                   : op->kind == PPSCHED_KIND_RECOMPUTE ? PPI_HAS_RECOMPUTE
+                                                        : PPI_HAS_WAIT;
     struct ppi_kept_pass *pass = ppi_kept_pass_of(keeping, op);
     bool is_first = (pass->flags & flag) == 0;
     pass->flags |= flag;
@@ -30,7 +31,9 @@ static void note_ops(struct ppi_keeping *keeping)
                 !note_op(keeping, &schedule->queues[d], &schedule->queues[d].ops[i]))
                 keeping->is_sound = false;
     for (size_t i = 0; i < ppi_cell_count(schedule); i++) {
-        uint8_t flags = keeping->passes[i].flags;
+        uint8_t flags = keeping->passes[i].flags & ~(uint8_t)PPI_HAS_WAIT;
+        if (flags != keeping->passes[i].flags && flags == 0)
+            keeping->is_sound = false;
         if (flags != 0 && flags != PPI_HAS_RECOMPUTE && flags != (PPI_HAS_OFFLOAD | PPI_HAS_RELOAD))
             keeping->is_sound = false;
     }
@@ -139,7 +142,7 @@ void ppi_keeping_reset(struct ppi_keeping *keeping, ppsched_span *spans)
     for (size_t i = 0; i < ppi_cell_count(keeping->schedule); i++) {
         struct ppi_kept_pass *pass = &keeping->passes[i];
         pass->offloaded.bits = pass->reloaded.bits = PPI_UNKNOWN;
-        pass->flags &= PPI_HAS_OFFLOAD | PPI_HAS_RELOAD | PPI_HAS_RECOMPUTE;
+        pass->flags &= PPI_HAS_OFFLOAD | PPI_HAS_RELOAD | PPI_HAS_RECOMPUTE | PPI_HAS_WAIT;
     }
     for (uint32_t i = 0; i < 2 * devices; i++) {
         struct ppi_stream *stream = &keeping->streams[i];
@@ -227,7 +230,7 @@ static void run_copy(struct ppi_keeping *keeping, struct ppi_stream *stream, dou
     stream->free = keeping->links[stream->link].free = end;
     find_head(keeping, stream, loop);
     if (offloads) {
-        pass->offloaded.value = end;
+        ppi_note(loop, &pass->offloaded, end, stream->device);
         let_come(keeping, stream + 1); /* which may have waited for this one */
     } else {
         ppi_note(loop, &pass->reloaded, end, stream->device);

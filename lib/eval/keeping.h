@@ -13,7 +13,14 @@
 #include "eval/event_loop.h"
 #include "eval/timeline.h"
 
-enum { PPI_HAS_OFFLOAD = 1, PPI_HAS_RELOAD = 2, PPI_HAS_RECOMPUTE = 4, PPI_IS_RECOMPUTED = 8, PPI_ASKS_OFFLOAD = 16 };
+enum {
+    PPI_HAS_OFFLOAD = 1,
+    PPI_HAS_RELOAD = 2,
+    PPI_HAS_RECOMPUTE = 4,
+    PPI_HAS_WAIT = 8,
+    PPI_IS_RECOMPUTED = 16,
+    PPI_ASKS_OFFLOAD = 32
+};
 
 /* A stage pass: when its copies are done, and what it has and did. */
 struct ppi_kept_pass {
@@ -70,6 +77,17 @@ void ppi_keeping_reset(struct ppi_keeping *keeping, ppsched_span *spans);
 
 /* A device has come to OFFLOAD or RELOAD at a time. False where it cannot run there: a RELOAD before its OFFLOAD. */
 bool ppi_keeping_ask(struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double time);
+
+/* Whether the copy of the OFFLOAD for which OFFLOAD_WAIT waits is done; it raises `*end`. False where it is not yet known when,
+ * or there is none before. */
+static inline bool ppi_keeping_waits(const struct ppi_keeping *keeping, const ppsched_op *op, double *end)
+{
+    struct ppi_kept_pass *pass = &keeping->passes[ppi_cell_of(keeping->schedule, op)];
+    if ((pass->flags & PPI_ASKS_OFFLOAD) == 0 || !ppi_is_known(&pass->offloaded))
+        return false;
+    *end = pass->offloaded.value > *end ? pass->offloaded.value : *end;
+    return true;
+}
 
 /* Goes on with the copies: notes the time of at most one more, and wakes the device that waits for it. False where none is
  * asked for. */

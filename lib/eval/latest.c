@@ -107,6 +107,11 @@ PPI_INLINE void run_device(void *of, uint32_t device, enum ppi_form form)
             clock = ppi_smaller(clock, span->start);
             *--latest = span->start;
             continue;
+        } else if (op[-1].kind == PPSCHED_KIND_OFFLOAD_WAIT) {
+            op--;
+            span--;
+            *--latest = ppi_larger(clock, span->start); /* takes no time itself; copies stay where they are */
+            continue;
         }
         op--;
         span--;

@@ -1,210 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places OFFLOAD and RELOAD. The times of the schedule without them say when each activation is there and when it is needed
- * again; reloads get places on their link from the last one on, each as late as it is done in time and before the next one. */
+/* Chooses how OFFLOAD and RELOAD are placed. By the times of the schedule without them; where that is over a limit, or lower
+ * peaks cost nothing, devices wait for their offloads, and the times with these waits say anew when activations are needed. */
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/sort.h"
-#include "eval/timeline.h"
+#include "lower/hold.h"
 #include "lower/keep.h"
-#include "model/builder.h"
+#include "lower/trips.h"
 
-enum { MOST_LEADS = 6 }; /* how often reloads that come too late are tried earlier */
-
-/* A stage pass that may be offloaded. */
-struct trip {
-    uint32_t device, link;
-    uint32_t forward, backward; /* positions of their units' first ops */
-    double ready, due;          /* F's end, the backward's start */
-    double offload, reload;     /* durations */
-    double start;               /* of the reload's place on its link */
-    uint32_t rank;              /* among those of its device by the time between, the longest is 0 */
-    ppsched_op op;
-    bool goes;
+enum {
+    MOST_LEADS = 6,      /* how often reloads that come too late are tried earlier */
+    MOST_ROUNDS = 6,     /* and how often places are found anew once devices wait */
+    MOST_EXTRA = 1 << 13 /* ops that are timed to find out which lower peaks cost nothing, beside all at once */
 };
-
-struct placing {
-    const ppsched_schedule *schedule;
-    const ppsched_config *config;
-    const ppsched_timeline *plain; /* of the schedule as it is */
-    struct trip *trips;
-    uint32_t count;
-    double *keys;              /* of trips, to sort them by */
-    uint32_t *order, *scratch; /* of trips */
-    double *free;              /* a link each */
-    uint32_t *taken;           /* a device each: trips with a lower rank go */
-    double lead;               /* how much earlier than they are needed reloads are to be done */
-};
-
-/* --- trips --- */
-
-static uint32_t link_of(const ppsched_config *config, uint32_t device)
-{
-    const struct ppi_values *given = &config->values[PPSCHED_QUANTITY_HOST_LINK];
-    double number = given->values != NULL ? ppi_value_at(given, device) : device;
-    return number < config->shape.devices ? (uint32_t)number : 0; /* the evaluator refuses what is none */
-}
-
-static void add_trip(struct placing *placing, const ppsched_queue *queue, uint32_t position, uint32_t unit, uint32_t *trip_of)
-{
-    const ppsched_op *op = &queue->ops[position];
-    uint32_t *number = &trip_of[ppi_cell_of(placing->schedule, op)];
-    const ppsched_span *span = &placing->plain->spans[queue->first + position];
-    if (op->kind == PPSCHED_KIND_F) {
-        *number = placing->count++;
-        placing->trips[*number] = (struct trip){.device = queue->device,
-                                                .link = link_of(placing->config, queue->device),
-                                                .forward = unit,
-                                                .ready = span->end,
-                                                .offload = ppi_copy_time(placing->config, op->stage, true, queue->device),
-                                                .reload = ppi_copy_time(placing->config, op->stage, false, queue->device),
-                                                .op = *op};
-    } else if (ppi_is_backward(op->kind)) {
-        placing->trips[*number].backward = unit;
-        placing->trips[*number].due = span->start;
-    }
-}
-
-/* The schedule has been evaluated: every backward comes behind its F. */
-static void list_trips(struct placing *placing, const uint8_t *marks, uint32_t *trip_of)
-{
-    const ppsched_schedule *schedule = placing->schedule;
-    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
-        const ppsched_queue *queue = &schedule->queues[d];
-        for (uint32_t i = 0; i < queue->count;) {
-            uint32_t length = (uint32_t)ppi_unit_length(&queue->ops[i]);
-            for (uint32_t k = i; k < i + length; k++)
-                if (ppi_is_compute(queue->ops[k].kind) && marks[ppi_keep_lane(schedule, &queue->ops[k])])
-                    add_trip(placing, queue, k, i, trip_of);
-            i += length;
-        }
-    }
-}
-
-static bool is_less(const void *keys, uint32_t a, uint32_t b)
-{
-    return ((const double *)keys)[a] < ((const double *)keys)[b];
-}
-
-/* Trips `first` to `last` - 1 by their keys; those of one key stay as they are listed. */
-static const uint32_t *sorted(const struct placing *placing, uint32_t first, uint32_t last)
-{
-    for (uint32_t i = first; i < last; i++)
-        placing->order[i] = i;
-    return ppi_sort(placing->order + first, placing->scratch + first, last - first, is_less, placing->keys);
-}
-
-/* The end of a device's trips, which are listed device by device. */
-static uint32_t end_of_device(const struct placing *placing, uint32_t device, uint32_t first)
-{
-    while (first < placing->count && placing->trips[first].device == device)
-        first++;
-    return first;
-}
-
-static void rank_trips(const struct placing *placing)
-{
-    for (uint32_t i = 0; i < placing->count; i++)
-        placing->keys[i] = placing->trips[i].ready - placing->trips[i].due;
-    for (uint32_t d = 0, first = 0, last; d < placing->schedule->shape.devices; d++, first = last) {
-        last = end_of_device(placing, d, first);
-        const uint32_t *order = sorted(placing, first, last);
-        for (uint32_t i = 0; i < last - first; i++)
-            placing->trips[order[i]].rank = i;
-        placing->taken[d] = last - first;
-    }
-}
-
-/* --- places on the links --- */
-
-static void place_reloads(const struct placing *placing)
-{
-    for (uint32_t i = 0; i < placing->count; i++)
-        placing->keys[i] = -placing->trips[i].due;
-    const uint32_t *order = sorted(placing, 0, placing->count);
-    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
-        placing->free[d] = PPI_INFINITE;
-    for (uint32_t i = 0; i < placing->count; i++) {
-        struct trip *trip = &placing->trips[order[i]];
-        double end = ppi_smaller(trip->due - placing->lead, placing->free[trip->link]);
-        trip->start = end - trip->reload;
-        trip->goes = trip->rank < placing->taken[trip->device] && trip->start >= trip->ready + trip->offload;
-        if (trip->goes)
-            placing->free[trip->link] = trip->start;
-    }
-}
-
-/* Leaves out those whose offload is not done when their reload is to start. */
-static void place_offloads(const struct placing *placing)
-{
-    for (uint32_t i = 0; i < placing->count; i++)
-        placing->keys[i] = placing->trips[i].ready;
-    const uint32_t *order = sorted(placing, 0, placing->count);
-    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
-        placing->free[d] = 0;
-    for (uint32_t i = 0; i < placing->count; i++) {
-        struct trip *trip = &placing->trips[order[i]];
-        double end = ppi_larger(trip->ready, placing->free[trip->link]) + trip->offload;
-        trip->goes = trip->goes && end <= trip->start;
-        if (trip->goes)
-            placing->free[trip->link] = end;
-    }
-}
-
-/* --- the schedule --- */
-
-static ppsched_status put(ppsched_builder *builder, const struct trip *trip, uint8_t kind, ppsched_error *error)
-{
-    ppsched_op op = ppi_op_beside(&trip->op, trip->op.stage, kind);
-    return ppi_builder_append(builder, trip->device, &op, 1, error);
-}
-
-/* A device's queue; `reloads` are its trips by when they start, `trip_of` is by stage pass. */
-static ppsched_status put_queue(const struct placing *placing, ppsched_builder *builder, const ppsched_queue *queue,
-                                const uint32_t *reloads, const uint32_t *end, const uint32_t *trip_of, ppsched_error *error)
-{
-    ppsched_status status = PPSCHED_OK;
-    for (uint32_t i = 0; i < queue->count && status == PPSCHED_OK;) {
-        const ppsched_op *unit = &queue->ops[i];
-        const ppsched_span *span = &placing->plain->spans[queue->first + i];
-        uint32_t length = (uint32_t)ppi_unit_length(unit);
-        for (; reloads < end && status == PPSCHED_OK; reloads++) {
-            const struct trip *trip = &placing->trips[*reloads];
-            if (trip->goes && (trip->forward >= i || (span->end <= trip->start && span->start < trip->start)))
-                break;
-            if (trip->goes)
-                status = put(builder, trip, PPSCHED_KIND_RELOAD, error);
-        }
-        if (status == PPSCHED_OK)
-            status = ppi_builder_append(builder, queue->device, unit, length, error);
-        for (uint32_t k = 0; k < length && status == PPSCHED_OK; k++) {
-            uint32_t number = unit[k].kind == PPSCHED_KIND_F ? trip_of[ppi_cell_of(placing->schedule, &unit[k])] : PPSCHED_NONE;
-            if (number != PPSCHED_NONE && placing->trips[number].goes)
-                status = put(builder, &placing->trips[number], PPSCHED_KIND_OFFLOAD, error);
-        }
-        i += length;
-    }
-    return status;
-}
-
-static ppsched_status build(ppsched_schedule **out, const struct placing *placing, const uint32_t *trip_of,
-                            ppsched_error *error)
-{
-    ppsched_builder *builder = NULL;
-    ppsched_status status = ppi_builder_like(&builder, placing->schedule, error);
-    place_reloads(placing);
-    place_offloads(placing);
-    for (uint32_t i = 0; i < placing->count; i++)
-        placing->keys[i] = placing->trips[i].start;
-    for (uint32_t d = 0, first = 0, last; d < placing->schedule->shape.devices && status == PPSCHED_OK; d++, first = last) {
-        last = end_of_device(placing, d, first);
-        const uint32_t *reloads = sorted(placing, first, last);
-        status = put_queue(placing, builder, &placing->schedule->queues[d], reloads, reloads + (last - first), trip_of, error);
-    }
-    if (status == PPSCHED_OK)
-        status = ppi_builder_finish(out, builder, error);
-    ppi_builder_destroy(builder);
-    return status;
-}
 
 /* --- choosing --- */
 
@@ -222,11 +31,11 @@ static void clear_choice(struct choice *choice)
     *choice = (struct choice){0};
 }
 
-static ppsched_status make_choice(struct choice *out, const struct placing *placing, const uint32_t *trip_of,
+static ppsched_status make_choice(struct choice *out, const struct ppi_placing *placing, const uint32_t *trip_of,
                                   ppsched_error *error)
 {
     *out = (struct choice){0};
-    ppsched_status status = build(&out->schedule, placing, trip_of, error);
+    ppsched_status status = ppi_place_trips(&out->schedule, placing, trip_of, error);
     if (status == PPSCHED_OK)
         status = ppi_evaluate(&out->timeline, out->schedule, placing->config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status != PPSCHED_OK)
@@ -234,16 +43,28 @@ static ppsched_status make_choice(struct choice *out, const struct placing *plac
     return status;
 }
 
-/* Tries leads while the makespan is longer than without copies; keeps the shortest. */
-static ppsched_status choose_lead(struct choice *best, struct placing *placing, const uint32_t *trip_of, ppsched_error *error)
+/* A lead to try: none, half of an op, and so on, each twice the one before. */
+static double lead_of(const struct ppi_placing *placing, int number)
 {
-    double plain = placing->plain->metrics.makespan, ops = (double)placing->schedule->op_count;
-    double step = ops > 0 ? plain * placing->schedule->shape.devices / ops : 0; /* about that of an op */
+    double makespan = placing->plain->metrics.makespan, ops = (double)placing->schedule->op_count;
+    double step = ops > 0 ? makespan * placing->schedule->shape.devices / ops : 0; /* about that of an op */
+    return number == 0 ? 0 : step / 2 * (double)(1u << (number - 1));
+}
+
+static bool is_longer(const struct ppi_placing *placing, const struct choice *choice)
+{
+    return choice->timeline->metrics.makespan > placing->plain->metrics.makespan * (1 + 1e-12);
+}
+
+/* Tries leads while the makespan is longer than without copies; keeps the shortest. */
+static ppsched_status choose_lead(struct choice *best, struct ppi_placing *placing, const uint32_t *trip_of,
+                                  ppsched_error *error)
+{
     struct choice next;
     placing->lead = 0;
     ppsched_status status = make_choice(best, placing, trip_of, error);
-    for (int i = 0; i < MOST_LEADS && status == PPSCHED_OK && best->timeline->metrics.makespan > plain * (1 + 1e-12); i++) {
-        placing->lead = i == 0 ? step / 2 : 2 * placing->lead;
+    for (int i = 1; i <= MOST_LEADS && status == PPSCHED_OK && is_longer(placing, best); i++) {
+        placing->lead = lead_of(placing, i);
         status = make_choice(&next, placing, trip_of, error);
         if (status != PPSCHED_OK)
             break;
@@ -254,6 +75,155 @@ static ppsched_status choose_lead(struct choice *best, struct placing *placing, 
             clear_choice(&next);
         }
     }
+    if (status != PPSCHED_OK)
+        clear_choice(best);
+    return status;
+}
+
+/* --- waiting for offloads --- */
+
+/* What is placed, with waits that hold the limits. */
+static ppsched_status hold(struct choice *out, const struct ppi_placing *placing, const ppsched_schedule *placed,
+                           ppsched_error *error)
+{
+    *out = (struct choice){0};
+    ppsched_status status = ppi_hold(&out->schedule, placing->peaks, placed, placing->plain, placing->config, placing->limits,
+                                     error);
+    if (status == PPSCHED_OK)
+        status = ppi_evaluate(&out->timeline, out->schedule, placing->config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+    if (status != PPSCHED_OK)
+        clear_choice(out);
+    return status;
+}
+
+static void keep_shorter(struct choice *best, struct choice *next)
+{
+    if (best->schedule == NULL || next->timeline->metrics.makespan < best->timeline->metrics.makespan) {
+        struct choice before = *best;
+        *best = *next;
+        *next = before;
+    }
+}
+
+/* With one lead: places and waits, then places by the times with these waits, and so on; keeps the shortest that holds. */
+static ppsched_status hold_in_rounds(struct choice *best, const struct ppi_placing *placing, const uint32_t *trip_of,
+                                     ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (int round = 0; round < MOST_ROUNDS && status == PPSCHED_OK; round++) {
+        ppsched_schedule *placed = NULL;
+        struct choice next = {0};
+        status = ppi_place_trips(&placed, placing, trip_of, error);
+        if (status == PPSCHED_OK)
+            status = hold(&next, placing, placed, error);
+        if (placed != NULL)
+            ppi_schedule_release(placed);
+        if (status != PPSCHED_OK)
+            break;
+        ppi_take_times(placing, next.timeline);
+        if (next.timeline->metrics.limit_device == PPSCHED_NONE)
+            keep_shorter(best, &next);
+        clear_choice(&next);
+        if (best->schedule != NULL && !is_longer(placing, best))
+            break;
+    }
+    return status;
+}
+
+/* The shortest with all trips that waits bring within the config's limits; `best` is as it was where none is. */
+static ppsched_status hold_limits(struct choice *best, struct ppi_placing *placing, const uint32_t *trip_of,
+                                  ppsched_error *error)
+{
+    struct choice held = {0};
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
+        placing->limits[d] = best->timeline->devices[d].memory_limit;
+    for (int i = 0; i <= MOST_LEADS && status == PPSCHED_OK && (held.schedule == NULL || is_longer(placing, &held)); i++) {
+        placing->lead = lead_of(placing, i);
+        ppi_take_times(placing, placing->plain);
+        status = hold_in_rounds(&held, placing, trip_of, error);
+    }
+    if (status == PPSCHED_OK && held.schedule != NULL) {
+        clear_choice(best);
+        *best = held;
+        return PPSCHED_OK;
+    }
+    clear_choice(&held);
+    return status;
+}
+
+/* All trips, with all the waits that lower peaks: the least that is found. */
+static ppsched_status hold_least(struct choice *best, const struct ppi_placing *placing, ppsched_error *error)
+{
+    struct choice least;
+    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
+        placing->limits[d] = 0;
+    ppsched_status status = hold(&least, placing, best->schedule, error);
+    if (status == PPSCHED_OK) {
+        clear_choice(best);
+        *best = least;
+    }
+    return status;
+}
+
+/* Takes the waits of `placing->limits` where they leave the makespan as it is; or gives up these of one device. */
+static ppsched_status try_hold(struct choice *best, struct ppi_placing *placing, const ppsched_schedule *placed, bool *is_free,
+                               ppsched_error *error)
+{
+    struct choice next;
+    ppsched_status status = hold(&next, placing, placed, error);
+    if (status != PPSCHED_OK)
+        return status;
+    *is_free = next.timeline->metrics.makespan <= best->timeline->metrics.makespan;
+    if (*is_free) {
+        clear_choice(best);
+        *best = next;
+    } else {
+        clear_choice(&next);
+    }
+    return PPSCHED_OK;
+}
+
+/* Lowers peaks by waits that cost no time: on all devices as far as it goes, else on one after another, the last first. */
+static ppsched_status lower_peaks(struct choice *best, struct ppi_placing *placing, ppsched_error *error)
+{
+    uint32_t devices = placing->schedule->shape.devices, tries = (uint32_t)(MOST_EXTRA / (1 + placing->schedule->op_count));
+    ppsched_schedule *placed = best->schedule;
+    bool is_free = false;
+    ppi_schedule_retain(placed);
+    for (uint32_t d = 0; d < devices; d++)
+        placing->limits[d] = 0;
+    ppsched_status status = try_hold(best, placing, placed, &is_free, error);
+    for (uint32_t d = 0; d < devices; d++) {
+        placing->limits[d] = PPI_INFINITE;
+        placing->least[d] = placing->peaks[d];
+    }
+    for (uint32_t d = devices; d-- > 0 && status == PPSCHED_OK && !is_free && tries > 0;) {
+        if (placing->least[d] >= best->timeline->devices[d].peak_memory)
+            continue;
+        bool own = false;
+        placing->limits[d] = placing->least[d];
+        status = try_hold(best, placing, placed, &own, error);
+        if (!own)
+            placing->limits[d] = PPI_INFINITE;
+        tries--;
+    }
+    ppi_schedule_release(placed);
+    return status;
+}
+
+static bool is_over(const struct choice *choice)
+{
+    return choice->timeline->metrics.limit_device != PPSCHED_NONE;
+}
+
+/* All trips; waits where they hold limits, or cost nothing. */
+static ppsched_status choose_all(struct choice *best, struct ppi_placing *placing, const uint32_t *trip_of,
+                                 ppsched_error *error)
+{
+    ppsched_status status = choose_lead(best, placing, trip_of, error);
+    if (status == PPSCHED_OK)
+        status = is_over(best) ? hold_limits(best, placing, trip_of, error) : lower_peaks(best, placing, error);
     if (status != PPSCHED_OK)
         clear_choice(best);
     return status;
@@ -271,15 +241,23 @@ static ppsched_status refuse_limit(const struct choice *all, ppsched_error *erro
 }
 
 /* Each device takes as few trips, those that live longest first, as hold its limit: halved on all devices at once. */
-static ppsched_status choose_few(struct choice *best, struct placing *placing, const uint32_t *trip_of, uint32_t *low,
+static ppsched_status choose_few(struct choice *best, struct ppi_placing *placing, const uint32_t *trip_of, uint32_t *low,
                                  uint32_t *high, ppsched_error *error)
 {
     uint32_t devices = placing->schedule->shape.devices;
     bool is_open = true;
     ppsched_status status = choose_lead(best, placing, trip_of, error);
-    if (status == PPSCHED_OK && best->timeline->metrics.limit_device != PPSCHED_NONE) {
-        status = refuse_limit(best, error);
-        clear_choice(best);
+    if (status == PPSCHED_OK && is_over(best)) {
+        for (uint32_t d = 0; d < devices; d++)
+            if (placing->plain->devices[d].peak_memory <= placing->plain->devices[d].memory_limit)
+                placing->taken[d] = 0;
+        status = hold_limits(best, placing, trip_of, error);
+        if (status == PPSCHED_OK && !is_over(best))
+            return PPSCHED_OK;
+        if (status == PPSCHED_OK)
+            status = hold_least(best, placing, error);
+        if (status == PPSCHED_OK)
+            status = refuse_limit(best, error);
     }
     for (uint32_t d = 0; d < devices; d++) {
         low[d] = 0;
@@ -316,19 +294,21 @@ static ppsched_status choose_few(struct choice *best, struct placing *placing, c
 
 /* --- all of it --- */
 
-static ppsched_status place(ppsched_schedule **out, struct placing *placing, const uint8_t *marks, uint32_t *trip_of,
+static ppsched_status place(ppsched_schedule **out, struct ppi_placing *placing, const uint8_t *marks, uint32_t *trip_of,
                             bool until_limit, ppsched_error *error)
 {
     uint32_t devices = placing->schedule->shape.devices;
     struct choice best = {0};
     for (size_t i = 0; i < ppi_cell_count(placing->schedule); i++)
         trip_of[i] = PPSCHED_NONE;
-    list_trips(placing, marks, trip_of);
-    rank_trips(placing);
+    if (placing->schedule->op_count > 0)
+        memcpy(placing->spans, placing->plain->spans, (size_t)placing->schedule->op_count * sizeof *placing->spans);
+    ppi_list_trips(placing, marks, trip_of);
+    ppi_rank_trips(placing);
     uint32_t *bounds = ppi_allocate(&placing->schedule->host, devices, 2 * sizeof *bounds);
     ppsched_status status = bounds == NULL ? ppi_fail_memory(error, "the offloads")
                             : until_limit  ? choose_few(&best, placing, trip_of, bounds, bounds + devices, error)
-                                           : choose_lead(&best, placing, trip_of, error);
+                                           : choose_all(&best, placing, trip_of, error);
     ppi_release(&placing->schedule->host, bounds);
     if (status != PPSCHED_OK)
         return status;
@@ -338,8 +318,8 @@ static ppsched_status place(ppsched_schedule **out, struct placing *placing, con
     return PPSCHED_OK;
 }
 
-static ppsched_status place_with_room(ppsched_schedule **out, struct placing *placing, const uint8_t *marks, bool until_limit,
-                                      ppsched_error *error)
+static ppsched_status place_with_room(ppsched_schedule **out, struct ppi_placing *placing, const uint8_t *marks,
+                                      bool until_limit, ppsched_error *error)
 {
     const struct ppi_host *host = &placing->schedule->host;
     size_t cells = ppi_cell_count(placing->schedule), devices = placing->schedule->shape.devices;
@@ -350,8 +330,13 @@ static ppsched_status place_with_room(ppsched_schedule **out, struct placing *pl
     placing->scratch = ppi_allocate(host, cells, sizeof *placing->scratch);
     placing->free = ppi_allocate(host, devices, sizeof *placing->free);
     placing->taken = ppi_allocate(host, devices, sizeof *placing->taken);
-    bool has_room = trip_of != NULL && placing->trips != NULL && placing->keys != NULL && placing->order != NULL &&
-                    placing->scratch != NULL && placing->free != NULL && placing->taken != NULL;
+    placing->spans = ppi_allocate(host, (size_t)placing->schedule->op_count, sizeof *placing->spans);
+    placing->limits = ppi_allocate(host, devices, 3 * sizeof *placing->limits);
+    bool has_room = placing->spans != NULL && placing->limits != NULL && trip_of != NULL && placing->trips != NULL &&
+                    placing->keys != NULL && placing->order != NULL && placing->scratch != NULL && placing->free != NULL &&
+                    placing->taken != NULL;
+    placing->peaks = has_room ? placing->limits + devices : NULL;
+    placing->least = has_room ? placing->peaks + devices : NULL;
     ppsched_status status = has_room ? place(out, placing, marks, trip_of, until_limit, error)
                                      : ppi_fail_memory(error, "the offloads");
     ppi_release(host, trip_of);
@@ -361,6 +346,8 @@ static ppsched_status place_with_room(ppsched_schedule **out, struct placing *pl
     ppi_release(host, placing->scratch);
     ppi_release(host, placing->free);
     ppi_release(host, placing->taken);
+    ppi_release(host, placing->spans);
+    ppi_release(host, placing->limits);
     return status;
 }
 
@@ -375,7 +362,7 @@ ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *sched
     if (status == PPSCHED_OK)
         status = ppi_evaluate(&plain, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status == PPSCHED_OK) {
-        struct placing placing = {.schedule = schedule, .config = config, .plain = plain};
+        struct ppi_placing placing = {.schedule = schedule, .config = config, .plain = plain};
         status = place_with_room(out, &placing, marks, options->until_limit != 0, error);
     }
     ppi_timeline_destroy(plain);

@@ -27,6 +27,7 @@ static const struct row rows[PPI_LAST_KIND + 1] = {
     [PPSCHED_KIND_OFFLOAD] = {"OFFLOAD", "offload activation", true},
     [PPSCHED_KIND_RELOAD] = {"RELOAD", "reload activation", true},
     [PPSCHED_KIND_OPTIMIZER_STEP] = {"OPTIMIZER_STEP", "optimizer step", false},
+    [PPSCHED_KIND_OFFLOAD_WAIT] = {"OFFLOAD_WAIT", "wait for an offload", true},
 };
 
 bool ppi_kind_known(int32_t kind)

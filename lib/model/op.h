@@ -10,7 +10,7 @@
 
 enum {
     PPI_COMPUTE_KINDS = PPSCHED_KIND_W + 1, /* F, B, I and W index arrays of this size */
-    PPI_LAST_KIND = PPSCHED_KIND_OPTIMIZER_STEP,
+    PPI_LAST_KIND = PPSCHED_KIND_OFFLOAD_WAIT,
     PPI_TOKEN_SIZE = 48,      /* room for any op's token */
     PPI_UNIT_TOKEN_SIZE = 120 /* room for any unit's */
 };
@@ -67,10 +67,10 @@ static inline bool ppi_is_copy(uint8_t kind)
     return kind == PPSCHED_KIND_OFFLOAD || kind == PPSCHED_KIND_RELOAD;
 }
 
-/* What has a stage pass keep less from its F until its backward. */
+/* What has a stage pass keep less from its F until its backward, and what waits for that. */
 static inline bool ppi_keeps_less(uint8_t kind)
 {
-    return kind >= PPSCHED_KIND_RECOMPUTE && kind <= PPSCHED_KIND_RELOAD;
+    return (kind >= PPSCHED_KIND_RECOMPUTE && kind <= PPSCHED_KIND_RELOAD) || kind == PPSCHED_KIND_OFFLOAD_WAIT;
 }
 
 /* F, B, I or W of a whole microbatch that is not the first of an overlapped pair. One comparison, as sweeps ask it of every

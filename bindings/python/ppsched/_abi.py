@@ -245,6 +245,7 @@ class Kind(enum.IntEnum):
     OFFLOAD = 13
     RELOAD = 14
     OPTIMIZER_STEP = 15
+    OFFLOAD_WAIT = 16
 
 
 class OpFlag(enum.IntEnum):
