@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RECOMPUTE, OFFLOAD, OFFLOAD_WAIT and RELOAD at random places of random uneven schedules, against a machine that goes from tick
- * to tick and looks at every device, every copy and every link at each: all times, all peaks, busy time, and that idle causes
+/* RECOMPUTE, OFFLOAD, OFFLOAD_WAIT and RELOAD at random places of random uneven schedules, against a machine that goes from
+ * tick to tick and looks at every device, every copy and every link at each: all times, all peaks, busy time, and that idle causes
  * sum up. And what ppsched_schedule_offload promises of them. */
 #include "support/problem.h"
 
