@@ -27,7 +27,11 @@ enum ppsched_reason {
     PPSCHED_REASON_BEGIN = 1,  /* it is its device's first, and starts at 0 */
     PPSCHED_REASON_DEVICE = 2, /* the previous F, B, I or W of its device ends then */
     PPSCHED_REASON_INPUT = 3,  /* what another device made has just arrived */
-    PPSCHED_REASON_FLUSH = 4   /* the iteration before ends then, on another device */
+    PPSCHED_REASON_FLUSH = 4,  /* the iteration before ends then, on another device */
+    PPSCHED_REASON_COPY =
+        5 /* a copy of OFFLOAD or RELOAD ends then: that of its own RELOAD, one for
+                                  which its device stood still in an OFFLOAD_WAIT; or, for a copy, the
+                                  one before it on its device or link, or that of its OFFLOAD */
 };
 
 /* An op of the critical path; an overlapped pair is one, with its first op. 40 bytes, no
@@ -53,8 +57,9 @@ typedef struct ppsched_sensitivity {
  *   - That is at the end of the op before it in the path, plus what the way between devices takes
  *     after an INPUT; to the last bit as the evaluator adds it. All of them have slack 0.
  *   - Where an op waited for several things at once, the previous op of its device goes first, then
- *     the flush, then the input of its F, then that of its B or I; of several devices that end an
- *     iteration or the makespan, the lowest.
+ *     the flush, then the input of its F, then that of its B or I, then a copy; of several devices
+ *     that end an iteration or the makespan, the lowest. RECOMPUTE, OFFLOAD and RELOAD may be on it
+ *     as any op; OFFLOAD_WAIT is not, as the copy is.
  * Timelines with EARLIEST_ONLY serve as well. Time and memory are linear in the ops of the
  * schedule.
  * Errors: ARGUMENT, BUFFER, NO_MEMORY. */

@@ -11,6 +11,10 @@
 ppsched_status ppi_critical_path(ppsched_critical_op *out, size_t capacity, size_t *count, const ppsched_timeline *timeline,
                                  ppsched_error *error);
 
+/* The same of a timeline of a schedule with ops that keep less. */
+ppsched_status ppi_critical_path_with_copies(ppsched_critical_op *out, size_t capacity, size_t *count,
+                                             const ppsched_timeline *timeline, ppsched_error *error);
+
 /* The lists have room; latest starts are there. */
 void ppi_device_slack(double *out, const ppsched_timeline *timeline);
 void ppi_stage_slack(double *out, const ppsched_timeline *timeline);

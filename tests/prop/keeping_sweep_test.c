@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RECOMPUTE, OFFLOAD, OFFLOAD_WAIT and RELOAD at random places of random uneven schedules, against a machine that goes from
- * tick to tick and looks at every device, every copy and every link at each: all times, all peaks, busy time, and that idle causes
- * sum up. And what ppsched_schedule_offload promises of them. */
+ * tick to tick and looks at every device, every copy and every link at each: all times, all peaks, busy time, and that idle
+ * causes sum up. The critical path. And what ppsched_schedule_offload promises of them. */
 #include "support/problem.h"
 
 #include <math.h>
@@ -466,6 +466,41 @@ static void check_latest(const struct machine *m, const ppsched_timeline *timeli
     }
 }
 
+/* Each op of the critical path starts when the one before it says. */
+static void check_step(const struct machine *m, const ppsched_critical_op *before, const ppsched_critical_op *op)
+{
+    double ready = before->end +
+                   (op->reason == PPSCHED_REASON_INPUT && before->device != op->device ? m->p->p2p / (double)TICKS : 0);
+    int is_copy = op->op.kind == PPSCHED_KIND_OFFLOAD || op->op.kind == PPSCHED_KIND_RELOAD;
+    int was_copy = before->op.kind == PPSCHED_KIND_OFFLOAD || before->op.kind == PPSCHED_KIND_RELOAD;
+    assert_true(op->start == ready);
+    assert_true((op->reason == PPSCHED_REASON_COPY) == was_copy);
+    assert_true(op->reason != PPSCHED_REASON_DEVICE || before->device == op->device);
+    assert_true(op->reason != PPSCHED_REASON_INPUT || !is_copy);
+    assert_true(op->reason != PPSCHED_REASON_BEGIN);
+}
+
+static uint32_t on_path[2]; /* copies, others */
+
+static void check_critical_path(const struct machine *m, const ppsched_timeline *timeline, double makespan)
+{
+    static ppsched_critical_op path[OPS];
+    size_t count = 0;
+    ppsched_error error;
+    expect_ok(ppsched_timeline_get_critical_path(path, OPS, &count, timeline, &error), &error);
+    assert_true(count > 0 && path[0].reason == PPSCHED_REASON_BEGIN && path[0].start == 0);
+    assert_true(path[count - 1].end == makespan);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t d = path[i].device;
+        assert_true(path[i].start == m->start[d][path[i].position] / (double)TICKS);
+        assert_true(path[i].end == m->end[d][path[i].position] / (double)TICKS);
+        assert_int_equal(path[i].op.kind, m->ops[d][path[i].position].kind);
+        on_path[path[i].op.kind < PPSCHED_KIND_OFFLOAD]++;
+        if (i > 0)
+            check_step(m, &path[i - 1], &path[i]);
+    }
+}
+
 static void compare(const struct problem *p, int number)
 {
     static struct machine m;
@@ -476,6 +511,7 @@ static void compare(const struct problem *p, int number)
     for (uint32_t d = 0; d < p->devices; d++)
         compare_device(&m, timeline, d, number);
     check_latest(&m, timeline);
+    check_critical_path(&m, timeline, end / (double)TICKS);
     ppsched_timeline_destroy(timeline);
 }
 
@@ -495,6 +531,8 @@ static void test_machine(void **state)
         compare(&p, i);
         clear(&p);
     }
+    print_message("# %u copies and %u other ops on critical paths\n", on_path[0], on_path[1]);
+    assert_true(on_path[0] > CASES / 2);
 }
 
 static uint32_t count_kind(const ppsched_schedule *schedule, uint32_t device, uint8_t kind)

@@ -46,6 +46,8 @@ class KeepingTest(unittest.TestCase):
         timeline = ppsched.Schedule.from_queues(config, [queue]).evaluate()
         self.assertEqual(timeline.metrics.makespan, 6.5)
         self.assertEqual(timeline.idle[0].reload, 3.5)
+        self.assertEqual([(str(step.op), step.reason.name) for step in timeline.critical_path],
+                         [("0F0", "BEGIN"), ("0OFFLOAD0", "DEVICE"), ("0RELOAD0", "COPY"), ("0B0", "COPY")])
         self.assertEqual([(point.time, point.memory) for point in timeline.memory(0)], [(0, 0), (0, 1), (1.5, 0), (1.5, 1), (6.5, 0)])
 
     def test_findings(self):
@@ -58,7 +60,7 @@ class KeepingTest(unittest.TestCase):
 
     def test_refused(self):
         schedule = ppsched.generate("gpipe", ppsched.Config(2, 2)).recompute()
-        for fails in (schedule.offload, schedule.recompute, schedule.lower, lambda: schedule.evaluate().critical_path):
+        for fails in (schedule.offload, schedule.recompute, schedule.lower, lambda: schedule.evaluate().sensitivities()):
             with self.assertRaises(ppsched.Error):
                 fails()
         with self.assertRaisesRegex(ppsched.Error, "chunks is 0"):
@@ -90,6 +92,24 @@ class CommandTest(unittest.TestCase):
     def test_recompute(self):
         data = json.loads(run(*GIS, "--recompute", "chunks=1", "--format", "json").stdout)
         self.assertEqual(sum("RECOMPUTE" in token for queue in data["queues"] for token in queue["ops"]), 4 * 16)
+
+    def test_explain(self):
+        words = (*GIS, "--offload", "all", "--offload-times", 4, "--host-links", "all", "--explain")
+        lines = run(*words).stdout.splitlines()
+        self.assertTrue(any(line.startswith("critical path, ") for line in lines))
+        self.assertEqual(lines[-1], "what a stage's time costs is not known where ops keep less")
+        found = json.loads(run(*words, "--format", "json").stdout)["explain"]
+        self.assertEqual((found["critical_path"][0]["reason"], found["sensitivities"]), ("begin", {}))
+        self.assertEqual(len(found["slack_by_device"]), 4)
+
+    def test_wait(self):
+        """Copies that fall behind: forwards wait for them where there is a limit."""
+        words = ("schedule", "--strategy", "gis", "--num-devices", 4, "-s", 16, "-b", 8, "--set", "group_size=1", "--offload", "chunks=2",
+                 "--backward-input-times", 1, "--backward-weight-times", 1, "--offload-times", 3, "--host-links", "pairs", "--format", "json")
+        plain, held = (json.loads(run(*words, *more).stdout) for more in ((), ("--mem-limit", 6, 5, 4, 4)))
+        self.assertGreater(max(plain["metrics"]["peak_memory"]), 6)
+        self.assertEqual((held["metrics"]["peak_memory"], held["metrics"]["makespan"]), ([6, 5, 4, 4], 135))
+        self.assertTrue(any("OFFLOAD_WAIT" in token for queue in held["queues"] for token in queue["ops"]))
 
     def test_trace(self):
         names = [event["args"]["name"] for event in json.loads(run(*GIS, "--offload", "chunks=1", "--format", "chrome").stdout)["traceEvents"]

@@ -144,6 +144,7 @@ class Reason(enum.IntEnum):
     DEVICE = 2
     INPUT = 3
     FLUSH = 4
+    COPY = 5
 
 
 class Format(enum.IntEnum):

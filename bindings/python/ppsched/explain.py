@@ -21,7 +21,8 @@ class CriticalOp(NamedTuple):
     """An op of the critical path; an overlapped pair is one, with its first op.
 
     position: in the device's queue; reason: why it starts then. BEGIN: it is its device's first, and starts at 0; DEVICE: the
-    previous op of its device ends; INPUT: what another device made has arrived; FLUSH: the iteration before ends on another.
+    previous op of its device ends; INPUT: what another device made has arrived; FLUSH: the iteration before ends on another;
+    COPY: a copy of OFFLOAD or RELOAD ends.
     """
 
     device: int

@@ -4,7 +4,7 @@ import itertools
 import math
 from typing import Any, Dict, Iterable, List, Optional, Union
 
-from ._abi import Objective
+from ._abi import Kind, Objective
 from .timeline import Timeline
 from .words import counted
 
@@ -19,15 +19,22 @@ def _finite(numbers: Iterable[float]) -> List[Optional[float]]:
     return [number if math.isfinite(number) else None for number in numbers]
 
 
+def _keeps_less(timeline: Timeline) -> bool:
+    """Such schedules have no sensitivities."""
+    kinds = {Kind.RECOMPUTE, Kind.OFFLOAD, Kind.RELOAD}
+    return any(op.kind in kinds for queue in timeline.schedule.queues for op in queue)
+
+
 def explain_row(timeline: Timeline) -> Dict[str, Any]:
-    """For JSON."""
+    """For JSON; without sensitivities where ops keep less."""
+    objectives = () if _keeps_less(timeline) else ("makespan", "span")
     path = [{"device": op.device, "position": op.position, "op": str(op.op), "reason": op.reason.name.lower(), "start": op.start,
              "end": op.end} for op in timeline.critical_path]
     return {"critical_path": path,
             "slack_by_device": _finite(timeline.slack_by_device), "slack_by_stage": _finite(timeline.slack_by_stage),
             "sensitivities": {objective: [found._asdict() for found in timeline.sensitivities(objective)]
-                              for objective in ("makespan", "span")},
-            "relief": {objective: timeline.relief(objective)._asdict() for objective in ("makespan", "span")}}
+                              for objective in objectives},
+            "relief": {objective: timeline.relief(objective)._asdict() for objective in objectives}}
 
 
 def _stretches(timeline: Timeline) -> List[str]:
@@ -83,6 +90,9 @@ def explain_text(timeline: Timeline, objective: Union[Objective, str] = "makespa
     """Lines for people, 30 at most: what bounds the step, the longest way through it, and what each stage's time costs."""
     after = timeline.config.units.after_time
     stretches = _stretches(timeline)
+    if _keeps_less(timeline):
+        return "\n".join([f"critical path, {len(timeline.critical_path)} ops:", *_shortened(stretches, MOST_STRETCHES, "stretches"),
+                          "what a stage's time costs is not known where ops keep less"]) + "\n"
     question = f"what {f'1{after}' if after else 'a unit of time'} in each op of a stage does to the {objective}:"
     return "\n".join([_answer(timeline, objective), f"critical path, {len(timeline.critical_path)} ops:",
                       *_shortened(stretches, MOST_STRETCHES, "stretches"), question, *_stages(timeline, objective)]) + "\n"
