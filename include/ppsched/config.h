@@ -188,7 +188,8 @@ enum ppsched_quantity {
     /* Duration of the copy of RELOAD: 1 or S, >= 0. Default: that of OFFLOAD. */
     PPSCHED_QUANTITY_RELOAD_TIMES = 39,
 
-    /* What OFFLOAD and RELOAD of a stage pass copy: 1 or S, >= 0. Default: 0. */
+    /* What OFFLOAD and RELOAD of a stage pass copy: 1 or S, >= 0. Default: MEM_OFFLOAD, where
+     * memory is in bytes. */
     PPSCHED_QUANTITY_OFFLOAD_BYTES = 40,
 
     /* Bytes per unit of time, each way: 1 or D, > 0, may be infinite. Default: infinite. */

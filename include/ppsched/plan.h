@@ -109,6 +109,12 @@ typedef struct ppsched_plan_options {
     uint32_t scenario_count; /* Default: 0, none */
     int32_t rank_by;         /* enum ppsched_rank_by; all but STEP go with scenarios */
     double quantile;         /* of PPSCHED_RANK_BY_QUANTILE, above 0 to 1. Default: 0.9 */
+
+    uint32_t offload;        /* 1: each candidate of a rule a second time, with activations that go
+                                to the host: as few as hold its limit, all where it has none, as by
+                                ppsched_schedule_offload; refused where it needs none. Goes without
+                                a lowering, scenarios and layers. Default: 0 */
+    uint32_t reserved_third; /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */
@@ -153,8 +159,11 @@ typedef struct ppsched_candidate {
     uint32_t slices;    /* of a microbatch; 1: whole */
     uint32_t ordered;   /* 1: its microbatches are in an order of their own */
     double
-        scenario_time; /* of a step, by `rank_by` over the scenarios, the mean where that is STEP;
+        scenario_time;  /* of a step, by `rank_by` over the scenarios, the mean where that is STEP;
                              0 without scenarios */
+    uint64_t offloads;  /* of an iteration: activations that go to the host and come back */
+    uint32_t offloaded; /* 1: it is one whose activations do */
+    uint32_t reserved;  /* 0 */
 } ppsched_candidate;
 
 /* --- making and running it --- */

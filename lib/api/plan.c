@@ -151,6 +151,25 @@ static ppsched_status check_layers(const ppsched_plan_options *options, const pp
                     "a plan of layers looks for splits with whole microbatches; give the costs of stages, or leave slices out");
 }
 
+/* What a plan with offload cannot do beside, or does not know. */
+static ppsched_status check_offload(const ppsched_plan_options *options, const ppsched_config *config, ppsched_error *error)
+{
+    if (options->offload > 1 || options->reserved_third != 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload must be 0 or 1, and reserved_third 0");
+    const char *other = options->lowering != PPSCHED_LOWERING_NONE ? "a lowering"
+                        : options->scenario_count > 0              ? "scenarios"
+                        : options->layers != NULL                  ? "layers"
+                                                                   : NULL;
+    if (options->offload == 0)
+        return PPSCHED_OK;
+    if (other != NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload does not go with %s; plan without one of them", other);
+    if (config->values[PPSCHED_QUANTITY_OFFLOAD_TIMES].values == NULL &&
+        config->values[PPSCHED_QUANTITY_HOST_BANDWIDTH].values == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload: how fast are copies? give host_bandwidth, or offload_times");
+    return PPSCHED_OK;
+}
+
 ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
                                    ppsched_error *error)
 {
@@ -170,6 +189,8 @@ ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *con
         status = check_layers(&own, config, error);
     if (status == PPSCHED_OK)
         status = take_scenarios(&scenarios, &own, config, error);
+    if (status == PPSCHED_OK)
+        status = check_offload(&own, config, error);
     if (status == PPSCHED_OK && own.channel != NULL) {
         status = ppi_take_channel_model(&channel, own.channel, error);
         own.channel = &channel;
@@ -252,6 +273,7 @@ static ppsched_candidate identity_of(const ppsched_plan *plan, const struct ppi_
         .memory_limit = limit_of(plan, candidate),
         .runs_on = candidate->runs_on,
         .slices = candidate->slices,
+        .offloaded = candidate->offloads,
     };
 }
 
@@ -275,6 +297,7 @@ static void fill_figures(ppsched_candidate *out, const ppsched_plan *plan, const
     out->proved = candidate->proved;
     out->ordered = candidate->microbatch_order != NULL;
     out->scenario_time = candidate->scenario_time;
+    out->offloads = candidate->copies;
 }
 
 uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank)

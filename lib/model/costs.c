@@ -179,7 +179,9 @@ double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double f
 
 double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device)
 {
-    double bytes = value_or(config, PPSCHED_QUANTITY_OFFLOAD_BYTES, stage, 0);
+    double moved = value_or(config, PPSCHED_QUANTITY_MEM_OFFLOAD, stage,
+                            value_or(config, PPSCHED_QUANTITY_MEM_FORWARD, stage, 1));
+    double bytes = value_or(config, PPSCHED_QUANTITY_OFFLOAD_BYTES, stage, moved);
     double copied = value_or(config, PPSCHED_QUANTITY_HOST_LATENCY, device, 0) +
                     bytes / value_or(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, device, PPI_INFINITE);
     double offload = value_or(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, stage, copied);

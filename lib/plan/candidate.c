@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "eval/timeline.h"
+#include "lower/keep.h"
 #include "lower/lower.h"
 #include "lower/evaluate_transfers.h"
 #include "plan/plan.h"
@@ -123,12 +124,41 @@ void ppi_candidate_take_one(const ppsched_plan *plan, const struct ppi_candidate
 
 /* --- its timeline --- */
 
+static uint64_t count_offloads(const ppsched_schedule *schedule)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < schedule->op_count; i++)
+        count += schedule->ops[i].kind == PPSCHED_KIND_OFFLOAD;
+    return count;
+}
+
+/* Replaces a schedule by one whose activations go to the host. */
+static ppsched_status offload(ppsched_schedule **schedule, const struct ppi_candidate *candidate, const ppsched_config *config,
+                              ppsched_error *error)
+{
+    const ppsched_offload_options options = {.size = sizeof options,
+                                             .until_limit = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL};
+    ppsched_schedule *next = NULL;
+    ppsched_status status = ppi_offload(&next, *schedule, config, &options, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_schedule_release(*schedule);
+    *schedule = next;
+    if (count_offloads(next) == 0)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: %s", candidate->strategy->name,
+                        options.until_limit != 0 ? "it holds its memory limit without offload"
+                                                 : "no copy fits between a forward and its backward");
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
                                       const struct ppi_candidate *candidate, const ppsched_config *config, uint32_t flags,
                                       ppsched_error *error)
 {
     ppsched_schedule *schedule = NULL, *lowered = NULL;
     ppsched_status status = ppi_generate(&schedule, candidate->strategy, config, error);
+    if (status == PPSCHED_OK && candidate->offloads)
+        status = offload(&schedule, candidate, config, error);
     if (status == PPSCHED_OK && plan->lower.lowering != PPSCHED_LOWERING_NONE)
         status = ppi_lower(&lowered, schedule, config, &plan->lower, error);
     if (status == PPSCHED_OK && lowered != NULL)
@@ -226,6 +256,20 @@ static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, co
     return status;
 }
 
+/* The bound of a candidate whose activations may go to the host: that without a limit. */
+static ppsched_status bound_without_limit(double *out, const ppsched_plan *plan, const struct ppi_known_bound *asked,
+                                          const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_config *unlimited = NULL;
+    ppsched_status status = ppi_config_copy(&unlimited, config, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_set_values(unlimited, PPSCHED_QUANTITY_MEM_LIMIT, NULL, 0, error);
+    if (status == PPSCHED_OK)
+        status = find_bound(out, NULL, plan, asked, unlimited, error);
+    ppi_config_destroy(unlimited);
+    return status;
+}
+
 /* What no candidate of its placement can do better; with layers, whatever their split is. */
 static ppsched_status bound_of(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
                                const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
@@ -247,6 +291,8 @@ static ppsched_status bound_of(double *out, struct ppi_known_bounds *known, cons
                                           .microbatches = candidate->microbatches,
                                           .slices = candidate->slices,
                                           .memory_limit = candidate->memory_limit};
+    if (candidate->offloads)
+        return bound_without_limit(out, plan, &asked, config, error);
     return find_bound(out, candidate->microbatch_order == NULL ? known : NULL, plan, &asked, config, error);
 }
 
@@ -267,6 +313,7 @@ static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsche
         candidate->proved = candidate->metrics.limit_device == PPSCHED_NONE &&
                             candidate->bound == ppi_candidate_step(plan, candidate);
     sum_traffic(candidate, config, schedule);
+    candidate->copies = candidate->offloads ? count_offloads(schedule) / schedule->shape.iterations : 0;
     return PPSCHED_OK;
 }
 

@@ -74,12 +74,31 @@ static ppsched_status search_least(double *best, const ppsched_plan *plan, const
 
 /* --- with stages --- */
 
+/* Lowers `*least` to what a candidate holds that offloads: by halving, from the least that is known. */
+static ppsched_status halve_offloaded(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                      ppsched_error *error)
+{
+    double low = 0;
+    for (int i = 0; i < HALVINGS && low < *least && *least < PPI_INFINITE; i++) {
+        double own = PPI_INFINITE, middle = low + (*least - low) * 0.5;
+        ppsched_status status = peak_under(&own, plan, *candidate, middle, error);
+        if (status != PPSCHED_OK)
+            return status;
+        if (ppi_is_over_limit(own, middle))
+            low = middle;
+        else
+            *least = own;
+    }
+    return PPSCHED_OK;
+}
+
 static ppsched_status least_of_stages(double *least, size_t *best, const ppsched_plan *plan, ppsched_error *error)
 {
     for (size_t place = 0; place < plan->count; place++) {
         size_t i = ppi_candidate_at(plan, place);
         const struct ppi_candidate *candidate = &plan->candidates[i];
-        if (candidate->strategy->plan == NULL && ppi_candidate_runs(candidate) && candidate->metrics.peak_memory < *least) {
+        if (candidate->strategy->plan == NULL && !candidate->offloads && ppi_candidate_runs(candidate) &&
+            candidate->metrics.peak_memory < *least) {
             *least = candidate->metrics.peak_memory;
             *best = i;
         }
@@ -87,7 +106,8 @@ static ppsched_status least_of_stages(double *least, size_t *best, const ppsched
     for (size_t place = 0; place < plan->count; place++) {
         size_t i = ppi_candidate_at(plan, place);
         double before = *least;
-        ppsched_status status = plan->candidates[i].strategy->plan != NULL
+        ppsched_status status = plan->candidates[i].offloads ? halve_offloaded(least, plan, &plan->candidates[i], error)
+                                : plan->candidates[i].strategy->plan != NULL
                                     ? search_least(least, plan, &plan->candidates[i], error)
                                     : PPSCHED_OK;
         if (status != PPSCHED_OK)

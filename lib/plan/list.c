@@ -50,7 +50,11 @@ static ppsched_status add_limits(struct listing *listing, struct ppi_candidate *
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0; i < listing->limit_count && status == PPSCHED_OK; i++) {
         candidate->memory_limit = listing->limits[i];
+        candidate->offloads = false;
         status = add(listing, candidate, error);
+        candidate->offloads = true;
+        if (status == PPSCHED_OK && listing->options->offload != 0 && candidate->strategy->plan == NULL)
+            status = add(listing, candidate, error);
     }
     return status;
 }

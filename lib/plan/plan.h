@@ -48,6 +48,8 @@ struct ppi_candidate {
     bool only_near;                   /* and goes down from there alone */
     bool is_chosen;                   /* for a longer search for its split, which is still to come */
     uint32_t runs_on;                 /* bits of runtimes */
+    bool offloads;                    /* its activations go to the host */
+    uint64_t copies;                  /* so many of an iteration */
 };
 
 struct ppsched_plan {
@@ -80,8 +82,8 @@ struct ppsched_plan {
 static inline bool ppi_candidates_are_alike(const struct ppi_candidate *a, const struct ppi_candidate *b)
 {
     return a->strategy == b->strategy && a->stages == b->stages && a->microbatches == b->microbatches &&
-           a->slices == b->slices && a->placement == b->placement && !(a->memory_limit < b->memory_limit) &&
-           !(a->memory_limit > b->memory_limit);
+           a->slices == b->slices && a->placement == b->placement && a->offloads == b->offloads &&
+           !(a->memory_limit < b->memory_limit) && !(a->memory_limit > b->memory_limit);
 }
 
 /* --- listing --- */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recompute and offload in Python and on the command line."""
 import json
+import shlex
 import subprocess
 import sys
 import unittest
@@ -67,7 +68,69 @@ class KeepingTest(unittest.TestCase):
             ppsched.generate("gpipe", ppsched.Config(2, 2)).offload(0)
 
 
+class PlanTest(unittest.TestCase):
+    """Candidates with and without offload."""
+
+    def config(self, **values):
+        return ppsched.Config(4, 8, backward_input_times=1, backward_weight_times=1, offload_times=1, **values)
+
+    def test_candidates(self):
+        config = self.config(mem_limit=3)
+        plan = ppsched.plan(config, offload=True, chunks=[1, 2])
+        twins = [candidate for candidate in plan if candidate.offloaded]
+        self.assertTrue(any(twin.fits for twin in twins) and any(twin.status == "refused" for twin in twins))
+        for twin in twins:
+            if twin.status == "refused":
+                self.assertIsNone(twin.step_time)
+                continue
+            by_hand = ppsched.generate(twin.strategy, plan.config_of(twin)).offload(until_limit=True).evaluate()
+            self.assertEqual((twin.makespan, twin.peak_memory), (by_hand.metrics.makespan, by_hand.metrics.peak_memory))
+            self.assertEqual(twin.offloads, sum(op.kind == ppsched.Kind.OFFLOAD for queue in by_hand.schedule.queues for op in queue))
+            self.assertEqual(plan.timeline(twin).metrics.makespan, twin.makespan)
+            self.assertLessEqual(twin.peak_memory, 3)
+            self.assertLessEqual(twin.bound, twin.step_time)
+        without = [candidate for candidate in plan if not candidate.offloaded]
+        alone = ppsched.plan(config, chunks=[1, 2])
+        self.assertEqual([(one.strategy, one.step_time, one.status) for one in without], [(one.strategy, one.step_time, one.status) for one in alone])
+        self.assertLess(plan.best.step_time, alone.best.step_time if alone.best else float("inf"))
+
+    def test_least_limit(self):
+        config = self.config(mem_limit=0.5)
+        names = {"strategies": ["1f1b", "gpipe"], "chunks": [1]}
+        without, offloading = (ppsched.plan(config, offload=offload, **names).least_limit() for offload in (False, True))
+        self.assertLess(offloading.limit, without.limit)
+        self.assertTrue(offloading.candidate.offloaded)
+        enough = ppsched.plan(self.config(mem_limit=offloading.limit), offload=True, **names)
+        self.assertTrue(enough.best.offloaded)
+
+    def test_all_without_a_limit(self):
+        twins = [one for one in ppsched.plan(self.config(), offload=True, strategies="1f1b", chunks=1) if one.offloaded]
+        self.assertEqual([one.memory_limit for one in twins], [None])
+        self.assertGreater(twins[0].offloads, 8)
+
+    def test_refused(self):
+        for values, words in (({"lowering": "pytorch"}, "offload does not go with a lowering"),
+                              ({"scenarios": 4, "jitter": 0.1}, "offload does not go with scenarios"),
+                              ({"layers": [{"name": "a", "forward_time": 1, "backward_time": 2}] * 8}, "offload does not go with layers")):
+            with self.assertRaisesRegex(ppsched.Error, words):
+                ppsched.plan(self.config(), offload=True, **values)
+        with self.assertRaisesRegex(ppsched.Error, "give host_bandwidth, or offload_times"):
+            ppsched.plan(ppsched.Config(4, 8), offload=True)
+
+
 class CommandTest(unittest.TestCase):
+    def test_pick(self):
+        words = ("pick", "--num-devices", 4, "-s", 4, "-b", 16, "--mem-limit", "3GB", "--mem-forward", "2GB", "--forward-times", "10ms",
+                 "--backward-input-times", "10ms", "--backward-weight-times", "10ms", "--host-bandwidth", "25GB/s", "--host-links", "pairs")
+        best, plain = (json.loads(run(*words, *more, "--json").stdout)[0] for more in (("--offload",), ()))
+        self.assertTrue(best["offloaded"] and best["offloads"] > 0 and best["peak_memory"] <= 3)
+        self.assertLess(best["step_time"], plain["step_time"])
+        self.assertEqual((best["runs_on"], best["runs_alike_on"]), ([], []))
+        command = shlex.split(best["command"])
+        self.assertEqual(command[-2:], ["--offload", "limit"])
+        again = json.loads(run(*command[1:], "--format", "json").stdout)
+        self.assertEqual((again["metrics"]["makespan"], max(again["metrics"]["peak_memory"])), (best["makespan"], best["peak_memory"]))
+
     def test_offload(self):
         words = (*GIS, "--offload-times", 0.5, "--host-links", "pairs", "--format", "json")
         plain, data = (json.loads(run(*words, *more).stdout) for more in ((), ("--offload", "all")))

@@ -45,7 +45,8 @@ struct PlanOptions {
     uint32_t scenario_count = 0; /* in which times vary so: */
     ScenarioOptions scenarios;
     ppsched_rank_by rank_by = PPSCHED_RANK_BY_STEP;
-    double quantile = 0; /* 0: the default */
+    double quantile = 0;  /* 0: the default */
+    bool offload = false; /* each candidate a second time, with activations that go to the host */
 };
 
 /* What Plan::least_limit found: the least memory limit, one for all devices, and the candidate that it is enough for. */
@@ -180,6 +181,7 @@ inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options
     own.scenario_options = options.scenario_count > 0 ? &options.scenarios : nullptr;
     own.rank_by = options.rank_by;
     own.quantile = options.quantile;
+    own.offload = options.offload;
 
     const ppsched_plan_options *given = &own;
     if (!teller_)

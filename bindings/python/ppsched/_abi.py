@@ -1038,6 +1038,9 @@ class Candidate(Structure):
     slices: int
     ordered: int
     scenario_time: float
+    offloads: int
+    offloaded: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("status", c_int32),
@@ -1070,6 +1073,9 @@ class Candidate(Structure):
         ("slices", c_uint32),
         ("ordered", c_uint32),
         ("scenario_time", c_double),
+        ("offloads", c_uint64),
+        ("offloaded", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1464,6 +1470,8 @@ class PlanOptions(Structure):
     scenario_count: int
     rank_by: int
     quantile: float
+    offload: int
+    reserved_third: int
     _fields_ = [
         ("size", c_uint32),
         ("objective", c_int32),
@@ -1501,6 +1509,8 @@ class PlanOptions(Structure):
         ("scenario_count", c_uint32),
         ("rank_by", c_int32),
         ("quantile", c_double),
+        ("offload", c_uint32),
+        ("reserved_third", c_uint32),
     ]
 
 

@@ -47,6 +47,10 @@ def add_keeping_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offload", metavar="WHAT",
                         help="copy activations to the host and back: of so many stages of each device (chunks=N), all, or as few as "
                              "hold --mem-limit (limit)")
+    add_link_argument(parser)
+
+
+def add_link_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host-links", choices=("none", "pairs", "all"),
                         help="which devices share a link to the host: none, 0 and 1, 2 and 3 and so on, or all (default: none)")
 

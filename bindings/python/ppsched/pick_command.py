@@ -112,6 +112,8 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
         for name in ("embedding", "head"):
             given = getattr(arguments, name)
             words += ["--" + name, *given] if given is not None else []
+    if arguments.host_links is not None:
+        words += ["--host-links", arguments.host_links]
     for name in QUANTITIES:
         given = getattr(arguments, name)
         if given is not None and name != OF_CANDIDATES:

@@ -43,7 +43,8 @@ class Candidate(NamedTuple):
     better; least_bound: the least bound of all candidates under this memory limit, whatever their placement; bytes, transfers: what
     goes from device to device in an iteration; proved: with layers, that no other split of them with this strategy and these options
     is shorter; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
-    ordered: its microbatches have an order of their own (Plan.microbatch_order); scenario_time: of a step where times vary.
+    ordered: its microbatches have an order of their own (Plan.microbatch_order); scenario_time: of a step where times vary;
+    offloaded: its activations go to the host, so many an iteration as offloads says.
     """
 
     number: int
@@ -74,6 +75,8 @@ class Candidate(NamedTuple):
     ordered: bool = False
     scenario_time: Optional[float] = None
     least_bound: Optional[float] = None
+    offloaded: bool = False
+    offloads: int = 0
 
     @property
     def fits(self) -> bool:
@@ -91,7 +94,7 @@ def _figures(record: _abi.Candidate) -> Dict[str, Any]:
     return {"step_time": record.step_time, "makespan": record.makespan, "span": record.span, "bubble": bubble,
             "peak_memory": record.peak_memory, "peak_device": record.peak_device,
             "limit_device": none_if_unset(record.limit_device), "excess": record.excess, "bound": record.bound,
-            "bytes": record.bytes, "transfers": record.transfers, "proved": bool(record.proved), "ordered": bool(record.ordered)}
+            "bytes": record.bytes, "transfers": record.transfers, "proved": bool(record.proved), "ordered": bool(record.ordered), "offloads": record.offloads}
 
 
 def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int, has_scenarios: bool, units: Units) -> Candidate:
@@ -107,7 +110,7 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
     limit = None if math.isinf(record.memory_limit) else record.memory_limit
     status = "refused" if refused else "fits" if record.fits else "over limit"
     return Candidate(number, record.rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit,
-                     status, reason, slices=record.slices, scenario_time=record.scenario_time if has_scenarios and not refused else None,
+                     status, reason, slices=record.slices, offloaded=bool(record.offloaded), scenario_time=record.scenario_time if has_scenarios and not refused else None,
                      **({} if refused else _figures(record)))
 
 
@@ -266,7 +269,10 @@ class Plan(Shared, Sequence[Candidate]):
     def schedule(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
         """The candidate's schedule as its strategy makes it, not lowered. progress: see ppsched.generate."""
         config = self.config_of(candidate)
-        return self._made(candidate) or generate(candidate.strategy, config, progress=progress)
+        return self._made(candidate) or self._offloaded(candidate, generate(candidate.strategy, config, progress=progress))
+
+    def _offloaded(self, candidate: Candidate, schedule: Schedule) -> Schedule:
+        return schedule.offload(until_limit=candidate.memory_limit is not None) if candidate.offloaded else schedule
 
     def _made(self, candidate: Candidate) -> Optional[Schedule]:
         """What a function of the caller's made; None for the library's strategies."""
@@ -284,7 +290,7 @@ class Plan(Shared, Sequence[Candidate]):
         strategy = find_strategy(candidate.strategy)
         if strategy.flushes and not any(option.name == "objective" for option in strategy.options):
             call(lib.ppsched_config_set_iterations, config._handle, 1)
-        return generate(candidate.strategy, config, progress=progress)
+        return self._offloaded(candidate, generate(candidate.strategy, config, progress=progress))
 
     def timeline(self, candidate: Candidate, progress: Optional[Progress] = None) -> Timeline:
         """The candidate's schedule, lowered and timed as the plan did, with everything that there is to know of it.
@@ -422,7 +428,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          reduce_grad: bool = False, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
          attention_share: float = 0.0, order_effort: int = 0, scenarios: int = 0, seed: int = 0, jitter: float = 0.0,
          message_jitter: float = 0.0, device_factors: Sequence[float] = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
-         quantile: float = 0.9, embedding: Optional[ModelEnd] = None,
+         quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
          empty_stages: bool = False,
          runtime: Union[Runtime, str, None] = None, runtimes: Optional[Iterable[Union[Runtime, str]]] = None,
@@ -447,6 +453,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     microbatches that differ in the best order that is found for each candidate (Plan.microbatch_order).
     scenarios: how many, with times that vary as for Schedule.scenarios; rank_by: "step", or over these "mean", "quantile" or
     "worst" (Candidate.scenario_time).
+    offload: candidates of rules a second time, with as few activations on the host as hold the memory limit, all where there is none
+    (Candidate.offloaded); the config says how fast copies are, by host_bandwidth or offload_times.
     progress: called with the share of the work that is done and the best step time so far; returns False to stop, which raises
     ppsched.Cancelled.
     """
@@ -474,6 +482,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.runtime = planned_for or 0
     options.slice_time, options.attention_share, options.order_effort = slice_time, attention_share, _within("order_effort", order_effort, 10)
     options.rank_by, options.quantile = member(RankBy, "rank_by", rank_by), quantile
+    options.offload = bool(offload)
     options.scenario_count = _within("scenarios", scenarios, 2**24)
     varying = scenario_options(seed, jitter, message_jitter, device_factors, dispatch)
     if scenarios or jitter or message_jitter or len(device_factors):

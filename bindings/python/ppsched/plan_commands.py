@@ -10,6 +10,7 @@ from ._library import Error
 from .cli import Commands, add_problem_arguments, make_config, merged, print_text
 from .launch_options import add_batch_arguments
 from .launching import RUNTIME_NAMES
+from .keeping import add_link_argument, link_hosts
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
 from .microbatches import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_sharding_arguments, channel_of
@@ -74,6 +75,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
             add_number_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
         elif name not in RENAMED:
             parser.add_argument("--" + name.replace("_", "-"), nargs="+", type=kind, metavar=name[0].upper(), help=text)
+    parser.add_argument("--offload", action="store_true",
+                        help="try rules with activations that go to the host, too: as few as hold the memory limit, or all; see --host-bandwidth")
+    add_link_argument(parser)
     parser.add_argument("--effort", type=int, metavar="N", help="1 to 12: try v_search and auto too, with that effort")
     add_end_arguments(parser)
     add_layer_arguments(parser)
@@ -100,6 +104,7 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
     given: Dict[str, Any] = {argument: values[name] for name, (argument, _, _) in VARIED.items() if values.get(name) is not None}
     given.update(flags)
     config = make_config({**values, "options": {}})
+    link_hosts(config, values)
     given.update(ranking_of(values, config.devices))
     if values.get("order_microbatches"):
         check_order(values)
@@ -113,7 +118,7 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
         return plan(config, objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
                     lowering=values.get("lower") or "none", order=order, progress=bar, unshard=values.get("unshard", 0),
                     unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=bool(values.get("reduce_grad")),
-                    embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
+                    offload=bool(values.get("offload")), embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
                     layers=layers, empty_stages=bool(values.get("empty_stages")), **_asked(values, layers is not None), **given)
 
 

@@ -17,7 +17,7 @@ from .views import Plain
 from .words import counted
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
-HEADINGS = ("", "strategy", "V", "M", "slices", "limit", "step time", "in scenarios", "bubble of total", "of span", "peak memory", "device", "above bound", "runs on",
+HEADINGS = ("", "strategy", "V", "M", "slices", "limit", "step time", "in scenarios", "bubble of total", "of span", "peak memory", "device", "offloads", "above bound", "runs on",
             "split", "recomputed")
 TO_THE_LEFT = ("strategy", "runs on", "split", "recomputed")
 MEASURES = {"limit": "memory", "step time": "time", "in scenarios": "time", "peak memory": "memory"}  # what columns with units hold
@@ -28,7 +28,8 @@ VARIED = ("limit", "M")  # columns that are left out where they say the same in 
 def candidate_name(candidate: Candidate) -> str:
     options = ", ".join(f"{key} {value}" for key, value in candidate.options.items() if key not in ("placement", "objective"))
     placement = f" on {candidate.placement}" if candidate.strategy == "auto" else ""
-    return f"{candidate.strategy}{placement}{' (' + options + ')' if options else ''}"
+    offload = " with offload" if candidate.offloaded else ""
+    return f"{candidate.strategy}{placement}{' (' + options + ')' if options else ''}{offload}"
 
 
 def _gap(candidate: Candidate) -> str:
@@ -59,7 +60,7 @@ def _cells(number: int, candidate: Candidate, runs: Mapping[int, str], splits: M
         return start
     varying = "" if candidate.scenario_time is None else f"{candidate.scenario_time:.6g}"
     return [*start, f"{candidate.step_time:.6g}", varying, f"{candidate.bubble.of_total:.2%}", f"{candidate.bubble.of_span:.2%}",
-            f"{candidate.peak_memory:.6g}", str(candidate.peak_device), _gap(candidate), runs.get(candidate.rank, ""),
+            f"{candidate.peak_memory:.6g}", str(candidate.peak_device), str(candidate.offloads or ""), _gap(candidate), runs.get(candidate.rank, ""),
             *splits.get(candidate.rank, SplitCells("", ""))]
 
 
@@ -85,12 +86,12 @@ def _aligned(rows: List[List[str]], units: Units) -> List[str]:
 
 
 def best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
-    """The first of each strategy that was not refused, under each memory limit and with as many slices: the page folds the others
+    """The first of each strategy that was not refused, under each memory limit, with as many slices and with or without offload: the page folds the others
     away, too."""
     seen: Dict[Tuple[object, ...], Candidate] = {}
     for candidate in candidates:
         if candidate.status != "refused":
-            seen.setdefault((candidate.strategy, candidate.slices, str(candidate.memory_limit)), candidate)  # as text, as NaN is not NaN
+            seen.setdefault((candidate.strategy, candidate.slices, candidate.offloaded, str(candidate.memory_limit)), candidate)  # as text, as NaN is not NaN
     return list(seen.values())
 
 
