@@ -28,10 +28,9 @@ enum ppsched_reason {
     PPSCHED_REASON_DEVICE = 2, /* the previous F, B, I or W of its device ends then */
     PPSCHED_REASON_INPUT = 3,  /* what another device made has just arrived */
     PPSCHED_REASON_FLUSH = 4,  /* the iteration before ends then, on another device */
-    PPSCHED_REASON_COPY =
-        5 /* a copy of OFFLOAD or RELOAD ends then: that of its own RELOAD, one for
-                                  which its device stood still in an OFFLOAD_WAIT; or, for a copy, the
-                                  one before it on its device or link, or that of its OFFLOAD */
+    PPSCHED_REASON_COPY = 5    /* a copy ends then: that of its own RELOAD, or one for which its
+                                  device stood still in an OFFLOAD_WAIT; for a copy, the one before
+                                  it on its device or link, or that of its OFFLOAD */
 };
 
 /* An op of the critical path; an overlapped pair is one, with its first op. 40 bytes, no
