@@ -29,6 +29,13 @@ for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved
   picture "$strategy" 8 8
 done
 
+# That of keeping.md: copies above and below each device's row.
+../bindings/python/run.sh schedule --strategy group_interleaved_1f1b --num-devices 4 -s 8 -b 8 --offload all --offload-times 1 \
+  --host-links pairs -o pictures/offload.png
+
+# The sweep of keeping.md.
+PYTHONPATH=../bindings/python /usr/bin/python3 examples/offload_sweep.py pictures/offload_sweep.png
+
 # The page of report.md, with Chromium; fewer colours make it small.
 if command -v chromium >/dev/null; then
   page=$(mktemp -d)

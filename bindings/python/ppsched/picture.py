@@ -15,7 +15,11 @@ from .scenarios import QUANTILES, Scenarios
 from .schedule import Schedule
 from .timeline import Timeline
 
-LABELS = {Kind.F: "F  forward", Kind.B: "B  full backward", Kind.I: "I  input gradient", Kind.W: "W  weight gradient"}
+LABELS = {Kind.F: "F  forward", Kind.B: "B  full backward", Kind.I: "I  input gradient", Kind.W: "W  weight gradient",
+          Kind.RECOMPUTE: "RECOMPUTE", Kind.OFFLOAD: "OFFLOAD, above", Kind.RELOAD: "RELOAD, below"}
+_COMPUTES = (Kind.F, Kind.B, Kind.I, Kind.W, Kind.RECOMPUTE)
+_TRACKS = {Kind.OFFLOAD: -0.42, Kind.RELOAD: 0.30}  # where in a device's row copies are drawn
+_TRACK = 0.12       # of a row, their height
 GROUND = "#ffffff"
 
 _ROW = 0.36         # inches, of a device
@@ -53,15 +57,19 @@ class _Box(NamedTuple):
 
 
 def _boxes(timeline: Timeline) -> Iterator[_Box]:
-    """Of each op; the two of an overlapped pair share the row."""
+    """Of each op; the two of an overlapped pair share the row. Copies to the host have a track above, and back one below."""
+    has_copies = any(op.kind in _TRACKS for ops in timeline.schedule.queues for op in ops)
+    top = -0.27 if has_copies else -0.42
     for device, (ops, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
         follows = False
         for op, span in zip(ops, spans):
-            if op.kind.name not in ("F", "B", "I", "W"):
+            if op.kind in _TRACKS:
+                yield _Box(device, op, span.start, span.end - span.start, device + _TRACKS[op.kind], _TRACK)
+            if op.kind not in _COMPUTES:
                 continue
             half = op.overlapped or follows
-            lower = device - 0.42 if not half or op.overlapped else float(device)
-            yield _Box(device, op, span.start, span.end - span.start, lower, 0.42 if half else 0.84)
+            lower = device + top if not half or op.overlapped else float(device)
+            yield _Box(device, op, span.start, span.end - span.start, lower, -top if half else -2 * top)
             follows = op.overlapped
 
 

@@ -58,7 +58,7 @@ const CAUSES = {
   neighbour: "what it waits for is not made yet", imbalance: "as neighbour, as other devices have more work",
   transfer: "what it waits for is on its way", edge: "its edge is taken",
   head_of_line: "it waits behind others in a queue", weights: "its weights are not gathered yet",
-  reload: "it is not back from the host yet",
+  reload: "it is not back from the host yet, or an offload is not done",
 };
 
 const TOKEN = /^(\d+)([A-Z_]+?)(\d*)(?:\.(\d+))?$/;
