@@ -130,6 +130,29 @@ static ppsched_status hold_in_rounds(struct choice *best, const struct ppi_placi
     return status;
 }
 
+/* The last resort: trips go whose copies do not fit in between, a quarter of them more each time until it holds; where all
+ * of them do not, with reloads right before their backwards. */
+static ppsched_status force(struct choice *best, struct ppi_placing *placing, const uint32_t *trip_of, ppsched_error *error)
+{
+    uint32_t devices = placing->schedule->shape.devices;
+    ppsched_status status = PPSCHED_OK;
+    placing->is_forced = true;
+    placing->lead = 0;
+    for (uint32_t d = 0; d < devices; d++)
+        placing->all[d] = placing->taken[d];
+    for (uint32_t k = 0; k < 8 && status == PPSCHED_OK && best->schedule == NULL; k++) {
+        placing->is_late = k >= 4;
+        for (uint32_t d = 0; d < devices; d++)
+            placing->taken[d] = (uint32_t)(((uint64_t)placing->all[d] * (1 + k % 4) + 3) / 4);
+        ppi_take_times(placing, placing->plain);
+        status = hold_in_rounds(best, placing, trip_of, error);
+        if (status == PPSCHED_ERROR_INVALID_SCHEDULE) /* where ops take no time, a place may be behind the backward */
+            status = PPSCHED_OK;
+    }
+    placing->is_forced = placing->is_late = false;
+    return status;
+}
+
 /* The shortest with all trips that waits bring within the config's limits; `best` is as it was where none is. */
 static ppsched_status hold_limits(struct choice *best, struct ppi_placing *placing, const uint32_t *trip_of,
                                   ppsched_error *error)
@@ -143,6 +166,8 @@ static ppsched_status hold_limits(struct choice *best, struct ppi_placing *placi
         ppi_take_times(placing, placing->plain);
         status = hold_in_rounds(&held, placing, trip_of, error);
     }
+    if (status == PPSCHED_OK && held.schedule == NULL)
+        status = force(&held, placing, trip_of, error);
     if (status == PPSCHED_OK && held.schedule != NULL) {
         clear_choice(best);
         *best = held;
@@ -329,12 +354,13 @@ static ppsched_status place_with_room(ppsched_schedule **out, struct ppi_placing
     placing->order = ppi_allocate(host, cells, sizeof *placing->order);
     placing->scratch = ppi_allocate(host, cells, sizeof *placing->scratch);
     placing->free = ppi_allocate(host, devices, sizeof *placing->free);
-    placing->taken = ppi_allocate(host, devices, sizeof *placing->taken);
+    placing->taken = ppi_allocate(host, devices, 2 * sizeof *placing->taken);
     placing->spans = ppi_allocate(host, (size_t)placing->schedule->op_count, sizeof *placing->spans);
     placing->limits = ppi_allocate(host, devices, 3 * sizeof *placing->limits);
     bool has_room = placing->spans != NULL && placing->limits != NULL && trip_of != NULL && placing->trips != NULL &&
                     placing->keys != NULL && placing->order != NULL && placing->scratch != NULL && placing->free != NULL &&
                     placing->taken != NULL;
+    placing->all = has_room ? placing->taken + devices : NULL;
     placing->peaks = has_room ? placing->limits + devices : NULL;
     placing->least = has_room ? placing->peaks + devices : NULL;
     ppsched_status status = has_room ? place(out, placing, marks, trip_of, until_limit, error)

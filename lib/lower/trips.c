@@ -117,6 +117,10 @@ static void place_reloads(const struct ppi_placing *placing)
         double end = ppi_smaller(trip->due - placing->lead, placing->free[trip->link]);
         trip->start = end - trip->reload;
         trip->goes = trip->rank < placing->taken[trip->device] && trip->start >= trip->ready + trip->offload;
+        if (placing->is_forced) {
+            trip->start = placing->is_late ? trip->due : ppi_larger(trip->start, trip->ready);
+            trip->goes = trip->rank < placing->taken[trip->device] && trip->backward > trip->forward + 1;
+        }
         if (trip->goes)
             placing->free[trip->link] = trip->start;
     }
@@ -133,7 +137,7 @@ static void place_offloads(const struct ppi_placing *placing)
     for (uint32_t i = 0; i < placing->count; i++) {
         struct ppi_trip *trip = &placing->trips[order[i]];
         double end = ppi_larger(trip->ready, placing->free[trip->link]) + trip->offload;
-        trip->goes = trip->goes && end <= trip->start;
+        trip->goes = trip->goes && (placing->is_forced || end <= trip->start);
         if (trip->goes)
             placing->free[trip->link] = end;
     }

@@ -29,8 +29,11 @@ struct ppi_placing {
     uint32_t *order, *scratch; /* of trips */
     double *free;              /* a link each */
     uint32_t *taken;           /* a device each: trips with a lower rank go */
+    uint32_t *all;             /* and those before all of them were tried */
     double *limits, *peaks;    /* a device each: what waits are to hold, and hold */
     double *least;             /* likewise: what they hold at best */
+    bool is_forced;            /* trips go, too, whose copies do not fit in between; their backwards wait */
+    bool is_late;              /* and reloads come right before them */
     double lead;               /* how much earlier than they are needed reloads are to be done */
 };
 

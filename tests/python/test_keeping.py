@@ -148,9 +148,12 @@ class CommandTest(unittest.TestCase):
         words = (*GIS, "--offload-times", 0.5, "--offload", "limit", "--format", "json", "--mem-limit")
         data = json.loads(run(*words, 3).stdout)
         self.assertLessEqual(max(data["metrics"]["peak_memory"]), 3)
-        result = run(*words, 1)
+        tight = json.loads(run(*words, 1).stdout)
+        self.assertEqual(tight["metrics"]["peak_memory"], [1] * 4)
+        self.assertGreater(tight["metrics"]["makespan"], data["metrics"]["makespan"])
+        result = run(*words, 0.5)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("over its limit of 1, with all that can go offloaded; the largest peak is 2", result.stderr)
+        self.assertIn("over its limit of 0.5, with all that can go offloaded; the largest peak is ", result.stderr)
 
     def test_recompute(self):
         data = json.loads(run(*GIS, "--recompute", "chunks=1", "--format", "json").stdout)
