@@ -266,7 +266,8 @@ enum ppsched_kind {
     PPSCHED_KIND_RECOMPUTE = 12,
     PPSCHED_KIND_OFFLOAD = 13,
     PPSCHED_KIND_RELOAD = 14,
-    PPSCHED_KIND_OPTIMIZER_STEP = 15
+    PPSCHED_KIND_OPTIMIZER_STEP = 15,
+    PPSCHED_KIND_OFFLOAD_WAIT = 16
 };
 enum ppsched_op_flag {
     PPSCHED_OP_FLAG_OVERLAPPED = 1,
@@ -646,7 +647,8 @@ enum ppsched_reason {
     PPSCHED_REASON_BEGIN = 1,
     PPSCHED_REASON_DEVICE = 2,
     PPSCHED_REASON_INPUT = 3,
-    PPSCHED_REASON_FLUSH = 4
+    PPSCHED_REASON_FLUSH = 4,
+    PPSCHED_REASON_COPY = 5
 };
 typedef struct ppsched_critical_op {
     uint32_t device;
@@ -1199,6 +1201,65 @@ ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_mo
 }
 #endif
 #endif
+#ifndef PPSCHED_SCENARIOS_H
+#define PPSCHED_SCENARIOS_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_scenarios ppsched_scenarios;
+enum ppsched_dispatch {
+    PPSCHED_DISPATCH_PLANNED = 0,
+    PPSCHED_DISPATCH_READY = 1
+};
+enum { PPSCHED_SCENARIOS_MOST = 16777216  };
+typedef struct ppsched_scenario_options {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t seed;
+    double jitter;
+    double message_jitter;
+    const double *device_factors;
+    size_t device_factor_count;
+    const double *stage_factors;
+    size_t stage_factor_count;
+    const double *link_factors;
+    size_t link_factor_count;
+    int32_t dispatch;
+    uint32_t reserved_too;
+} ppsched_scenario_options;
+typedef struct ppsched_scenario_metrics {
+    uint32_t size;
+    uint32_t count;
+    uint32_t best_scenario;
+    uint32_t worst_scenario;
+    uint32_t cause_device;
+    uint32_t reserved;
+    double mean;
+    double best;
+    double worst;
+} ppsched_scenario_metrics;
+PPSCHED_API ppsched_status ppsched_schedule_evaluate_scenarios(
+    ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
+    int64_t count, const ppsched_scenario_options *options, ppsched_error *error);
+PPSCHED_API void ppsched_scenarios_destroy(ppsched_scenarios *scenarios);
+PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *scenarios,
+                                                      size_t *count);
+PPSCHED_API const double *ppsched_scenarios_causes(const ppsched_scenarios *scenarios,
+                                                   size_t *count);
+PPSCHED_API const double *ppsched_scenarios_peaks(const ppsched_scenarios *scenarios,
+                                                  size_t *count);
+PPSCHED_API ppsched_status ppsched_scenarios_get_metrics(ppsched_scenario_metrics *out,
+                                                         const ppsched_scenarios *scenarios,
+                                                         ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_scenarios_get_quantile(double *out,
+                                                          const ppsched_scenarios *scenarios,
+                                                          double q, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_PLAN_H
 #define PPSCHED_PLAN_H
 #include <stddef.h>
@@ -1207,6 +1268,12 @@ ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_mo
 extern "C" {
 #endif
 typedef struct ppsched_plan ppsched_plan;
+enum ppsched_rank_by {
+    PPSCHED_RANK_BY_STEP = 0,
+    PPSCHED_RANK_BY_MEAN = 1,
+    PPSCHED_RANK_BY_QUANTILE = 2,
+    PPSCHED_RANK_BY_WORST = 3
+};
 typedef struct ppsched_plan_options {
     uint32_t size;
     int32_t objective;
@@ -1235,6 +1302,17 @@ typedef struct ppsched_plan_options {
     int32_t unshard_lookahead;
     uint32_t reduce_grad;
     uint32_t reserved_too;
+    const uint32_t *slices;
+    uint32_t slice_count;
+    uint32_t order_effort;
+    double slice_time;
+    double attention_share;
+    const ppsched_scenario_options *scenario_options;
+    uint32_t scenario_count;
+    int32_t rank_by;
+    double quantile;
+    uint32_t offload;
+    uint32_t reserved_third;
 } ppsched_plan_options;
 typedef struct ppsched_candidate {
     uint32_t size;
@@ -1265,6 +1343,13 @@ typedef struct ppsched_candidate {
     uint64_t transfers;
     uint32_t runs_on;
     uint32_t proved;
+    uint32_t slices;
+    uint32_t ordered;
+    double
+        scenario_time;
+    uint64_t offloads;
+    uint32_t offloaded;
+    uint32_t reserved;
 } ppsched_candidate;
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,
@@ -1284,6 +1369,11 @@ PPSCHED_API ppsched_status ppsched_plan_get_split(uint32_t *out, size_t capacity
 PPSCHED_API ppsched_status ppsched_plan_get_recomputes(uint8_t *out, size_t capacity,
                                                        size_t *needed, const ppsched_plan *plan,
                                                        uint32_t candidate, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size_t capacity,
+                                                             size_t *needed,
+                                                             const ppsched_plan *plan,
+                                                             uint32_t candidate,
+                                                             ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
@@ -1293,57 +1383,6 @@ PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
 PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *candidate,
                                                          const ppsched_plan *plan,
                                                          ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_SCENARIOS_H
-#define PPSCHED_SCENARIOS_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-typedef struct ppsched_scenarios ppsched_scenarios;
-enum { PPSCHED_SCENARIOS_MOST = 16777216  };
-typedef struct ppsched_scenario_options {
-    uint32_t size;
-    uint32_t reserved;
-    uint64_t seed;
-    double jitter;
-    double message_jitter;
-    const double *device_factors;
-    size_t device_factor_count;
-    const double *stage_factors;
-    size_t stage_factor_count;
-    const double *link_factors;
-    size_t link_factor_count;
-} ppsched_scenario_options;
-typedef struct ppsched_scenario_metrics {
-    uint32_t size;
-    uint32_t count;
-    uint32_t best_scenario;
-    uint32_t worst_scenario;
-    uint32_t cause_device;
-    uint32_t reserved;
-    double mean;
-    double best;
-    double worst;
-} ppsched_scenario_metrics;
-PPSCHED_API ppsched_status ppsched_schedule_evaluate_scenarios(
-    ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
-    int64_t count, const ppsched_scenario_options *options, ppsched_error *error);
-PPSCHED_API void ppsched_scenarios_destroy(ppsched_scenarios *scenarios);
-PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *scenarios,
-                                                      size_t *count);
-PPSCHED_API const double *ppsched_scenarios_causes(const ppsched_scenarios *scenarios,
-                                                   size_t *count);
-PPSCHED_API ppsched_status ppsched_scenarios_get_metrics(ppsched_scenario_metrics *out,
-                                                         const ppsched_scenarios *scenarios,
-                                                         ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_scenarios_get_quantile(double *out,
-                                                          const ppsched_scenarios *scenarios,
-                                                          double q, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
