@@ -134,6 +134,7 @@ export const Reason = Object.freeze({
   DEVICE: 2,
   INPUT: 3,
   FLUSH: 4,
+  COPY: 5,
 });
 
 export const Format = Object.freeze({
@@ -235,6 +236,7 @@ export const Kind = Object.freeze({
   OFFLOAD: 13,
   RELOAD: 14,
   OPTIMIZER_STEP: 15,
+  OFFLOAD_WAIT: 16,
 });
 
 export const OpFlag = Object.freeze({
@@ -619,7 +621,7 @@ export const STRUCTS = {
     start: ["f64", 0, 1],
     end: ["f64", 8, 1],
   } },
-  Candidate: { size: 176, fields: {
+  Candidate: { size: 192, fields: {
     size: ["u32", 0, 1],
     status: ["i32", 4, 1],
     strategy: ["string", 8, 1],
@@ -651,6 +653,9 @@ export const STRUCTS = {
     slices: ["u32", 160, 1],
     ordered: ["u32", 164, 1],
     scenario_time: ["f64", 168, 1],
+    offloads: ["u64", 176, 1],
+    offloaded: ["u32", 184, 1],
+    reserved: ["u32", 188, 1],
   } },
   ScenarioOptions: { size: 64, fields: {
     size: ["u32", 0, 1],
@@ -821,7 +826,7 @@ export const STRUCTS = {
     inside: ["Link", 80, 1],
     between: ["Link", 120, 1],
   } },
-  PlanOptions: { size: 160, fields: {
+  PlanOptions: { size: 168, fields: {
     size: ["u32", 0, 1],
     objective: ["i32", 4, 1],
     strategies: ["pointer", 8, 1],
@@ -858,6 +863,8 @@ export const STRUCTS = {
     scenario_count: ["u32", 140, 1],
     rank_by: ["i32", 144, 1],
     quantile: ["f64", 152, 1],
+    offload: ["u32", 160, 1],
+    reserved_third: ["u32", 164, 1],
   } },
 };
 
