@@ -4,6 +4,7 @@
 Each kind has three shades: a device's first chunk, its second and its third are paler; the next three have the same shades with a
 line through them. All twelve differ, for the colour-blind too: tests/python/test_colours.py computes by how much.
 """
+import math
 from typing import Dict, Tuple
 
 from ._abi import Kind
@@ -36,7 +37,7 @@ def edge_of(kind: Kind) -> str:
 def luminance(colour: str) -> float:
     """As WCAG 2 has it, from 0 to 1."""
     parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    red, green, blue = (part / 12.92 if part <= 0.04045 else math.pow((part + 0.055) / 1.055, 2.4) for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

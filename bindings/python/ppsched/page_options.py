@@ -55,7 +55,7 @@ def _variation(arguments: argparse.Namespace, config: Config) -> Optional[Variat
     found = asked_scenarios(vars(arguments), config.devices)
     if found is not None and arguments.lower is not None:
         raise UsageError("--jitter and --slow-rank are of schedules that are not lowered; they go without --lower")
-    return None if found is None else Variation(**found)
+    return None if found is None else Variation(found.pop("count"), **found)
 
 
 def page_words(arguments: argparse.Namespace, config: Config) -> Dict[str, Any]:

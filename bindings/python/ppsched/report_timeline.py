@@ -19,7 +19,7 @@ _BINS = 40  # of the histogram of makespans
 class Variation(NamedTuple):
     """How times vary in the scenarios that a page tells of; see Schedule.scenarios."""
 
-    count: int = 1000
+    scenarios: int = 1000
     seed: int = 0
     jitter: float = 0.0
     device_factors: List[float] = []
@@ -55,7 +55,7 @@ def _histogram(makespans: List[float]) -> Dict[str, Any]:
 def _scenarios(timeline: Timeline, variation: Optional[Variation]) -> Dict[str, Any]:
     if variation is None:
         return {}
-    made: Scenarios = timeline.schedule.scenarios(variation.count, seed=variation.seed, jitter=variation.jitter,
+    made: Scenarios = timeline.schedule.scenarios(variation.scenarios, seed=variation.seed, jitter=variation.jitter,
                                                   device_factors=variation.device_factors)
     return {"scenarios": {**scenario_row(made), "histogram": _histogram(made.makespans)}}
 
