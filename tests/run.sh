@@ -82,7 +82,7 @@ if [ -n "$is_quick" ]; then
   exec /usr/bin/python3 tests/summary.py "$failed_builds" build-quick/meson-logs/testlog.json
 fi
 check gcc gcc g++
-skipped=(install python mpi torch mutants wasm)
+skipped=(install python mpi torch mutants wasm search)
 check clang clang clang++ --buildtype=release
 skipped=()
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared

@@ -20,6 +20,8 @@ need wasm-ld-14 lld-14
 need /usr/lib/wasm32-wasi/libc.a wasi-libc
 need "$(echo /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a)" libclang-rt-14-dev-wasm32
 
+exec 9>"$file.lock"
+flock 9 # who comes second finds it built
 {
   [ -f "$build/build.ninja" ] || meson setup "$build" "$root" --cross-file "$here/wasm32.ini" --buildtype=plain \
     -Dtests=false -Dpython=false -Ddefault_library=static
