@@ -103,6 +103,7 @@ export const Quantity = Object.freeze({
   MICROBATCH_SCALE: 45,
   MICROBATCH_MEMORY_SCALE: 46,
   SLICE_SCALE: 47,
+  OP_OVERHEAD: 48,
 });
 
 export const LogLevel = Object.freeze({

@@ -220,7 +220,15 @@ enum ppsched_quantity {
 
     /* Times of a slice as a multiple, on top of its microbatch's: 1 or K, > 0. Memory and bytes of
      * slices are alike. Causal attention makes later slices longer: a + b k. Default: 1. */
-    PPSCHED_QUANTITY_SLICE_SCALE = 47
+    PPSCHED_QUANTITY_SLICE_SCALE = 47,
+
+    /* --- the runtime --- */
+
+    /* What the runtime takes for each op beside its stage, which does not shrink with the stage:
+     * 1 for all, or 4, for F, B, I and W, >= 0. A pair of ops takes that of both, but where its
+     * time is given, which has it; with the scales above it grows as the op's time does.
+     * Default: 0. */
+    PPSCHED_QUANTITY_OP_OVERHEAD = 48
 };
 
 /* --- making it --- */

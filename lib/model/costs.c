@@ -110,6 +110,13 @@ ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, s
     return status;
 }
 
+void ppi_add_op_overhead(double *duration, const ppsched_config *config)
+{
+    const struct ppi_values *overhead = list_of(config, PPSCHED_QUANTITY_OP_OVERHEAD);
+    for (size_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W && overhead != NULL; kind++)
+        duration[kind] += ppi_value_at(overhead, kind - PPSCHED_KIND_F);
+}
+
 double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward)
 {
     const struct ppi_values *gradients = list_of(config, PPSCHED_QUANTITY_GRADIENT_BYTES);
@@ -210,6 +217,18 @@ void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *
     out[2] = value_or(config, PPSCHED_QUANTITY_MEM_OPTIMIZER, stage, 0);
 }
 
+/* Sums with what the runtime takes must be numbers; without it each is one. */
+static ppsched_status check_durations(const double *duration, uint32_t stage, ppsched_error *error)
+{
+    struct ppi_place place = PPI_NOWHERE;
+    place.stage = stage;
+    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+        if (!ppi_is_finite(duration[kind]))
+            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                               "stage %u: a time and op_overhead sum to more than a double holds", stage);
+    return PPSCHED_OK;
+}
+
 static ppsched_status fill_lane(struct ppi_lane *lane, const ppsched_config *config, const uint32_t *device, uint32_t stage,
                                 ppsched_error *error)
 {
@@ -219,6 +238,10 @@ static ppsched_status fill_lane(struct ppi_lane *lane, const ppsched_config *con
         forward = ppi_transfer_cost_of(config, stage - 1, false, device[stage - 1], device[stage]);
     if (stage + 1 < config->shape.stages)
         backward = ppi_transfer_cost_of(config, stage + 1, true, device[stage + 1], device[stage]);
+    if (list_of(config, PPSCHED_QUANTITY_OP_OVERHEAD) != NULL && status == PPSCHED_OK) {
+        ppi_add_op_overhead(lane->duration, config);
+        status = check_durations(lane->duration, stage, error);
+    }
     lane->device = device[stage];
     lane->forward_delay = forward.occupancy + forward.latency;
     lane->backward_delay = backward.occupancy + backward.latency;

@@ -80,8 +80,11 @@ void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t de
 /* The same of a stage by cause. */
 void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *config, uint32_t stage, uint32_t versions);
 
-/* Durations and memory of a stage; RANGE where the lists contradict each other. */
+/* Durations and memory of a stage, without the runtime's part; RANGE where the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error);
+
+/* Adds what the runtime takes for F, B, I and W, at their kinds. */
+void ppi_add_op_overhead(double *duration, const ppsched_config *config);
 
 /* Whether microbatches or slices differ; what the config says of one. */
 bool ppi_has_factors(const ppsched_config *config);

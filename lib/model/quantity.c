@@ -3,9 +3,10 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "model/op.h"
 
 /* What a list has a value for, if not one for all. */
-enum extent { ONE, PER_STAGE, PER_STAGE_PAIR, PER_DEVICE, PER_DEVICE_PAIR, PER_MICROBATCH, PER_SLICE };
+enum extent { ONE, PER_STAGE, PER_STAGE_PAIR, PER_DEVICE, PER_DEVICE_PAIR, PER_MICROBATCH, PER_SLICE, PER_KIND };
 
 #define NO_BOUND 1.7976931348623157e308
 #define LEAST_POSITIVE 4.9406564584124654e-324
@@ -64,6 +65,7 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_MICROBATCH_SCALE] = {"microbatch_scale", PER_MICROBATCH, LEAST_POSITIVE, NO_BOUND},
     [PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE] = {"microbatch_memory_scale", PER_MICROBATCH, LEAST_POSITIVE, NO_BOUND},
     [PPSCHED_QUANTITY_SLICE_SCALE] = {"slice_scale", PER_SLICE, LEAST_POSITIVE, NO_BOUND},
+    [PPSCHED_QUANTITY_OP_OVERHEAD] = {"op_overhead", PER_KIND, 0, NO_BOUND},
 };
 
 bool ppi_quantity_known(int32_t quantity)
@@ -110,6 +112,11 @@ static ppsched_status check_length(const struct row *row, const struct ppi_shape
             return PPSCHED_OK;
         return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give %u, one a slice", row->name, count,
                         shape->slices);
+    case PER_KIND:
+        if (count == 1 || count == PPSCHED_KIND_W)
+            return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all ops or 4, for F, B, I and W", row->name,
+                        count);
     default:
         if (count == 1 || count == d * d)
             return PPSCHED_OK;

@@ -101,12 +101,13 @@ static double added_to(const struct ppi_split_state *state, uint32_t stage)
 static void load_times(struct ppi_split_state *state, uint32_t stage)
 {
     double added = added_to(state, stage);
-    const double duration[PPI_COMPUTE_KINDS] = {
+    double duration[PPI_COMPUTE_KINDS] = {
         [PPSCHED_KIND_F] = between(state, PPI_LAYER_FORWARD, stage),
         [PPSCHED_KIND_B] = between(state, PPI_LAYER_BACKWARD, stage) + added,
         [PPSCHED_KIND_I] = between(state, PPI_LAYER_INPUT, stage) + added,
         [PPSCHED_KIND_W] = between(state, PPI_LAYER_WEIGHT, stage),
     };
+    ppi_add_op_overhead(duration, state->config);
     ppi_walk_set_times(&state->walk, stage, duration);
     ppi_long_ways_set_times(&state->long_ways, stage, duration);
 }

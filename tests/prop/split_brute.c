@@ -136,7 +136,7 @@ static double makespan_of(const struct graph *graph, const struct split_problem 
             start = there > start ? there : start;
         }
         for (uint32_t i = 0; i < unit->ops; i++)
-            start += stage[unit->op[i].stage].time[unit->op[i].kind];
+            start += stage[unit->op[i].stage].time[unit->op[i].kind] + problem->overhead[unit->op[i].kind];
         end[graph->sorted[k]] = start;
         makespan = start > makespan ? start : makespan;
     }

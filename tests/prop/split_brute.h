@@ -42,6 +42,7 @@ struct split_problem {
     struct split_entry entry[SPLIT_ENTRIES];
     uint32_t least[SPLIT_STAGES];               /* layers of a stage at least, those with a place of their own counted */
     double delay[SPLIT_DEVICES][SPLIT_DEVICES]; /* from, to */
+    double overhead[5];                         /* of each op, by kind */
     double limit[SPLIT_DEVICES]; /* infinite: none; exceeded where a peak is above it by more than a share of 1e-9 */
     int naive;                   /* 1: leave nothing out; the same answer, later */
 };

@@ -104,6 +104,14 @@ static void draw_limits(struct split_problem *out, uint64_t *seed)
         out->limit[d] = limited == 0 ? HUGE_VAL : most + (limited == 1 ? quarters(seed, 0, 16) : 0);
 }
 
+/* One in three has some; from a seed of its own. */
+static void draw_overhead(struct split_problem *out, uint64_t seed)
+{
+    int overhead = random_below(&seed, 3) == 0;
+    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W && overhead; kind++)
+        out->overhead[kind] = quarters(&seed, 0, 6);
+}
+
 void draw_split_problem(struct split_problem *out, const char **strategy, const struct split_sizes *sizes, uint64_t *seed)
 {
     memset(out, 0, sizeof *out);
@@ -113,6 +121,7 @@ void draw_split_problem(struct split_problem *out, const char **strategy, const 
     for (uint32_t i = 0; i < SPLIT_DEVICES * SPLIT_DEVICES; i++)
         out->delay[i / SPLIT_DEVICES][i % SPLIT_DEVICES] = delayed ? quarters(seed, 0, 4) : 0;
     draw_limits(out, seed);
+    draw_overhead(out, *seed);
 }
 
 static void set_list(ppsched_config *config, int32_t quantity, const double *values, size_t count)
@@ -154,6 +163,7 @@ ppsched_config *config_of_stages(const struct split_problem *problem, const stru
     for (uint32_t i = 0; i < devices * devices; i++)
         list[i] = problem->delay[i / devices][i % devices];
     set_list(config, PPSCHED_QUANTITY_P2P_TIME, list, devices * devices);
+    set_list(config, PPSCHED_QUANTITY_OP_OVERHEAD, problem->overhead + PPSCHED_KIND_F, PPSCHED_KIND_W);
     if (problem->limit[0] < HUGE_VAL)
         set_list(config, PPSCHED_QUANTITY_MEM_LIMIT, problem->limit, devices);
     return config;

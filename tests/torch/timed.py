@@ -166,7 +166,7 @@ def overheads(devices, rank):
     job = Job(ppsched.generate("1f1b", ppsched.Config(devices, 4 * devices)), times, rank)
     config = ppsched.torch.measure(job.runtime, *job.inputs, steps=3, **job.targets)
     lists = (config.forward_times, config.backward_input_times, config.backward_weight_times)
-    return config.p2p_time, [sum(seen[stage] - times[stage][kind] for stage in range(devices)) / devices
+    return config.p2p_time, [config.op_overhead[0] + sum(seen[stage] - times[stage][kind] for stage in range(devices)) / devices
                              for kind, seen in enumerate(lists)]
 
 

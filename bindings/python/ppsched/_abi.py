@@ -113,6 +113,7 @@ class Quantity(enum.IntEnum):
     MICROBATCH_SCALE = 45
     MICROBATCH_MEMORY_SCALE = 46
     SLICE_SCALE = 47
+    OP_OVERHEAD = 48
 
 
 class LogLevel(enum.IntEnum):

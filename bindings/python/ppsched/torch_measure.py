@@ -248,11 +248,9 @@ def _config(ranks: List[Dict[str, Any]], stages: int, microbatches: int) -> Conf
 
     samples, memory, sent, static = (joined(name) for name in ("samples", "memory", "sent", "static"))
     gaps = [gap for rank in ranks for gap in rank["gaps"]]
-    between = reduced(gaps, "median") if gaps else 0.0
-    columns = {kind: [[sample + between for sample in samples.get((stage, kind.name), [])] for stage in range(stages)]
-               for kind in TIMES.values()}
+    columns = {kind: [samples.get((stage, kind.name), []) for stage in range(stages)] for kind in TIMES.values()}
     forward = [max(memory.get((stage, "F"), 0.0), 0.0) for stage in range(stages)]
-    others: Dict[str, Any] = {"mem_forward": forward, "mem_static": [static[stage] for stage in range(stages)],
+    others: Dict[str, Any] = {"op_overhead": reduced(gaps, "median") if gaps else 0.0, "mem_forward": forward, "mem_static": [static[stage] for stage in range(stages)],
                               "activation_bytes": [sent[stage] for stage in range(stages)],
                               **_way_between([rank["pings"] for rank in ranks], max(sent.values()))}
     if all((stage, "I") in memory for stage in range(stages)):
@@ -272,8 +270,8 @@ def measure(schedule: Any, *args: Any, steps: int = 5, step: Optional[Callable[[
     schedule: a runtime with one or more stages a rank, such as PlannedSchedule gives. step: what runs one training step; by
     default schedule.step(*args, **given) with what its step() takes, which adds up gradients. steps: how many are timed, behind
     two to warm up. split: where backwards are full ones, as many steps more have each split into those of inputs and weights.
-    In milliseconds and bytes, medians: times of F, B, I and W, on accelerators by their own events, each with what the runtime
-    takes from one op to the next (the loss is in the last stage's F); the bytes that a forward hands on and keeps (on
+    In milliseconds and bytes, medians: times of F, B, I and W, on accelerators by their own events, and op_overhead, what the
+    runtime takes from one op to the next (the loss is in the last stage's F); the bytes that a forward hands on and keeps (on
     accelerators what the allocator adds, else what autograd and the pipeline hold); parameters and gradients as mem_static; the way
     between neighbours in the ring of ranks, latency and bandwidth, that of others like the slowest of these. On accelerators
     also mem_limit, all that the device has, and mem_other, what it holds besides before a step.

@@ -68,7 +68,7 @@ def dimension_of(name: str) -> Optional[str]:
     """What a list of numbers, or a number of a layer, measures by its name; None for a share."""
     if name.startswith("mem_"):
         return "memory"
-    endings = {"_time": "time", "_times": "time", "_latency": "time", "_bytes": "bytes", "_bandwidth": "bandwidth"}
+    endings = {"_time": "time", "_times": "time", "_latency": "time", "_overhead": "time", "_bytes": "bytes", "_bandwidth": "bandwidth"}
     return next((dimension for ending, dimension in endings.items() if name.endswith(ending)), None)
 
 

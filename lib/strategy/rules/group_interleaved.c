@@ -158,6 +158,7 @@ static void take_costs(struct ppi_task *task, const ppsched_config *config)
             struct ppi_lane lane;
             if (ppi_resolve_stage(config, s, &lane, NULL) != PPSCHED_OK)
                 return;
+            ppi_add_op_overhead(lane.duration, config);
             f = ppi_larger(f, lane.duration[PPSCHED_KIND_F]);
             i = ppi_larger(i, lane.duration[PPSCHED_KIND_I]);
             w = ppi_larger(w, lane.duration[PPSCHED_KIND_W]);

@@ -142,7 +142,8 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_HOST_LINK = 44,
     PPSCHED_QUANTITY_MICROBATCH_SCALE = 45,
     PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 46,
-    PPSCHED_QUANTITY_SLICE_SCALE = 47
+    PPSCHED_QUANTITY_SLICE_SCALE = 47,
+    PPSCHED_QUANTITY_OP_OVERHEAD = 48
 };
 PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices,
                                                  int64_t stages, int64_t microbatches,
