@@ -82,9 +82,9 @@ if [ -n "$is_quick" ]; then
   exec /usr/bin/python3 tests/summary.py "$failed_builds" build-quick/meson-logs/testlog.json
 fi
 check gcc gcc g++
-skipped=(install python mpi torch mutants wasm search)
+skipped=(install python mpi torch mutants wasm search long)
 check clang clang clang++ --buildtype=release
-skipped=()
+skipped=(long)
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared
 only=threads check threads gcc g++ -Doptimization=2 -Db_sanitize=thread -Ddefault_library=shared
 
