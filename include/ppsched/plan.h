@@ -87,7 +87,7 @@ typedef struct ppsched_plan_options {
     uint32_t reduce_grad;      /* 1: gradients of a stage are reduced behind its last ones */
     uint32_t reserved_too;     /* 0 */
 
-    /* Microbatches that are cut or differ; not with layers. Cut into K slices, an op of slice k
+    /* Microbatches that are cut or differ. Cut into K slices, an op of slice k
      * (from 0) of what takes t with whole microbatches takes
      *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K),
      * as causal attention sees (2k + 1) / K of what it does in the middle of the sequence; W

@@ -139,18 +139,6 @@ static ppsched_status check_options(const ppsched_plan_options *options, ppsched
     return status == PPSCHED_OK ? check_lists(options, error) : status;
 }
 
-/* Splits are looked for with microbatches that are whole. */
-static ppsched_status check_layers(const ppsched_plan_options *options, const ppsched_config *config, ppsched_error *error)
-{
-    bool is_cut = config->shape.slices > 1;
-    for (uint32_t i = 0; i < options->slice_count; i++)
-        is_cut |= options->slices[i] > 1;
-    if (options->layers == NULL || !is_cut)
-        return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                    "a plan of layers looks for splits with whole microbatches; give the costs of stages, or leave slices out");
-}
-
 /* What a plan with offload cannot do beside, or does not know. */
 static ppsched_status check_offload(const ppsched_plan_options *options, const ppsched_config *config, ppsched_error *error)
 {
@@ -185,8 +173,6 @@ ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *con
         status = check_options(&own, error);
     if (status == PPSCHED_OK)
         status = check_passes(&own, config, error);
-    if (status == PPSCHED_OK)
-        status = check_layers(&own, config, error);
     if (status == PPSCHED_OK)
         status = take_scenarios(&scenarios, &own, config, error);
     if (status == PPSCHED_OK)

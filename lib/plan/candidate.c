@@ -66,18 +66,24 @@ static ppsched_status specialise(ppsched_config *config, const ppsched_plan *pla
     return status;
 }
 
-/* Of its split; microbatches of another size cost so much more or less. */
+double ppi_candidate_size(const ppsched_plan *plan, const ppsched_config *config)
+{
+    const struct ppi_shape *old = &plan->config->shape, *new = &config->shape;
+    return (double)old->microbatches / new->microbatches / (new->slices / old->slices);
+}
+
+/* Of its split; microbatches of another size, and slices, cost so much more or less. */
 static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                      const struct ppi_shape *shape, ppsched_error *error)
 {
     const ppsched_split split = {sizeof split, candidate->stages, candidate->layers, candidate->recomputes};
     ppsched_config *config = NULL;
     ppsched_status status = ppi_layers_config(&config, plan->config, plan->layers, &split, error);
-    if (status != PPSCHED_OK || shape->microbatches == config->shape.microbatches) {
+    if (status != PPSCHED_OK || (shape->microbatches == config->shape.microbatches && shape->slices == config->shape.slices)) {
         *out = config;
         return status;
     }
-    status = ppi_restage(out, config, shape, NULL, NULL, NULL, error);
+    status = ppi_restage(out, config, shape, NULL, NULL, &plan->slicing, error);
     ppi_config_destroy(config);
     return status;
 }
@@ -277,9 +283,9 @@ static ppsched_status bound_of(double *out, struct ppi_known_bounds *known, cons
 {
     uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
     if (plan->layers != NULL) {
-        double size = (double)plan->config->shape.microbatches / config->shape.microbatches, passes = 0;
-        for (uint32_t m = 0; m < config->shape.microbatches; m++)
-            passes += ppi_config_factor(config, m, 0).time;
+        double size = ppi_candidate_size(plan, config), passes = 0;
+        for (uint32_t i = 0; i < config->shape.microbatches * config->shape.slices; i++)
+            passes += ppi_config_factor(config, i / config->shape.slices, i % config->shape.slices).time;
         bool is_chain = !ppi_has_factors(config) && plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 &&
                         schedule->placement.copies == 1 && config->shape.stages == config->shape.devices;
         *out = size * ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, passes, is_chain);

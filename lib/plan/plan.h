@@ -93,6 +93,9 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
 
 /* --- one candidate --- */
 
+/* The size of a microbatch of a candidate's config, or of a slice of one, as a share of the plan's. */
+double ppi_candidate_size(const ppsched_plan *plan, const ppsched_config *config);
+
 /* Its own problem. */
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error);

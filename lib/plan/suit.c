@@ -167,22 +167,34 @@ static uint64_t visits_of(const ppsched_plan *plan, const struct ppi_candidate *
     return candidate->only_near ? plan->most_visited / NEAR : plan->most_visited;
 }
 
-/* Of a microbatch as the search for a split has it: where they differ, the mean of times and of what is sent, and the most of
- * memory, so that what fits does so in any order. */
+/* Of a microbatch, or a slice of one, as the search for a split has it: where they differ, the mean of times and of what is
+ * sent, and the most of memory, so that what fits does so in any order. */
 static struct ppi_microbatch_size size_of(const ppsched_plan *plan, const ppsched_config *config)
 {
-    const uint32_t count = config->shape.microbatches;
-    const double size = (double)plan->config->shape.microbatches / count;
+    const uint32_t slices = config->shape.slices, count = config->shape.microbatches * slices;
+    const double size = ppi_candidate_size(plan, config);
     struct ppi_microbatch_size sum = {0, 0, 0};
     if (!ppi_has_factors(config))
         return (struct ppi_microbatch_size){size, size, size};
-    for (uint32_t m = 0; m < count; m++) {
-        const struct ppi_factor factor = ppi_config_factor(config, m, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ppi_factor factor = ppi_config_factor(config, i / slices, i % slices);
         sum.time += size * factor.time / count;
         sum.bytes += size * factor.memory / count;
         sum.memory = ppi_larger(sum.memory, size * factor.memory);
     }
     return sum;
+}
+
+/* What ops take beside their layers: the runtime's part, and where microbatches are cut what slices take longer. It grows with
+ * the op's time, on average by `scale`. */
+static void add_overhead(double *overhead, const ppsched_plan *plan, const ppsched_config *config, double scale)
+{
+    bool is_cut = config->shape.slices > plan->config->shape.slices;
+    ppi_add_op_overhead(overhead, config);
+    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
+        overhead[kind] += is_cut && kind != PPSCHED_KIND_W ? plan->slicing.slice_time : 0;
+        overhead[kind] *= scale;
+    }
 }
 
 ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
@@ -200,7 +212,9 @@ ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate
                                                    .most_visited = visits_of(plan, candidate)};
     const ppsched_layers *resized = NULL;
     const struct ppi_microbatch_size size = size_of(plan, config);
-    bool is_same = config->shape.microbatches == plan->config->shape.microbatches && !ppi_has_factors(config);
+    add_overhead(suiting.question.overhead, plan, config, size.time / ppi_candidate_size(plan, config));
+    bool is_same = config->shape.microbatches == plan->config->shape.microbatches &&
+                   config->shape.slices == plan->config->shape.slices && !ppi_has_factors(config);
     ppsched_status status = is_same ? PPSCHED_OK : ppi_layers_resize(&resized, plan->layers, &size, error);
     if (resized != NULL)
         suiting.question.layers = resized;

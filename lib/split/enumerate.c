@@ -214,7 +214,7 @@ static ppsched_status make(struct enumerating *all, struct ppi_room *room, ppsch
     size_t devices = state->schedule->shape.devices, blocks = all->splitting->blocks;
     uint32_t microbatches = state->schedule->flushes ? state->schedule->shape.microbatches
                                                      : ppi_total_microbatches(&state->schedule->shape);
-    all->passes = microbatches / state->schedule->placement.copies;
+    all->passes = microbatches / state->schedule->placement.copies * state->schedule->shape.slices;
     all->splits_backward = has_split_backward(state->schedule);
     all->work = ppi_room_take(room, blocks + 1, sizeof *all->work);
     all->input = ppi_room_take(room, blocks + 1, sizeof *all->input);

@@ -178,7 +178,7 @@ ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_room *ro
             "a schedule of %lld ops is too large for a search of the split, which takes up to %d; take fewer microbatches",
             (long long)question->schedule->op_count, PPI_SPLIT_MOST_OPS);
     ppsched_status status = ppi_split_state_make(&out->state, room, question->config, question->layers, question->schedule,
-                                                 question->same, question->by_span, error);
+                                                 question->overhead, question->same, question->by_span, error);
     if (status == PPSCHED_OK)
         status = take_room(out, room, question->layers->count, error);
     if (status != PPSCHED_OK)

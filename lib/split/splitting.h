@@ -38,7 +38,8 @@ enum { PPI_SPLIT_MOST_OPS = 1 << 22 };
 struct ppi_split_question {
     const ppsched_config *config; /* sizes, links, limits */
     const ppsched_layers *layers;
-    const ppsched_schedule *schedule; /* of as many stages as the split shall have */
+    const ppsched_schedule *schedule;   /* of as many stages as the split shall have */
+    double overhead[PPI_COMPUTE_KINDS]; /* what ops take beside their layers */
     bool by_span, may_be_empty;
     uint64_t most_visited;
     const struct ppi_same_kind *same; /* how all stages recompute; NULL: as each layer likes */

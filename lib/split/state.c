@@ -54,12 +54,13 @@ static ppsched_status take_room(struct ppi_split_state *state, bool has_same, pp
 }
 
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room *room, const ppsched_config *config,
-                                    const ppsched_layers *layers, const ppsched_schedule *schedule,
+                                    const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error)
 {
     *out = (struct ppi_split_state){.config = config,
                                     .layers = layers,
                                     .schedule = schedule,
+                                    .overhead = overhead,
                                     .room = room,
                                     .most_lack = PPI_INFINITE,
                                     .most_time = PPI_INFINITE};
@@ -107,7 +108,8 @@ static void load_times(struct ppi_split_state *state, uint32_t stage)
         [PPSCHED_KIND_I] = between(state, PPI_LAYER_INPUT, stage) + added,
         [PPSCHED_KIND_W] = between(state, PPI_LAYER_WEIGHT, stage),
     };
-    ppi_add_op_overhead(duration, state->config);
+    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+        duration[kind] += state->overhead[kind];
     ppi_walk_set_times(&state->walk, stage, duration);
     ppi_long_ways_set_times(&state->long_ways, stage, duration);
 }

@@ -19,6 +19,7 @@ struct ppi_split_state {
     const ppsched_config *config; /* sizes, links, limits */
     const ppsched_layers *layers;
     const ppsched_schedule *schedule;
+    const double *overhead; /* of each op, beside its layers, by kind */
     struct ppi_room *room;
     struct ppi_walk walk;
     struct ppi_holding *holdings;
@@ -46,9 +47,9 @@ struct ppi_split_state {
     uint64_t visited;              /* nodes of all walks */
 };
 
-/* For a schedule of `layers` in as many stages. All comes from `room`. */
+/* For a schedule of `layers` in as many stages, whose ops take `overhead` longer. All comes from `room`. */
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room *room, const ppsched_config *config,
-                                    const ppsched_layers *layers, const ppsched_schedule *schedule,
+                                    const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error);
 
 /* Recomputes in another way from now on; what was at hand is forgotten. */

@@ -12,6 +12,7 @@ enum { KINDS = PPI_COMPUTE_KINDS - 1 };
 struct making {
     struct ppi_walk *walk;
     uint32_t microbatches;        /* of the iteration, or of all where there is no flush */
+    uint32_t pieces;              /* slices of these */
     uint32_t *forward, *backward; /* slots, stage by stage */
     size_t *next;                 /* op of each device */
     uint32_t *ready;              /* stack of devices that can go on */
@@ -26,16 +27,16 @@ static uint32_t lane_of(const struct ppi_walk *walk, const ppsched_op *op)
 
 static size_t slot_of(const struct making *making, const ppsched_op *op)
 {
-    return (size_t)op->stage * making->microbatches + op->microbatch;
+    return (size_t)op->stage * making->pieces + ppi_piece_of(&making->walk->schedule->shape, op);
 }
 
 /* Where what the op needs from another stage is made; NULL where it needs none. */
 static uint32_t *input_of(const struct making *making, const ppsched_op *op)
 {
     if (op->kind == PPSCHED_KIND_F && op->stage > 0)
-        return &making->forward[slot_of(making, op) - making->microbatches];
+        return &making->forward[slot_of(making, op) - making->pieces];
     if (ppi_is_backward(op->kind) && op->stage + 1u < making->walk->schedule->shape.stages)
-        return &making->backward[slot_of(making, op) + making->microbatches];
+        return &making->backward[slot_of(making, op) + making->pieces];
     return NULL;
 }
 
@@ -115,7 +116,7 @@ static ppsched_status take_room(struct making *making, struct ppi_room *room, st
 {
     struct ppi_walk *walk = making->walk;
     const struct ppi_shape *shape = &walk->schedule->shape;
-    size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->microbatches;
+    size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->pieces;
     uint32_t pairs = count_pairs(walk->schedule);
     walk->lanes = walk->schedule->placement.copies * shape->stages;
     walk->nodes = ppi_room_take_zeroed(room, nodes, sizeof *walk->nodes);
@@ -139,6 +140,7 @@ ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const 
     struct making making = {.walk = out};
     *out = (struct ppi_walk){.schedule = schedule, .by_span = by_span, .count = PPI_WALK_FIRST};
     making.microbatches = schedule->flushes ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
+    making.pieces = making.microbatches * schedule->shape.slices;
     ppsched_status status = take_room(&making, room, &own, error);
     if (status == PPSCHED_OK) {
         out->end[PPI_WALK_NOTHING] = -PPI_INFINITE;

@@ -50,10 +50,10 @@ class Bench:
             subprocess.run(["meson", "setup", self.build, self.tree, *SETUP], check=True, stdout=subprocess.DEVNULL)
         records = json.loads(subprocess.run(["meson", "introspect", "--tests", self.build], check=True, capture_output=True).stdout)
         self.tests = [test for test in map(Test, records) if test.suites & set(SUITES) or (with_digest and test.name in KEPT)]
-        programs = {os.path.relpath(part, self.build) for test in self.tests for part in test.command
-                    if part.startswith(str(self.build)) and not os.path.relpath(part, self.build).startswith("..")}
         records = json.loads(subprocess.run(["meson", "introspect", "--targets", self.build], check=True,
                                             capture_output=True).stdout)
+        made = {name for record in records for name in record["filename"]}
+        programs = {os.path.relpath(part, self.build) for test in self.tests for part in test.command if part in made}
         library = next(t for t in records if t["name"] == "ppsched" and t["type"] == "shared library")
         self.library = os.path.relpath(library["filename"][0], self.build)
         if not self.make(self.library, *programs):

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans whose microbatches are cut or differ, and whose times vary: each candidate against its problem stated by hand. */
+#include "support/layered.h"
 #include "support/uneven.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SLICED = 20, ORDERED = 12, VARIED = 12, MOST_STAGES = 64, MOST_MICROBATCHES = 16, COUNT = 40 };
+enum { SLICED = 20, LAYERED = 150, ORDERED = 12, VARIED = 12, MOST_STAGES = 64, MOST_MICROBATCHES = 16, COUNT = 40 };
 
 static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
 {
@@ -130,6 +131,124 @@ static void test_cut_microbatches(void **state)
     assert_true(whole > 200 && cut > 200);
 }
 
+/* --- layers that are cut --- */
+
+/* All splits of a list of layers, one after another: layers of each stage, in `layers`. */
+static int next_split(uint32_t *layers, uint32_t stages)
+{
+    for (uint32_t s = stages - 1; s > 0; s--)
+        if (layers[s] > 1) { /* one to the stage before, and what this one has left goes to the last */
+            uint32_t left = layers[s] - 2;
+            layers[s - 1]++;
+            layers[s] = 1;
+            for (uint32_t i = s + 1; i < stages; i++, layers[i - 1] = 1)
+                left += layers[i] - 1;
+            layers[stages - 1] += left;
+            return 1;
+        }
+    return 0;
+}
+
+/* What a strategy's plan takes with the costs of a split's stages; infinite where that does not fit. */
+static double time_of_split(const ppsched_config *config, const ppsched_layers *layers, const uint32_t *counts, uint32_t stages,
+                            const ppsched_plan_options *asked)
+{
+    const ppsched_split split = {.size = sizeof split, .stages = stages, .layers = counts};
+    ppsched_plan_options options = *asked;
+    ppsched_config *made = NULL;
+    ppsched_error error;
+    options.layers = NULL;
+    expect_ok(ppsched_config_from_layers(&made, config, layers, &split, &error), &error);
+    ppsched_plan *plan = make_plan(made, &options);
+    assert_int_equal(ppsched_plan_count(plan), 1);
+    ppsched_candidate candidate = candidate_of(plan, 0);
+    assert_int_equal(candidate.status, PPSCHED_OK);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(made);
+    return candidate.fits ? candidate.step_time : INFINITY;
+}
+
+static double best_of_splits(const ppsched_config *config, const ppsched_layers *layers, uint32_t stages,
+                             const ppsched_plan_options *options)
+{
+    uint32_t counts[MOST_STAGES], splits = 0;
+    double best = INFINITY;
+    for (uint32_t s = 0; s < stages; s++)
+        counts[s] = s + 1 < stages ? 1 : ppsched_layers_count(layers) - stages + 1;
+    do {
+        best = fmin(best, time_of_split(config, layers, counts, stages, options));
+        splits++;
+    } while (next_split(counts, stages));
+    assert_true(splits > 1);
+    return best;
+}
+
+/* Layers, no two alike, for so many stages and some more. */
+static const ppsched_layers *draw_layers(uint32_t stages, uint64_t *seed)
+{
+    double times[3 * MOST_ENTRIES];
+    ppsched_layer entries[MOST_ENTRIES];
+    uint32_t count = stages + 1 + random_below(seed, MOST_ENTRIES - stages);
+    draw_uneven(times, 3 * MOST_ENTRIES, 0.5, seed);
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = (ppsched_layer)LAYER("layer", .forward_time = times[i], .backward_input_time = times[MOST_ENTRIES + i],
+                                          .backward_weight_time = times[2 * MOST_ENTRIES + i], .mem_forward = times[i],
+                                          .mem_static = 0.25, .output_bytes = 1 + times[i]);
+    return make_layers(entries, count);
+}
+
+static void expect_best_split(uint64_t *seed, uint32_t *limited)
+{
+    static const char *const names[] = {"gpipe", "1f1b", "zb_h1", "interleaved_1f1b", "seq_1f1b"};
+    const char *name = names[random_below(seed, 5)];
+    uint32_t devices = 2 + random_below(seed, 2), stages = strcmp(name, "interleaved_1f1b") == 0 ? 2 * devices : devices;
+    uint32_t chunks = stages / devices, slices = 2 + random_below(seed, 3), group = devices;
+    ppsched_config *config = make_config(devices, devices, 2 + random_below(seed, 5));
+    const ppsched_layers *layers = draw_layers(stages, seed);
+    const double limit = 4 + random_below(seed, 8);
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = &name,
+                                          .strategy_count = 1,
+                                          .chunks = &chunks,
+                                          .chunk_count = 1,
+                                          .group_sizes = &group,
+                                          .group_size_count = 1,
+                                          .layers = layers,
+                                          .slices = &slices,
+                                          .slice_count = 1,
+                                          .slice_time = random_below(seed, 3) / 8.0};
+    if (random_below(seed, 2))
+        set_number(config, PPSCHED_QUANTITY_OP_OVERHEAD, 0.375);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.125);
+    set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 16);
+    if (random_below(seed, 2))
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_candidate found = candidate_of(plan, 0);
+    double best = best_of_splits(config, layers, stages, &options);
+    assert_true(found.slices == slices);
+    assert_true((found.fits != 0) == (best < INFINITY));
+    if (found.fits) {
+        expect_near(found.step_time, best);
+        assert_true(found.bound <= found.step_time * (1 + 1e-9));
+        *limited += ppsched_config_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &(size_t){0}) != NULL;
+    }
+    ppsched_plan_destroy(plan);
+    ppsched_layers_release(layers);
+    ppsched_config_destroy(config);
+}
+
+/* The split that a plan finds for slices is the best of all. */
+static void test_cut_layers(void **state)
+{
+    uint64_t seed = 22;
+    uint32_t limited = 0;
+    (void)state;
+    for (int i = 0; i < LAYERED; i++)
+        expect_best_split(&seed, &limited);
+    assert_true(limited > LAYERED / 8);
+}
+
 /* --- the order of microbatches --- */
 
 static ppsched_config *draw_unlike(uint64_t *seed, double *scale)
@@ -198,7 +317,7 @@ static void test_ordered_microbatches(void **state)
 
 /* --- with layers --- */
 
-static const ppsched_layers *make_layers(uint64_t *seed)
+static const ppsched_layers *draw_two_layers(uint64_t *seed)
 {
     static const ppsched_recompute kinds[] = {{"full", 1, 0.25}};
     const ppsched_layer layer = {.size = sizeof layer,
@@ -263,13 +382,14 @@ static void expect_doubled(const ppsched_config *config, const ppsched_layers *l
 static void test_layers(void **state)
 {
     static const char *const strategies[] = {"1f1b", "interleaved_1f1b", "zb_h1", "zbv", "zb_auto"};
+    static const uint32_t slices[] = {1, 3};
     uint64_t seed = 17;
     uint32_t seen = 0;
     (void)state;
     for (int i = 0; i < 10; i++) {
         uint32_t devices = 2 + random_below(&seed, 2), microbatches = 3 + random_below(&seed, 5);
         double scale[MOST_MICROBATCHES], limit = 12 + random_below(&seed, 30);
-        const ppsched_layers *layers = make_layers(&seed);
+        const ppsched_layers *layers = draw_two_layers(&seed);
         ppsched_config *config = make_config(devices, devices, microbatches);
         expect_doubled(config, layers);
         draw_uneven(scale, microbatches, 0.25, &seed);
@@ -280,6 +400,10 @@ static void test_layers(void **state)
                                         .strategies = strategies,
                                         .strategy_count = 5,
                                         .layers = layers,
+                                        .slices = slices,
+                                        .slice_count = 1 + i % 2,
+                                        .attention_share = i / 10.0,
+                                        .slice_time = 0.0625,
                                         .order_effort = i % 3 == 0};
         ppsched_plan *plan = make_plan(config, &options);
         seen += expect_own_figures(plan);
@@ -438,9 +562,10 @@ static void test_refused_candidates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_microbatches), cmocka_unit_test(test_ordered_microbatches),
-        cmocka_unit_test(test_layers),           cmocka_unit_test(test_varying_times),
-        cmocka_unit_test(test_bad_input),        cmocka_unit_test(test_refused_candidates),
+        cmocka_unit_test(test_cut_microbatches),     cmocka_unit_test(test_cut_layers),
+        cmocka_unit_test(test_ordered_microbatches), cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_varying_times),        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_refused_candidates),
     };
     return cmocka_run_group_tests_name("varied_plan", tests, NULL, NULL);
 }

@@ -155,10 +155,14 @@ class OrderTest(unittest.TestCase):
             self.assertEqual(data["slices"], 2)
             self.assertEqual(sum(data["metrics"]["busy"]), 3 * 3 * 2 * sum(SCALE))
 
-    def test_layers_are_of_whole_microbatches(self):
-        result = run("pick", "--num-layers", 8, "--num-devices", 2, "-b", 2, "--slices", 2)
-        self.assertIn("looks for splits with whole microbatches; give the costs of stages, or leave slices out", result.stderr)
-        self.assertEqual(result.returncode, 1)
+    def test_layers_are_cut(self):
+        words = ("--num-layers", 8, "--num-devices", 2, "-b", 2, "-f", 2, "-bw", 4)
+        whole, cut = (json.loads(run("pick", *words, *more, "--json").stdout)[0]
+                      for more in ((), ("--slices", 4, "--slice-time", 0.01)))
+        self.assertEqual((cut["slices"], sum(sum(row["layers"].values()) for row in cut["split"])), (4, 8))
+        self.assertLess(cut["step_time"], whole["step_time"])
+        built = printed(*shlex.split(cut["command"])[1:])
+        self.assertEqual(built["metrics"]["makespan"], cut["step_time"])
 
 
 class DispatchTest(unittest.TestCase):
