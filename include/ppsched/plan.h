@@ -113,7 +113,8 @@ typedef struct ppsched_plan_options {
     uint32_t offload;        /* 1: each candidate of a rule a second time, with activations that go
                                 to the host: as few as hold its limit, all where it has none, as by
                                 ppsched_schedule_offload; refused where it needs none. Goes without
-                                a lowering, scenarios and layers. Default: 0 */
+                                a lowering and scenarios. With layers splits are looked for that
+                                suit the copies, which need host_bandwidth. Default: 0 */
     uint32_t reserved_third; /* 0 */
 } ppsched_plan_options;
 

@@ -6,21 +6,10 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/timeline.h"
-#include "plan/plan.h"
+#include "plan/layering.h"
 
 /* Orders of a search that are looked at. */
 enum { ROUNDS = 2, KINDS_TRIED = 4 };
-
-struct layering {
-    const ppsched_plan *plan;
-    struct ppi_candidate *candidate; /* its split is that at hand */
-    uint32_t *layers;                /* the best so far */
-    uint8_t *recomputes;
-    double lack, time; /* of the best */
-    ppsched_progress_function progress;
-    void *user;
-    double from, to; /* the present part of the work */
-};
 
 void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate)
 {
@@ -89,15 +78,15 @@ static ppsched_status split_first(struct ppi_candidate *candidate, const ppsched
 
 static int32_t tell_part(void *user, const ppsched_progress *progress)
 {
-    const struct layering *layering = user;
+    const struct ppi_layering *layering = user;
     const ppsched_progress part = {.size = sizeof part,
                                    .share = layering->from + (layering->to - layering->from) * progress->share,
                                    .best = progress->best};
     return layering->progress(layering->user, &part);
 }
 
-/* The order for the split at hand. */
-static ppsched_status order(ppsched_schedule **out, ppsched_config **config, struct layering *layering, ppsched_error *error)
+ppsched_status ppi_layering_order(ppsched_schedule **out, ppsched_config **config, struct ppi_layering *layering,
+                                  ppsched_error *error)
 {
     ppsched_status status = ppi_candidate_config(config, layering->plan, layering->candidate, error);
     if (status != PPSCHED_OK)
@@ -110,9 +99,8 @@ static ppsched_status order(ppsched_schedule **out, ppsched_config **config, str
     return ppi_generate(out, layering->candidate->strategy, *config, error);
 }
 
-/* The split that suits an order, at hand. */
-static ppsched_status suit(struct layering *layering, const ppsched_config *config, const ppsched_schedule *schedule,
-                           ppsched_error *error)
+ppsched_status ppi_layering_suit(struct ppi_layering *layering, const ppsched_config *config, const ppsched_schedule *schedule,
+                                 ppsched_error *error)
 {
     layering->from = layering->to; /* the search of the split tells no share of its own */
     return ppi_candidate_suit(layering->plan, layering->candidate, config, schedule, error);
@@ -126,21 +114,27 @@ static double time_of(const ppsched_plan *plan, const ppsched_timeline *timeline
     return plan->objective == PPSCHED_OBJECTIVE_SPAN ? metrics.span : metrics.makespan;
 }
 
-/* Keeps the split at hand where its own order is better than those before. */
-static ppsched_status keep_better(struct layering *layering, const ppsched_config *config, const ppsched_schedule *schedule,
+bool ppi_layering_note(struct ppi_layering *layering, const ppsched_timeline *timeline, const ppsched_config *config)
+{
+    double lack = ppi_excess_of(timeline), time = time_of(layering->plan, timeline, config);
+    if (lack > layering->lack || (lack == layering->lack && time >= layering->time))
+        return false;
+    layering->lack = lack;
+    layering->time = time;
+    memcpy(layering->layers, layering->candidate->layers, layering->candidate->stages * sizeof *layering->layers);
+    memcpy(layering->recomputes, layering->candidate->recomputes, layering->plan->layers->count);
+    return true;
+}
+
+/* The same with its own order. */
+static ppsched_status keep_better(struct ppi_layering *layering, const ppsched_config *config, const ppsched_schedule *schedule,
                                   ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
     ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status != PPSCHED_OK)
         return status;
-    double lack = ppi_excess_of(timeline), time = time_of(layering->plan, timeline, config);
-    if (lack < layering->lack || (lack == layering->lack && time < layering->time)) {
-        layering->lack = lack;
-        layering->time = time;
-        memcpy(layering->layers, layering->candidate->layers, layering->candidate->stages * sizeof *layering->layers);
-        memcpy(layering->recomputes, layering->candidate->recomputes, layering->plan->layers->count);
-    }
+    ppi_layering_note(layering, timeline, config);
     ppi_timeline_destroy(timeline);
     return PPSCHED_OK;
 }
@@ -194,7 +188,7 @@ static uint8_t least_kind(const ppsched_plan *plan, uint32_t entry)
 }
 
 /* Recomputes all that can be; tells whether that is more than before. */
-static bool save_memory(const struct layering *layering)
+static bool save_memory(const struct ppi_layering *layering)
 {
     const ppsched_layers *layers = layering->plan->layers;
     bool saves = false;
@@ -209,23 +203,23 @@ static bool save_memory(const struct layering *layering)
 }
 
 /* The first order: where the limit is too small for one, with all recomputed. */
-static ppsched_status order_first(ppsched_schedule **out, ppsched_config **config, struct layering *layering,
+static ppsched_status order_first(ppsched_schedule **out, ppsched_config **config, struct ppi_layering *layering,
                                   ppsched_error *error)
 {
-    ppsched_status status = order(out, config, layering, error);
+    ppsched_status status = ppi_layering_order(out, config, layering, error);
     if (status != PPSCHED_ERROR_REFUSED || !save_memory(layering))
         return status;
     ppi_config_destroy(*config);
     *config = NULL;
-    return order(out, config, layering, error);
+    return ppi_layering_order(out, config, layering, error);
 }
 
 /* The order for the split at hand, if the search finds one. */
-static ppsched_status try_seed(struct layering *layering, ppsched_error *error)
+static ppsched_status try_seed(struct ppi_layering *layering, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
-    ppsched_status status = order(&schedule, &config, layering, error);
+    ppsched_status status = ppi_layering_order(&schedule, &config, layering, error);
     if (status == PPSCHED_OK)
         status = keep_better(layering, config, schedule, error);
     ppi_schedule_release(schedule);
@@ -234,7 +228,7 @@ static ppsched_status try_seed(struct layering *layering, ppsched_error *error)
 }
 
 /* Stages as they are, and all layers with the kind of a name. */
-static ppsched_status try_kind(struct layering *layering, const char *name, ppsched_error *error)
+static ppsched_status try_kind(struct ppi_layering *layering, const char *name, ppsched_error *error)
 {
     const ppsched_layers *layers = layering->plan->layers;
     for (uint32_t e = 0, i = 0; e < layers->entry_count; e++) {
@@ -252,7 +246,7 @@ static bool may_tell(const ppsched_plan *plan, const char *name)
     return tells_all(plan, name) && (first == NULL || strcmp(first, name) != 0);
 }
 
-static ppsched_status try_kinds(struct layering *layering, ppsched_error *error)
+static ppsched_status try_kinds(struct ppi_layering *layering, ppsched_error *error)
 {
     const ppsched_layers *layers = layering->plan->layers;
     const char *names[KINDS_TRIED];
@@ -282,7 +276,7 @@ static const char *rule_like(const struct ppi_candidate *candidate)
 }
 
 /* The split that suits such a rule: found in a hurry. */
-static ppsched_status try_rule(struct layering *layering, ppsched_error *error)
+static ppsched_status try_rule(struct ppi_layering *layering, ppsched_error *error)
 {
     ppsched_plan view = *layering->plan;
     struct ppi_candidate rule = *layering->candidate;
@@ -308,7 +302,7 @@ static ppsched_status try_rule(struct layering *layering, ppsched_error *error)
 }
 
 /* The first order, whatever it is; and those of other splits, as an order under a limit is one for its own split. */
-static ppsched_status try_seeds(struct layering *layering, ppsched_error *error)
+static ppsched_status try_seeds(struct ppi_layering *layering, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
@@ -329,28 +323,28 @@ static ppsched_status try_seeds(struct layering *layering, ppsched_error *error)
     return first != PPSCHED_OK ? first : status;
 }
 
-static void take_best(struct layering *layering)
+void ppi_layering_go_back(struct ppi_layering *layering)
 {
     memcpy(layering->candidate->layers, layering->layers, layering->candidate->stages * sizeof *layering->layers);
     memcpy(layering->candidate->recomputes, layering->recomputes, layering->plan->layers->count);
 }
 
 /* One order after another, from the best seed on; a search that finds none for a split ends it. */
-static ppsched_status alternate(struct layering *layering, ppsched_error *error)
+static ppsched_status alternate(struct ppi_layering *layering, ppsched_error *error)
 {
     ppsched_status status = try_seeds(layering, error);
     if (status == PPSCHED_OK)
-        take_best(layering);
+        ppi_layering_go_back(layering);
     for (int round = 0; round <= ROUNDS && status == PPSCHED_OK; round++) {
         ppsched_config *config = NULL;
         ppsched_schedule *schedule = NULL;
         layering->from = PPI_SPLIT_SHARE * (round + 1) / (ROUNDS + 2);
         layering->to = PPI_SPLIT_SHARE * (round + 2) / (ROUNDS + 2);
-        status = order(&schedule, &config, layering, error);
+        status = ppi_layering_order(&schedule, &config, layering, error);
         if (status == PPSCHED_OK && round > 0)
             status = keep_better(layering, config, schedule, error);
         if (status == PPSCHED_OK && round < ROUNDS)
-            status = suit(layering, config, schedule, error);
+            status = ppi_layering_suit(layering, config, schedule, error);
         ppi_schedule_release(schedule);
         ppi_config_destroy(config);
     }
@@ -358,30 +352,34 @@ static ppsched_status alternate(struct layering *layering, ppsched_error *error)
 }
 
 /* A rule's order is the same for all splits. */
-static ppsched_status suit_rule(struct layering *layering, ppsched_error *error)
+static ppsched_status suit_rule(struct ppi_layering *layering, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
-    ppsched_status status = order(&schedule, &config, layering, error);
+    ppsched_status status = ppi_layering_order(&schedule, &config, layering, error);
     if (status == PPSCHED_OK)
         status = ppi_candidate_ask_order(layering->plan, layering->candidate, schedule, error);
     if (status == PPSCHED_OK)
-        status = suit(layering, config, schedule, error);
+        status = ppi_layering_suit(layering, config, schedule, error);
     ppi_schedule_release(schedule);
     ppi_config_destroy(config);
     return status;
 }
 
-static ppsched_status suit_search(struct layering *layering, ppsched_error *error)
+/* --- any --- */
+
+/* The best of several splits that `find` keeps. */
+static ppsched_status suit_best(struct ppi_layering *layering, ppsched_status (*find)(struct ppi_layering *, ppsched_error *),
+                                ppsched_error *error)
 {
     const struct ppi_host *host = &layering->plan->host;
     layering->layers = ppi_allocate(host, layering->candidate->stages, sizeof *layering->layers);
     layering->recomputes = ppi_allocate(host, layering->plan->layers->count, 1);
     layering->lack = layering->time = PPI_INFINITE;
-    ppsched_status status = layering->layers != NULL && layering->recomputes != NULL ? alternate(layering, error)
+    ppsched_status status = layering->layers != NULL && layering->recomputes != NULL ? find(layering, error)
                                                                                      : ppi_fail_memory(error, "the splits");
     if (status == PPSCHED_OK)
-        take_best(layering);
+        ppi_layering_go_back(layering);
     ppi_release(host, layering->layers);
     ppi_release(host, layering->recomputes);
     return status;
@@ -390,7 +388,7 @@ static ppsched_status suit_search(struct layering *layering, ppsched_error *erro
 ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                    ppsched_progress_function progress, void *user, ppsched_error *error)
 {
-    struct layering layering = {.plan = plan, .candidate = candidate, .progress = progress, .user = user};
+    struct ppi_layering layering = {.plan = plan, .candidate = candidate, .progress = progress, .user = user};
     if (plan->layers == NULL || candidate->layers != NULL)
         return PPSCHED_OK;
     candidate->layers = ppi_allocate(&plan->host, candidate->stages, sizeof *candidate->layers);
@@ -400,7 +398,9 @@ ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidat
     if (status == PPSCHED_OK)
         status = split_first(candidate, plan, error);
     if (status == PPSCHED_OK)
-        status = candidate->strategy->plan == NULL ? suit_rule(&layering, error) : suit_search(&layering, error);
+        status = candidate->offloads                 ? suit_best(&layering, ppi_layering_offload, error)
+                 : candidate->strategy->plan == NULL ? suit_rule(&layering, error)
+                                                     : suit_best(&layering, alternate, error);
     if (status != PPSCHED_OK)
         ppi_candidate_drop_split(plan, candidate);
     return status;

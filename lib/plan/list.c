@@ -45,6 +45,15 @@ static ppsched_status add(struct listing *listing, const struct ppi_candidate *c
     return PPSCHED_OK;
 }
 
+/* Whether a twin whose activations go to the host is tried: with layers, where each is a search, not of all groups. */
+static bool may_offload(const struct listing *listing, const struct ppi_candidate *candidate)
+{
+    uint32_t devices = listing->plan->config->shape.devices, group = candidate->group_size;
+    bool is_usual = group == 0 || group == devices || group == (devices + 1) / 2;
+    return listing->options->offload != 0 && candidate->strategy->plan == NULL &&
+           (listing->plan->layers == NULL || is_usual || listing->options->group_size_count > 0);
+}
+
 static ppsched_status add_limits(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -53,7 +62,7 @@ static ppsched_status add_limits(struct listing *listing, struct ppi_candidate *
         candidate->offloads = false;
         status = add(listing, candidate, error);
         candidate->offloads = true;
-        if (status == PPSCHED_OK && listing->options->offload != 0 && candidate->strategy->plan == NULL)
+        if (status == PPSCHED_OK && may_offload(listing, candidate))
             status = add(listing, candidate, error);
     }
     return status;

@@ -149,9 +149,9 @@ static int next_split(uint32_t *layers, uint32_t stages)
     return 0;
 }
 
-/* What a strategy's plan takes with the costs of a split's stages; infinite where that does not fit. */
+/* What a candidate of a strategy's plan takes with the costs of a split's stages; infinite where that does not fit. */
 static double time_of_split(const ppsched_config *config, const ppsched_layers *layers, const uint32_t *counts, uint32_t stages,
-                            const ppsched_plan_options *asked)
+                            const ppsched_plan_options *asked, uint32_t number)
 {
     const ppsched_split split = {.size = sizeof split, .stages = stages, .layers = counts};
     ppsched_plan_options options = *asked;
@@ -160,23 +160,23 @@ static double time_of_split(const ppsched_config *config, const ppsched_layers *
     options.layers = NULL;
     expect_ok(ppsched_config_from_layers(&made, config, layers, &split, &error), &error);
     ppsched_plan *plan = make_plan(made, &options);
-    assert_int_equal(ppsched_plan_count(plan), 1);
-    ppsched_candidate candidate = candidate_of(plan, 0);
-    assert_int_equal(candidate.status, PPSCHED_OK);
+    assert_int_equal(ppsched_plan_count(plan), 1 + options.offload);
+    ppsched_candidate candidate = candidate_of(plan, number);
+    assert_true(candidate.status == PPSCHED_OK || number > 0);
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(made);
-    return candidate.fits ? candidate.step_time : INFINITY;
+    return candidate.status == PPSCHED_OK && candidate.fits ? candidate.step_time : INFINITY;
 }
 
 static double best_of_splits(const ppsched_config *config, const ppsched_layers *layers, uint32_t stages,
-                             const ppsched_plan_options *options)
+                             const ppsched_plan_options *options, uint32_t number)
 {
     uint32_t counts[MOST_STAGES], splits = 0;
     double best = INFINITY;
     for (uint32_t s = 0; s < stages; s++)
         counts[s] = s + 1 < stages ? 1 : ppsched_layers_count(layers) - stages + 1;
     do {
-        best = fmin(best, time_of_split(config, layers, counts, stages, options));
+        best = fmin(best, time_of_split(config, layers, counts, stages, options, number));
         splits++;
     } while (next_split(counts, stages));
     assert_true(splits > 1);
@@ -225,7 +225,7 @@ static void expect_best_split(uint64_t *seed, uint32_t *limited)
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
     ppsched_plan *plan = make_plan(config, &options);
     ppsched_candidate found = candidate_of(plan, 0);
-    double best = best_of_splits(config, layers, stages, &options);
+    double best = best_of_splits(config, layers, stages, &options, 0);
     assert_true(found.slices == slices);
     assert_true((found.fits != 0) == (best < INFINITY));
     if (found.fits) {
@@ -247,6 +247,82 @@ static void test_cut_layers(void **state)
     for (int i = 0; i < LAYERED; i++)
         expect_best_split(&seed, &limited);
     assert_true(limited > LAYERED / 8);
+}
+
+/* --- layers whose activations go to the host --- */
+
+/* How far plans are above the best of all splits, and how many find none where one could be held by copies alone. */
+struct tally {
+    double sum, most;
+    uint32_t found, missed;
+};
+
+/* Its figures are those of its config and pass. */
+static void expect_own_copies(const ppsched_plan *plan, const ppsched_candidate *found, const char *strategy)
+{
+    const ppsched_offload_options until = {.size = sizeof until, .until_limit = 1};
+    ppsched_config *config = NULL;
+    ppsched_schedule *offloaded = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_plan_create_config(&config, plan, 1, &error), &error);
+    ppsched_schedule *schedule = make_schedule(config, strategy);
+    expect_ok(ppsched_schedule_offload(&offloaded, schedule, config, &until, &error), &error);
+    ppsched_timeline *timeline = make_timeline(offloaded, config);
+    expect_near(found->makespan, metrics_of(timeline).makespan);
+    expect_near(found->peak_memory, metrics_of(timeline).peak_memory);
+    assert_true(metrics_of(timeline).limit_device == PPSCHED_NONE);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(offloaded);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+/* What is found against all splits whose copies hold the limit. */
+static void expect_offloaded(uint64_t *seed, struct tally *tally)
+{
+    static const char *const names[] = {"gpipe", "1f1b", "zb_h1", "zbv"};
+    const char *name = names[random_below(seed, 4)];
+    uint32_t devices = 2 + random_below(seed, 2), stages = strcmp(name, "zbv") == 0 ? 2 * devices : devices;
+    uint32_t chunks = stages / devices;
+    ppsched_config *config = make_config(devices, devices, 3 + random_below(seed, 6));
+    const ppsched_layers *layers = draw_layers(stages, seed);
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = &name,
+                                          .strategy_count = 1,
+                                          .chunks = &chunks,
+                                          .chunk_count = 1,
+                                          .layers = layers,
+                                          .offload = 1};
+    set_number(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, 0.25 * (1 + random_below(seed, 8)));
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 4 + random_below(seed, 6));
+    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_candidate whole = candidate_of(plan, 0), found = candidate_of(plan, 1);
+    double best = best_of_splits(config, layers, stages, &options, 1);
+    assert_true(found.offloaded && !whole.offloaded);
+    if (found.status == PPSCHED_OK && found.fits) {
+        expect_own_copies(plan, &found, name);
+        tally->sum += found.step_time / best - 1;
+        tally->most = fmax(tally->most, found.step_time / best - 1);
+        tally->found++;
+    } else if (best < INFINITY && !whole.fits) {
+        tally->missed++;
+    }
+    ppsched_plan_destroy(plan);
+    ppsched_layers_release(layers);
+    ppsched_config_destroy(config);
+}
+
+static void test_offloaded_layers(void **state)
+{
+    struct tally tally = {0, 0, 0, 0};
+    uint64_t seed = 23;
+    (void)state;
+    for (int i = 0; i < LAYERED; i++)
+        expect_offloaded(&seed, &tally);
+    print_message("# layers with copies: %u found, %.2f %% longer than the best of all splits, %.1f %% at most; %u missed\n",
+                  tally.found, 100 * tally.sum / tally.found, 100 * tally.most, tally.missed);
+    assert_true(tally.found > LAYERED / 2 && tally.missed <= 6);
+    assert_true(tally.sum / tally.found < 0.006);
 }
 
 /* --- the order of microbatches --- */
@@ -562,10 +638,10 @@ static void test_refused_candidates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_microbatches),     cmocka_unit_test(test_cut_layers),
-        cmocka_unit_test(test_ordered_microbatches), cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_varying_times),        cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_refused_candidates),
+        cmocka_unit_test(test_cut_microbatches), cmocka_unit_test(test_cut_layers),
+        cmocka_unit_test(test_offloaded_layers), cmocka_unit_test(test_ordered_microbatches),
+        cmocka_unit_test(test_layers),           cmocka_unit_test(test_varying_times),
+        cmocka_unit_test(test_bad_input),        cmocka_unit_test(test_refused_candidates),
     };
     return cmocka_run_group_tests_name("varied_plan", tests, NULL, NULL);
 }

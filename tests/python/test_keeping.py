@@ -108,10 +108,19 @@ class PlanTest(unittest.TestCase):
         self.assertEqual([one.memory_limit for one in twins], [None])
         self.assertGreater(twins[0].offloads, 8)
 
+    def test_layers(self):
+        layers = [{"name": "decoder", "count": 24, "forward_time": 1, "backward_time": 2, "mem_forward": 1,
+                   "recompute": [{"name": "full", "backward_time": 3, "mem_forward": 0.1}]}]
+        config = ppsched.Config(4, 16, mem_limit=14, host_bandwidth=1)
+        without, plan = (ppsched.plan(config, layers=layers, offload=offload) for offload in (False, True))
+        self.assertTrue(plan.best.offloaded and plan.best.fits)
+        self.assertEqual(sum(plan.split(plan.best).layers), 24)
+        self.assertLess(plan.best.step_time, without.best.step_time)
+
     def test_refused(self):
         for values, words in (({"lowering": "pytorch"}, "offload does not go with a lowering"),
                               ({"scenarios": 4, "jitter": 0.1}, "offload does not go with scenarios"),
-                              ({"layers": [{"name": "a", "forward_time": 1, "backward_time": 2}] * 8}, "offload does not go with layers")):
+                              ({"layers": [{"name": "a", "forward_time": 1, "backward_time": 2}] * 8}, "give host_bandwidth with layers")):
             with self.assertRaisesRegex(ppsched.Error, words):
                 ppsched.plan(self.config(), offload=True, **values)
         with self.assertRaisesRegex(ppsched.Error, "give host_bandwidth, or offload_times"):
