@@ -177,9 +177,10 @@ static const ppsched_plan_options *take_options(struct bytes *bytes, struct choi
         options->runtime = (int32_t)take_below(bytes, LAST_RUNTIME + 1);
         options->runtimes = (2u << LAST_RUNTIME) - 2;
         options->empty_stages = take_below(bytes, 2);
-    } else {
-        take_variation(bytes, choice);
     }
+    if (ends < 128 || take_u8(bytes) % 4 == 3)
+        take_variation(bytes, choice);
+    options->offload = take_u8(bytes) % 8 == 7;
     return hand_over(bytes, &choice->handed, options, sizeof *options);
 }
 
@@ -299,6 +300,17 @@ static void expect_remade(const ppsched_plan *plan, uint32_t index)
     ppsched_timeline_destroy(timeline);
 }
 
+/* The same with as many copies as hold the config's limit. */
+static void offload(ppsched_schedule **schedule, const ppsched_config *config)
+{
+    const ppsched_offload_options options = {.size = sizeof options, .until_limit = 1};
+    ppsched_schedule *offloaded = NULL;
+    ppsched_error error = fresh_error();
+    EXPECT(accepted(ppsched_schedule_offload(&offloaded, *schedule, config, &options, &error), &error));
+    ppsched_schedule_release(*schedule);
+    *schedule = offloaded;
+}
+
 /* Under the least limit the candidate that it is of fits; with layers in a split of its own, which only a plan finds. */
 static void expect_least_limit(const ppsched_plan *plan, bool layered)
 {
@@ -319,6 +331,8 @@ static void expect_least_limit(const ppsched_plan *plan, bool layered)
     EXPECT(accepted(ppsched_plan_create_config(&config, plan, index, &error), &error));
     EXPECT(accepted(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &least, 1, &error), &error));
     EXPECT(accepted(ppsched_schedule_generate(&schedule, config, candidate_of(plan, index).strategy, &error), &error));
+    if (candidate_of(plan, index).offloaded != 0)
+        offload(&schedule, config);
     EXPECT(accepted(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), &error));
     EXPECT(fuzz_metrics(timeline).limit_device == PPSCHED_NONE);
     ppsched_timeline_destroy(timeline);
@@ -414,6 +428,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ppsched_config *config = take_problem(&bytes, &largest, &meter);
     EXPECT(ppsched_config_set_progress(config, listen, &listener, NULL) == PPSCHED_OK);
     const ppsched_plan_options *options = take_options(&bytes, &choice);
+    const double bandwidth = take_u8(&bytes) / 16.0 + 0.01;
+    if (choice.options.offload != 0)
+        EXPECT(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, &bandwidth, 1, NULL) == PPSCHED_OK);
     ppsched_plan *plan = create(config, options), *again = create(config, options);
     ppsched_config_destroy(config); /* the plans have what they need */
     const ppsched_layers *layers = choice.layers;
