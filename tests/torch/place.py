@@ -38,7 +38,7 @@ def folder():
     with tempfile.TemporaryDirectory(dir=f"{root}/tmp" if root else None) as name:
         shutil.copytree(pathlib.Path(ppsched.__file__).parent, f"{name}/ppsched", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(_library.lib._name, f"{name}/libppsched.so.0")
-        for program in [*HERE.glob("*.py"), HERE.parents[1] / "docs" / "examples" / "pytorch_loop.py"]:
+        for program in [*HERE.glob("*.py"), *(HERE.parents[1] / "docs" / "examples").glob("pytorch_*.py")]:
             shutil.copy(program, name)
         yield name, name.removeprefix(root)
 

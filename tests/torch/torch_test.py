@@ -133,8 +133,21 @@ class PlannedScheduleTest(unittest.TestCase):
         self.assertLess(min(second[3], third[3]), first[3])
         self.assertLess(abs(third[3] / third[2] - 1), 0.4)
 
-    def test_example(self):
+    def test_offloaded(self):
+        """Saved tensors that go to the host: gradients are the same, and each rank holds as many stage passes as planned."""
+        names = ["gpipe", "1f1b", "interleaved_1f1b", "group_interleaved_1f1b", "zb_h1", "zbv", "interleaved_zb"]
+        rows = place.run("offloads.py", 3, 2, 7, *names)
+        self.assertEqual(len(rows), 3 * 3 * len(names))
+        for name, called, rank, held, planned, difference in rows:
+            with self.subTest(strategy=name, offload=called, rank=rank):
+                self.assertEqual((held, difference), (planned, 0))
+
+    def test_examples(self):
         self.assertRegex(place.run("example.py", "pytorch_loop.py", 2), r"\w+ with [248] stages, loss \d")
+        lines = place.run("example.py", "pytorch_offload.py", 2).splitlines()
+        self.assertEqual(len(lines), 6)
+        for line in lines:
+            self.assertRegex(line, r": (\d+) stage passes held, \1 planned; gradients differ by 0.0$")
 
 
 if __name__ == "__main__":
