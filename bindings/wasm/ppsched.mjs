@@ -476,13 +476,14 @@ class Room {
   }
 
   /** {chunks: [1, 2], strategies: ["1f1b"], objective: "span", ...}: a list goes with its count. */
-  planOptions({ objective = "makespan", strategies = [], chunks = [], group_sizes = [], microbatches = [], memory_limits = [], ...others }) {
+  planOptions({ objective = "makespan", strategies = [], chunks = [], group_sizes = [], microbatches = [], slices = [], memory_limits = [], ...others }) {
     return this.struct("PlanOptions", {
       ...others, objective: valueOf(Objective, "objective", objective),
       strategies: this.list("u32", strategies.map((name) => this.text(name))), strategy_count: strategies.length,
       chunks: this.list("u32", chunks), chunk_count: chunks.length,
       group_sizes: this.list("u32", group_sizes), group_size_count: group_sizes.length,
       microbatches: this.list("u32", microbatches), microbatch_count: microbatches.length,
+      slices: this.list("u32", slices), slice_count: slices.length,
       memory_limits: this.list("f64", memory_limits), memory_limit_count: memory_limits.length,
     });
   }

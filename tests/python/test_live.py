@@ -508,5 +508,191 @@ class PageTest(unittest.TestCase):
         self.assertLess(times[20], 100)
 
 
+class RankAnewFileTest(unittest.TestCase):
+    """A report that has the library in it, and what has none."""
+
+    PROBLEM = ("-s", 8, "-b", 16, "--num-devices", 4)
+
+    def refused(self, code, part, *words, **variables):
+        told = ppsched_command(*words, **variables)
+        self.assertEqual((told.returncode, told.stdout), (code, ""), told.stderr)
+        self.assertIn(part, told.stderr)
+        self.assertNotIn("Traceback", told.stderr)
+        self.assertEqual(told.stderr.count("\n"), 1, told.stderr)
+
+    def test_policy(self):
+        plan = ppsched.plan(ppsched.Config(2, 4))
+        texts = [ppsched.report(plan), ppsched.report(plan, live=True)]
+        policies = [html.unescape(re.findall(r'Content-Security-Policy" content="([^"]*)"', text)[0]) for text in texts]
+        for text, policy in zip(texts, policies):
+            (script,) = re.findall(r'<script type="module">(.*)</script>\n</body>', text, flags=re.S)
+            (style,) = re.findall(r"<style>(.*?)</style>", text, flags=re.S)
+            for part in (script, style):
+                self.assertIn(base64.b64encode(hashlib.sha256(part.encode()).digest()).decode(), policy)
+            self.assertTrue(policy.startswith("default-src 'none';"))
+            for word in ("unsafe-inline", "'unsafe-eval'", "connect-src"):
+                self.assertNotIn(word, policy)
+            self.assertEqual(re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=(?!\"data:)[^>]*>", text), [])
+        self.assertNotIn("wasm-unsafe-eval", policies[0])
+        self.assertNotIn("worker-src", policies[0])
+        self.assertNotIn('id="anew"', texts[0])
+        self.assertIn("'wasm-unsafe-eval'; worker-src blob:;", policies[1])
+        self.assertGreater(len(texts[1]) - len(texts[0]), 200_000)
+
+    def test_what_it_cannot_do_is_refused_in_a_line(self):
+        page, words = FOLDER / "refused.html", ("compare", *self.PROBLEM, "--live")
+        self.refused(2, "it is of a page", *words)
+        self.refused(2, "it is of a page", *words, "-o", FOLDER / "x.json")
+        for more, part in ((("--lower", "pytorch"), "transfers of lowered schedules"), (("--mem-limits", 4, 8), "several memory limits"),
+                           (("--offload", "--host-bandwidth", 1), "offload"), (("--jitter", 0.1, "--rank-by", "mean"), "times that vary")):
+            self.refused(1, part, *words, "-o", page, *more)
+        self.assertFalse(page.exists())
+        with self.assertRaisesRegex(ppsched.Error, "is of a plan"):
+            ppsched.report(ppsched.generate("1f1b", ppsched.Config(2, 4)).evaluate(), live=True)
+
+    def test_without_the_library_it_says_what_to_run(self):
+        with mock.patch.object(live, "_SOURCES", FOLDER / "nowhere"), mock.patch.dict(os.environ, {"PPSCHED_WASM": str(FOLDER / "no" / "x.wasm")}):
+            with self.assertRaisesRegex(ppsched.Error, "bindings/wasm/build.sh"):
+                ppsched.report(ppsched.plan(ppsched.Config(2, 4)), live=True)
+
+
+@unittest.skipUnless(find_browser(), "needs the package chromium")
+class RankAnewTest(unittest.TestCase):
+    GIVEN = {"p2p_time": 0.1, "mem_limit": 20}
+    COLUMNS = ("strategy", "step", "peak", "status", "chunks")
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Browser()
+        cls.browser.__enter__()
+        cls.addClassCleanup(cls.browser.__exit__)
+        cls.page = FOLDER / "anew.html"
+        made = ppsched_command("pick", "-s", 8, "-b", 16, "--num-devices", 4, "--p2p-time", 0.1, "--mem-limit", 20, "--live", "-o", cls.page)
+        assert made.returncode == 0, made.stderr
+
+    def setUp(self):
+        self.browser.window(1440, 900)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.complaints, [])
+        self.assertIsNone(self.value("document.documentElement.dataset.errors ?? null"))
+        self.assertEqual([url for url in self.browser.requests if not url.startswith(("file:", "data:", "blob:"))], [])
+
+    def value(self, expression):
+        return self.browser.value(expression)
+
+    def text(self, name):
+        return self.value(f"document.getElementById('{name}').textContent.trim()").replace("\u00a0", " ")
+
+    def open(self, page=None):
+        self.browser.open(page or self.page)
+        self.settled()
+
+    def settled(self):
+        self.browser.wait("document.documentElement.dataset.anew === 'yes'")
+
+    def set(self, name, value):
+        self.value(f"""(() => {{ const knob = document.getElementById('anew-{name}'); knob.value = '{value}';
+            knob.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()""")
+        self.settled()
+
+    def table(self):
+        """Strategy, step time, peak memory, status and V of each row, all unfolded."""
+        self.value("(() => { const button = document.getElementById('unfold'); if (!button.hidden && button.textContent === 'Unfold all') button.click(); })()")
+        return self.value(f"""(() => {{
+            const keys = [...document.querySelectorAll('#ranked thead th')].map(cell => cell.dataset.key ?? '');
+            return [...document.querySelectorAll('#ranked tbody tr')].map(row => {list(self.COLUMNS)}.map(key => {{
+              const at = keys.indexOf(key);
+              return at < 0 ? null : key === 'strategy' ? row.cells[at].firstChild.textContent : row.cells[at].textContent.replace('\u2605 best', 'fits');
+            }})); }})()""")
+
+    def check_table(self, sizes, **given):
+        plan = ppsched.plan(ppsched.Config(*sizes, **given))
+        wanted = sorted([candidate.strategy, f"{candidate.step_time:.6g}", f"{candidate.peak_memory:.6g}", candidate.status, str(candidate.chunks)]
+                        for candidate in plan if candidate.status != "refused")
+        shown = self.table()
+        self.assertEqual(sorted(shown), wanted)
+        firsts = list(dict.fromkeys(row[0] for row in shown))
+        self.assertEqual(firsts, [candidate.strategy for candidate in best_of_each(plan[:])])
+        return plan
+
+    def test_another_limit_ranks_anew(self):
+        self.open()
+        self.check_table((4, 16, 8), **self.GIVEN)
+        best = self.text("winner")
+        self.set("mem_limit", "5")
+        plan = self.check_table((4, 16, 8), p2p_time=0.1, mem_limit=5)
+        self.assertIn(plan.best.strategy, self.text("winner"))
+        self.assertIn("memory limit 5 (given: 20)", self.text("anew-told"))
+        self.assertFalse(self.value("document.getElementById('anew-back').disabled"))
+        panels = self.value("[...document.querySelectorAll('#timeline-panels figcaption')].map(caption => caption.textContent)")
+        self.assertEqual(len(panels), 2)
+        self.assertIn(f"makespan {plan.best.makespan:g}", panels[0])
+        self.assertIn("1f1b", panels[1])
+        self.set("mem_limit", "0.5")
+        least = ppsched.plan(ppsched.Config(4, 16, 8, p2p_time=0.1, mem_limit=0.5)).least_limit()
+        self.assertIn(f"{least.limit:g}", self.text("winner"))
+        self.value("document.getElementById('anew-back').click()")
+        self.check_table((4, 16, 8), **self.GIVEN)
+        self.assertEqual(self.text("winner"), best)
+        self.assertEqual(self.text("anew-told"), "As given.")
+
+    def test_other_times_rank_anew(self):
+        self.open()
+        times = [1, 1, 1, 1.5, 1, 1, 1, 2]
+        self.set("forward_times", " ".join(map(str, times)))
+        self.set("backward_input_times", "0.9")
+        self.assertEqual(self.value("document.getElementById('anew-backward_weight_times').value"), "1")
+        self.check_table((4, 16, 8), **self.GIVEN, forward_times=times, backward_input_times=0.9, backward_weight_times=1)
+
+    def test_what_cannot_be_is_told_and_leaves_the_table(self):
+        self.open()
+        before = self.table()
+        for value, part in (("x", "must be numbers"), ("1 2 3", "forward_times"), ("-1", "forward_times")):
+            self.set("forward_times", value)
+            self.assertIn(part, self.text("anew-alert").replace(" ", "_") if part == "forward_times" else self.text("anew-alert"))
+            self.assertFalse(self.value("document.getElementById('anew-alert').hidden"))
+            self.assertEqual(self.table(), before)
+        self.set("forward_times", "")
+        self.assertTrue(self.value("document.getElementById('anew-alert').hidden"))
+
+    def test_any_row_can_be_drawn(self):
+        self.open()
+        self.set("mem_limit", "9")
+        self.value("document.getElementById('unfold').click()")
+        boxes = "[...document.querySelectorAll('#ranked tbody input')]"
+        self.assertEqual(self.value(f"{boxes}.length"), len(self.table()))
+        self.value(f"{boxes}.filter(box => !box.checked).slice(-2).forEach(box => box.click())")
+        self.settled()
+        self.assertEqual(self.value("document.querySelectorAll('#timeline-panels figure').length"), 4)
+        self.assertEqual(self.value(f"{boxes}.filter(box => box.checked).length"), 4)
+        self.value("document.getElementById('critical').click()")
+        self.assertIn("Critical path", self.text("timeline-panels"))
+
+    def test_rows_of_the_page_as_given_too(self):
+        page = FOLDER / "few.html"
+        plan = ppsched.plan(ppsched.Config(4, 16, 8, **self.GIVEN))
+        from ppsched.report import report_data, report_html
+        page.write_text(report_html(report_data(plan, 1, live=True)), encoding="utf-8")
+        self.open(page)
+        shown = "document.querySelectorAll('#timeline-panels figure').length"
+        self.assertEqual(self.value(shown), 1)
+        self.value("[...document.querySelectorAll('#ranked tbody input')].find(box => !box.checked).click()")
+        self.settled()
+        self.assertEqual(self.value(shown), 2)
+
+    def test_phone_keyboard_and_dark(self):
+        self.browser.window(360, 740, dark=True, touch=True)
+        self.open()
+        self.assertLessEqual(self.value("document.documentElement.scrollWidth"), 360)
+        self.assertEqual(self.value("[...document.querySelectorAll('#anew input')].filter(knob => !knob.labels.length).length"), 0)
+        self.value("document.getElementById('anew-mem_limit').select()")
+        for key in "6":
+            self.browser.key(key)
+        self.settled()
+        self.check_table((4, 16, 8), p2p_time=0.1, mem_limit=6)
+        self.assertLessEqual(self.value("document.documentElement.scrollWidth"), 360)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

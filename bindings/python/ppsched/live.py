@@ -17,7 +17,8 @@ _PACKAGE = pathlib.Path(__file__).resolve().parent
 _SOURCES = _PACKAGE.parent.parent / "wasm"  # in a source tree
 _REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "columns.js", "lanes.js", "dependencies.js", "pointing.js",
            "gaps.js", "selection.js", "critical.js", "finding.js", "timeline.js", "memory.js", "patterns.js", "idle.js")
-_LIVE = ("problem.js", "work.js", "picture.js", "knobs.js", "results.js", "exports.js", "extras.js", "hand.js", "teach.js", "live.js")  # in this order they are one script
+_COMPUTING = ("problem.js", "work.js")  # what a report that ranks anew has, too
+_LIVE = ("picture.js", "knobs.js", "results.js", "exports.js", "extras.js", "hand.js", "teach.js", "live.js")  # in this order they are one script
 _VERSION = 1  # of the link, as in problem.js
 _MODULE = "ppsched.wasm"
 
@@ -49,19 +50,33 @@ def _digest(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode() + "'"
 
 
+def check_library() -> None:
+    """Refuses where the library is not there as WebAssembly."""
+    _found(_MODULE)
+
+
+def packed_library() -> str:
+    """The library as WebAssembly, as it stands in a page."""
+    return base64.b64encode(gzip.compress(_found(_MODULE).read_bytes(), 9, mtime=0)).decode()
+
+
+def computing_script() -> str:
+    """What a page has that computes: the binding, problems, and workers."""
+    return _library_script() + "\n".join((_PACKAGE / "live_page" / name).read_text(encoding="utf-8") for name in _COMPUTING)
+
+
 def live_html() -> str:
     """The page as text."""
     def asset(folder: str, name: str) -> str:
         return (_PACKAGE / folder / name).read_text(encoding="utf-8")
 
     style = asset("report_page", "style.css") + asset("live_page", "live.css")
-    script = "\n".join([*(asset("report_page", name) for name in _REPORT), _library_script(), *(asset("live_page", name) for name in _LIVE)])
-    packed = gzip.compress(_found(_MODULE).read_bytes(), 9, mtime=0)
+    script = "\n".join([*(asset("report_page", name) for name in _REPORT), computing_script(), *(asset("live_page", name) for name in _LIVE)])
     # Nothing but this very style and script may act in the page; it may compile WebAssembly, have workers of its own, and load nothing.
     policy = (f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)} 'wasm-unsafe-eval'; "
               "worker-src blob:; base-uri 'none'; form-action 'none'")
     parts = {"POLICY": html.escape(policy, quote=False), "STYLE": style, "SCRIPT": script, "VERSION": decoded(lib.ppsched_version_text()),
-             "LIBRARY": base64.b64encode(packed).decode()}
+             "LIBRARY": packed_library()}
     return re.sub(r"@([A-Z]+)@", lambda match: parts.get(match[1], match[0]), asset("live_page", "skeleton.html"))
 
 

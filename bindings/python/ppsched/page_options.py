@@ -5,6 +5,7 @@ import shlex
 from typing import Any, Dict, Iterable, List, Optional
 
 from .config import Config
+from .live import check_library
 from .report_choice import ALL, Timelines, baseline_of
 from .report_timeline import Variation
 from .scenarios import asked_scenarios
@@ -12,7 +13,7 @@ from .usage import UsageError
 from .writing import ending_of
 
 PAGES = (".html", ".htm")
-_WORDS = ("title", "baseline", "timelines")
+_WORDS = ("title", "baseline", "timelines", "live")
 
 
 def add_page_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +23,8 @@ def add_page_arguments(parser: argparse.ArgumentParser) -> None:
                              "page (default: 1f1b)")
     parser.add_argument("--timelines", nargs="+", metavar="N",
                         help="whose timelines the page has: of the best of N strategies (default: 8), of strategies by name, or all")
+    parser.add_argument("--live", action="store_const", const=True,
+                        help="the page has the library in it: other limits and times rank the candidates anew")
 
 
 def _timelines(words: Optional[List[str]]) -> Optional[Timelines]:
@@ -43,6 +46,8 @@ def check_page_words(arguments: argparse.Namespace, paths: Iterable[Optional[str
         raise UsageError(f"--{given[0].replace('_', '-')}: it is of a page; give -o with a file that ends in .html")
     _timelines(arguments.timelines)
     baseline_of(arguments.baseline)
+    if arguments.live:
+        check_library()
 
 
 def _profile(arguments: argparse.Namespace) -> Optional[Dict[str, Any]]:
@@ -60,6 +65,6 @@ def _variation(arguments: argparse.Namespace, config: Config) -> Optional[Variat
 
 def page_words(arguments: argparse.Namespace, config: Config) -> Dict[str, Any]:
     """What report_data takes of them, and the line that was typed."""
-    return {"title": arguments.title, "baseline": arguments.baseline, "timelines": _timelines(arguments.timelines),
+    return {"title": arguments.title, "baseline": arguments.baseline, "timelines": _timelines(arguments.timelines), "live": bool(arguments.live),
             "command": shlex.join(["ppsched", *arguments.words]), "profile": _profile(arguments),
             "variation": _variation(arguments, config)}

@@ -162,6 +162,7 @@ class Plan(Shared, Sequence[Candidate]):
     head: Optional[ModelEnd]
     layers: Optional[Layers]
     runtime: Optional[Runtime]
+    _listing: Dict[str, Any]  # how the candidates were listed, in the names of the library's options
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
                  passes: _Passes, channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
@@ -170,7 +171,7 @@ class Plan(Shared, Sequence[Candidate]):
         self.embedding, self.head, self.layers, self.runtime = embedding, head, layers, runtime
         self.config, self.objective, self.lowering = config, objective, lowering
         self._effort, self._passes, self._channel, self._has_asked = effort, passes, channel, has_asked
-        self._has_scenarios = has_scenarios
+        self._has_scenarios, self._listing = has_scenarios, {}
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
         self._own: "Dict[int, Own]" = {}  # by number, behind the library's
@@ -503,6 +504,10 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
                     bool(asked), scenarios > 0)
         del alive
         made._has_listed = bool(named) or not own
+        made._listing = {"strategies": [decoded(name) for name in named], "chunks": _counts("chunks", chunks), "group_sizes": _counts("group_sizes", group_sizes),
+                         "microbatches": _counts("microbatches", microbatches), "slices": _counts("slices", slices), "memory_limits": limits or [],
+                         "placements": options.placements, "effort": options.effort, "slice_time": slice_time,
+                         "attention_share": attention_share, "order_effort": order_effort, "offload": int(offload)}
         if made._has_listed:
             call(lib.ppsched_plan_run, made._handle)
     made._add_own(own)

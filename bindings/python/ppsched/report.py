@@ -13,10 +13,12 @@ from ._abi import Objective
 from ._library import Error
 from .enums import member
 from .launching import launch_row
+from .live import check_library, computing_script, packed_library
 from .own_schedules import candidate_of, ranked
 from .plan import Candidate, Plan, with_least_bounds
 from .plan_table import candidate_row
 from .report_choice import Timelines, baseline_of, drawn_candidates, found_baseline
+from .report_live import live_row
 from .report_packing import deflated, with_gaps
 from .report_question import question_row
 from .report_timeline import Variation, drawn, timeline_row
@@ -28,6 +30,7 @@ _FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
 _SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "columns.js", "lanes.js", "dependencies.js",
             "pointing.js", "gaps.js", "selection.js", "critical.js", "finding.js", "save.js", "timeline.js", "memory.js", "patterns.js",
             "idle.js", "scenarios.js", "launch.js", "layers.js", "question.js", "main.js")  # in this order they are one script
+_ANEW = ("anew_work.js", "anew.js")  # behind them, with what computes, in pages that rank anew
 _DIGITS = 12        # of a number in the page: enough for any eye, without the noise of the last bits
 _MOST_OPS = 400_000  # of all timelines after the first two, so that the page stays light
 
@@ -60,7 +63,7 @@ def _least_limit(plan: Plan) -> Optional[Dict[str, Any]]:
 def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, candidates: Optional[Sequence[Candidate]] = None,
                 csv: Optional[str] = None, baseline: Optional[str] = None, timelines: Optional[Timelines] = None,
                 command: Optional[str] = None, profile: Optional[Mapping[str, Any]] = None,
-                variation: Optional[Variation] = None) -> Dict[str, Any]:
+                variation: Optional[Variation] = None, live: bool = False) -> Dict[str, Any]:
     """What report_html shows of a ppsched.Plan, as plain data: all candidates, and the timelines of the best of each strategy,
     of `count` strategies at most, of fewer where schedules are very large.
 
@@ -68,9 +71,13 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
     its launch lines name; baseline: what runs today, whose timeline stands beside the best: a strategy, or "interleaved_1f1b:4"
     with its stages a device (default: 1f1b where it is a candidate); timelines: instead of the count, "all" or names of
     strategies of which all candidates have theirs; command, profile: the line that made the page and what times are from, which it
-    tells; variation: of the times, in scenarios whose makespans it tells."""
+    tells; variation: of the times, in scenarios whose makespans it tells; live: the page has the library in it, and ranks anew
+    with other limits and times."""
     config, shown = plan.config, list(plan[:] if candidates is None else candidates)
     wanted = baseline_of(baseline)
+    if live:
+        check_library()
+    can_compute = {"live": live_row(plan, wanted)} if live else {}
     base = found_baseline(shown, wanted._replace(asked=False)) or found_baseline(plan[:], wanted)
     if wanted.asked and base is not None and base not in shown:
         shown = sorted([*shown, base], key=lambda candidate: candidate.rank)
@@ -84,7 +91,7 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
             "problem": problem, "question": question_row(config, command, profile, None if plan.layers is None else list(plan.layers.given)),
             "units": units.row, "baseline": base.rank if base in wanted_ones and base is not None else None, "least_limit": _least_limit(plan),
             "candidates": [candidate_row(candidate, units) for candidate in shown],
-            "timelines": list(_timelines(plan, wanted_ones, _MOST_OPS if isinstance(asked, int) else math.inf, csv, variation))}
+            "timelines": list(_timelines(plan, wanted_ones, _MOST_OPS if isinstance(asked, int) else math.inf, csv, variation)), **can_compute}
 
 
 def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *,
@@ -105,10 +112,13 @@ def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *
             "question": question_row(given[0].config), "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in candidates], "timelines": drawn_rows}
 
 
-def report(what: Union[Plan, Timeline, Sequence[Timeline]], title: Optional[str] = None) -> str:
-    """A page of a plan, or of one or more timelines, as HTML."""
+def report(what: Union[Plan, Timeline, Sequence[Timeline]], title: Optional[str] = None, *, live: bool = False) -> str:
+    """A page of a plan, or of one or more timelines, as HTML. live: a plan's page has the library in it, and ranks anew with other
+    limits and times."""
     if isinstance(what, Plan):
-        return report_html(report_data(what, title=title))
+        return report_html(report_data(what, title=title, live=live))
+    if live:
+        raise Error("a page that ranks anew is of a plan; timelines alone have no candidates to rank")
     return report_html(timelines_data([what] if isinstance(what, Timeline) else what, title))
 
 
@@ -149,11 +159,16 @@ def _digest(text: str) -> str:
 
 def report_html(data: Mapping[str, Any]) -> str:
     """The page as text, from what report_data returns."""
-    style, script = _asset("style.css"), "\n".join(_asset(name) for name in _SCRIPTS)
+    is_live = isinstance(data.get("live"), str)
+    style = _asset("style.css") + (_asset("anew.css") if is_live else "")
+    script = "\n".join([*map(_asset, _SCRIPTS), *([computing_script(), *map(_asset, _ANEW)] if is_live else [])])
+    library = f'<script type="text/plain" id="library">{packed_library()}</script>\n' if is_live else ""
     title = "".join(letter for letter in str(data.get("title", "")) if letter.isprintable())
-    # Nothing but this very style and script may act in the page, and it may load nothing.
-    policy = f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}; base-uri 'none'; " \
-             "form-action 'none'"
+    # Nothing but this very style and script may act in the page, and it may load nothing; one with the library may compile that,
+    # and have workers of its own.
+    computing = (" 'wasm-unsafe-eval'", "worker-src blob:; ") if is_live else ("", "")
+    policy = f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}{computing[0]}; " \
+             f"{computing[1]}base-uri 'none'; form-action 'none'"
     parts = {"TITLE": html.escape(title), "POLICY": html.escape(policy, quote=False), "STYLE": style, "SCRIPT": script,
-             "DATA": _script_data(_packed(data))}
+             "DATA": _script_data(_packed(data)), "LIBRARY": library, "ANEW": _asset("anew.html") + "\n  " if is_live else ""}
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], _asset("skeleton.html"))

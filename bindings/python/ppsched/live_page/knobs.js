@@ -38,15 +38,7 @@ function setStrategy(name) {
 }
 
 function setValues(name, list) {
-  const values = { ...problem.values };
-  if (list.length === 0)
-    delete values[name];
-  else
-    values[name] = list;
-  for (const [one, other] of [["backward_input_times", "backward_weight_times"], ["backward_weight_times", "backward_input_times"]])
-    if (name === one && list.length > 0 && !values[other] && !values.backward_times)
-      values[other] = [1]; // as its knob shows
-  problem = { ...problem, values };
+  problem = withValues(problem, name, list);
 }
 
 function setOptionOf(name, value) {

@@ -200,11 +200,6 @@ function turnedKnob() {
 
 // --- the start ---
 
-async function bytesOfLibrary() {
-  const packed = Uint8Array.from(atob(byId("library").textContent.trim()), (letter) => letter.charCodeAt(0));
-  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-}
-
 /** A strategy's own name, of that or an alias; what is unknown stays, and the library tells. */
 function strategyCalled(name) {
   const plain = name.toLowerCase().replaceAll("-", "_");
@@ -254,8 +249,8 @@ async function start() {
   quantityNames.push(...Object.keys(library.Quantity).map((name) => name.toLowerCase()));
   for (const info of engine.strategies())
     strategies.set(info.name, info);
-  searcher = new Asker("search", module, heardSearch);
-  ranker = new Asker("rank", module, showRanks);
+  searcher = new Asker(liveKinds, "search", module, heardSearch);
+  ranker = new Asker(liveKinds, "rank", module, showRanks);
   turned = turnedKnob;
   startKnobs();
   current.picture = { lanes: [], chunks: 1, kinds: new Set(), end: 1, memory: [], limits: [], held: {}, idle: {}, peaks: [], busy: [], idleTotal: [] };

@@ -107,6 +107,19 @@ function configOf(pp, problem) {
   }
 }
 
+/** The problem with another quantity; of none with the library's default. */
+function withValues(problem, name, list) {
+  const values = { ...problem.values };
+  if (list.length === 0)
+    delete values[name];
+  else
+    values[name] = list;
+  for (const [one, other] of [["backward_input_times", "backward_weight_times"], ["backward_weight_times", "backward_input_times"]])
+    if (name === one && list.length > 0 && !values[other] && !values.backward_times)
+      values[other] = [1]; // as its knob shows
+  return { ...problem, values };
+}
+
 /** Forwards and backwards of a problem, an upper bound on its ops. */
 function opsOfProblem({ stages, microbatches, iterations, slices }) {
   return 3 * stages * microbatches * iterations * slices;

@@ -1,13 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers: one ranks all candidates and tells how far it is; one runs searches, and is ended when another question comes.
 
-/** What a worker does; it has makeLibrary and problem.js before it. */
-function runWorker() {
-  const { load, Quantity } = makeLibrary();
+// Functions that workers are made of, by their text: they call each other and nothing else.
+
+/** Answers the questions of the page, by their kind: kinds.NAME({engine, problem, number, isNewest, more}). */
+function answerQuestions(makeKinds) {
+  const library = makeLibrary(), kinds = makeKinds(library);
   let engine = null, newest = 0;
+  onmessage = async ({ data: { kind, module, problem, number, ...more } }) => {
+    newest = number;
+    try {
+      engine ??= await library.load(module);
+      if (newest === number)
+        await kinds[kind]({ engine, problem, number, isNewest: () => newest === number, ...more });
+    } catch (error) {
+      postMessage({ number, error: error.message });
+    }
+  };
+}
 
-  const breathe = () => new Promise((resolve) => setTimeout(resolve));
+/** Evaluates all candidates, and tells now and then how far it is; false where another question has come meanwhile. */
+async function evaluateAll(plan, number, isNewest) {
+  let told = performance.now();
+  for (let candidate = 0; candidate < plan.length; candidate += 1) {
+    plan.evaluate(candidate);
+    if (performance.now() - told < 40)
+      continue;
+    told = performance.now();
+    postMessage({ number, share: (candidate + 1) / plan.length });
+    await new Promise((resolve) => setTimeout(resolve));
+    if (!isNewest())
+      return false;
+  }
+  plan.run();
+  return true;
+}
 
+/** The least limit under which a candidate fits, where none does: {limit, candidate}, or null. */
+function leastLimitOf(plan, rows) {
+  if (rows.some((row) => row.fits))
+    return null;
+  try {
+    return plan.leastLimit();
+  } catch {
+    return null;
+  }
+}
+
+/** What the live page asks: the best of each strategy, and searches. */
+function liveKinds({ Quantity }) {
   const valuesOf = (config) => Object.fromEntries(Object.keys(Quantity).map((name) => [name.toLowerCase(), config.get(name)])
     .filter(([, values]) => values.length > 0));
 
@@ -27,71 +68,56 @@ function runWorker() {
     return { rows, candidates: plan.length, refused };
   };
 
-  const rank = async (problem, number) => {
+  const rank = async ({ engine, problem, number, isNewest }) => {
     const config = configOf(engine, { ...problem, options: {}, placement: "default" }), plan = config.plan();
     try {
-      let told = performance.now();
-      for (let candidate = 0; candidate < plan.length; candidate += 1) {
-        plan.evaluate(candidate);
-        if (performance.now() - told < 40)
-          continue;
-        told = performance.now();
-        postMessage({ number, share: (candidate + 1) / plan.length });
-        await breathe();
-        if (number !== newest)
-          return;
-      }
-      const answer = rowsOf(plan.run());
-      if (answer.rows.every((row) => !row.fits))
-        try {
-          answer.least = plan.leastLimit().limit;
-        } catch { /* there is none */ }
-      postMessage({ number, ...answer });
+      if (!await evaluateAll(plan, number, isNewest))
+        return;
+      const answer = rowsOf(plan);
+      postMessage({ number, ...answer, least: leastLimitOf(plan, answer.rows)?.limit });
     } finally {
       plan.destroy();
       config.destroy();
     }
   };
 
-  const search = (problem, number) => {
+  const search = ({ engine, problem, number }) => {
     const config = configOf(engine, problem), schedule = config.generate(problem.strategy);
     postMessage({ number, schedule: schedule.export("json") });
     schedule.destroy();
     config.destroy();
   };
 
-  onmessage = async ({ data: { kind, module, problem, number } }) => {
-    newest = number;
-    try {
-      engine ??= await load(module);
-      if (newest === number)
-        await (kind === "rank" ? rank : search)(problem, number);
-    } catch (error) {
-      postMessage({ number, error: error.message });
-    }
-  };
+  return { rank, search };
 }
 
 let workerLink = null;
 
-function makeWorker() {
-  const text = [makeLibrary, plainProblem, configOf, runWorker].join("\n");
-  workerLink ??= URL.createObjectURL(new Blob([`${text}\nrunWorker();`], { type: "text/javascript" }));
+/** A worker that answers the questions of these kinds. */
+function makeWorker(makeKinds) {
+  const text = [makeLibrary, plainProblem, configOf, answerQuestions, evaluateAll, leastLimitOf, makeKinds].join("\n");
+  workerLink ??= URL.createObjectURL(new Blob([`${text}\nanswerQuestions(${makeKinds.name});`], { type: "text/javascript" }));
   return new Worker(workerLink);
+}
+
+/** The bytes of the library, which the page has packed. */
+async function bytesOfLibrary() {
+  const packed = Uint8Array.from(atob(byId("library").textContent.trim()), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 /** Asks one question at a time of a worker; an answer to an older one is dropped. */
 class Asker {
-  constructor(kind, module, hear) {
-    Object.assign(this, { kind, module, hear, number: 0, isBusy: false, worker: null });
+  constructor(makeKinds, kind, module, hear) {
+    Object.assign(this, { makeKinds, kind, module, hear, number: 0, isBusy: false, worker: null });
   }
 
-  ask(problem) {
+  ask(problem, more = {}) {
     this.number += 1;
     if (this.isBusy && this.kind === "search")
       this.drop(); // it would not hear us
     if (!this.worker) {
-      this.worker = makeWorker();
+      this.worker = makeWorker(this.makeKinds);
       this.worker.onmessage = ({ data: answer }) => {
         if (answer.number !== this.number)
           return;
@@ -101,7 +127,7 @@ class Asker {
       this.worker.onerror = (event) => this.hear({ error: event.message ?? "the worker did not start" });
     }
     this.isBusy = true;
-    this.worker.postMessage({ kind: this.kind, module: this.module, problem, number: this.number });
+    this.worker.postMessage({ kind: this.kind, module: this.module, problem, number: this.number, ...more });
   }
 
   drop() {

@@ -9,7 +9,7 @@ async function unpack(packed) {
 }
 
 const data = JSON.parse(byId("data").textContent);
-const candidates = typeof data.candidates === "string" ? JSON.parse(await unpack(data.candidates)) : list(data.candidates);
+let candidates = typeof data.candidates === "string" ? JSON.parse(await unpack(data.candidates)) : list(data.candidates);
 const units = data.units ?? {};
 const objective = data.objective === "span" ? "span" : "makespan";
 
@@ -261,8 +261,12 @@ function candidateOf(rank) {
   return candidateByRank.get(rank) ?? { rank, strategy: rawTimeline(rank)?.schedule?.strategy, options: {} };
 }
 
+// Makes the timeline of a rank that the page has not yet, where it has the library.
+let makeTimeline = null;
+
+/** Whether a candidate's timeline can be drawn. */
 function isShown(rank) {
-  return rawTimelines.has(rank);
+  return rawTimelines.has(rank) || (makeTimeline !== null && (candidateByRank.get(rank)?.status ?? "refused") !== "refused");
 }
 
 // --- words for candidates ---
@@ -291,9 +295,13 @@ function groupsOf(some) {
 }
 
 const numbers = new Map(); // of candidates: 3 is the best of the third strategy, 3.2 that strategy's second
-for (const [place, group] of [...groupsOf(candidates.filter(({ status }) => status !== "refused")).values()].entries())
-  for (const [within, candidate] of group.entries())
-    numbers.set(candidate, within === 0 ? `${place + 1}` : `${place + 1}.${within + 1}`);
+function numberCandidates() {
+  for (const [place, group] of [...groupsOf(candidates.filter(({ status }) => status !== "refused")).values()].entries())
+    for (const [within, candidate] of group.entries())
+      numbers.set(candidate, within === 0 ? `${place + 1}` : `${place + 1}.${within + 1}`);
+}
+
+numberCandidates();
 
 function numberOf(candidate) {
   return numbers.get(candidate) ?? DASH;

@@ -73,10 +73,10 @@ function closestCards() {
           ...lacks];
 }
 
-function startHeader() {
+function showHeader() {
   byId("problem").textContent = problemText();
   byId("counts").textContent = `${countsText()} ${stepText()}`;
-  byId("winner").append(...(winner ? winnerCards() : closestCards()));
+  byId("winner").replaceChildren(...(winner ? winnerCards() : closestCards()));
 }
 
 /** Leaves for whoever tests the page what it shows, as attributes of <html>. */
@@ -95,7 +95,7 @@ function firstChosen() {
 
 function start() {
   startTheme();
-  startHeader();
+  showHeader();
   startTables();
   startTimelines();
   startMemory();

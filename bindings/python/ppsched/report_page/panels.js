@@ -46,9 +46,23 @@ function showChosen() {
   setWhole(largest(chosenTimelines().map((timeline) => timeline.end)) || 1);
 }
 
+/** Forgets all timelines: they were of other candidates. */
+function forgetTimelines() {
+  for (const { panels } of parts)
+    for (const { element } of panels.values())
+      forgetSurfaces(element);
+  for (const drawn of [chosen, rawTimelines, readTimelines, ...parts.map((part) => part.panels)])
+    drawn.clear();
+  timelinePanels.length = 0;
+}
+
 function choose(rank, isWanted) {
   if (!isShown(rank) || chosen.has(rank) === isWanted)
     return;
+  if (isWanted && !rawTimelines.has(rank)) {
+    makeTimeline(rank);
+    return;
+  }
   if (isWanted)
     chosen.add(rank);
   else

@@ -59,21 +59,27 @@ class Surface {
   }
 }
 
-function surfaceOf(box) {
-  return [...surfaces].find((surface) => surface.box === box);
+/** Tells the surfaces that are still there what an observer saw of their boxes. */
+function tellSurfaces(entries, tell) {
+  const byBox = new Map([...surfaces].map((surface) => [surface.box, surface]));
+  for (const entry of entries)
+    if (byBox.has(entry.target))
+      tell(byBox.get(entry.target), entry);
+  paintSoon();
 }
 
-const sights = new IntersectionObserver((entries) => {
-  for (const entry of entries)
-    surfaceOf(entry.target).isInSight = entry.isIntersecting;
-  paintSoon();
-}, { rootMargin: "50px" });
+const sights = new IntersectionObserver((entries) =>
+  tellSurfaces(entries, (surface, entry) => { surface.isInSight = entry.isIntersecting; }), { rootMargin: "50px" });
+const sizes = new ResizeObserver((entries) => tellSurfaces(entries, (surface) => { surface.isDirty = true; }));
 
-const sizes = new ResizeObserver((entries) => {
-  for (const entry of entries)
-    surfaceOf(entry.target).isDirty = true;
-  paintSoon();
-});
+/** Forgets the surfaces within an element, which goes. */
+function forgetSurfaces(element) {
+  for (const surface of [...surfaces].filter(({ box }) => element.contains(box))) {
+    sights.unobserve(surface.box);
+    sizes.unobserve(surface.box);
+    surfaces.delete(surface);
+  }
+}
 
 let isPainting = false;
 

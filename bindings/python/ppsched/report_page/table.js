@@ -50,9 +50,9 @@ const COLUMNS = [
   { key: "transfers", heading: "transfers", meaning: "from device to device in an iteration", value: (c) => c.transfers },
 ];
 
-const ranked = candidates.filter((candidate) => candidate.status !== "refused");
-const refused = candidates.filter((candidate) => candidate.status === "refused");
-const winner = ranked.find((candidate) => candidate.fits) ?? null;
+let ranked = candidates.filter((candidate) => candidate.status !== "refused");
+let refused = candidates.filter((candidate) => candidate.status === "refused");
+let winner = ranked.find((candidate) => candidate.fits) ?? null;
 const order = { key: "rank", isDown: false };
 const unfolded = new Set(); // groups whose candidates are all in the table
 let wanted = ranked;        // those that the filters leave
@@ -292,14 +292,38 @@ function startFilters() {
   byId("unfold").addEventListener("click", unfoldAll);
 }
 
-function startTables() {
-  const columns = usefulColumns();
-  if (ranked.length > 0)
-    byId("ranked").append(makeRanked(columns));
-  byId("refused").append(...makeRefused());
-  byId("constant").textContent = constantText(columns);
+function drawableText() {
+  if (makeTimeline !== null)
+    return "Boxes and rows choose whose timelines are drawn.";
   const drawable = counted(rawTimelines.size, "candidate has its", "candidates have their");
-  byId("which").textContent = rawTimelines.size > 0 ? `${drawable} timeline in this page; boxes and rows choose.` : "";
+  return rawTimelines.size > 0 ? `${drawable} timeline in this page; boxes and rows choose.` : "";
+}
+
+/** Both lists, of the candidates as they are now. */
+function showTables() {
+  const columns = usefulColumns();
+  rows.clear();
+  byId("ranked").replaceChildren(...(ranked.length > 0 ? [makeRanked(columns)] : []));
+  byId("refused").replaceChildren(...makeRefused());
+  byId("constant").textContent = constantText(columns);
+  byId("which").textContent = drawableText();
+}
+
+/** Other candidates, with their ranks, in place of those before. */
+function takeCandidates(others) {
+  candidates = others;
+  ranked = candidates.filter((candidate) => candidate.status !== "refused");
+  refused = candidates.filter((candidate) => candidate.status === "refused");
+  winner = ranked.find((candidate) => candidate.fits) ?? null;
+  candidateByRank.clear();
+  for (const candidate of candidates)
+    candidateByRank.set(candidate.rank, candidate);
+  numbers.clear();
+  numberCandidates();
+}
+
+function startTables() {
+  showTables();
   byId("meanings").append(...COLUMNS.flatMap((column) => [make("dt", {}, column.heading), make("dd", {}, column.meaning)]));
   startFilters();
   filterRows();
