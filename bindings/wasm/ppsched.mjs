@@ -338,6 +338,19 @@ export class Schedule extends Handle {
       earliestOnly ? 1 : 0));
   }
 
+  /** The schedule with the passes of so many chunks of each device recomputed; 0 for all. */
+  recompute({ chunks = 0 } = {}) {
+    return this.engine.scratch((room) =>
+      new Schedule(this.engine, this.engine.made("ppsched_schedule_recompute", this.alive(), room.struct("RecomputeOptions", { chunks }))));
+  }
+
+  /** The schedule with the passes of so many chunks of each device offloaded, 0 for all; untilLimit: as few as hold the limit. */
+  offload(config, { chunks = 0, untilLimit = false } = {}) {
+    return this.engine.scratch((room) =>
+      new Schedule(this.engine, this.engine.made("ppsched_schedule_offload", this.alive(), config.alive(),
+        room.struct("OffloadOptions", { chunks, until_limit: untilLimit ? 1 : 0 }))));
+  }
+
   /** All that is wrong, in words; empty where nothing is. */
   findings(most = 64) {
     return this.engine.findings(this, most);

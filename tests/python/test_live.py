@@ -94,6 +94,15 @@ class FileTest(unittest.TestCase):
                                "--p2p-time", 0.1, "-f", 1, 1, 1, 1, 1, 1, 1, 2, "--whole-backwards", "--link")
         self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=interleaved_1f1b&devices=4&stages=8&microbatches=32&"
                          "split_backward=0&forward_times=1,1,1,1,1,1,1,2&p2p_time=0.1&option.group_size=4\n"))
+        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--num-devices", 2, "--placement", 0, 1, 1, 0, "--recompute", "chunks=1", "--link")
+        self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=1f1b&devices=2&stages=4&microbatches=8&placement=0,1,1,0&"
+                         "recompute=chunks%3D1\n"), told.stderr)
+        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--offload", "limit", "--mem-limit", 3, "--host-links", "pairs", "--link")
+        self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8&offload=limit&"
+                         "mem_limit=3&host_link=0,0,1,1\n"), told.stderr)
+        for words in (("--offload", "some"), ("--offload", "chunks=0"), ("--offload", "all", "--recompute", "chunks=1")):
+            told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", *words)
+            self.assertEqual((told.returncode, told.stdout, told.stderr.count("\n")), (2, "", 1), words)
         told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", "--format", "csv")
         self.assertEqual((told.returncode, told.stderr.count("\n")), (2, 1))
 
@@ -237,6 +246,100 @@ class PageTest(unittest.TestCase):
         self.ranked()
         limit = ppsched.plan(ppsched.Config(4, 8, mem_limit=0.25)).least_limit().limit
         self.assertIn(f"the least limit that does is {limit:g}", self.text("ranking"))
+
+    # --- placement, stages, keeping less ---
+
+    def native(self, strategy="1f1b", **given):
+        return ppsched.generate(strategy, ppsched.Config(**{"devices": 4, "microbatches": 8, **given}))
+
+    def check_native(self, schedule, message=None):
+        timeline = schedule.evaluate()
+        self.assertTrue(self.value("document.getElementById('alert').hidden"), self.text("alert"))
+        self.assertEqual(self.makespan(), float(f"{timeline.metrics.makespan:.6g}"), message)
+        self.assertEqual(self.value("document.querySelector('#card-memory strong').textContent"), f"{timeline.metrics.peak_memory:.6g}", message)
+
+    def test_placement(self):
+        self.open("devices=4&stages=8&microbatches=8&strategy=auto")
+        for placement in ("loop", "v"):
+            self.set("placement", placement)
+            self.settled()
+            self.check_native(self.native("auto", stages=8, placement=placement), placement)
+        self.assertTrue(self.value("document.getElementById('knob-devices_of_stages').parentElement.hidden"))
+        self.set("placement", "list")
+        self.assertEqual(self.value("document.getElementById('knob-devices_of_stages').value"), "0 1 2 3 3 2 1 0")
+        self.set("devices_of_stages", "0 1 2 3 0 1, 3 2")
+        self.settled()
+        self.check_native(self.native("auto", stages=8, placement=[0, 1, 2, 3, 0, 1, 3, 2]))
+        self.assertIn("placement=0,1,2,3,0,1,3,2", self.value("location.hash"))
+        for wrong, part in (("0 1", "placement"), ("0 1 x", "whole numbers"), ("0 1 2 3 0 1 3 9", "9")):
+            self.set("devices_of_stages", wrong)
+            self.settled()
+            self.assertIn(part, self.text("alert"))
+        self.set("devices", 2)  # a list is of other stages
+        self.settled()
+        self.assertEqual(self.value("document.getElementById('knob-placement').value"), "default")
+        self.assertEqual(self.state("refused"), None)
+
+    def test_recomputed_and_offloaded(self):
+        self.open("devices=4&stages=8&microbatches=8&strategy=zbv&offload_times=0.5")
+        given = {"stages": 8, "offload_times": 0.5}
+        for value, keep in (("recompute chunks=1", lambda schedule: schedule.recompute(1)), ("recompute chunks=2", lambda schedule: schedule.recompute(2)),
+                            ("offload chunks=1", lambda schedule: schedule.offload(1)), ("offload all", lambda schedule: schedule.offload()),
+                            ("", lambda schedule: schedule)):
+            self.set("keep", value)
+            self.check_native(keep(self.native("zbv", **given)), value)
+        self.set("keep", "offload limit")
+        self.set("mem_limit", "1")
+        self.assertIn("limit", self.text("alert"))
+        self.set("mem_limit", "7")
+        self.check_native(self.native("zbv", **given, mem_limit=7).offload(until_limit=True))
+        self.settled()
+        self.assertIn("&offload=limit&", self.value("location.hash"))
+        self.set("keep", "recompute chunks=1")
+        self.set("strategy", "zb_auto")  # of a worker
+        self.settled()
+        self.assertEqual(self.state("strategy"), "zb_auto")
+        self.assertIn("recompute", self.text("kinds"))
+
+    def test_times_stage_by_stage(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        fields = "[...document.querySelectorAll('#stage-times input')]"
+        self.assertEqual(self.value(f"{fields}.length"), 0)
+        self.value("document.querySelector('#stages summary').click()")
+        self.browser.wait(f"{fields}.length === 12")
+        self.assertEqual(self.value(f"{fields}.filter(field => !field.getAttribute('aria-label')).length"), 0)
+        self.value("document.querySelector('[data-name=forward_times][data-stage=\"2\"]').select()")
+        self.browser.key("3")
+        self.check_native(self.native(forward_times=[1, 1, 3, 1]))
+        self.assertEqual(self.value("document.getElementById('knob-forward_times').value"), "1 1 3 1")
+        self.browser.key("ArrowDown")
+        self.browser.key("2")
+        self.check_native(self.native(forward_times=[1, 1, 3, 2]))
+        self.browser.key("x")
+        self.assertIn("F of stage 3", self.text("alert"))
+        self.set("forward_times", "1 2 1 1")
+        self.value("document.activeElement.blur()")
+        self.set("forward_times", "1 2 1 1")
+        self.assertEqual(self.value(f"{fields}.slice(0, 12).map(field => field.value).join()"), "1,1,1,2,1,1,1,1,1,1,1,1")
+        widths = self.value("[...document.querySelectorAll('.stage-bar span')].map(bar => bar.getBoundingClientRect().width)")
+        self.assertAlmostEqual(widths[0] / widths[1], 0.75, 2)
+        self.set("devices", 6)
+        self.assertEqual(self.value(f"{fields}.length"), 18)
+
+    def test_link_holds_placement_and_what_is_kept(self):
+        words = ("-s", 8, "-b", 8, "--num-devices", 4, "--strategy", "auto", "--placement", 0, 1, 2, 3, 0, 1, 3, 2, "--recompute", "chunks=1")
+        fragment = ppsched_command("schedule", *words, "--link").stdout.strip().split("#")[1]
+        self.open(fragment)
+        self.settled()
+        self.assertEqual(self.value("location.hash"), f"#{fragment}")
+        self.check_native(self.native("auto", stages=8, placement=[0, 1, 2, 3, 0, 1, 3, 2]).recompute(1))
+        self.assertEqual(self.value("document.getElementById('knob-keep').value"), "recompute chunks=1")
+        self.open(fragment.replace("chunks%3D1", "chunks%3D7"))
+        self.assertEqual(self.value("document.getElementById('knob-keep').value"), "recompute chunks=7")
+        for fragment, part in (("recompute=x", "chunks=N"), ("offload=chunks%3D0", "chunks=N, all or limit"), ("recompute=all", "chunks=N"),
+                               ("recompute=chunks%3D1&offload=all", "not both"), ("placement=99999", "65535")):
+            self.open(fragment)
+            self.assertIn(part, self.text("notes"), fragment)
 
     # --- links ---
 

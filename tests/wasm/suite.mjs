@@ -111,6 +111,22 @@ const tests = {
     assert.equal(tight.ranked()[0].fits, 0);
     assert.equal(tight.leastLimit().limit, 4);
   },
+  "what is computed again, or copied to the host"() {
+    const config = pp.config(4, 8, 8).set("offload_times", 0.5), schedule = config.generate("zbv");
+    const kinds = (some) => new Set(Array.from(some.ops(0), ({ kind }) => kind));
+    assert.ok(kinds(schedule.recompute({ chunks: 1 })).has(Kind.RECOMPUTE));
+    assert.ok(schedule.recompute().opCount > schedule.recompute({ chunks: 1 }).opCount);
+    assert.ok(kinds(schedule.offload(config)).has(Kind.OFFLOAD));
+    assert.ok(schedule.offload(config).opCount > schedule.offload(config, { chunks: 1 }).opCount);
+    config.set("mem_limit", 7);
+    assert.equal(schedule.offload(config, { untilLimit: true }).evaluate(config).metrics.peak_memory, 7);
+    config.set("mem_limit", 1);
+    assert.throws(() => schedule.offload(config, { untilLimit: true }), /over its limit of 1/);
+  },
+  "slices that a plan tries"() {
+    const plan = pp.config(4, 4, 8).plan({ slices: [1, 2], strategies: ["1f1b"], chunks: [1] }).run();
+    assert.deepEqual(plan.ranked().map(({ slices }) => slices).sort(), [1, 2]);
+  },
   "why a device is idle, and the way that takes longest"() {
     const config = pp.config(4, 4, 8), timeline = config.generate("1f1b").evaluate(config), device = timeline.deviceMetrics(3);
     const idle = timeline.idle(3);

@@ -3,7 +3,7 @@
 import argparse
 import ctypes
 import re
-from typing import TYPE_CHECKING, Any, List, Mapping, MutableMapping, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, MutableMapping, Optional
 
 from . import _abi
 from ._abi import Status
@@ -81,6 +81,18 @@ def link_hosts(config: Config, values: Mapping[str, Any]) -> None:
         raise UsageError("--host-links and --host-link both say which devices share a link; give one")
     shared = {"none": 1, "pairs": 2, "all": config.devices}[links]
     config._set_list("host_link", [device // shared for device in range(config.devices)])
+
+
+def keeping_words(values: Mapping[str, Any]) -> Dict[str, str]:
+    """What is recomputed or offloaded, by the words of its option."""
+    chunks, offload = values.get("recompute_chunks"), values.get("offload")
+    if chunks is not None and offload is not None:
+        raise UsageError("--recompute chunks=N and --offload: a schedule recomputes or offloads, not both")
+    if isinstance(offload, str) and offload not in ("all", "limit"):
+        offload = f"chunks={_chunks_of('offload', offload)}" if offload.startswith("chunks=") else None
+        if offload is None:
+            raise UsageError(f"--offload {values['offload']}: it must be chunks=N, all or limit")
+    return {"recompute": f"chunks={chunks}"} if chunks is not None else {"offload": offload} if isinstance(offload, str) else {}
 
 
 def keep_less(schedule: "Schedule", values: Mapping[str, Any]) -> "Schedule":

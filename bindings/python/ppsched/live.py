@@ -18,7 +18,7 @@ _SOURCES = _PACKAGE.parent.parent / "wasm"  # in a source tree
 _REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "columns.js", "lanes.js", "dependencies.js", "pointing.js",
            "gaps.js", "selection.js", "critical.js", "finding.js", "timeline.js", "memory.js", "patterns.js", "idle.js")
 _COMPUTING = ("problem.js", "work.js")  # what a report that ranks anew has, too
-_LIVE = ("picture.js", "knobs.js", "results.js", "exports.js", "extras.js", "hand.js", "teach.js", "live.js")  # in this order they are one script
+_LIVE = ("picture.js", "knobs.js", "stages.js", "results.js", "exports.js", "extras.js", "hand.js", "teach.js", "live.js")  # in this order they are one script
 _VERSION = 1  # of the link, as in problem.js
 _MODULE = "ppsched.wasm"
 
@@ -85,8 +85,9 @@ def _number(value: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def link_of(config: Config, strategy: str, page: str = "ppsched.html") -> str:
-    """The live page with this problem in it, as the page itself writes links."""
+def link_of(config: Config, strategy: str, page: str = "ppsched.html", keeping: Mapping[str, str] = {}) -> str:
+    """The live page with this problem in it, as the page itself writes links. keeping: {"recompute": "chunks=1"}, or
+    {"offload": ...} with chunks=N, all or limit."""
     fixed: Dict[str, Any] = {"strategy": strategy, "devices": config.devices, "stages": config.stages, "microbatches": config.microbatches}
     words: List[str] = [f"v={_VERSION}", *(f"{name}={quote(str(value), safe='')}" for name, value in fixed.items())]
     if config.iterations != 1:
@@ -96,6 +97,7 @@ def link_of(config: Config, strategy: str, page: str = "ppsched.html") -> str:
     words += _placement_words(config)
     if not config.split_backward:
         words.append("split_backward=0")
+    words += [f"{name}={quote(what, safe='')}" for name, what in keeping.items()]
     for name in QUANTITIES:
         values = getattr(config, name)
         if values is not None and len(values) > 0:
@@ -106,7 +108,5 @@ def link_of(config: Config, strategy: str, page: str = "ppsched.html") -> str:
 
 
 def _placement_words(config: Config) -> List[str]:
-    name = config.placement.name.lower()
-    if name == "map":
-        raise Error("a link has no room for a placement by a list of devices; the placements with a name do")
+    name = ",".join(map(str, config._map)) if config._map else config.placement.name.lower()
     return [] if name == "default" else [f"placement={name}"]

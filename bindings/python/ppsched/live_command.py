@@ -9,6 +9,7 @@ from typing import Any, Dict
 
 from ._library import Error
 from .cli import Commands, Values, add_problem_arguments, make_config, merged, print_text
+from .keeping import keeping_words, link_hosts, take_recomputed_chunks
 from .live import link_of, live_html
 from .output import write_text
 from .size_options import add_size_arguments, resized
@@ -31,7 +32,10 @@ def add_commands(commands: Commands) -> None:
 def link_to(values: Values, page: str) -> str:
     """The page with the problem of merged values."""
     config = resized(make_config(values), {**values, "layers": None, "num_layers": None})
-    return link_of(config, find_strategy(values.get("strategy") or "1f1b").name, page)
+    link_hosts(config, values)
+    keeping = dict(values)
+    take_recomputed_chunks(keeping)
+    return link_of(config, find_strategy(values.get("strategy") or "1f1b").name, page, keeping_words(keeping))
 
 
 def _has_problem(arguments: argparse.Namespace) -> bool:

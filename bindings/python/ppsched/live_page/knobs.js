@@ -7,7 +7,8 @@ const quantityNames = [];
 let turned = () => {};
 
 const SIZE_KNOBS = ["devices", "chunks", "microbatches", "slices"];
-const LIST_KNOBS = { forward_times: 1, backward_input_times: 1, backward_weight_times: 1, p2p_time: 0, mem_limit: null };
+const LIST_KNOBS = { forward_times: 1, backward_input_times: 1, backward_weight_times: 1, p2p_time: 0, mem_limit: null, offload_times: 0 };
+const LIST_OF_DEVICES = "list"; // the choice of a placement that has a field of its own
 
 function sizeOf(name) {
   return name === "chunks" ? Math.max(1, Math.round(problem.stages / problem.devices)) : problem[name];
@@ -18,7 +19,8 @@ function resize(devices, chunks, microbatches) {
   const { devices: oldDevices, stages: oldStages } = problem, stages = devices * chunks;
   const values = Object.fromEntries(Object.entries(problem.values).map(([name, list]) =>
     [name, list.length < 2 ? list : list.length === oldStages ? stretched(list, stages) : list.length === oldDevices ? stretched(list, devices) : list]));
-  problem = { ...problem, devices, stages, microbatches, values };
+  const placement = stages !== oldStages && devicesOf(problem.placement) ? "default" : problem.placement; // a list is of so many stages
+  problem = { ...problem, devices, stages, microbatches, values, placement };
 }
 
 function setSize(name, value) {
@@ -62,6 +64,50 @@ function makeOptionKnob(option) {
   return make("label", { title: option.summary }, option.name.replaceAll("_", " "), " ", knob);
 }
 
+// --- placement, and what is recomputed or offloaded ---
+
+function showPlacement() {
+  const devices = devicesOf(problem.placement), field = byId("knob-devices_of_stages");
+  byId("knob-placement").value = devices === null ? problem.placement : LIST_OF_DEVICES;
+  field.parentElement.hidden = devices === null;
+  if (field !== document.activeElement)
+    field.value = devices?.join(" ") ?? "";
+}
+
+/** A name; or, for a list, where the stages are now, to be changed. */
+function choosePlacement(choice) {
+  const stages = Array.from({ length: problem.stages }, (_, stage) => stage);
+  const place = (stage) => (current.schedule?.stages === problem.stages ? current.schedule.deviceOf(stage) : null) ?? stage % problem.devices;
+  problem = { ...problem, placement: choice === LIST_OF_DEVICES ? stages.map(place).join(",") : choice };
+}
+
+/** What can be kept less of: stages of each device, or as few as hold the limit. */
+function keepingChoices() {
+  const chunks = Array.from({ length: Math.min(8, sizeOf("chunks")) }, (_, i) => `chunks=${i + 1}`);
+  const choices = [...chunks.map((what) => ["recompute", what]), ...[...chunks, "all", "limit"].map((what) => ["offload", what])];
+  const now = problem.recompute ? ["recompute", problem.recompute] : ["offload", problem.offload];
+  return now[1] === "" || choices.some(([how, what]) => how === now[0] && what === now[1]) ? choices : [...choices, now];
+}
+
+let shownKeeping = ""; // the choices that there are
+const KEEPING_WORDS = { all: "all", limit: "as few as hold the limit" };
+
+function showKeeping() {
+  const choices = keepingChoices(), words = (what) => KEEPING_WORDS[what] ?? `${counted(Number(what.slice(7)), "chunk")} a device`;
+  const value = problem.recompute ? `recompute ${problem.recompute}` : problem.offload ? `offload ${problem.offload}` : "";
+  if (shownKeeping !== choices.join()) {
+    shownKeeping = choices.join();
+    byId("knob-keep").replaceChildren(make("option", { value: "" }, "nothing"),
+      ...choices.map(([how, what]) => make("option", { value: `${how} ${what}` }, `${how} ${words(what)}`)));
+  }
+  byId("knob-keep").value = value;
+}
+
+function chooseKeeping(choice) {
+  const [how, what] = choice.split(" ");
+  problem = { ...problem, recompute: how === "recompute" ? what : "", offload: how === "offload" ? what : "" };
+}
+
 let shownOptions = null;
 
 /** The number, and the slider where there is one. */
@@ -82,6 +128,9 @@ function showKnobs() {
   byId("knob-whole").checked = !problem.split_backward;
   for (const name of Object.keys(LIST_KNOBS))
     set(byId(`knob-${name}`), problem.values[name]?.join(" ") ?? "");
+  showPlacement();
+  showKeeping();
+  showStageTimes();
   if (shownOptions !== problem.strategy) {
     shownOptions = problem.strategy;
     byId("options").replaceChildren(...(strategies.get(problem.strategy)?.options ?? []).map(makeOptionKnob));
@@ -127,6 +176,14 @@ function startKnobs() {
   byId("knob-whole").addEventListener("input", (event) => turn(() => {
     problem = { ...problem, split_backward: event.target.checked ? 0 : 1 };
   }));
+  byId("knob-placement").addEventListener("input", (event) => turn(() => choosePlacement(event.target.value)));
+  byId("knob-devices_of_stages").addEventListener("input", (event) => turn(() => {
+    if (devicesOf(event.target.value) === null)
+      throw new Error("the devices of the stages must be whole numbers, one for each stage");
+    problem = { ...problem, placement: placementOf(event.target.value) };
+  }));
+  byId("knob-keep").addEventListener("input", (event) => turn(() => chooseKeeping(event.target.value)));
+  startStageTimes();
   byId("knobs").addEventListener("submit", (event) => event.preventDefault()); // of Enter in a field
   byId("head").addEventListener("click", () => turn(toggleHead));
 }

@@ -113,7 +113,7 @@ function draw(schedule, drawnProblem) {
 function generateHere() {
   const config = configOf(engine, problem);
   try {
-    return config.generate(problem.strategy);
+    return keepLess(config.generate(problem.strategy), config, problem);
   } finally {
     config.destroy();
   }
@@ -129,10 +129,14 @@ function heardSearch({ schedule, error }) {
     showProblem(error);
     return;
   }
+  let config = null;
   try {
-    draw(engine.importSchedule("json", schedule), problem);
+    config = configOf(engine, problem);
+    draw(keepLess(engine.importSchedule("json", schedule), config, problem), problem);
   } catch (fault) {
     showProblem(fault.message);
+  } finally {
+    config?.destroy();
   }
 }
 

@@ -4,7 +4,7 @@
 /** A problem with nothing said but its sizes. */
 function plainProblem() {
   return { strategy: "1f1b", devices: 8, stages: 8, microbatches: 16, iterations: 1, slices: 1, placement: "default", split_backward: 1,
-           values: {}, options: {}, unknown: {} };
+           recompute: "", offload: "", values: {}, options: {}, unknown: {} };
 }
 
 const LINK_VERSION = 1;
@@ -17,7 +17,7 @@ function linkOf(problem, quantities) {
   const add = (key, text) => words.push(`${encodeURIComponent(key)}=${encodeURIComponent(text).replaceAll("%2C", ",")}`);
   for (const key of ["strategy", "devices", "stages", "microbatches"])
     add(key, problem[key]);
-  for (const key of ["iterations", "slices", "placement", "split_backward"])
+  for (const key of ["iterations", "slices", "placement", "split_backward", "recompute", "offload"])
     if (String(problem[key]) !== String(plain[key]))
       add(key, problem[key]);
   for (const name of quantities)
@@ -46,6 +46,30 @@ function numberList(key, text) {
   return words.map((word) => (/^inf/i.test(word) ? Infinity : Number(word)));
 }
 
+const MOST_IN_PLACEMENT = 65535; // stages, and devices
+
+/** The devices of a placement that lists one for each stage; null of one with a name. */
+function devicesOf(placement) {
+  return /^[\d\s,]+$/.test(placement) ? placement.split(/[\s,]+/).filter(Boolean).map(Number) : null;
+}
+
+/** A placement's name, or its devices. */
+function placementOf(text) {
+  const devices = devicesOf(text);
+  if (devices === null)
+    return text.slice(0, 64);
+  if (devices.length > MOST_IN_PLACEMENT || devices.some((device) => device > MOST_IN_PLACEMENT))
+    throw new Error(`placement has ${devices.length} devices, up to ${Math.max(...devices.slice(0, 1000))}; at most ${MOST_IN_PLACEMENT} are read`);
+  return devices.join(",");
+}
+
+/** What of the passes is recomputed or offloaded, in words of the command line; empty for nothing. */
+function keepingOf(key, text) {
+  if (text !== "" && !/^chunks=[1-9]\d{0,8}$/.test(text) && !(key === "offload" && ["all", "limit"].includes(text)))
+    throw new Error(`${key} is ${JSON.stringify(text.slice(0, 40))}; it must be chunks=N${key === "offload" ? ", all or limit" : ""}`);
+  return text;
+}
+
 function textOf(key, word) {
   try {
     return decodeURIComponent(word.replaceAll("+", " "));
@@ -68,8 +92,12 @@ function readLink(fragment, quantities) {
       notes.push(...(text === String(LINK_VERSION) ? [] : [`The link is of version ${text.slice(0, 20)}; this page knows ${LINK_VERSION}.`]));
     else if (key in SIZE_LIMITS)
       problem[key] = wholeNumber(key, text);
-    else if (key === "strategy" || key === "placement")
+    else if (key === "strategy")
       problem[key] = text.slice(0, 64);
+    else if (key === "placement")
+      problem[key] = placementOf(text);
+    else if (key === "recompute" || key === "offload")
+      problem[key] = keepingOf(key, text);
     else if (key === "split_backward")
       problem[key] = text === "0" ? 0 : 1;
     else if (quantities.includes(key))
@@ -79,6 +107,8 @@ function readLink(fragment, quantities) {
     else
       problem.unknown[key] = text;
   }
+  if (problem.recompute !== "" && problem.offload !== "")
+    throw new Error("a schedule recomputes or offloads, not both");
   if (!seen.has("stages"))
     problem.stages = problem.devices;
   const unknown = Object.keys(problem.unknown);
@@ -93,7 +123,10 @@ function configOf(pp, problem) {
   try {
     config.iterations = problem.iterations;
     config.slices = problem.slices;
-    if (problem.placement !== "default")
+    const devices = /^\d/.test(problem.placement) ? problem.placement.split(",").map(Number) : null;
+    if (devices !== null)
+      config.place("map", devices);
+    else if (problem.placement !== "default")
       config.place(problem.placement);
     config.splitBackward = Boolean(problem.split_backward);
     for (const [name, values] of Object.entries(problem.values))
@@ -118,6 +151,18 @@ function withValues(problem, name, list) {
     if (name === one && list.length > 0 && !values[other] && !values.backward_times)
       values[other] = [1]; // as its knob shows
   return { ...problem, values };
+}
+
+/** The schedule with what the problem has it recompute or offload; the one that was given goes where there is another. */
+function keepLess(schedule, config, { recompute, offload }) {
+  const chunks = Number(/^chunks=(\d+)$/.exec(recompute || offload)?.[1] ?? 0);
+  if (!recompute && !offload)
+    return schedule;
+  try {
+    return recompute ? schedule.recompute({ chunks }) : schedule.offload(config, { chunks, untilLimit: offload === "limit" });
+  } finally {
+    schedule.destroy();
+  }
 }
 
 /** Forwards and backwards of a problem, an upper bound on its ops. */

@@ -64,7 +64,7 @@ function drawRow(row) {
   turn(() => {
     const options = row.group_size ? { group_size: String(row.group_size) } : {};
     problem = { ...problem, strategy: row.strategy, stages: row.stages, microbatches: row.microbatches, slices: row.slices, values: row.values, options,
-                placement: row.strategy === "auto" ? row.placement : "default" };
+                recompute: "", offload: "", placement: row.strategy === "auto" ? row.placement : "default" };
     shownOptions = null;
   });
   announce(`${row.strategy} is drawn`);

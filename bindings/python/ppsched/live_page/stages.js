@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times stage by stage: a table of fields, for the stages as they are; each row has a bar of how its time compares.
+
+const STAGE_COLUMNS = { forward_times: "F", backward_times: "B", backward_input_times: "I", backward_weight_times: "W" };
+let shownStages = ""; // which table there is
+
+/** B where it is given; else I and W. */
+function stageColumns() {
+  const others = problem.values.backward_times ? ["backward_input_times", "backward_weight_times"] : ["backward_times"];
+  return Object.keys(STAGE_COLUMNS).filter((name) => !others.includes(name));
+}
+
+/** A quantity of each stage. */
+function stageTimes(name) {
+  const list = problem.values[name] ?? [1];
+  return Array.from({ length: problem.stages }, (_, stage) => list[list.length === 1 ? 0 : stage] ?? 1);
+}
+
+function setStageTime(name, stage, text) {
+  const [time, ...more] = numberList(`${STAGE_COLUMNS[name]} of stage ${stage}`, text), times = stageTimes(name);
+  if (time === undefined || more.length > 0)
+    throw new Error(`${STAGE_COLUMNS[name]} of stage ${stage} must be one number`);
+  times[stage] = time;
+  setValues(name, times);
+}
+
+function makeStageField(name, stage) {
+  const field = make("input", { inputmode: "decimal", autocomplete: "off", "data-name": name, "data-stage": stage,
+                                "aria-label": `${STAGE_COLUMNS[name]} time of stage ${stage}` });
+  field.addEventListener("input", () => turn(() => setStageTime(name, stage, field.value)));
+  return make("td", {}, field);
+}
+
+function makeStageRow(stage, columns) {
+  return make("tr", {}, make("th", { scope: "row" }, String(stage)), ...columns.map((name) => makeStageField(name, stage)),
+    make("td", { class: "stage-bar", "aria-hidden": "true" }, make("span", {})));
+}
+
+/** Up and down go to the same field of the stage before and after. */
+function walkStages(event) {
+  const by = { ArrowUp: -1, ArrowDown: 1 }[event.key], { name, stage } = event.target.dataset;
+  if (by === undefined || stage === undefined)
+    return;
+  event.preventDefault();
+  byId("stage-times").querySelector(`[data-name="${name}"][data-stage="${Number(stage) + by}"]`)?.select();
+}
+
+function fillStageTimes(columns) {
+  const times = columns.map(stageTimes), sums = times[0].map((_, stage) => sum(times.map((list) => list[stage]))), most = largest(sums) || 1;
+  for (const field of byId("stage-times").querySelectorAll("input")) {
+    const text = String(times[columns.indexOf(field.dataset.name)][field.dataset.stage]);
+    if (field !== document.activeElement)
+      field.value = text;
+  }
+  for (const [stage, bar] of byId("stage-times").querySelectorAll(".stage-bar span").entries())
+    bar.style.width = `${100 * sums[stage] / most}%`;
+}
+
+/** Made when it is opened, and anew for other stages. */
+function showStageTimes() {
+  if (!byId("stages").open)
+    return;
+  const columns = stageColumns(), wanted = `${problem.stages} ${columns}`;
+  if (shownStages !== wanted) {
+    shownStages = wanted;
+    const heads = ["stage", ...columns.map((name) => STAGE_COLUMNS[name]), "together"];
+    byId("stage-times").replaceChildren(
+      make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),
+      make("tbody", {}, ...Array.from({ length: problem.stages }, (_, stage) => makeStageRow(stage, columns))));
+  }
+  fillStageTimes(columns);
+}
+
+function startStageTimes() {
+  byId("stages").addEventListener("toggle", showStageTimes);
+  byId("stage-times").addEventListener("keydown", walkStages);
+}
