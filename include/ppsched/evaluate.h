@@ -178,7 +178,9 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     comes to it. F, B, I and W of a stage wait for its UNSHARD; a REDUCE_GRAD comes behind the
  *     last W anyway. The device goes on meanwhile, slower by PPSCHED_QUANTITY_SHARDING_SLOWDOWN;
  *     the flush, and the makespan, wait for all of them.
- * RECOMPUTE, OFFLOAD and RELOAD take neither time nor memory here.
+ *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate; copies take
+ *     their links to the host alone. What a device waits for a copy once its receive is done is
+ *     `reload`.
  * With infinite bandwidths, no model and no times of sharding ops the times are those of
  * ppsched_schedule_evaluate, to the last bit. There are no latest starts, as which transfer goes
  * first depends on times.

@@ -79,7 +79,11 @@ typedef struct ppsched_lower_options {
 } ppsched_lower_options;
 
 /* Makes a lowered schedule; the given one stays. It must be executable and hold F, B, I and W
- * alone. `config` may be NULL but for BY_TIME and NEEDED. `*out` gets one reference.
+ * alone, and ops that keep less (RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT), which stay between the
+ * same compute ops: copies that stood right behind one still do, before its sends; a wait and what
+ * stands behind it comes right before the next. A copy never holds up another device, so the proof
+ * is that of the schedule without. `config` may be NULL but for BY_TIME and NEEDED, which go by
+ * times without ops that keep less. `*out` gets one reference.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; LENGTH where there is not one lookahead a device;
  *   INVALID_SCHEDULE where the order cannot be run; REFUSED where it has been lowered already, an
  *   overlapped pair needs more stages than `unshard`, or BY_TIME where an op that sends takes no

@@ -29,8 +29,8 @@ extern "C" {
  * ppsched_schedule_evaluate for their time and memory, and <ppsched/keep.h> for who places them.
  *
  * These four and OPTIMIZER_STEP: a builder takes them, JSON writes and reads them, CHROME_TRACE
- * writes them, TEXT leaves them out; all other formats, all launch arguments and the lowering
- * refuse a schedule that has them. */
+ * writes them, TEXT leaves them out; all other formats and all launch arguments refuse a schedule
+ * that has them. So does the lowering for OPTIMIZER_STEP alone. */
 enum ppsched_kind {
     PPSCHED_KIND_F = 1,               /* forward */
     PPSCHED_KIND_B = 2,               /* full backward: input and weight gradient */

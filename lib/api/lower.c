@@ -73,10 +73,7 @@ static ppsched_status check_schedule(const ppsched_schedule *schedule, ppsched_e
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++) {
             const ppsched_op *op = &schedule->queues[d].ops[i];
-            if (ppi_keeps_less(op->kind))
-                return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){d, op->stage, op->microbatch, (uint32_t)i},
-                                   "device %u has %s at position %zu, which cannot be lowered", d, ppi_kind_token(op->kind), i);
-            if (!ppi_is_compute(op->kind))
+            if (!ppi_is_compute(op->kind) && !ppi_keeps_less(op->kind))
                 return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){d, op->stage, op->microbatch, (uint32_t)i},
                                    "device %u has %s at position %zu: the schedule has been lowered already", d,
                                    ppi_kind_token(op->kind), i);

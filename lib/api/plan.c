@@ -144,13 +144,10 @@ static ppsched_status check_offload(const ppsched_plan_options *options, const p
 {
     if (options->offload > 1 || options->reserved_third != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload must be 0 or 1, and reserved_third 0");
-    const char *other = options->lowering != PPSCHED_LOWERING_NONE ? "a lowering"
-                        : options->scenario_count > 0              ? "scenarios"
-                                                                   : NULL;
     if (options->offload == 0)
         return PPSCHED_OK;
-    if (other != NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload does not go with %s; plan without one of them", other);
+    if (options->scenario_count > 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload does not go with scenarios; plan without one of them");
     if (options->layers != NULL && config->values[PPSCHED_QUANTITY_HOST_BANDWIDTH].values == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload: how fast are copies? give host_bandwidth with layers");
     if (config->values[PPSCHED_QUANTITY_OFFLOAD_TIMES].values == NULL &&

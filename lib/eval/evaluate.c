@@ -171,6 +171,13 @@ static ppsched_status add_keeping(ppsched_timeline *timeline, ppsched_error *err
     return status == PPSCHED_OK ? ppi_keeping_make(&timeline->keeping, timeline->schedule, error) : status;
 }
 
+ppsched_status ppi_timeline_add_keeping(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_status status = timeline->keeping == NULL ? add_keeping(timeline, error) : PPSCHED_OK;
+    timeline->meets_keeping = true;
+    return status == PPSCHED_OK ? ppi_keeping_fill(timeline->keeping, config, &timeline->costs, error) : status;
+}
+
 /* Static memory and earliest starts. That a schedule has ops that keep less turns out on the way; then all begins anew. */
 static ppsched_status find_times(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
                                  ppsched_error *error)
@@ -182,9 +189,7 @@ static ppsched_status find_times(struct ppi_event_loop *loop, ppsched_timeline *
     }
     if (!timeline->meets_keeping)
         return status;
-    if (timeline->keeping == NULL && (status = add_keeping(timeline, error)) != PPSCHED_OK)
-        return status;
-    status = ppi_keeping_fill(timeline->keeping, config, &timeline->costs, error);
+    status = ppi_timeline_add_keeping(timeline, config, error);
     if (status != PPSCHED_OK)
         return status;
     ppi_static_memory(timeline, config);

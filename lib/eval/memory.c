@@ -371,6 +371,7 @@ static void recompute(struct walk *walk, uint32_t i)
     drain(walk, span->end);
     change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, -work, span->end);
     end_step(walk, span->end, i);
+    walk->came = walk->comms_end = span->end;
 }
 
 static void do_other(struct walk *walk, uint32_t i)
@@ -393,6 +394,8 @@ static void do_other(struct walk *walk, uint32_t i)
         put_off(walk, span->end, REDUCED, i);
     } else if (walk->timeline->keeping != NULL && op->kind == PPSCHED_KIND_RECOMPUTE) {
         recompute(walk, i);
+    } else if (walk->timeline->keeping != NULL && op->kind == PPSCHED_KIND_OFFLOAD_WAIT) {
+        walk->came = span->end;
     } else if (walk->timeline->keeping != NULL && ppi_is_copy(op->kind)) {
         bool offloads = op->kind == PPSCHED_KIND_OFFLOAD;
         put_off(walk, offloads ? span->end : span->start, offloads ? OFFLOADED : RELOADING, i);

@@ -49,6 +49,9 @@ ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_con
 ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  bool wants_latest, bool wants_idle, ppsched_error *error);
 
+/* What a schedule with ops that keep less needs, with the costs of a config; those of the lanes are there. */
+ppsched_status ppi_timeline_add_keeping(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
+
 /* All figures but idle's causes, from the spans and what ops add up to. */
 ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "lower/passes.h"
+#include "lower/weave.h"
 
 /* A pass with what it needs besides the schedule. */
 struct pass {
@@ -99,31 +100,50 @@ ppsched_status ppi_lower_at(ppsched_schedule **out, const ppsched_schedule *sche
     return PPSCHED_OK;
 }
 
-/* The backwards first, as the places of UNSHARDs are among the ops that there are then. */
-static ppsched_status lower_as_needed(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+/* What is lowered once backwards are as wanted. */
+static ppsched_status lower_computing(ppsched_schedule **out, const ppsched_schedule *computing, const ppsched_config *config,
                                       const ppsched_lower_options *options, ppsched_error *error)
+{
+    struct ppi_gathers gathers = {0};
+    if (options->unshard == 0 || options->unshard_lookahead != PPSCHED_UNSHARD_LOOKAHEAD_NEEDED)
+        return ppi_lower_at(out, computing, config, options, NULL, error);
+    ppsched_status status = ppi_choose_gathers(&gathers, computing, config, options, error);
+    if (status == PPSCHED_OK)
+        status = ppi_lower_at(out, computing, config, options, &gathers, error);
+    ppi_gathers_clear(&gathers);
+    return status;
+}
+
+static ppsched_status lower_around(ppsched_schedule **out, const ppsched_schedule *keeping, const ppsched_config *config,
+                                   const ppsched_lower_options *options, ppsched_error *error)
+{
+    ppsched_schedule *computing = NULL, *lowered = NULL;
+    ppsched_status status = ppi_take_keeping_out(&computing, keeping, error);
+    if (status == PPSCHED_OK)
+        status = lower_computing(&lowered, computing, config, options, error);
+    if (status == PPSCHED_OK)
+        status = ppi_put_keeping_back(out, lowered, keeping, error);
+    if (lowered != NULL)
+        ppi_schedule_release(lowered);
+    if (computing != NULL)
+        ppi_schedule_release(computing);
+    return status;
+}
+
+/* The backwards first, as the places of UNSHARDs, and of ops that keep less, are among the ops that there are then. */
+ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                         const ppsched_lower_options *options, ppsched_error *error)
 {
     const ppsched_lower_options backwards = {.merge_backwards = options->merge_backwards,
                                              .split_backwards = options->split_backwards};
     ppsched_lower_options others = *options;
-    struct ppi_gathers gathers = {0};
     ppsched_schedule *computing = NULL;
     ppsched_status status = ppi_lower_at(&computing, schedule, config, &backwards, NULL, error);
     if (status != PPSCHED_OK)
         return status;
     others.merge_backwards = others.split_backwards = 0;
-    status = ppi_choose_gathers(&gathers, computing, config, &others, error);
-    if (status == PPSCHED_OK)
-        status = ppi_lower_at(out, computing, config, &others, &gathers, error);
-    ppi_gathers_clear(&gathers);
+    status = ppi_has_keeping(computing) ? lower_around(out, computing, config, &others, error)
+                                        : lower_computing(out, computing, config, &others, error);
     ppi_schedule_release(computing);
     return status;
-}
-
-ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                         const ppsched_lower_options *options, ppsched_error *error)
-{
-    if (options->unshard > 0 && options->unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_NEEDED)
-        return lower_as_needed(out, schedule, config, options, error);
-    return ppi_lower_at(out, schedule, config, options, NULL, error);
 }

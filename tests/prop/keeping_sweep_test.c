@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RECOMPUTE, OFFLOAD, OFFLOAD_WAIT and RELOAD at random places of random uneven schedules, against a machine that goes from
  * tick to tick and looks at every device, every copy and every link at each: all times, all peaks, busy time, and that idle
- * causes sum up. The critical path. And what ppsched_schedule_offload promises of them. */
+ * causes sum up. The critical path. The same lowered. And what ppsched_schedule_offload promises of them. */
 #include "support/problem.h"
 
 #include <math.h>
@@ -515,6 +515,41 @@ static void compare(const struct problem *p, int number)
     ppsched_timeline_destroy(timeline);
 }
 
+/* Lowered, and evaluated with transfers on links without end, all compute ops and copies are when they are without, in every
+ * lowering. */
+static void compare_lowered(const struct problem *p, int32_t lowering)
+{
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = lowering};
+    ppsched_schedule *lowered = NULL;
+    ppsched_timeline *timeline = make_timeline(p->schedule, p->config), *timed = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_schedule_lower(&lowered, p->schedule, p->config, &options, &error), &error);
+    expect_ok(ppsched_schedule_check(NULL, 0, NULL, lowered, &error), &error);
+    expect_ok(ppsched_schedule_evaluate_transfers(&timed, lowered, p->config, NULL, 0, &error), &error);
+    for (uint32_t d = 0; d < p->devices; d++) {
+        size_t count = 0, lowered_count = 0, k = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(p->schedule, d), &count),
+                         *others = ppsched_queue_ops(ppsched_schedule_queue(lowered, d), &lowered_count);
+        const ppsched_span *spans = ppsched_timeline_spans(timeline, d, NULL), *after = ppsched_timeline_spans(timed, d, NULL);
+        for (size_t i = 0; i < lowered_count; i++) {
+            if (others[i].kind >= PPSCHED_KIND_SEND_F && others[i].kind <= PPSCHED_KIND_RECV_B)
+                continue;
+            assert_memory_equal(&others[i], &ops[k], sizeof *ops);
+            if (memcmp(&spans[k], &after[i], sizeof *spans) != 0)
+                fail_msg("lowering %d, device %u, op %zu, kind %d: %.17g to %.17g, but %.17g to %.17g with transfers", lowering,
+                         d, k, ops[k].kind, spans[k].start, spans[k].end, after[i].start, after[i].end);
+            k++;
+        }
+        assert_int_equal(k, count);
+        ppsched_device_metrics a = device_metrics_of(timeline, d), b = device_metrics_of(timed, d);
+        a.peak_position = b.peak_position; /* one of two that begin at once */
+        assert_memory_equal(&a, &b, sizeof a);
+    }
+    ppsched_timeline_destroy(timed);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(lowered);
+}
+
 static void clear(struct problem *p)
 {
     ppsched_schedule_release(p->schedule);
@@ -533,6 +568,18 @@ static void test_machine(void **state)
     }
     print_message("# %u copies and %u other ops on critical paths\n", on_path[0], on_path[1]);
     assert_true(on_path[0] > CASES / 2);
+}
+
+static void test_lowered(void **state)
+{
+    uint64_t seed = 99;
+    (void)state;
+    for (int i = 0; i < CASES / 4; i++) {
+        struct problem p;
+        draw(&p, &seed);
+        compare_lowered(&p, 1 + i % 3);
+        clear(&p);
+    }
 }
 
 static uint32_t count_kind(const ppsched_schedule *schedule, uint32_t device, uint8_t kind)
@@ -643,6 +690,7 @@ static void test_offload(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_machine), cmocka_unit_test(test_offload)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_machine), cmocka_unit_test(test_lowered),
+                                       cmocka_unit_test(test_offload)};
     return cmocka_run_group_tests_name("keeping_sweep", tests, NULL, NULL);
 }

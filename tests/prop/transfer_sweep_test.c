@@ -10,6 +10,8 @@
 
 /* --- a plain run in time --- */
 
+static int seen_copies;
+
 struct plain_run {
     struct plain at;
     const ppsched_config *config;
@@ -19,6 +21,7 @@ struct plain_run {
     double asked[MOST_DEVICES][MOST_OPS];                              /* its edge, by send */
     bool started[MOST_DEVICES][MOST_OPS], had_turn[MOST_DEVICES][MOST_OPS];
     double clock[MOST_DEVICES], busy[MOST_DEVICES]; /* until when a device's time is accounted for */
+    double host_free[2][MOST_DEVICES];              /* links to the host, out and back */
     bool was_blocked[MOST_DEVICES], has_computed[MOST_DEVICES];
     ppsched_idle idle[MOST_DEVICES];
 };
@@ -100,14 +103,92 @@ static bool is_blocked(const struct plain_run *run, uint32_t d)
     return false;
 }
 
+/* --- copies --- */
+
+static bool is_copy(const ppsched_op *op)
+{
+    return op->kind == PPSCHED_KIND_OFFLOAD || op->kind == PPSCHED_KIND_RELOAD;
+}
+
+/* Whether the copy of a kind of an op's pass has been made, or the pass has none. */
+static bool is_copied(const struct plain_run *run, uint32_t d, const ppsched_op *op, uint8_t kind)
+{
+    ppsched_op copy = *op;
+    copy.kind = kind;
+    copy.flags = 0;
+    for (size_t i = 0; i < run->at.count[d]; i++)
+        if (is_same(&run->at.ops[d][i], &copy))
+            return run->started[d][i] && run->end[d][i] <= run->now;
+    return true;
+}
+
+/* The next copy of a device to come, of one way, and since when it could; MOST_OPS where none can now. */
+static size_t next_copy(const struct plain_run *run, uint32_t d, uint8_t kind, double *since)
+{
+    double last = 0;
+    for (size_t i = 0; i < run->at.position[d]; i++) {
+        ppsched_op offload = run->at.ops[d][i];
+        if (offload.kind != kind)
+            continue;
+        if (run->started[d][i]) {
+            last = run->end[d][i];
+            continue;
+        }
+        *since = fmax(run->asked[d][i], last);
+        offload.kind = PPSCHED_KIND_OFFLOAD;
+        if (kind == PPSCHED_KIND_RELOAD) {
+            size_t k = find(&run->at, d, &offload);
+            *since = fmax(*since, run->started[d][k] ? run->end[d][k] : HUGE_VAL);
+        }
+        return *since <= run->now ? i : MOST_OPS;
+    }
+    return MOST_OPS;
+}
+
+/* A link that is free serves who has waited longest, the lower device first. */
+static bool serve(struct plain_run *run, uint32_t link, uint8_t kind)
+{
+    double *free_at = &run->host_free[kind == PPSCHED_KIND_RELOAD][link], first = HUGE_VAL;
+    size_t best = MOST_OPS;
+    uint32_t device = 0;
+    for (uint32_t d = 0; d < ppsched_schedule_devices(run->at.schedule) && *free_at <= run->now; d++) {
+        double since = HUGE_VAL;
+        size_t i = value(run->config, PPSCHED_QUANTITY_HOST_LINK, d, d) == link ? next_copy(run, d, kind, &since) : MOST_OPS;
+        if (i == MOST_OPS || since >= first)
+            continue;
+        best = i;
+        first = since;
+        device = d;
+    }
+    if (best == MOST_OPS)
+        return false;
+    int32_t times = kind == PPSCHED_KIND_RELOAD ? PPSCHED_QUANTITY_RELOAD_TIMES : PPSCHED_QUANTITY_OFFLOAD_TIMES;
+    run->started[device][best] = true;
+    run->start[device][best] = run->now;
+    run->end[device][best] = *free_at = run->now + value(run->config, times, run->at.ops[device][best].stage, 0);
+    seen_copies++;
+    return true;
+}
+
+static bool serve_all(struct plain_run *run)
+{
+    bool progress = false;
+    for (uint32_t link = 0; link < ppsched_schedule_devices(run->at.schedule); link++) {
+        progress |= serve(run, link, PPSCHED_KIND_OFFLOAD);
+        progress |= serve(run, link, PPSCHED_KIND_RELOAD);
+    }
+    return progress;
+}
+
 static double duration_of(const struct plain_run *run, const ppsched_op *op)
 {
     double i = value(run->config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, op->stage, 0);
     double w = value(run->config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, op->stage, 0);
-    return op->kind == PPSCHED_KIND_F   ? value(run->config, PPSCHED_QUANTITY_FORWARD_TIMES, op->stage, 1)
-           : op->kind == PPSCHED_KIND_B ? i + w
-           : op->kind == PPSCHED_KIND_I ? i
-                                        : w;
+    return op->kind == PPSCHED_KIND_F           ? value(run->config, PPSCHED_QUANTITY_FORWARD_TIMES, op->stage, 1)
+           : op->kind == PPSCHED_KIND_RECOMPUTE ? value(run->config, PPSCHED_QUANTITY_RECOMPUTE_TIMES, op->stage, 0)
+           : op->kind == PPSCHED_KIND_B         ? i + w
+           : op->kind == PPSCHED_KIND_I         ? i
+                                                : w;
 }
 
 /* --- what a device waited for --- */
@@ -145,9 +226,9 @@ static void blame_receive(struct plain_run *run, uint32_t d, size_t i)
     ppsched_idle *idle = &run->idle[d];
     blame(run, d, made_at(run, from, &send), run->has_computed[d] ? &idle->neighbour : &idle->fill);
     blame(run, d, run->asked[from][k], &idle->head_of_line);
-    blame(run, d, run->start[from][k], &idle->edge);
-    blame(run, d, run->there[from][k], &idle->transfer);
-    blame(run, d, run->now, &idle->head_of_line);
+    blame(run, d, fmin(run->start[from][k], run->end[d][i]), &idle->edge);
+    blame(run, d, fmin(run->there[from][k], run->end[d][i]), &idle->transfer);
+    blame(run, d, run->end[d][i], &idle->head_of_line); /* from then on it may wait for a copy */
 }
 
 /* A device that blocks in its send waits for the receiver, for the edge, and while it sends. */
@@ -228,13 +309,29 @@ static bool step_device(struct plain_run *run, uint32_t d)
         at->position[d]++;
         return true;
     }
+    if (is_copy(op)) {
+        run->asked[d][at->position[d]++] = run->now;
+        return true;
+    }
+    if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT) {
+        if (!is_copied(run, d, op, PPSCHED_KIND_OFFLOAD))
+            return false;
+        run->start[d][position] = run->clock[d];
+        blame(run, d, run->now, &run->idle[d].reload);
+        run->end[d][at->position[d]++] = run->now;
+        return true;
+    }
     for (size_t k = 0; k < length; k++) {
         ppsched_op receive;
+        bool goes_back = op[k].kind == PPSCHED_KIND_B || op[k].kind == PPSCHED_KIND_I;
         if (receive_of(at, d, &op[k], &receive) && !at->done[d][find(at, d, &receive)])
+            return false;
+        if (goes_back && !is_copied(run, d, &op[k], PPSCHED_KIND_RELOAD))
             return false;
         duration += duration_of(run, &op[k]);
     }
     blame_unit(run, d, position, length);
+    blame(run, d, run->now, &run->idle[d].reload);
     run->clock[d] = run->now + duration;
     run->busy[d] += duration;
     run->has_computed[d] = true;
@@ -286,8 +383,10 @@ static bool run_plainly(struct plain_run *run, const ppsched_schedule *schedule,
     run->config = config;
     plain_start(&run->at, schedule, model);
     for (; run->now < HUGE_VAL; run->now = next_moment(run))
-        while (step_all(run))
-            ;
+        do
+            while (step_all(run))
+                ;
+        while (serve_all(run));
     for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++)
         for (size_t i = 0; i < run->at.count[d]; i++)
             if (i >= run->at.position[d] || (is_comm(&run->at.ops[d][i]) && !run->at.done[d][i]))
@@ -327,8 +426,8 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
         ppsched_idle idle = {.size = sizeof idle};
         double whole = device_metrics_of(timeline, d).idle, makespan = metrics_of(timeline).makespan;
         assert_int_equal(ppsched_timeline_get_idle(&idle, timeline, d, NULL), PPSCHED_OK);
-        const double parts[] = {idle.fill,     idle.drain, idle.neighbour,   idle.imbalance,
-                                idle.transfer, idle.edge,  idle.head_of_line};
+        const double parts[] = {idle.fill,     idle.drain, idle.neighbour,    idle.imbalance,
+                                idle.transfer, idle.edge,  idle.head_of_line, idle.reload};
         double sum = 0;
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             assert_true(parts[i] >= -1e-12 * makespan);
@@ -340,7 +439,7 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
 }
 
 static struct {
-    int fill, drain, neighbour, imbalance, transfer, edge, head_of_line;
+    int fill, drain, neighbour, imbalance, transfer, edge, head_of_line, reload;
 } seen; /* devices that wait so */
 
 static void expect_same_cause(double told, double reckoned, const char *cause, const struct plain_run *run, uint32_t d,
@@ -366,6 +465,7 @@ static void expect_same_idle(const ppsched_timeline *timeline, const struct plai
         expect_same_cause(idle.transfer, own->transfer, "transfer", run, d, &seen.transfer);
         expect_same_cause(idle.edge, own->edge, "edge", run, d, &seen.edge);
         expect_same_cause(idle.head_of_line, own->head_of_line, "head_of_line", run, d, &seen.head_of_line);
+        expect_same_cause(idle.reload, own->reload, "reload", run, d, &seen.reload);
     }
 }
 
@@ -486,11 +586,80 @@ static void test_every_model_equals_a_plain_run(void **state)
     assert_true(runs > 3000 && hung > 300 && hung < runs / 2);
 }
 
+/* Copies of uneven times on links that devices share, passes that are recomputed. NULL where no copies hold the limit. */
+static ppsched_schedule *keeping_less(ppsched_config *config, const char *strategy, uint64_t *seed)
+{
+    static const int32_t times[] = {PPSCHED_QUANTITY_RECOMPUTE_TIMES, PPSCHED_QUANTITY_OFFLOAD_TIMES,
+                                    PPSCHED_QUANTITY_RELOAD_TIMES};
+    size_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
+    double values[512], links[MOST_DEVICES];
+    for (size_t k = 0; k < sizeof times / sizeof times[0]; k++) {
+        for (size_t s = 0; s < stages; s++)
+            values[s] = 0.1 + random_below(seed, 2000000) / 999961.0;
+        expect_ok(ppsched_config_set_values(config, times[k], values, stages, NULL), NULL);
+    }
+    for (size_t d = 0; d < devices; d++)
+        links[d] = random_below(seed, (uint32_t)devices);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_LINK, links, devices, NULL), NULL);
+    ppsched_schedule *whole = make_schedule(config, strategy), *schedule = NULL;
+    ppsched_timeline *timeline = make_timeline(whole, config);
+    expect_ok(ppsched_config_set_placement(config, ppsched_schedule_placement(whole), NULL, 0, NULL), NULL);
+    uint32_t draw = random_below(seed, 4);
+    const ppsched_recompute_options recompute = {.size = sizeof recompute, .chunks = 1};
+    const ppsched_offload_options offload = {.size = sizeof offload, .chunks = random_below(seed, 3), .until_limit = draw == 1};
+    double limit = metrics_of(timeline).peak_memory * 0.7;
+    if (draw == 1)
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &limit, 1, NULL), NULL);
+    ppsched_status status = draw == 0 ? ppsched_schedule_recompute(&schedule, whole, &recompute, NULL)
+                                      : ppsched_schedule_offload(&schedule, whole, config, &offload, NULL);
+    assert_true(status == PPSCHED_OK || status == PPSCHED_ERROR_REFUSED);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(whole);
+    return schedule;
+}
+
+static void test_copies_beside_every_model(void **state)
+{
+    uint64_t seed = 23;
+    int hung = 0, runs = 0;
+    (void)state;
+    for (int trial = 0; trial < 300; trial++) {
+        const char *strategy = NULL;
+        ppsched_config *config = random_problem(&seed, &strategy);
+        if (ppsched_config_microbatches(config) > 8) {
+            ppsched_config_destroy(config);
+            continue;
+        }
+        set_odd_times(config, &seed);
+        ppsched_schedule *schedule = keeping_less(config, strategy, &seed);
+        if (schedule == NULL) {
+            ppsched_config_destroy(config);
+            continue;
+        }
+        ppsched_schedule *lowered = lower(schedule, config, 1 + (int32_t)random_below(&seed, 3), 0);
+        for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_SENDS; order++)
+            for (uint32_t bits = 0; bits < 8; bits++, runs++) {
+                ppsched_channel_model model = {.size = sizeof model,
+                                               .order = order,
+                                               .rendezvous = bits % 2,
+                                               .batched = bits / 2 % 2,
+                                               .blocking = bits / 4};
+                check_model(lowered, config, &model, strategy, &hung);
+            }
+        ppsched_schedule_release(lowered);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+    print_message("# %d runs, %d of them hang; %d copies, %d devices waited for one\n", runs, hung, seen_copies, seen.reload);
+    assert_true(runs > 2000 && seen_copies > 20000 && seen.reload > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_asynchronous_without_bandwidth_is_the_plain_evaluation),
         cmocka_unit_test(test_every_model_equals_a_plain_run),
+        cmocka_unit_test(test_copies_beside_every_model),
     };
     return cmocka_run_group_tests_name("transfer sweep", tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ class KeepingTest(unittest.TestCase):
 
     def test_refused(self):
         schedule = ppsched.generate("gpipe", ppsched.Config(2, 2)).recompute()
-        for fails in (schedule.offload, schedule.recompute, schedule.lower, lambda: schedule.evaluate().sensitivities()):
+        for fails in (schedule.offload, schedule.recompute, lambda: schedule.evaluate().sensitivities()):
             with self.assertRaises(ppsched.Error):
                 fails()
         with self.assertRaisesRegex(ppsched.Error, "chunks is 0"):
@@ -108,6 +108,18 @@ class PlanTest(unittest.TestCase):
         self.assertEqual([one.memory_limit for one in twins], [None])
         self.assertGreater(twins[0].offloads, 8)
 
+    def test_lowered(self):
+        """With a lowering, a twin is its schedule with copies, lowered, on links of a width."""
+        config = self.config(p2p_bandwidth=3, activation_bytes=1)
+        plan = ppsched.plan(config, offload=True, strategies=["1f1b", "zb_h1", "gis"], lowering="by_time")
+        twins = [one for one in plan if one.offloaded]
+        self.assertGreater(len(twins), 2)
+        for one in twins:
+            schedule = plan.schedule(one)
+            self.assertIn(ppsched.Kind.OFFLOAD, [op.kind for op in schedule.queues[0]])
+            timeline = schedule.lower("by_time").evaluate_transfers()
+            self.assertEqual((timeline.metrics.makespan, timeline.metrics.peak_memory), (one.step_time, one.peak_memory))
+
     def test_layers(self):
         layers = [{"name": "decoder", "count": 24, "forward_time": 1, "backward_time": 2, "mem_forward": 1,
                    "recompute": [{"name": "full", "backward_time": 3, "mem_forward": 0.1}]}]
@@ -118,8 +130,7 @@ class PlanTest(unittest.TestCase):
         self.assertLess(plan.best.step_time, without.best.step_time)
 
     def test_refused(self):
-        for values, words in (({"lowering": "pytorch"}, "offload does not go with a lowering"),
-                              ({"scenarios": 4, "jitter": 0.1}, "offload does not go with scenarios"),
+        for values, words in (({"scenarios": 4, "jitter": 0.1}, "offload does not go with scenarios"),
                               ({"layers": [{"name": "a", "forward_time": 1, "backward_time": 2}] * 8}, "give host_bandwidth with layers")):
             with self.assertRaisesRegex(ppsched.Error, words):
                 ppsched.plan(self.config(), offload=True, **values)
@@ -196,7 +207,6 @@ class CommandTest(unittest.TestCase):
         for words, line in ((("--offload", "chunks=0"), "N of chunks=N must be an integer of 1 or more"),
                             (("--offload", "some"), "it must be chunks=N, all or limit"),
                             (("--offload", "all", "--recompute", "chunks=1"), "a schedule recomputes or offloads, not both"),
-                            (("--offload", "all", "--lower", "pytorch"), "cannot be lowered"),
                             (("--host-links", "all", "--host-link", "0"), "both say which devices share a link"),
                             (("--offload", "all", "--host-link", "0.5"), "host_link of device 0 is 0.5; it must be an integer from 0 to 3"),
                             (("--host-bandwidth", "0"), "host_bandwidth")):
