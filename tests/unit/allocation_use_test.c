@@ -134,6 +134,19 @@ static ppsched_status schedule_offload(struct attempt *attempt)
     return take_schedule(attempt, status, made);
 }
 
+/* The schedule with copies, and lowered. */
+static void prepare_copies(struct attempt *attempt)
+{
+    struct handles *own = &attempt->own;
+    const ppsched_offload_options all = {.size = sizeof all};
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_PYTORCH};
+    ppsched_schedule *whole = own->schedule;
+    ppsched_schedule_release(own->lowered);
+    expect_ok(ppsched_schedule_offload(&own->schedule, whole, own->config, &all, NULL), NULL);
+    expect_ok(ppsched_schedule_lower(&own->lowered, own->schedule, own->config, &options, NULL), NULL);
+    ppsched_schedule_release(whole);
+}
+
 static void prepare_scale(struct attempt *attempt)
 {
     static const double scale[] = {1, 3, 2, 0.5};
@@ -214,6 +227,16 @@ static ppsched_status schedule_evaluate_transfers(struct attempt *attempt)
                                                                 attempt->variant < 2 ? own->config : own->plain,
                                                                 attempt->variant == 0 ? NULL : &model, 0, &attempt->error);
     return take_timeline(attempt, status, made);
+}
+
+static ppsched_status schedule_lower_copies(struct attempt *attempt)
+{
+    return schedule_lower(attempt);
+}
+
+static ppsched_status schedule_evaluate_transfers_with_copies(struct attempt *attempt)
+{
+    return schedule_evaluate_transfers(attempt);
 }
 
 static ppsched_status timeline_get_critical_path(struct attempt *attempt)
@@ -593,6 +616,8 @@ int main(void)
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2),
         SHORTAGE(schedule_evaluate, .variants = 4),
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),
+        SHORTAGE(schedule_lower_copies, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2, .prepare = prepare_copies),
+        SHORTAGE(schedule_evaluate_transfers_with_copies, .variants = 2, .prepare = prepare_copies),
         SHORTAGE(timeline_get_critical_path, .variants = 1),
         SHORTAGE(timeline_get_sensitivities, .variants = 2),
         SHORTAGE(timeline_get_sensitivities_watched, .variants = 1),
