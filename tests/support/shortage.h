@@ -27,9 +27,12 @@ struct shortage {
 };
 
 /* A cmocka test of an exported function: `function` is the call, named like it but for "ppsched_"; fields of the row follow. */
-#define SHORTAGE(function, ...)                                                                                                \
+#define SHORTAGE(function, ...) SHORTAGE_WITH("", function, __VA_ARGS__)
+
+/* The same with other handles, which `of` tells. */
+#define SHORTAGE_WITH(of, function, ...)                                                                                       \
     {                                                                                                                          \
-        "ppsched_" #function, run_out_of_memory, NULL, NULL, &(struct shortage)                                                \
+        "ppsched_" #function of, run_out_of_memory, NULL, NULL, &(struct shortage)                                             \
         {                                                                                                                      \
             .call = function, __VA_ARGS__                                                                                      \
         }                                                                                                                      \

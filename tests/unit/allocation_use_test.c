@@ -229,16 +229,6 @@ static ppsched_status schedule_evaluate_transfers(struct attempt *attempt)
     return take_timeline(attempt, status, made);
 }
 
-static ppsched_status schedule_lower_copies(struct attempt *attempt)
-{
-    return schedule_lower(attempt);
-}
-
-static ppsched_status schedule_evaluate_transfers_with_copies(struct attempt *attempt)
-{
-    return schedule_evaluate_transfers(attempt);
-}
-
 static ppsched_status timeline_get_critical_path(struct attempt *attempt)
 {
     struct {
@@ -616,8 +606,8 @@ int main(void)
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2),
         SHORTAGE(schedule_evaluate, .variants = 4),
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),
-        SHORTAGE(schedule_lower_copies, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2, .prepare = prepare_copies),
-        SHORTAGE(schedule_evaluate_transfers_with_copies, .variants = 2, .prepare = prepare_copies),
+        SHORTAGE_WITH(" of copies", schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2, .prepare = prepare_copies),
+        SHORTAGE_WITH(" of copies", schedule_evaluate_transfers, .variants = 2, .prepare = prepare_copies),
         SHORTAGE(timeline_get_critical_path, .variants = 1),
         SHORTAGE(timeline_get_sensitivities, .variants = 2),
         SHORTAGE(timeline_get_sensitivities_watched, .variants = 1),
