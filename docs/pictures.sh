@@ -19,6 +19,7 @@ for strategy in 1f1b_no_flush eager_1f1b_no_flush; do
   picture "$strategy" 4 6 --iterations 2
 done
 picture seq_1f1b 4 4 --slices 3
+picture pipeoffload 8 8 --offload-times 1
 picture slimpipe 8 4 --slices 4
 picture zb_auto 4 8 --mem-limit 6
 picture v_search 8 8 --mem-limit 6

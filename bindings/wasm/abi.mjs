@@ -693,7 +693,7 @@ export const STRUCTS = {
     reserved: ["u32", 20, 3],
     message: ["text", 32, 480],
   } },
-  StrategyInfo: { size: 80, fields: {
+  StrategyInfo: { size: 88, fields: {
     size: ["u32", 0, 1],
     placement: ["i32", 4, 1],
     option_count: ["u32", 8, 1],
@@ -713,6 +713,7 @@ export const STRUCTS = {
     aliases: ["pointer", 68, 1],
     slices: ["u32", 72, 1],
     more_reserved: ["u32", 76, 1],
+    offloads: ["u64", 80, 1],
   } },
   OptionInfo: { size: 40, fields: {
     size: ["u32", 0, 1],

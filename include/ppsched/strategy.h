@@ -46,6 +46,9 @@ typedef struct ppsched_strategy_info {
                                2 where it does with whole ones what another strategy does: a plan
                                tries it only where it is named */
     uint32_t more_reserved; /* 0 */
+
+    uint64_t offloads; /* 1 where its schedules have OFFLOAD and RELOAD, which not all know that
+                          take a schedule; a plan tries it only where it is named, auto never */
 } ppsched_strategy_info;
 
 /* An option of a strategy. Sized. All texts are static storage.

@@ -42,6 +42,7 @@ ppsched_status ppsched_strategy_get_info(ppsched_strategy_info *out, uint32_t st
         .source = row->source,
         .aliases = row->aliases,
         .slices = row->is_for_slices ? 2 : row->cuts,
+        .offloads = row->offloads,
     };
     return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_strategy_info, aliases), "ppsched_strategy_info",
                           error);

@@ -50,7 +50,7 @@ static bool may_offload(const struct listing *listing, const struct ppi_candidat
 {
     uint32_t devices = listing->plan->config->shape.devices, group = candidate->group_size;
     bool is_usual = group == 0 || group == devices || group == (devices + 1) / 2;
-    return listing->options->offload != 0 && candidate->strategy->plan == NULL &&
+    return listing->options->offload != 0 && candidate->strategy->plan == NULL && !candidate->strategy->offloads &&
            (listing->plan->layers == NULL || is_usual || listing->options->group_size_count > 0);
 }
 
@@ -204,7 +204,8 @@ static ppsched_status add_all(struct listing *listing, ppsched_error *error)
     for (uint32_t i = 0; i < ppi_strategy_count() && status == PPSCHED_OK; i++) {
         const struct ppi_strategy *strategy = ppi_strategy_at(i);
         bool wanted = has_map(listing) ? strategy->placement == PPSCHED_PLACEMENT_DEFAULT
-                                       : (listing->options->effort > 0 || !strategy->searches_long) && !strategy->is_for_slices;
+                                       : (listing->options->effort > 0 || !strategy->searches_long) &&
+                                             !strategy->is_for_slices && !strategy->offloads;
         if (strategy->flushes && wanted && ppi_may_split(strategy, listing->plan->config))
             status = add_strategy(listing, strategy, error);
     }

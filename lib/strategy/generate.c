@@ -253,6 +253,7 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
 {
     struct ppi_task task;
     ppsched_builder *builder = NULL;
+    ppsched_schedule *made = NULL;
     ppsched_status status = ppi_task_make(&task, strategy, config, error);
     if (status == PPSCHED_OK)
         status = ppi_builder_create(&builder, config, task.placement, strategy->name, error);
@@ -262,7 +263,14 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
     builder->weight_versions = config->weight_versions != 0 ? config->weight_versions : strategy->weight_versions;
     status = fill(builder, &task, config, error);
     if (status == PPSCHED_OK)
-        status = ppi_builder_finish(out, builder, error);
+        status = ppi_builder_finish(&made, builder, error);
     ppi_builder_destroy(builder);
+    if (status != PPSCHED_OK || strategy->finish == NULL) {
+        if (status == PPSCHED_OK)
+            *out = made;
+        return status;
+    }
+    status = strategy->finish(out, made, &task, config, error);
+    ppi_schedule_release(made);
     return status;
 }

@@ -46,6 +46,7 @@ struct ppi_strategy {
     bool cuts;            /* its rule is one of slices; others serve whole microbatches alone */
     bool may_join;        /* though it splits backwards, it leaves them whole where the problem wants that */
     bool is_for_slices;   /* what another strategy does with whole microbatches: plans of these leave it out */
+    bool offloads;        /* its schedules have copies: plans, which add these to others, leave it out, and auto */
     bool searches_long;   /* milliseconds to seconds: plans leave it out unless they are given an effort */
     bool comes_last;      /* what `auto` and plans find with the others stays as it is: they give this one work of its own */
     uint64_t most_memory; /* bytes that its search holds at once, beside what is linear in the ops */
@@ -57,6 +58,10 @@ struct ppi_strategy {
 
     /* A fixed rule: puts one device's ops of one run, microbatches 0 to run - 1. */
     void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen);
+
+    /* What is made of the rule's schedule, which stays; NULL: it is as it is. */
+    ppsched_status (*finish)(ppsched_schedule **out, const ppsched_schedule *schedule, const struct ppi_task *task,
+                             const ppsched_config *config, ppsched_error *error);
 
     /* Or a search: keeps its best schedule of one run in the attempt. REFUSED where nothing fits the memory limit; so is an
      * attempt that comes back with none. */

@@ -20,7 +20,7 @@ LAYERS = {
     "eval": ["model", "base"],
     "scenario": ["eval", "model", "base"],
     "search": ["eval", "model", "base"],
-    "strategy": ["search", "eval", "order", "model", "base"],
+    "strategy": ["lower", "search", "eval", "order", "model", "base"],
     "lower": ["eval", "model", "base"],
     "format": ["eval", "order", "model", "base"],
     "chakra": ["format", "lower", "eval", "model", "base"],

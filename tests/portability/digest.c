@@ -63,11 +63,13 @@ static void add_pieces(const char *subject, int64_t slices)
     static const double scale[] = {1.1, 0.7, 2.3, 0.9, 1.7, 0.3, 1.3}, held[] = {1.2, 0.9, 1.9, 1, 1.5, 0.6, 1.1},
                         growth[] = {0.7, 1.1, 1.6};
     struct results results;
+    int number = -1;
     results_start(&results);
     for (uint32_t s = 0; s < ppsched_strategy_count(); s++) {
         ppsched_strategy_info info = {.size = sizeof info};
         assert_int_equal(ppsched_strategy_get_info(&info, s, NULL), PPSCHED_OK);
-        if (slices > 1 && info.slices == 0)
+        number += !info.offloads;
+        if (info.offloads || (slices > 1 && info.slices == 0))
             continue;
         ppsched_config *config = make_problem(3, 3 * (info.chunks != 0 ? info.chunks : 2), 7, 2, COSTS_DECIMAL);
         expect_ok(ppsched_config_set_slices(config, slices, NULL), NULL);
@@ -75,7 +77,7 @@ static void add_pieces(const char *subject, int64_t slices)
         expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, held, 7, NULL), NULL);
         if (slices > 1)
             expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_SLICE_SCALE, growth, 3, NULL), NULL);
-        results_add(&results, config, info.name, (int)s);
+        results_add(&results, config, info.name, number);
         ppsched_config_destroy(config);
     }
     add_results(subject, &results);

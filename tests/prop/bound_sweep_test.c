@@ -362,10 +362,15 @@ static void test_second_copy_begins_later(void **state)
 
 /* --- strategies --- */
 
+/* One that offloads may hold less than what the bound says of schedules that do not. */
 static void expect_strategy_no_better(const ppsched_config *config, const char *strategy, int trial, int *served)
 {
+    ppsched_strategy_info info = {.size = sizeof info};
+    uint32_t number = 0;
     ppsched_schedule *schedule = NULL;
     ppsched_error error;
+    expect_ok(ppsched_strategy_find(&number, strategy, &error), &error);
+    expect_ok(ppsched_strategy_get_info(&info, number, &error), &error);
     ppsched_status status = ppsched_schedule_generate(&schedule, config, strategy, &error);
     if (status != PPSCHED_OK) {
         assert_int_equal(status, PPSCHED_ERROR_REFUSED);
@@ -379,7 +384,7 @@ static void expect_strategy_no_better(const ppsched_config *config, const char *
     for (int by_span = 0; by_span < 2 && metrics.limit_device == PPSCHED_NONE; by_span++) {
         ppsched_bound bound = bound_of(placed, by_span);
         expect_no_better(&bound, by_span ? metrics.span : metrics.makespan, placed, trial);
-        assert_true(bound.least_limit <= metrics.peak_memory);
+        assert_true(info.offloads || bound.least_limit <= metrics.peak_memory);
         *served += 1;
     }
     ppsched_config_destroy(placed);

@@ -105,7 +105,7 @@ static ppsched_schedule *random_schedule(uint64_t *state, ppsched_config **confi
     ppsched_error error;
     do /* searches are too slow for so many trials */
         assert_int_equal(ppsched_strategy_get_info(&info, random_below(state, ppsched_strategy_count()), NULL), PPSCHED_OK);
-    while (info.searches);
+    while (info.searches || info.offloads);
     uint32_t devices = 1 + random_below(state, 5), chunks = info.chunks != 0 ? info.chunks : 1 + random_below(state, 3);
     *config = make_config(devices, devices * chunks, 1 + random_below(state, 7));
     expect_ok(ppsched_config_set_iterations(*config, 1 + random_below(state, 3), &error), &error);

@@ -132,6 +132,7 @@ static const struct rule {
     {"interleaved_1f1b_less_memory", 0, half_slope, 1, 0},
     {"interleaved_zb", 0, half_slope, 1, 0},
     {"group_interleaved_1f1b", 0, any, 0, 0},
+    {"pipeoffload", 0, any, 0, 0},
     {"zb_h1", 1, any, 0, 0},
     {"zb_h2", 1, any, 0, 0},
     {"zbv", 2, any, 0, 0},

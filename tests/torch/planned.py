@@ -21,7 +21,7 @@ LOWERINGS = [None, "pytorch", "by_time", "just_in_time"]
 def schedules(devices, chunks, microbatches):
     """All strategies whose stages are on one device each."""
     for strategy in ppsched.strategies():
-        if strategy.placement == "bidirectional" or not strategy.flushes:
+        if strategy.placement == "bidirectional" or not strategy.flushes or strategy.offloads:
             continue
         config = ppsched.Config(devices, microbatches, devices * (strategy.chunks or chunks), forward_times=[1], p2p_time=0.1)
         try:

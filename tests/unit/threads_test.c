@@ -234,7 +234,7 @@ static void generate_all(struct found *found, const ppsched_config *one, const p
         add_status(found, ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
         const ppsched_config *config = ppsched_strategy_fits(info.name, two, NULL) == PPSCHED_OK ? two : one;
         add_status(found, ppsched_schedule_generate(&schedule, config, info.name, NULL), PPSCHED_OK);
-        add_export(found, schedule, NULL, PPSCHED_FORMAT_CSV);
+        add_export(found, schedule, NULL, PPSCHED_FORMAT_JSON);
         ppsched_schedule_release(schedule);
     }
 }

@@ -1173,6 +1173,7 @@ class StrategyInfo(Structure):
     aliases: _Pointer[c_char_p]
     slices: int
     more_reserved: int
+    offloads: int
     _fields_ = [
         ("size", c_uint32),
         ("placement", c_int32),
@@ -1193,6 +1194,7 @@ class StrategyInfo(Structure):
         ("aliases", POINTER(c_char_p)),
         ("slices", c_uint32),
         ("more_reserved", c_uint32),
+        ("offloads", c_uint64),
     ]
 
 

@@ -28,7 +28,8 @@ class Strategy(NamedTuple):
     splits_backward: it uses I and W instead of B; flushes: an iteration starts when the one before has ended;
     searches: it looks for the best order under the problem's costs and memory limits; searches_long: that may take seconds;
     most_memory: the most bytes that it holds meanwhile beside what is linear in the ops; takes_group_size: it has that option;
-    slices: 0 where it serves whole microbatches alone, 1 where slices of them too, 2 where it does with whole ones what another does.
+    slices: 0 where it serves whole microbatches alone, 1 where slices of them too, 2 where it does with whole ones what another does;
+    offloads: its schedules have OFFLOAD and RELOAD.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Strategy(NamedTuple):
     source: str
     options: List[Option]
     slices: int
+    offloads: bool
 
     def __repr__(self) -> str:
         chunks = counted(self.chunks, "stage") if self.chunks else "any number of stages"
@@ -79,6 +81,7 @@ def _describe(index: int) -> Strategy:
         source=decoded(info.source),
         options=[_option(index, i) for i in range(info.option_count)],
         slices=info.slices,
+        offloads=bool(info.offloads),
     )
 
 

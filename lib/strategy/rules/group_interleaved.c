@@ -7,9 +7,12 @@
  * with q = gcd(V, k), which meets every number at most once. Backwards go along the same blocks with chunk c replaced by
  * V-1-c, so many steps later that the last device's first backward follows its first forward of the last chunk. */
 #include "base/checked.h"
+#include "lower/keep.h"
 #include "strategy/descriptors.h"
 
-enum { GROUP_SIZE, LEAST_DISTANCE };
+enum { GROUP_SIZE, LEAST_DISTANCE, SHARE };
+
+enum { FULL, HALF };
 
 struct blocks {
     uint64_t chunks, group_size, microbatches, groups;
@@ -208,4 +211,62 @@ const struct ppi_strategy ppi_group_interleaved_1f1b = {
     .option_count = 2,
     .order = order,
     .take_costs = take_costs,
+};
+
+/* --- with offload --- */
+
+static int64_t half_of_devices(const struct ppi_shape *shape)
+{
+    return ((int64_t)shape->devices + 1) / 2;
+}
+
+/* Stages that are lower have activations that live longer. */
+static ppsched_status offload(ppsched_schedule **out, const ppsched_schedule *schedule, const struct ppi_task *task,
+                              const ppsched_config *config, ppsched_error *error)
+{
+    const ppsched_offload_options which = {.size = sizeof which,
+                                           .chunks = task->option[SHARE] == HALF ? (task->chunks + 1) / 2 : 0};
+    return ppi_offload(out, schedule, config, &which, error);
+}
+
+static const char *const shares[] = {[FULL] = "full", [HALF] = "half"};
+
+static const struct ppi_option_row offload_options[] = {
+    {.name = "group_size",
+     .default_text = "half the number of devices, rounded up",
+     .summary = "microbatches that run one chunk before another starts; more than devices count as that",
+     .role = PPI_ROLE_GROUP_SIZE,
+     .minimum = 1,
+     .maximum = PPSCHED_MAX_CELLS,
+     .fallback = half_of_devices},
+    {.name = "min_group_size",
+     .default_text = "0: from the costs, half the devices where they are even",
+     .summary = "steps at least between a microbatch's forwards on two chunks of a device, rounded up to whole groups",
+     .maximum = PPSCHED_MAX_CELLS},
+    {.name = "offload",
+     .default_text = "full",
+     .summary = "what goes to the host: full, all that fits in between; half, of half the chunks, those that live longest",
+     .maximum = 1,
+     .choices = shares},
+};
+
+static const char *const offload_aliases[] = {"po"};
+
+const struct ppi_strategy ppi_pipeoffload = {
+    .name = "pipeoffload",
+    .summary = "group_interleaved_1f1b with its activations on the host between forward and backward",
+    .source = "PipeOffload (Wan et al. 2025, arXiv 2503.01328)",
+    .aliases = offload_aliases,
+    .alias_count = 1,
+    .placement = PPSCHED_PLACEMENT_LOOP,
+    .weight_versions = 1,
+    .splits_backward = true,
+    .flushes = true,
+    .comes_last = true,
+    .offloads = true,
+    .options = offload_options,
+    .option_count = 3,
+    .order = order,
+    .take_costs = take_costs,
+    .finish = offload,
 };

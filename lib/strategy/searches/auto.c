@@ -42,7 +42,7 @@ static ppsched_status try_strategy(struct ppi_attempt *attempt, const struct ppi
 /* One whose iterations do not flush is another optimizer, not a faster schedule. */
 static bool is_rival(const struct ppi_attempt *attempt, const struct ppi_strategy *strategy)
 {
-    return strategy->flushes && !(attempt->config->has_whole_backwards && strategy->splits_backward) &&
+    return strategy->flushes && !strategy->offloads && !(attempt->config->has_whole_backwards && strategy->splits_backward) &&
            has_our_placement(attempt, strategy);
 }
 

@@ -1414,6 +1414,7 @@ typedef struct ppsched_strategy_info {
     const char *const *aliases;
     uint32_t slices;
     uint32_t more_reserved;
+    uint64_t offloads;
 } ppsched_strategy_info;
 typedef struct ppsched_option_info {
     uint32_t size;
