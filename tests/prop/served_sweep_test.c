@@ -174,6 +174,49 @@ static void test_as_documented(void **state)
     }
 }
 
+static ppsched_status generate_apart(ppsched_schedule **out, const char *name, const struct size *size, uint32_t apart,
+                                     ppsched_error *error)
+{
+    char group[12], least[12];
+    ppsched_config *config = make_config(size->devices, size->stages, size->microbatches);
+    snprintf(group, sizeof group, "%u", size->group);
+    snprintf(least, sizeof least, "%u", apart);
+    expect_ok(ppsched_config_set_option(config, "group_size", group, error), error);
+    expect_ok(ppsched_config_set_option(config, "min_group_size", least, error), error);
+    ppsched_status status = ppsched_schedule_generate(out, config, name, error);
+    ppsched_config_destroy(config);
+    return status;
+}
+
+/* A least distance of the caller's: what is served runs, and what is refused is below half the devices. */
+static void test_groups_that_are_apart(void **state)
+{
+    static const char *const names[] = {"group_interleaved_1f1b", "pipeoffload"};
+    long counts[2] = {0};
+    (void)state;
+    for (uint32_t d = 1; d <= 9; d++)
+        for (uint32_t v = 1; v <= 4; v++)
+            for (uint32_t m = 1; m <= 13; m += 1 + m / 4)
+                for (uint32_t g = 1; g <= d; g++)
+                    for (uint32_t apart = 1; apart <= d; apart++) {
+                        const struct size size = {d, v * d, m, g, 1};
+                        ppsched_schedule *schedule = NULL;
+                        ppsched_error error;
+                        uint32_t distance = (apart + g - 1) / g * g;
+                        int allowed = v == 1 || m == 1 || distance >= d / 2;
+                        ppsched_status status = generate_apart(&schedule, names[(m + apart) % 2], &size, apart, &error);
+                        if ((status == PPSCHED_OK) != allowed)
+                            fail_msg("D = %u, V = %u, M = %u, g = %u, %u apart: %s", d, v, m, g, apart, error.message);
+                        if (allowed)
+                            expect_ok(ppsched_schedule_check(NULL, 0, NULL, schedule, &error), &error);
+                        else
+                            assert_int_equal(status, PPSCHED_ERROR_REFUSED);
+                        counts[allowed]++;
+                        ppsched_schedule_release(schedule);
+                    }
+    assert_true(counts[0] > 200 && counts[1] > 2000);
+}
+
 /* Every rule of the library is in the table: what is not is a search. */
 static void test_all_rules_are_there(void **state)
 {
@@ -405,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_documented),
+        cmocka_unit_test(test_groups_that_are_apart),
         cmocka_unit_test(test_all_rules_are_there),
         cmocka_unit_test(test_interleaved_orders_that_run_are_served),
         cmocka_unit_test(test_what_is_named_is_the_nearest),

@@ -145,6 +145,19 @@ static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *
     }
 }
 
+/* Of a distance below half of D - 1, the forward of a chunk may wait for a backward that stands behind it. */
+static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
+{
+    const struct blocks blocks = blocks_of(task);
+    uint64_t devices = task->shape.devices, distance = blocks.distance * blocks.group_size;
+    if (task->option[LEAST_DISTANCE] == 0 || task->chunks == 1 || task->run == 1 || 2 * distance >= devices - 1)
+        return PPSCHED_OK;
+    return ppi_refuse(error, task,
+                      "may deadlock on %llu devices where a microbatch's forwards on two chunks are %llu steps apart; nearest: "
+                      "min_group_size %llu",
+                      (unsigned long long)devices, (unsigned long long)distance, (unsigned long long)devices / 2);
+}
+
 /* The least distance, where the caller leaves it open: so many steps of the busiest device that a microbatch's forward passes
  * all devices meanwhile, and its backward; at least half their number. A device counts with its longest stage. Costs that
  * contradict each other are told by who reads them next. */
@@ -209,6 +222,7 @@ const struct ppi_strategy ppi_group_interleaved_1f1b = {
     .comes_last = true,
     .options = options,
     .option_count = 2,
+    .fits = fits,
     .order = order,
     .take_costs = take_costs,
 };
@@ -266,6 +280,7 @@ const struct ppi_strategy ppi_pipeoffload = {
     .offloads = true,
     .options = offload_options,
     .option_count = 3,
+    .fits = fits,
     .order = order,
     .take_costs = take_costs,
     .finish = offload,
