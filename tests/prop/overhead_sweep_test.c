@@ -103,6 +103,7 @@ static ppsched_config *draw_problem(double overhead[KINDS], size_t *count, uint6
     return config;
 }
 
+/* Searches with some of the problems. */
 static void test_as_longer_times(void **state)
 {
     uint64_t seed = 48;
@@ -117,7 +118,8 @@ static void test_as_longer_times(void **state)
         for (uint32_t k = 0; k < ppsched_strategy_count(); k++) {
             ppsched_strategy_info info = {.size = sizeof info};
             expect_ok(ppsched_strategy_get_info(&info, k, NULL), NULL);
-            served += expect_same_schedule(info.name, config, longer);
+            if (!info.searches || i % 6 == 0)
+                served += expect_same_schedule(info.name, config, longer);
         }
         ppsched_config_destroy(config);
         ppsched_config_destroy(longer);

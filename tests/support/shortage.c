@@ -206,7 +206,7 @@ static int fails_at(const struct shortage *row, struct attempt *attempt, int num
 }
 
 /* Of many allocations most are those of a loop that comes again and again. */
-enum { EACH = 1000, STEP = 11 };
+enum { EACH = 300, STEP = 37 };
 
 static void run_variant(const struct shortage *row, int variant, int keeps_failing)
 {

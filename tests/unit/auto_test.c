@@ -196,10 +196,12 @@ static void test_many_stages_on_a_device(void **state)
         ppsched_config *config = make_config(3, 200, 6);
         ppsched_error error;
         expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 200, &error), &error);
+        set_option(config, "effort", "1");
         if (limited)
             set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 150);
         run_and_drop(config);
         config = make_config(1, 200, 6);
+        set_option(config, "effort", "1");
         if (limited)
             set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 200);
         assert_true(run_and_drop(config).span == 200 * 6 * 3);
