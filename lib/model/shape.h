@@ -32,6 +32,12 @@ static inline uint32_t ppi_piece(const struct ppi_shape *shape, uint32_t microba
     return microbatch * shape->slices + slice;
 }
 
+/* The piece whose backward has a forward's place in the order. */
+static inline uint32_t ppi_backward_piece(uint32_t place, uint32_t slices)
+{
+    return slices == 1 ? place : place + slices - 1 - 2 * (place % slices);
+}
+
 /* Which device runs a stage. `device_of` has `copies` rows of S devices; with two copies (bidirectional) the second half of an
  * iteration's microbatches uses the second row. */
 struct ppi_placement {

@@ -12,12 +12,6 @@
 /* What the table goes over are pieces: microbatches, or where these are cut their slices one behind the other. Then a group
  * holds whole microbatches, and backwards run from a microbatch's last slice to its first. */
 
-/* The piece whose backward has a forward's place in the order. */
-static inline uint32_t ppi_backward_piece(uint32_t place, uint32_t slices)
-{
-    return slices == 1 ? place : place + slices - 1 - 2 * (place % slices);
-}
-
 /* A place in the table. */
 struct ppi_table {
     uint32_t chunks, microbatches, group_size;

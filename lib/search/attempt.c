@@ -114,7 +114,8 @@ double ppi_attempt_peak(const struct ppi_attempt *attempt, bool *fits)
         const ppsched_op *end = op + attempt->candidate.count[d];
         double level = 0, peak = 0;
         for (; op < end; op++) {
-            level += ppi_problem_memory(&attempt->problem, op->stage, op->kind, op->microbatch);
+            level += ppi_problem_memory(&attempt->problem, op->stage, op->kind,
+                                        op->microbatch * attempt->problem.slices + op->slice);
             peak = ppi_larger(peak, level);
         }
         *fits = *fits && !(peak > device->limit + (device->limit + device->fixed) * PPI_ROUNDING);

@@ -57,6 +57,8 @@ ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_
     attempt->watch.to = first;
     for (int part = 0; part < 4 && effort > 0 && status == PPSCHED_OK; part++) {
         ppi_watch_go_on(&attempt->watch, first + ends[part] * all);
+        if (part < 3 && attempt->problem.slices > 1) /* these run backwards in the order of the forwards */
+            continue;
         if (part == 0)
             status = try_patterns(attempt, scale, error);
         else if (part < 3)

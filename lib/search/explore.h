@@ -10,6 +10,10 @@
  * schedule that fits. RANGE where times overflow. */
 ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error);
 
+/* One microbatch after another, with all its slices: each device holds no more than one. `splits`: all backwards; else those
+ * that take no longer then. */
+ppsched_status ppi_go_one_by_one(struct ppi_attempt *attempt, bool splits, ppsched_error *error);
+
 /* List schedules after repeating patterns of so many periods, two at least: from the shortest that leaves each device time for
  * its ops to one that keeps within the memory limits. */
 ppsched_status ppi_follow_patterns(struct ppi_attempt *attempt, int periods, ppsched_error *error);
@@ -34,7 +38,8 @@ ppsched_status ppi_search_beam(struct ppi_attempt *attempt, const struct ppi_bea
 
 enum { PPI_MOST_EFFORT = 12, PPI_DEFAULT_EFFORT = 4 };
 
-/* Patterns, beams, and a search from the best orders that all have found, the attempt's pool, which it may have. One more of
+/* Patterns, beams, and a search from the best orders that all have found, the attempt's pool, which it may have; with slices
+ * the last alone. One more of
  * `effort` is about twice the work, from 3 to 4 ten times; 0 does nothing. The problem must have a schedule that fits. */
 ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_error *error);
 

@@ -175,7 +175,9 @@ static void put_behind(struct ppi_graph *graph, uint32_t before, uint32_t behind
 /* The op's node. `next`: a microbatch by row. Only an I has a W: that of a B is none. */
 static uint32_t take(const struct ppi_graph *graph, uint32_t *next, const ppsched_op *op)
 {
-    uint32_t row = row_of(graph, op->stage, op->kind);
+    uint32_t row = row_of(graph, op->stage, op->kind), slices = graph->problem->slices;
+    if (slices > 1)
+        return row * graph->microbatches + op->microbatch * slices + op->slice;
     while (op->kind == PPSCHED_KIND_W && next[row] + 1 < graph->microbatches &&
            graph->node[row * graph->microbatches + next[row]].place == PPSCHED_NONE)
         next[row]++;
@@ -251,14 +253,14 @@ void ppi_graph_read(struct ppi_graph *graph, const struct ppi_orders *orders)
 
 void ppi_graph_write(const struct ppi_graph *graph, struct ppi_orders *orders)
 {
+    const struct ppi_shape shape = {.slices = graph->problem->slices};
     for (uint32_t d = 0; d < graph->problem->devices; d++) {
         orders->count[d] = graph->queued[d];
         for (uint32_t i = 0; i < graph->queued[d]; i++) {
             uint32_t op = graph->queue[graph->first[d] + i];
             const struct ppi_node *node = &graph->node[op];
-            orders->ops[orders->first[d] + i] = (ppsched_op){.microbatch = op - node->row * graph->microbatches,
-                                                             .stage = (uint16_t)stage_of(graph, node->row),
-                                                             .kind = kind_of(graph, node)};
+            orders->ops[orders->first[d] + i] = ppi_op_of_piece(&shape, op - node->row * graph->microbatches,
+                                                                stage_of(graph, node->row), kind_of(graph, node));
         }
     }
 }

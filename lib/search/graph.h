@@ -3,7 +3,7 @@
  * objective goes on behind its end at least. From both it takes a few steps to tell what the move of an op would cost, and a
  * move that is made changes only heads behind it, and tails before it.
  *
- * A stage runs the microbatches of each kind in ascending order, whether they are alike or not. */
+ * A stage runs the microbatches of each kind in ascending order, whether they are alike or not; of slices see problem.h. */
 #ifndef PPSCHED_SEARCH_GRAPH_H
 #define PPSCHED_SEARCH_GRAPH_H
 

@@ -91,7 +91,7 @@ static void sum_devices(struct ppi_problem *problem, const ppsched_config *confi
         device->work += problem->microbatches * (duration[PPSCHED_KIND_F] + stage->input + stage->weight);
         device->split_work += problem->microbatches *
                               (duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W]);
-        device->least += stage->memory[PPSCHED_KIND_F];
+        device->least += stage->memory[PPSCHED_KIND_F] * problem->held;
         ppi_add_static_memory(&device->fixed, config, s, 1);
     }
     for (uint32_t d = 0; d < problem->devices; d++) {
@@ -139,11 +139,25 @@ static void find_areas(struct ppi_problem *problem)
     }
 }
 
+/* What the slices of one microbatch hold, of the largest sum. */
+static double most_held(const struct ppi_problem *problem)
+{
+    double most = 0;
+    for (uint32_t first = 0; first < problem->microbatches; first += problem->slices) {
+        double sum = 0;
+        for (uint32_t k = 0; k < problem->slices; k++)
+            sum += problem->ratio[first + k].memory;
+        most = ppi_larger(most, sum);
+    }
+    return most;
+}
+
 /* What stages are multiplied by: the mean of times and of what is sent, the most of memory. Makes the ratios. */
 static struct ppi_ratio scale_of(struct ppi_problem *problem, const struct ppi_costs *costs)
 {
     const uint32_t microbatches = problem->microbatches;
     struct ppi_ratio scale = {0, 0, 0};
+    problem->held = problem->slices;
     if (problem->ratio == NULL)
         return (struct ppi_ratio){1, 1, 1};
     for (uint32_t m = 0; m < microbatches; m++) {
@@ -155,6 +169,7 @@ static struct ppi_ratio scale_of(struct ppi_problem *problem, const struct ppi_c
         problem->ratio[m] = (struct ppi_ratio){.time = costs->factors[m].time / scale.time,
                                                .memory = costs->factors[m].memory / scale.memory,
                                                .sent = costs->factors[m].memory / scale.sent};
+    problem->held = most_held(problem);
     return scale;
 }
 
@@ -181,7 +196,8 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, 
         .host = config->host,
         .devices = config->shape.devices,
         .stages = config->shape.stages,
-        .microbatches = config->shape.microbatches,
+        .microbatches = config->shape.microbatches * config->shape.slices,
+        .slices = config->shape.slices,
         .by_span = by_span,
         .span_share = by_span ? 1 : 0,
         .has_limits = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL,
@@ -190,7 +206,7 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, 
         .stage_list = ppi_room_take(room, config->shape.stages, sizeof *problem.stage_list),
     };
     if (ppi_has_factors(config))
-        problem.ratio = ppi_room_take(room, config->shape.microbatches, sizeof *problem.ratio);
+        problem.ratio = ppi_room_take(room, problem.microbatches, sizeof *problem.ratio);
     struct ppi_placement place;
     struct ppi_costs costs;
     ppsched_status status = ppi_room_check(room, "the problem", error);

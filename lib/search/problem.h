@@ -48,10 +48,13 @@ struct ppi_ratio {
 };
 
 /* Where microbatches differ, stages say what they take in time and what they send on an average, and what the largest of them
- * holds: what fits with that always fits. */
+ * holds: what fits with that always fits. Where they are cut into slices, it is these that are called microbatches here; of
+ * those of one, a stage runs the backwards in descending order. */
 struct ppi_problem {
     struct ppi_host host;
     uint32_t devices, stages, microbatches;
+    uint32_t slices;      /* so many of them are one */
+    double held;          /* what a stage holds of one, by what its F adds; 1 where there are no slices */
     uint32_t most_stages; /* of one device */
     bool by_span;         /* the objective has a span in it: span_share > 0 */
     double span_share;    /* of the objective that is the longest device span; the rest is the makespan. 1, 0, or 1 / N: N
@@ -84,6 +87,12 @@ uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem);
 static inline double ppi_device_allows(const struct ppi_device *device)
 {
     return device->limit + (device->limit + device->fixed) * 1e-10;
+}
+
+/* The piece that comes behind so many others in a stage's Fs, or in its backwards; and behind how many a piece comes. */
+static inline uint32_t ppi_piece_in_turn(const struct ppi_problem *problem, bool is_backward, uint32_t turn)
+{
+    return is_backward ? ppi_backward_piece(turn, problem->slices) : turn;
 }
 
 /* How long an op takes, and what it adds to its device's activations. */

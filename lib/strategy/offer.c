@@ -12,7 +12,7 @@ static void split_backwards(ppsched_op *ops, size_t *count)
         added += ops[i].kind == PPSCHED_KIND_B;
     for (size_t i = *count, to = *count + added; i-- > 0;) {
         ppsched_op op = ops[i];
-        op.flags = 0;
+        op.flags &= PPSCHED_OP_FLAG_SLICED;
         if (op.kind == PPSCHED_KIND_B) {
             op.kind = PPSCHED_KIND_W;
             ops[--to] = op;
@@ -28,7 +28,7 @@ static void put_run(const struct ppi_task *task, struct ppi_orders *out)
 {
     for (uint32_t d = 0; d < out->devices; d++) {
         ppsched_op *ops = out->ops + out->first[d];
-        struct ppi_pen pen = {ops, out->ops + out->first[d + 1], 0, 1};
+        struct ppi_pen pen = {ops, out->ops + out->first[d + 1], 0, task->shape.slices};
         task->strategy->order(task, d, &pen);
         out->count[d] = (size_t)(pen.next - ops);
     }

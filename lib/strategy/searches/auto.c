@@ -102,7 +102,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     if (status == PPSCHED_OK)
         status = try_strategies(attempt, error);
     if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = ppi_go_straight(attempt, error);
+        status = attempt->problem.slices > 1 ? ppi_go_one_by_one(attempt, false, error) : ppi_go_straight(attempt, error);
     ppi_watch_go_on(&attempt->watch, 1);
     if (status == PPSCHED_OK)
         status = ppi_explore(attempt, attempt->task->option[EFFORT], error);
@@ -169,6 +169,7 @@ const struct ppi_strategy ppi_auto = {
     .splits_backward = true,
     .may_join = true,
     .flushes = true,
+    .cuts = true,
     .searches_long = true,
     .most_memory = PPI_BEAM_MEMORY + PPI_POOL_MEMORY,
     .options = options,

@@ -14,7 +14,10 @@
 
 #define FAR 1.1 /* a span so many times the lower bound is worth more work; most plans with ample memory are closer */
 
-enum { PERIODS = 2 }; /* of the patterns then: more find little more */
+enum {
+    PERIODS = 2,     /* of the patterns then: more find little more */
+    VISITS = 4000000 /* of ops, by the search for slices: some 50 ms */
+};
 
 /* The choices that a plan is made with. */
 struct choice {
@@ -208,9 +211,28 @@ static ppsched_status try_choices(struct ppi_attempt *attempt, struct ppi_greedy
 /* On uneven stages one may be shorter than the greedy plan. */
 static const struct ppi_strategy *const fixed[] = {&ppi_zb_h1, &ppi_zb_h2, &ppi_1f1b, &ppi_eager_1f1b, &ppi_gpipe, NULL};
 
+/* With slices: the rules that fit, and what is between them. */
+static ppsched_status plan_slices(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    struct ppi_pool pool;
+    ppsched_status status = ppi_attempt_require_fit(attempt, error);
+    if (status == PPSCHED_OK)
+        status = ppi_pool_make(&pool, &attempt->room, &attempt->problem, error);
+    if (status != PPSCHED_OK)
+        return status;
+    attempt->pool = &pool;
+    status = ppi_offer_split(attempt, fixed, error);
+    if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
+        status = ppi_go_one_by_one(attempt, true, error);
+    attempt->pool = NULL; /* what the search finds stays its own */
+    return status == PPSCHED_OK ? ppi_relink(attempt, &pool, VISITS, error) : status;
+}
+
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
     struct ppi_greedy greedy;
+    if (attempt->problem.slices > 1)
+        return plan_slices(attempt, error);
     ppsched_status status = ppi_attempt_require_fit(attempt, error);
     if (status == PPSCHED_OK)
         status = ppi_greedy_make(&greedy, &attempt->room, &attempt->problem, error);
@@ -240,5 +262,7 @@ const struct ppi_strategy ppi_zb_auto = {
     .weight_versions = 1,
     .splits_backward = true,
     .flushes = true,
+    .cuts = true,
+    .most_memory = PPI_POOL_MEMORY,
     .plan = plan,
 };
