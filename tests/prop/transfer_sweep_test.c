@@ -37,9 +37,10 @@ static double value(const ppsched_config *config, int32_t quantity, size_t index
 static bool overtakes_none(const struct plain_run *run, uint32_t d, size_t i, uint32_t to)
 {
     for (size_t k = 0; k < i; k++) {
+        if (!is_send(&run->at.ops[d][k]) || !same_channel(&run->at, &run->at.ops[d][k], &run->at.ops[d][i]))
+            continue;
         ppsched_op other = partner_of(&run->at.ops[d][k]);
-        if (is_send(&run->at.ops[d][k]) && same_channel(&run->at, &run->at.ops[d][k], &run->at.ops[d][i]) &&
-            device_of(&run->at, other.stage, other.microbatch) == to && !run->started[d][k])
+        if (device_of(&run->at, other.stage, other.microbatch) == to && !run->started[d][k])
             return false;
     }
     return true;
