@@ -896,6 +896,8 @@ export const FUNCTIONS = {
   ppsched_config_set_weight_versions: ["i32", "pointer", "i64", "pointer"],
   ppsched_config_set_split_backward: ["i32", "pointer", "i32", "pointer"],
   ppsched_config_split_backward: ["i32", "pointer"],
+  ppsched_config_set_forward_only: ["i32", "pointer", "i32", "pointer"],
+  ppsched_config_forward_only: ["i32", "pointer"],
   ppsched_config_set_values: ["i32", "pointer", "i32", "pointer", "u32", "pointer"],
   ppsched_config_values: ["pointer", "pointer", "i32", "pointer"],
   ppsched_quantity_name: ["string", "i32"],

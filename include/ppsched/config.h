@@ -296,6 +296,17 @@ PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *con
                                                              ppsched_error *error);
 PPSCHED_API int32_t ppsched_config_split_backward(const ppsched_config *config);
 
+/* Whether there are forward passes alone (1), as in inference and evaluation; 0, the default, is
+ * training. Then gpipe, looped_bfs and interleaved_1f1b give their forwards in their order, other
+ * strategies refuse, plans leave them out, and bounds know no backward. What an F adds to memory
+ * stays to the end: keys and values, say; 0 where nothing is kept. With slices this is chunked
+ * prefill. Any schedule without a B, I or W is complete with its Fs.
+ * Errors: ARGUMENT. */
+PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *config,
+                                                           int32_t is_forward_only,
+                                                           ppsched_error *error);
+PPSCHED_API int32_t ppsched_config_forward_only(const ppsched_config *config);
+
 /* --- numbers --- */
 
 /* Sets a list of numbers (enum ppsched_quantity); the values are copied. `count` 0 goes back to the

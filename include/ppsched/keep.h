@@ -26,7 +26,7 @@ typedef struct ppsched_recompute_options {
  * before its overlapped pair. The new schedule is the caller's to release; `schedule` stays as it
  * is.
  * Errors: ARGUMENT; RANGE; REFUSED where a pass has an op that keeps less
- *   already; NO_MEMORY. */
+ *   already, or there is no backward; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
                                                       const ppsched_schedule *schedule,
                                                       const ppsched_recompute_options *options,
@@ -54,8 +54,8 @@ typedef struct ppsched_offload_options {
  *   - About linear in the ops (a sort), and no more than a few evaluations; up to 42 where devices
  *     have to wait for their limits.
  * Errors: ARGUMENT, MISMATCH; RANGE, also as of ppsched_schedule_evaluate;
- *   INVALID_SCHEDULE; REFUSED where the schedule has ops that keep less already, or none of its
- *   choice holds the limit: then with the least peaks that were found; NO_MEMORY. */
+ *   INVALID_SCHEDULE; REFUSED where the schedule has ops that keep less already or no backward, or
+ *   none of its choice holds the limit: then with the least peaks that were found; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
                                                     const ppsched_schedule *schedule,
                                                     const ppsched_config *config,

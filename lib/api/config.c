@@ -116,6 +116,18 @@ int32_t ppsched_config_split_backward(const ppsched_config *config)
     return config != NULL && !config->has_whole_backwards;
 }
 
+ppsched_status ppsched_config_set_forward_only(ppsched_config *config, int32_t is_forward_only, ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    config->is_forward_only = is_forward_only != 0;
+    return PPSCHED_OK;
+}
+
+int32_t ppsched_config_forward_only(const ppsched_config *config)
+{
+    return config != NULL && config->is_forward_only;
+}
+
 ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity, const double *values, size_t count,
                                          ppsched_error *error)
 {

@@ -25,6 +25,7 @@ void ppi_findings_add(struct ppi_findings *findings, const ppsched_finding *find
 /* Position in its home's queue of the forward, the backward (B or I) and the W of each stage pass, stage by stage. */
 struct ppi_op_index {
     uint32_t *forward, *backward, *weight;
+    bool is_forward_only; /* there are no backwards, and none is missing */
     uint32_t *keeping[4]; /* of RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT; NULL where the schedule has none of these */
 };
 

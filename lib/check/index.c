@@ -17,6 +17,7 @@ static uint32_t *allocate_positions(const ppsched_schedule *schedule)
 
 ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error)
 {
+    index->is_forward_only = ppi_is_forward_only(schedule);
     index->forward = allocate_positions(schedule);
     index->backward = allocate_positions(schedule);
     index->weight = allocate_positions(schedule);
@@ -104,7 +105,7 @@ static const ppsched_queue *queue_of(const ppsched_schedule *schedule, uint32_t 
     return &schedule->queues[ppi_device_of(&schedule->placement, shape, stage, piece / shape->slices)];
 }
 
-/* One stage pass: one F, and one B or one I with one W. */
+/* One stage pass: one F, and one B or one I with one W where there are backwards. */
 static void check_pass(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage, uint32_t piece,
                        struct ppi_findings *findings)
 {
@@ -112,7 +113,7 @@ static void check_pass(const struct ppi_op_index *index, const ppsched_schedule 
     uint32_t backward = index->backward[cell], weight = index->weight[cell];
     if (index->forward[cell] == PPI_ABSENT)
         add_missing(findings, schedule, PPSCHED_KIND_F, stage, piece);
-    if (backward == PPI_ABSENT)
+    if (backward == PPI_ABSENT && !index->is_forward_only)
         add_missing(findings, schedule, weight == PPI_ABSENT ? PPSCHED_KIND_B : PPSCHED_KIND_I, stage, piece);
     if (!is_present(backward))
         return;

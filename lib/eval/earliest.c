@@ -11,7 +11,8 @@ struct sweep {
     struct ppi_event_loop loop;
     uint32_t iteration_end; /* first microbatch that may not start yet */
     size_t done;            /* stage passes that are done */
-    bool meets_keeping;     /* a device has come to an op that keeps less, and there was no `keeping` */
+    bool is_forward_only;
+    bool meets_keeping; /* a device has come to an op that keeps less, and there was no `keeping` */
 };
 
 /* Raises `*start` to when the time plus delay has passed. False where the time is not known: then the device waits. */
@@ -224,15 +225,15 @@ static void run_with_copies(struct sweep *sweep, struct ppi_keeping *keeping)
     while (ppi_keeping_step(keeping, &sweep->loop));
 }
 
-/* Lets tracks end where the next iteration begins. */
+/* Lets tracks end where the next iteration begins. Where there are forwards alone, these end a pass each. */
 static void limit_tracks(struct sweep *sweep)
 {
     struct ppi_event_loop *loop = &sweep->loop;
     for (uint32_t i = 0; i < loop->active_count; i++) {
         const struct ppsched_queue *queue = &loop->schedule->queues[loop->active[i]];
         const ppsched_op *op = loop->tracks[loop->active[i]].op, *end = queue->ops + queue->count;
-        while (op < end && (op->microbatch < sweep->iteration_end || !ppi_kind_has_microbatch(op->kind)))
-            op++;
+        for (; op < end && (op->microbatch < sweep->iteration_end || !ppi_kind_has_microbatch(op->kind)); op++)
+            sweep->done += sweep->is_forward_only && op->kind == PPSCHED_KIND_F;
         loop->tracks[loop->active[i]].end = op;
     }
 }
@@ -253,11 +254,27 @@ static double flush(struct sweep *sweep)
     return time;
 }
 
+static bool are_at_their_ends(const struct sweep *sweep)
+{
+    for (uint32_t i = 0; i < sweep->loop.active_count; i++) {
+        const struct ppi_track *track = &sweep->loop.tracks[sweep->loop.active[i]];
+        if (track->op != track->end)
+            return false;
+    }
+    return true;
+}
+
+/* Whether all passes of so many iterations are done. Forwards alone are counted where tracks end. */
+static bool are_done(const struct sweep *sweep, size_t passes)
+{
+    return sweep->done == passes && (!sweep->is_forward_only || are_at_their_ends(sweep));
+}
+
 static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = sweep->loop.schedule;
     size_t passes_per_iteration = (size_t)schedule->shape.stages * schedule->shape.microbatches * schedule->shape.slices;
-    if (timeline->flush_count > 0)
+    if (timeline->flush_count > 0 || sweep->is_forward_only)
         limit_tracks(sweep);
     ppi_event_loop_ready_all(&sweep->loop);
     for (size_t flushed = 0;; flushed++) {
@@ -265,7 +282,7 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
             run_with_copies(sweep, timeline->keeping);
         else
             ppi_run_ready(&sweep->loop, run_device, sweep);
-        if (flushed == timeline->flush_count || sweep->done != (flushed + 1) * passes_per_iteration)
+        if (flushed == timeline->flush_count || !are_done(sweep, (flushed + 1) * passes_per_iteration))
             break;
         timeline->flush_times[flushed] = flush(sweep);
     }
@@ -286,7 +303,7 @@ static bool ends_are_finite(const struct sweep *sweep)
 ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    struct sweep sweep = {.loop = *loop};
+    struct sweep sweep = {.loop = *loop, .is_forward_only = ppi_is_forward_only(schedule)};
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         sweep.loop.tracks[d].sums = ppi_sums_of_none(timeline, d);

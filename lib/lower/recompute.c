@@ -26,6 +26,9 @@ ppsched_status ppi_mark_chunks(uint8_t **out, const ppsched_schedule *schedule, 
 
 ppsched_status ppi_require_whole(const ppsched_schedule *schedule, ppsched_error *error)
 {
+    if (ppi_is_forward_only(schedule))
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "the schedule has no backward, for which an activation could be recomputed or brought back");
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++) {
             const ppsched_op *op = &schedule->queues[d].ops[i];

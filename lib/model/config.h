@@ -22,6 +22,7 @@ struct ppsched_config {
     uint32_t *map;                      /* for PPSCHED_PLACEMENT_MAP, else NULL */
     uint32_t weight_versions;           /* 0 where the strategy decides */
     bool has_whole_backwards;           /* no I and W: B alone */
+    bool is_forward_only;               /* nor B */
     uint32_t repeats;                   /* searches plan for so many runs of the schedule, each flushed; 0: one */
     ppsched_progress_function progress; /* NULL where nobody listens */
     void *progress_user;

@@ -26,6 +26,17 @@ size_t ppi_longest_queue(const ppsched_schedule *schedule)
     return longest;
 }
 
+bool ppi_is_forward_only(const ppsched_schedule *schedule)
+{
+    bool has_forwards = false;
+    for (uint64_t i = schedule->op_count; i-- > 0;) {
+        if (ppi_is_compute(schedule->ops[i].kind) && schedule->ops[i].kind != PPSCHED_KIND_F)
+            return false;
+        has_forwards |= schedule->ops[i].kind == PPSCHED_KIND_F;
+    }
+    return has_forwards;
+}
+
 bool ppi_has_comm_ops(const ppsched_schedule *schedule)
 {
     for (uint64_t i = 0; i < schedule->op_count; i++)

@@ -78,6 +78,9 @@ static inline size_t ppi_cell_of(const ppsched_schedule *schedule, const ppsched
 /* Most ops of a device. */
 size_t ppi_longest_queue(const ppsched_schedule *schedule);
 
+/* Whether there are Fs, and no B, I or W. A look at the last op where there are. */
+bool ppi_is_forward_only(const ppsched_schedule *schedule);
+
 /* Whether some op sends or receives. */
 bool ppi_has_comm_ops(const ppsched_schedule *schedule);
 

@@ -71,7 +71,9 @@ static ppsched_status add_limits(struct listing *listing, struct ppi_candidate *
 /* Whether the strategy serves such groups: D always, where it says why not. */
 static bool may_have_group(const struct listing *listing, const struct ppi_candidate *candidate, uint32_t group)
 {
-    struct ppi_task task = {.strategy = candidate->strategy, .shape = listing->plan->config->shape};
+    struct ppi_task task = {.strategy = candidate->strategy,
+                            .shape = listing->plan->config->shape,
+                            .is_forward_only = listing->plan->config->is_forward_only};
     task.shape.stages = candidate->stages;
     task.shape.microbatches = candidate->microbatches;
     task.shape.slices = candidate->slices;

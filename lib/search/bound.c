@@ -131,13 +131,27 @@ static void find_least(struct bounds *bounds)
         double backward = ppi_smaller(duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W], duration[PPSCHED_KIND_B]);
         if (bounds->config->has_whole_backwards)
             input = backward = duration[PPSCHED_KIND_B];
+        if (bounds->config->is_forward_only)
+            input = backward = 0;
         *least = (struct least){.forward = forward,
                                 .input = input,
                                 .weight = backward - input,
                                 .chain = forward + input,
                                 .pass = forward + backward};
-        if (bounds->costs.overlapped.values != NULL)
+        if (bounds->costs.overlapped.values != NULL && !bounds->config->is_forward_only)
             overlap(bounds, (uint32_t)(i % stages), least);
+    }
+}
+
+/* Where forwards are all: what must follow the last F of a stage. What they hold stays, and its time says nothing. */
+static void end_chain(struct bounds *bounds, uint32_t copy)
+{
+    uint32_t stages = bounds->costs.stages;
+    struct least *least = &bounds->least[(size_t)copy * stages];
+    for (uint32_t s = stages; s-- > 0;) {
+        least[s].tail = least[stages - 1].head - least[s].head +
+                        bounds->pieces[copy].least_time * (least[stages - 1].forward - least[s].forward);
+        least[s].area = least[s].on_the_way = 0;
     }
 }
 
@@ -173,7 +187,8 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
     struct sums *sums = &bounds->sums[lane->device];
     struct trip *trip = &bounds->trips[(size_t)copy * bounds->config->shape.devices + lane->device];
     const struct pieces *pieces = &bounds->pieces[copy];
-    const double most = pieces->most_held * lane->memory[PPSCHED_KIND_F];
+    const double most = lane->memory[PPSCHED_KIND_F] *
+                        (bounds->config->is_forward_only ? pieces->held * bounds->config->shape.iterations : pieces->most_held);
     if (pieces->count == 0)
         return;
     sums->work += pieces->time * bounds->iterations * least->pass;
@@ -245,8 +260,9 @@ static void add_device(const struct bounds *bounds, uint32_t device, bool by_spa
     if (whole.head == PPI_INFINITE) /* nothing runs here */
         return;
     raise(bounds, out, &out->work, head + ppi_larger(0, sums->work), device);
-    raise(bounds, out, &out->fill_drain,
-          by_span ? longest_trip(bounds, device) : whole.head + ppi_larger(0, whole.chain) + whole.tail, device);
+    if (!by_span || !bounds->config->is_forward_only) /* else no device has the chain's beginning and its end */
+        raise(bounds, out, &out->fill_drain,
+              by_span ? longest_trip(bounds, device) : whole.head + ppi_larger(0, whole.chain) + whole.tail, device);
     if (limit->values != NULL && ppi_value_at(limit, device) > sums->fixed)
         raise(bounds, out, &out->memory, head + sums->area / (ppi_value_at(limit, device) - sums->fixed), device);
 }
@@ -258,8 +274,11 @@ static ppsched_status find_bound(struct bounds *bounds, bool by_span, ppsched_bo
     for (uint32_t copy = 0; copy < bounds->place.copies; copy++)
         sum_pieces(bounds, copy);
     find_least(bounds);
-    for (uint32_t copy = 0; copy < bounds->place.copies; copy++)
+    for (uint32_t copy = 0; copy < bounds->place.copies; copy++) {
         follow_chain(bounds, copy);
+        if (bounds->config->is_forward_only)
+            end_chain(bounds, copy);
+    }
     sum_devices(bounds);
     for (uint32_t d = 0; d < bounds->config->shape.devices; d++)
         add_device(bounds, d, by_span, &bound);
@@ -308,7 +327,8 @@ ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config,
     if (status == PPSCHED_OK)
         status = find_bound(&bounds, question->objective == PPSCHED_OBJECTIVE_SPAN, out, error);
     if (status == PPSCHED_OK && question->depth == PPI_BOUND_OPS && question->unflushed == 1 && bounds.place.copies == 1 &&
-        bounds.costs.overlapped.values == NULL && bounds.costs.factors == NULL && config->shape.slices == 1)
+        !config->is_forward_only && bounds.costs.overlapped.values == NULL && bounds.costs.factors == NULL &&
+        config->shape.slices == 1)
         status = bound_machines(out, config, question, error);
     ppi_costs_clear(&bounds.costs);
     ppi_room_clear(&room);

@@ -116,18 +116,41 @@ static ppsched_status check_placement(const struct ppi_task *task, const ppsched
                       ppi_placement_name(config->placement));
 }
 
-/* Names those that can. */
+/* "a, b, c": the strategies that do. */
+static void list_strategies(char *names, size_t capacity, bool (*does)(const struct ppi_strategy *strategy))
+{
+    const struct ppi_strategy *strategy;
+    names[0] = '\0';
+    for (uint32_t i = 0; (strategy = ppi_strategy_at(i)) != NULL; i++) {
+        size_t length = strlen(names);
+        if (does(strategy))
+            ppi_print(names + length, capacity - length, length == 0 ? "%s" : ", %s", strategy->name);
+    }
+}
+
+static bool cuts(const struct ppi_strategy *strategy)
+{
+    return strategy->cuts;
+}
+
 static ppsched_status refuse_slices(const struct ppi_task *task, ppsched_error *error)
 {
-    char names[200] = "";
-    const struct ppi_strategy *other;
-    for (uint32_t i = 0; (other = ppi_strategy_at(i)) != NULL; i++) {
-        size_t length = strlen(names);
-        if (other->cuts)
-            ppi_print(names + length, sizeof names - length, length == 0 ? "%s" : ", %s", other->name);
-    }
+    char names[200];
+    list_strategies(names, sizeof names, cuts);
     return ppi_refuse(error, task, "runs whole microbatches, not %u slices of each; these know slices: %s", task->shape.slices,
                       names);
+}
+
+static bool serves_forwards(const struct ppi_strategy *strategy)
+{
+    return strategy->serves_forwards;
+}
+
+static ppsched_status refuse_forwards(const struct ppi_task *task, ppsched_error *error)
+{
+    char names[200];
+    list_strategies(names, sizeof names, serves_forwards);
+    return ppi_refuse(error, task, "needs backwards, and the problem has forwards alone; these serve it: %s", names);
 }
 
 ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
@@ -153,12 +176,14 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
 {
     char nearest[200];
     ppsched_error reason;
-    *out = (struct ppi_task){.strategy = strategy, .shape = config->shape};
+    *out = (struct ppi_task){.strategy = strategy, .shape = config->shape, .is_forward_only = config->is_forward_only};
     ppsched_status status = read_options(out, config, error);
     if (status == PPSCHED_OK) {
         out->placement = strategy->place != NULL ? strategy->place(out, config) : strategy->placement;
         status = check_placement(out, config, error);
     }
+    if (status == PPSCHED_OK && config->is_forward_only && !strategy->serves_forwards)
+        return refuse_forwards(out, error);
     if (status == PPSCHED_OK && !ppi_may_split(strategy, config))
         return ppi_refuse(error, out, "splits backwards, and the problem wants them whole (split_backward is off)");
     if (status != PPSCHED_OK)
@@ -176,12 +201,25 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
 
 /* --- the ops --- */
 
+/* Takes the backwards out of what the pen has put from there on. */
+static void keep_forwards(struct ppi_pen *pen, ppsched_op *from)
+{
+    ppsched_op *to = from;
+    for (; from < pen->next; from++)
+        if (from->kind == PPSCHED_KIND_F)
+            *to++ = *from;
+    pen->next = to;
+}
+
 static void put_ops(ppsched_builder *builder, const struct ppi_task *task)
 {
     for (uint32_t d = 0; d < task->shape.devices; d++) {
         struct ppi_pen pen = ppi_pen_open(builder, d);
+        ppsched_op *first = pen.next;
         for (; pen.first_microbatch < ppi_total_microbatches(&task->shape); pen.first_microbatch += task->run)
             task->strategy->order(task, d, &pen);
+        if (task->is_forward_only)
+            keep_forwards(&pen, first);
         ppi_pen_close(builder, d, &pen);
     }
 }

@@ -29,6 +29,7 @@ struct ppi_task {
     const struct ppi_strategy *strategy;
     struct ppi_shape shape;
     int32_t placement;
+    bool is_forward_only;
     uint32_t chunks; /* V, stages per device */
     uint32_t run;    /* microbatches of one run: M, or all of them where iterations do not flush */
     uint32_t pieces; /* slices of these: as many where they are whole */
@@ -43,6 +44,7 @@ struct ppi_strategy {
     uint32_t chunks;   /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions;
     bool splits_backward, flushes;
+    bool serves_forwards; /* its forwards alone are an order of their own */
     bool cuts;            /* its rule is one of slices; others serve whole microbatches alone */
     bool may_join;        /* though it splits backwards, it leaves them whole where the problem wants that */
     bool is_for_slices;   /* what another strategy does with whole microbatches: plans of these leave it out */

@@ -198,6 +198,9 @@ static int count_of(const struct brute *brute, int kind, uint32_t stage, uint32_
 int brute_complete(const struct brute *brute, const ppsched_schedule *schedule)
 {
     uint32_t total = ppsched_schedule_microbatches(schedule) * ppsched_schedule_iterations(schedule);
+    int backwards = 0;
+    for (int i = 0; i < brute->count; i++)
+        backwards += brute->ops[i].op.kind != PPSCHED_KIND_F;
     for (int i = 0; i < brute->count; i++)
         if (ppsched_schedule_device_of(schedule, brute->ops[i].op.stage, brute->ops[i].op.microbatch) != brute->ops[i].device)
             return 0;
@@ -206,7 +209,7 @@ int brute_complete(const struct brute *brute, const ppsched_schedule *schedule)
             for (uint32_t k = 0; k < ppsched_schedule_slices(schedule); k++) {
                 int b = count_of(brute, PPSCHED_KIND_B, s, m, k), i = count_of(brute, PPSCHED_KIND_I, s, m, k);
                 int w = count_of(brute, PPSCHED_KIND_W, s, m, k);
-                if (count_of(brute, PPSCHED_KIND_F, s, m, k) != 1 || b + i != 1 || w != i)
+                if (count_of(brute, PPSCHED_KIND_F, s, m, k) != 1 || (backwards > 0 && (b + i != 1 || w != i)))
                     return 0;
             }
     return 1;

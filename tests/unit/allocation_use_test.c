@@ -409,6 +409,8 @@ static void test_configs_and_builders(void **state)
     NO_MEMORY_FOR(ppsched_config_set_iterations(own->config, 2, NULL));
     NO_MEMORY_FOR(ppsched_config_set_slices(own->config, 2, NULL));
     NO_MEMORY_FOR(ppsched_config_set_weight_versions(own->config, 2, NULL));
+    NO_MEMORY_FOR(ppsched_config_set_forward_only(own->config, 0, NULL));
+    NO_MEMORY_FOR(ppsched_config_forward_only(own->config));
     NO_MEMORY_FOR(ppsched_config_set_split_backward(own->config, 1, NULL));
     NO_MEMORY_FOR(ppsched_config_split_backward(own->config));
     NO_MEMORY_FOR(ppsched_config_set_progress(own->config, go_on, NULL, NULL));

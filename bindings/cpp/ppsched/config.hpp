@@ -63,12 +63,14 @@ public:
     uint32_t iterations() const noexcept { return ppsched_config_iterations(get()); }
     uint32_t slices() const noexcept { return ppsched_config_slices(get()); }
     ppsched_placement placement() const noexcept { return static_cast<ppsched_placement>(ppsched_config_placement(get())); }
+    bool forward_only() const noexcept { return ppsched_config_forward_only(get()) != 0; }
     bool split_backward() const noexcept { return ppsched_config_split_backward(get()) != 0; }
     const Progress &progress() const noexcept { return progress_; }
 
     void set_iterations(int64_t iterations) { detail::call(ppsched_config_set_iterations, get(), iterations); }
     void set_slices(int64_t slices) { detail::call(ppsched_config_set_slices, get(), slices); }
     void set_weight_versions(int64_t versions) { detail::call(ppsched_config_set_weight_versions, get(), versions); }
+    void set_forward_only(bool is_forward_only) { detail::call(ppsched_config_set_forward_only, get(), is_forward_only); }
     void set_split_backward(bool is_allowed) { detail::call(ppsched_config_set_split_backward, get(), is_allowed); }
     void set_placement(ppsched_placement placement) { place(placement, {}); }
 

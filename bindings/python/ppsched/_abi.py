@@ -1546,6 +1546,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
     "ppsched_config_set_split_backward": (c_int32, [c_void_p, c_int32, POINTER(Error)]),
     "ppsched_config_split_backward": (c_int32, [c_void_p]),
+    "ppsched_config_set_forward_only": (c_int32, [c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_config_forward_only": (c_int32, [c_void_p]),
     "ppsched_config_set_values": (c_int32, [c_void_p, c_int32, POINTER(c_double), c_size_t, POINTER(Error)]),
     "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
@@ -1708,6 +1710,8 @@ class Library(CDLL):
     ppsched_config_set_weight_versions: Callable[..., int]
     ppsched_config_set_split_backward: Callable[..., int]
     ppsched_config_split_backward: Callable[..., int]
+    ppsched_config_set_forward_only: Callable[..., int]
+    ppsched_config_forward_only: Callable[..., int]
     ppsched_config_set_values: Callable[..., int]
     ppsched_config_values: Callable[..., _Pointer[c_double]]
     ppsched_quantity_name: Callable[..., Optional[bytes]]

@@ -120,6 +120,8 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
                         help="each backward is one op, as in Megatron-LM and DeepSpeed: no strategy may split it")
+    parser.add_argument("--forward-only", action="store_true", default=None,
+                        help="no backwards, as in inference: gpipe, looped_bfs and interleaved_1f1b; with slices chunked prefill")
     parser.add_argument("--weight-versions", type=int, metavar="N", help="versions of the weights that live at once")
     add_cost_arguments(parser)
 
@@ -211,7 +213,7 @@ def make_config(values: Mapping[str, Any]) -> Config:
         raise UsageError("give --num-batches, or a config file with num_batches")
     return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                   slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
-                  split_backward=values.get("split_backward", True),
+                  split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
                   options=values["options"], units=values.get("units", PLAIN),
                   **quantities_in({name: value for name, value in values.items() if value is not None}))
 

@@ -57,6 +57,8 @@ def _size_words(config: Config, has_layers: bool) -> List[str]:
         words += ["--slices", str(config.slices)]
     if not config.split_backward:
         words.append("--whole-backwards")
+    if config.forward_only:
+        words.append("--forward-only")
     if config._weight_versions:
         words += ["--weight-versions", str(config._weight_versions)]
     if config.placement != Placement.DEFAULT:

@@ -166,7 +166,8 @@ class Config:
     devices, microbatches: D and M; stages: S, virtual stages of the whole model (default: as many as devices);
     iterations: training iterations in one schedule; slices: of each microbatch along its sequence, 1 for whole ones; placement: a ppsched.Placement, its name, or a list with the device of
     each stage (default: what the strategy wants); weight_versions: how many versions of the weights live at once (default:
-    what the strategy needs); split_backward: False where a backward is always one op, as in Megatron-LM; options: the strategy's options.
+    what the strategy needs); split_backward: False where a backward is always one op, as in Megatron-LM; forward_only:
+    True where there are no backwards, as in inference; options: the strategy's options.
 
     The others are lists of numbers; one number stands for all. Per stage: forward_times, backward_times (full backward),
     backward_input_times, backward_weight_times, mem_forward, mem_backward_input, mem_backward_weight, mem_static,
@@ -184,6 +185,7 @@ class Config:
 
     units: Units
     split_backward: bool
+    forward_only: bool
     _weight_versions: int  # what the library keeps to itself, as it was given
     _map: List[int]        # the device of each stage, empty where the placement has a name
     _options: Dict[str, str]
@@ -192,8 +194,8 @@ class Config:
     @names_checked
     def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1, slices: int = 1,
                  placement: Union[Placement, str, Sequence[int], None] = None, weight_versions: int = 0,
-                 split_backward: bool = True, options: Optional[Mapping[str, object]] = None, forward_times: Numbers = (),
-                 backward_times: Numbers = (), backward_input_times: Numbers = (), backward_weight_times: Numbers = (),
+                 split_backward: bool = True, forward_only: bool = False, options: Optional[Mapping[str, object]] = None,
+                 forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (), backward_weight_times: Numbers = (),
                  backward_input_share: Numbers = (), overlapped_times: Numbers = (), p2p_time: Numbers = (),
                  p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (), gradient_bytes: Numbers = (),
                  mem_forward: Numbers = (), mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (),
@@ -222,7 +224,9 @@ class Config:
         call(lib.ppsched_config_set_slices, self._handle, integer("slices", slices))
         call(lib.ppsched_config_set_weight_versions, self._handle, integer("weight_versions", weight_versions))
         call(lib.ppsched_config_set_split_backward, self._handle, int(bool(split_backward)))
-        self.split_backward, self._weight_versions, self._map = bool(split_backward), weight_versions, []
+        call(lib.ppsched_config_set_forward_only, self._handle, int(bool(forward_only)))
+        self.split_backward, self.forward_only = bool(split_backward), bool(forward_only)
+        self._weight_versions, self._map = weight_versions, []
         self._options = {str(name): str(value) for name, value in (options or {}).items()}
         if placement is not None:
             self._set_placement(placement)
@@ -239,7 +243,7 @@ class Config:
         """That of a handle that the library made of this one, which it owns from now on."""
         config = Config.__new__(Config)
         config._own(handle)
-        config.units, config.split_backward = self.units, self.split_backward
+        config.units, config.split_backward, config.forward_only = self.units, self.split_backward, self.forward_only
         config._weight_versions, config._map, config._options = self._weight_versions, self._map, self._options
         config.microbatch_order = self.microbatch_order
         return config

@@ -97,6 +97,8 @@ def link_of(config: Config, strategy: str, page: str = "ppsched.html", keeping: 
     words += _placement_words(config)
     if not config.split_backward:
         words.append("split_backward=0")
+    if config.forward_only:
+        words.append("forward_only=1")
     words += [f"{name}={quote(what, safe='')}" for name, what in keeping.items()]
     for name in QUANTITIES:
         values = getattr(config, name)

@@ -23,6 +23,7 @@ const struct ppi_strategy ppi_gpipe = {
     .chunks = 1,
     .weight_versions = 1,
     .flushes = true,
+    .serves_forwards = true,
     .cuts = true,
     .order = order,
 };

@@ -157,6 +157,7 @@ const struct ppi_strategy ppi_interleaved_1f1b = {
     .placement = PPSCHED_PLACEMENT_LOOP,
     .weight_versions = 1,
     .flushes = true,
+    .serves_forwards = true,
     .options = options,
     .option_count = 1,
     .fits = fits_1f1b,

@@ -23,6 +23,7 @@ const struct ppi_strategy ppi_looped_bfs = {
     .placement = PPSCHED_PLACEMENT_LOOP,
     .weight_versions = 1,
     .flushes = true,
+    .serves_forwards = true,
     .cuts = true,
     .order = order,
 };

@@ -126,6 +126,7 @@ function showKnobs() {
       set(element, sizeOf(name));
   set(byId("knob-strategy"), problem.strategy);
   byId("knob-whole").checked = !problem.split_backward;
+  byId("knob-forward").checked = Boolean(problem.forward_only);
   for (const name of Object.keys(LIST_KNOBS))
     set(byId(`knob-${name}`), problem.values[name]?.join(" ") ?? "");
   showPlacement();
@@ -175,6 +176,9 @@ function startKnobs() {
     byId(`knob-${name}`).addEventListener("input", (event) => turn(() => setValues(name, numberList(name.replaceAll("_", " "), event.target.value))));
   byId("knob-whole").addEventListener("input", (event) => turn(() => {
     problem = { ...problem, split_backward: event.target.checked ? 0 : 1 };
+  }));
+  byId("knob-forward").addEventListener("input", (event) => turn(() => {
+    problem = { ...problem, forward_only: event.target.checked ? 1 : 0 };
   }));
   byId("knob-placement").addEventListener("input", (event) => turn(() => choosePlacement(event.target.value)));
   byId("knob-devices_of_stages").addEventListener("input", (event) => turn(() => {

@@ -4,7 +4,7 @@
 /** A problem with nothing said but its sizes. */
 function plainProblem() {
   return { strategy: "1f1b", devices: 8, stages: 8, microbatches: 16, iterations: 1, slices: 1, placement: "default", split_backward: 1,
-           recompute: "", offload: "", values: {}, options: {}, unknown: {} };
+           forward_only: 0, recompute: "", offload: "", values: {}, options: {}, unknown: {} };
 }
 
 const LINK_VERSION = 1;
@@ -17,7 +17,7 @@ function linkOf(problem, quantities) {
   const add = (key, text) => words.push(`${encodeURIComponent(key)}=${encodeURIComponent(text).replaceAll("%2C", ",")}`);
   for (const key of ["strategy", "devices", "stages", "microbatches"])
     add(key, problem[key]);
-  for (const key of ["iterations", "slices", "placement", "split_backward", "recompute", "offload"])
+  for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "recompute", "offload"])
     if (String(problem[key]) !== String(plain[key]))
       add(key, problem[key]);
   for (const name of quantities)
@@ -98,7 +98,7 @@ function readLink(fragment, quantities) {
       problem[key] = placementOf(text);
     else if (key === "recompute" || key === "offload")
       problem[key] = keepingOf(key, text);
-    else if (key === "split_backward")
+    else if (key === "split_backward" || key === "forward_only")
       problem[key] = text === "0" ? 0 : 1;
     else if (quantities.includes(key))
       problem.values[key] = numberList(key, text);
@@ -129,6 +129,7 @@ function configOf(pp, problem) {
     else if (problem.placement !== "default")
       config.place(problem.placement);
     config.splitBackward = Boolean(problem.split_backward);
+    config.forwardOnly = Boolean(problem.forward_only);
     for (const [name, values] of Object.entries(problem.values))
       config.set(name, values);
     for (const [name, value] of Object.entries(problem.options))

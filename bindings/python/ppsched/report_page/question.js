@@ -39,10 +39,10 @@ function layerRow(row) {
 }
 
 function settingRows() {
-  const { iterations, slices, placement, split_backward: splits, weight_versions: versions, options, profile } = question;
+  const { iterations, slices, placement, split_backward: splits, forward_only: forwards, weight_versions: versions, options, profile } = question;
   const rows = [["placement", Array.isArray(placement) ? placement.join(" ") : placement],
                 ["iterations", iterations], ["slices of a microbatch", slices > 1 ? slices : null],
-                ["backwards", splits === false ? "whole: no strategy may split them" : null],
+                ["backwards", forwards ? "none" : splits === false ? "whole: no strategy may split them" : null],
                 ["versions of the weights", versions || null],
                 ["options", Object.entries(options ?? {}).map(([name, value]) => `${name} ${value}`).join(", ")],
                 ["measured times", profile && `${list(profile.files).join(", ")}: ${profile.statistic} of the samples` +
