@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -128,6 +129,11 @@ private:
     double loss_ = 0;
 };
 
+static bool is_number(const std::string &word)
+{
+    return !word.empty() && word.size() < 10 && word.find_first_not_of("0123456789") == std::string::npos;
+}
+
 int main(int count, char **words)
 {
     MPI_Init(&count, &words);
@@ -136,9 +142,12 @@ int main(int count, char **words)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     try {
         const std::vector<std::string> given(words + 1, words + count);
-        const ppsched::Config config(ranks, std::stol(given.at(1)), std::stol(given.at(2)));
+        if (given.size() != 3 || !is_number(given[1]) || !is_number(given[2]))
+            throw std::invalid_argument("usage: mpi_runtime_cpp STRATEGY STAGES MICROBATCHES");
+        const ppsched::Config config(ranks, std::stol(given[1]), std::stol(given[2]));
         ppsched::LowerOptions options;
         options.lowering = PPSCHED_LOWERING_JUST_IN_TIME;
+        options.receive_lead = 1;
         const ppsched::Schedule lowered = ppsched::Schedule::generate(config, given.at(0)).lower(options);
         Walk walk(lowered, rank);
         double loss = walk.step();

@@ -104,6 +104,27 @@ class MpiTest(unittest.TestCase):
                 self.train(3, ["--file", file.name, "--steps", 1])
                 self.assertIn("another number of devices than there are ranks", run(2, ["--file", file.name])[1])
 
+    def test_slices(self):
+        """What is walked are slices then; groups, several iterations, and a file among them."""
+        for ranks, words in ((2, ["--strategy", "seq_1f1b", "--slices", 2, "--microbatches", 3]),
+                             (3, ["--strategy", "slimpipe", "--chunks", 2, "--slices", 3, "--iterations", 2]),
+                             (4, ["--strategy", "auto", "--slices", 2, "--microbatches", 3])):
+            self.train(ranks, [*words, "--steps", 1, "--blocking"], mpi=RENDEZVOUS)
+
+    def test_what_keeps_less(self):
+        schedule = ppsched.generate("interleaved_1f1b", ppsched.Config(2, 6, 4, offload_times=[1.0]))
+        copied = schedule.offload()
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(schedule.recompute(chunks=1).export("json"))
+            file.flush()
+            self.train(2, ["--file", file.name, "--steps", 1])
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(copied.export("json"))
+            file.flush()
+            code, text = run(2, ["--file", file.name, "--steps", 1])
+        self.assertEqual(code, 1)
+        self.assertIn("copies activations to the host", text)
+
     def test_planning_again(self):
         """Ops that last as long as they are told: the plan knows it, and that there is a better schedule."""
         text = self.train(4, ["--strategy", "1f1b", "--work", 10, "--iterations", 2, "--steps", 2])
@@ -123,7 +144,8 @@ class MpiTest(unittest.TestCase):
     def test_bad_words(self):
         for words, message in ((["--strategy", "x"], 'there is no strategy "x"'), (["--chunks"], "--strategy NAME or --file"),
                                (["--microbatches", 0], "microbatches"),
-                               (["--work", "5ms"], "are whole numbers"), (["--steps", -1], "are whole numbers"), (["--file", "/none"], "cannot be opened")):
+                               (["--work", "5ms"], "are whole numbers"), (["--steps", -1], "are whole numbers"),
+                               (["--steps", ""], "are whole numbers"), (["--file", "/none"], "cannot be opened")):
             code, text = run(2, words)
             self.assertEqual((code, text.count("mpi_runtime: ")), (1, 1), text)
             self.assertIn(message, text)
@@ -134,6 +156,9 @@ class MpiTest(unittest.TestCase):
             code, text = run(4, [name, 4 * chunks, 8], program=1)
             self.assertEqual(code, 0, text)
             self.assertEqual(f"{float(text.split()[1]):.6f}", re.search(r"step 0: loss (\S+)", wanted)[1])
+        for words in ([], ["1f1b", "x", 8], ["1f1b", 4]):
+            code, text = run(2, words, program=1)
+            self.assertEqual((code, text.count("mpi_runtime_cpp STRATEGY STAGES MICROBATCHES")), (1, 1), text)
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ static void test_a_line_a_call(void **state)
     expect_ok(ppsched_schedule_generate_with(&schedule, config, "own", one_pass, &count, &error), &error);
     expect_line(&log, "built own: 1 devices, 1 stages, 1 microbatches, 1 iterations");
     ppsched_schedule_release(schedule);
-    count = 1;
+    count = 0;
     assert_int_equal(ppsched_schedule_generate_with(&schedule, config, "own", one_pass, &count, &error),
                      PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_int_equal(log.lines, 0);

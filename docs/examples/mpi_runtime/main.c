@@ -37,18 +37,20 @@ enum {
     CHUNKS,
     MICROBATCHES,
     ITERATIONS,
+    SLICES,
     STEPS,
     WORK,
+    RECEIVE_LEAD,
     PYTORCH,
     DEFER_RECEIVES,
     BLOCKING,
     UNSAFE,
     OPTIONS
 };
-static const char *const names[OPTIONS] = {"--strategy",       "--file",     "--chunks", "--microbatches",
-                                           "--iterations",     "--steps",    "--work",   "--pytorch",
+static const char *const names[OPTIONS] = {"--strategy",       "--file",     "--chunks", "--microbatches", "--iterations",
+                                           "--slices",         "--steps",    "--work",   "--receive-lead", "--pytorch",
                                            "--defer-receives", "--blocking", "--unsafe"};
-static const char *given[OPTIONS] = {"1f1b", NULL, "1", "8", "1", "3", "0"};
+static const char *given[OPTIONS] = {"1f1b", NULL, "1", "8", "1", "1", "3", "0", "1"};
 
 static void read_arguments(int count, char **words)
 {
@@ -57,11 +59,11 @@ static void read_arguments(int count, char **words)
         while (k < OPTIONS && strcmp(words[i], names[k]) != 0)
             k++;
         if (k == OPTIONS || (k < PYTORCH && i + 1 == count))
-            agree("--strategy NAME or --file SCHEDULE.csv|.json, --chunks V, --microbatches M, --iterations N, --steps K, "
-                  "--work MILLISECONDS, --pytorch, --defer-receives, --blocking, --unsafe");
+            agree("--strategy NAME or --file SCHEDULE.csv|.json, --chunks V, --microbatches M, --iterations N, --slices K, "
+                  "--steps K, --work MILLISECONDS, --receive-lead OPS, --pytorch, --defer-receives, --blocking, --unsafe");
         given[k] = k < PYTORCH ? words[++i] : "1";
-        if (k >= CHUNKS && given[k][strspn(given[k], "0123456789")] != '\0')
-            agree("--chunks, --microbatches, --iterations, --steps and --work are whole numbers");
+        if (k >= CHUNKS && (given[k][0] == '\0' || given[k][strspn(given[k], "0123456789")] != '\0'))
+            agree("--chunks, --microbatches, --iterations, --slices, --steps, --work and --receive-lead are whole numbers");
     }
 }
 
@@ -101,6 +103,7 @@ static ppsched_schedule *make_schedule(const char *strategy)
     long chunks = info.chunks != 0 ? (long)info.chunks : number(CHUNKS);
     require(ppsched_config_create(&config, ranks, ranks * chunks, number(MICROBATCHES), NULL, &error), &error);
     require(ppsched_config_set_iterations(config, number(ITERATIONS), &error), &error);
+    require(ppsched_config_set_slices(config, number(SLICES), &error), &error);
     require(ppsched_schedule_generate(&schedule, config, strategy, &error), &error);
     ppsched_config_destroy(config);
     return schedule;
@@ -112,7 +115,8 @@ static const ppsched_schedule *lower(const ppsched_schedule *schedule)
     const ppsched_lower_options options = {.size = sizeof options,
                                            .lowering = number(PYTORCH) ? PPSCHED_LOWERING_PYTORCH
                                                                        : PPSCHED_LOWERING_JUST_IN_TIME,
-                                           .defer_receives = number(DEFER_RECEIVES) != 0};
+                                           .defer_receives = number(DEFER_RECEIVES) != 0,
+                                           .receive_lead = number(PYTORCH) ? 0 : (uint32_t)number(RECEIVE_LEAD)};
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
     ppsched_status status = ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error);
@@ -120,6 +124,15 @@ static const ppsched_schedule *lower(const ppsched_schedule *schedule)
         return ppsched_schedule_retain(schedule); /* lowered in the file */
     require(status, &error);
     return lowered;
+}
+
+static void refuse_copies(const ppsched_schedule *schedule)
+{
+    size_t count = 0;
+    const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, (uint32_t)rank), &count);
+    while (count > 0 && ops[count - 1].kind != PPSCHED_KIND_OFFLOAD)
+        count--;
+    agree(count > 0 ? "the schedule copies activations to the host, which this program does not do" : NULL);
 }
 
 /* Runs only what is proven never to hang, unless it is told to try. What misses a send or a receive has no circle, and is no try. */
@@ -138,20 +151,20 @@ static void prove(const ppsched_schedule *lowered)
 
 /* --- right? --- */
 
-/* All stages and microbatches one after the other in this process: adds their gradients, and returns the loss. */
-static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_t microbatches)
+/* All stages and pieces one after the other in this process: adds their gradients, and returns the loss. */
+static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_t pieces)
 {
     struct activation *kept = walk_room(stage_count, sizeof *kept);
     static double by_outputs[VALUE], by_inputs[VALUE];
     double loss = 0;
-    for (uint32_t m = 0; m < microbatches; m++) {
+    for (uint32_t m = 0; m < pieces; m++) {
         mlp_inputs(kept[0].value[0], m);
         for (uint32_t s = 0; s < stage_count; s++) {
             mlp_forward(&stages[s], &kept[s]);
             if (s + 1 < stage_count)
                 memcpy(kept[s + 1].value[0], kept[s].value[DEPTH], sizeof by_outputs);
         }
-        loss += mlp_loss(by_outputs, kept[stage_count - 1].value[DEPTH], m, microbatches);
+        loss += mlp_loss(by_outputs, kept[stage_count - 1].value[DEPTH], m, pieces);
         for (uint32_t s = stage_count; s-- > 0;) {
             mlp_backward_input(&stages[s], &kept[s], by_outputs, by_inputs);
             mlp_backward_weight(&stages[s], &kept[s]);
@@ -166,7 +179,7 @@ static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_
  * steps against the gradients. */
 static double check(struct walk *walk, struct mlp *alone)
 {
-    double worst = 0, size = 0, expected = without_pipeline(alone, walk->stages, walk->microbatches);
+    double worst = 0, size = 0, expected = without_pipeline(alone, walk->stages, walk->pieces);
     for (uint32_t s = 0; s < walk->stages; s++) {
         MPI_Allreduce(MPI_IN_PLACE, walk->stage[s].gradient, DEPTH * WEIGHT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         for (int i = 0; i < DEPTH * WEIGHT; i++) {
@@ -218,6 +231,7 @@ static void plan_again(const ppsched_schedule *schedule, const struct walk *walk
     ppsched_error error;
     require(ppsched_config_create(&config, ranks, walk->stages, ppsched_schedule_microbatches(schedule), NULL, &error), &error);
     require(ppsched_config_set_iterations(config, iterations, &error), &error);
+    require(ppsched_config_set_slices(config, walk->slices, &error), &error);
     require(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
     set_measured(config, walk);
     require(ppsched_timeline_update(timeline, config, &error), &error); /* in a loop of one's own it allocates nothing */
@@ -266,6 +280,7 @@ int main(int count, char **words)
     const ppsched_schedule *schedule = given[SCHEDULE_FILE] != NULL ? read_schedule(given[SCHEDULE_FILE])
                                                                     : make_schedule(given[STRATEGY]);
     const ppsched_schedule *lowered = lower(schedule);
+    refuse_copies(lowered);
     prove(lowered);
     walk.blocks = number(BLOCKING) != 0;
     walk.work = (double)number(WORK) / 1e3;

@@ -24,7 +24,8 @@ static int goes_back(const ppsched_op *op)
 
 /* --- once --- */
 
-/* A stage and microbatch on this device. */
+/* A stage and a piece on this device: a microbatch, or a slice of one. Slices of a sequence would read what those before them
+ * keep on their stage; the rows of this model need nothing of each other. */
 struct pass {
     struct activation *kept; /* NULL: it is on another device */
     struct task *receive[2]; /* of its activation, of its gradient; NULL: from this device, or from nowhere */
@@ -39,9 +40,14 @@ void *walk_room(size_t count, size_t size)
 }
 
 /* NULL where there is no such stage. */
-static struct pass *pass_of(const struct walk *walk, struct pass *passes, uint32_t stage, uint32_t microbatch)
+static struct pass *pass_of(const struct walk *walk, struct pass *passes, uint32_t stage, uint32_t piece)
 {
-    return stage < walk->stages ? &passes[(size_t)stage * walk->microbatches + microbatch] : NULL;
+    return stage < walk->stages ? &passes[(size_t)stage * walk->pieces + piece] : NULL;
+}
+
+static uint32_t piece_of(const struct walk *walk, const ppsched_op *op)
+{
+    return op->microbatch * walk->slices + op->slice;
 }
 
 /* Sends take the lowest slot that is free; one is free behind the op that the library names. Returns how many there are. */
@@ -67,7 +73,7 @@ static size_t choose_send_slots(struct walk *walk, ppsched_op_buffer *buffers)
 /* The arena: asks the library who needs which slot, and allocates them all in one piece. */
 static ppsched_status lay_out_arena(struct walk *walk, struct pass *passes, ppsched_error *error)
 {
-    size_t count = 0, most = (size_t)walk->stages * walk->microbatches;
+    size_t count = 0, most = (size_t)walk->stages * walk->pieces;
     ppsched_lifetime *lifetimes = walk_room(most, sizeof *lifetimes);
     ppsched_op_buffer *buffers = walk_room(walk->count, sizeof *buffers);
     ppsched_arena kept = {0};
@@ -101,9 +107,9 @@ static void lay_out_message(const struct walk *walk, struct pass *passes, struct
     int back = goes_back(op);
     uint32_t other = is_send(op) == back ? op->stage - 1u : op->stage + 1u;
     uint32_t receiver = is_send(op) ? other : op->stage;
-    struct pass *pass = pass_of(walk, passes, op->stage, op->microbatch);
+    struct pass *pass = pass_of(walk, passes, op->stage, piece_of(walk, op));
     task->rank = (int)ppsched_schedule_device_of(walk->schedule, other, op->microbatch);
-    task->tag = (int)(2 * (receiver * walk->microbatches + op->microbatch)) + back;
+    task->tag = (int)(2 * (receiver * walk->pieces + piece_of(walk, op))) + back;
     task->input = back ? pass->kept->received : pass->kept->value[DEPTH];
     if (is_receive(op))
         pass->receive[back] = task;
@@ -112,11 +118,11 @@ static void lay_out_message(const struct walk *walk, struct pass *passes, struct
 /* Values of another device are in a receive's slot; between stages of this device they are where the other stage keeps them. */
 static void lay_out_compute(const struct walk *walk, struct pass *passes, struct task *task)
 {
-    struct pass *pass = pass_of(walk, passes, task->op.stage, task->op.microbatch);
-    struct pass *before = pass_of(walk, passes, task->op.stage - 1u, task->op.microbatch);
-    int back = task->op.kind != PPSCHED_KIND_F;
+    struct pass *pass = pass_of(walk, passes, task->op.stage, piece_of(walk, &task->op));
+    struct pass *before = pass_of(walk, passes, task->op.stage - 1u, piece_of(walk, &task->op));
+    int back = task->op.kind != PPSCHED_KIND_F, reads = task->op.kind < PPSCHED_KIND_W;
     task->kept = pass->kept;
-    task->receive = task->op.kind != PPSCHED_KIND_W ? pass->receive[back] : NULL;
+    task->receive = reads ? pass->receive[back] : NULL;
     if (task->receive != NULL)
         task->input = task->receive->slot;
     else if (back)
@@ -132,7 +138,8 @@ ppsched_status walk_lay_out(struct walk *walk, const ppsched_schedule *schedule,
     walk->schedule = schedule;
     walk->device = device;
     walk->stages = ppsched_schedule_stages(schedule);
-    walk->microbatches = ppsched_schedule_microbatches(schedule) * ppsched_schedule_iterations(schedule);
+    walk->slices = ppsched_schedule_slices(schedule);
+    walk->pieces = ppsched_schedule_microbatches(schedule) * ppsched_schedule_iterations(schedule) * walk->slices;
     walk->tasks = walk_room(walk->count + 1, sizeof *walk->tasks);
     walk->stage = walk_room(walk->stages, sizeof *walk->stage);
     walk->seconds = walk_room(2 * KINDS * walk->stages, sizeof *walk->seconds);
@@ -141,12 +148,12 @@ ppsched_status walk_lay_out(struct walk *walk, const ppsched_schedule *schedule,
         mlp_start(&walk->stage[stage], stage);
     for (size_t i = 0; i < walk->count; i++)
         walk->tasks[i] = (struct task){.op = ops[i], .request = MPI_REQUEST_NULL};
-    struct pass *passes = walk_room((size_t)walk->stages * walk->microbatches, sizeof *passes);
+    struct pass *passes = walk_room((size_t)walk->stages * walk->pieces, sizeof *passes);
     ppsched_status status = lay_out_arena(walk, passes, error);
     for (size_t i = 0; i < walk->count && status == PPSCHED_OK; i++)
         if (walk->tasks[i].slot != NULL)
             lay_out_message(walk, passes, &walk->tasks[i]);
-        else if (ops[i].kind <= PPSCHED_KIND_W)
+        else if (ops[i].kind <= PPSCHED_KIND_W || ops[i].kind == PPSCHED_KIND_RECOMPUTE)
             lay_out_compute(walk, passes, &walk->tasks[i]);
     free(passes);
     return status;
@@ -179,7 +186,7 @@ static void communicate(const struct walk *walk, struct task *task)
 static void forward(const struct walk *walk, const struct task *task)
 {
     if (task->input == NULL)
-        mlp_inputs(task->kept->value[0], task->op.microbatch);
+        mlp_inputs(task->kept->value[0], piece_of(walk, &task->op));
     else
         memcpy(task->kept->value[0], task->input, sizeof task->kept->value[0]);
     mlp_forward(&walk->stage[task->op.stage], task->kept);
@@ -188,7 +195,7 @@ static void forward(const struct walk *walk, const struct task *task)
 static void backward(struct walk *walk, const struct task *task)
 {
     if (task->op.stage + 1u == walk->stages)
-        walk->loss += mlp_loss(task->kept->received, task->kept->value[DEPTH], task->op.microbatch, walk->microbatches);
+        walk->loss += mlp_loss(task->kept->received, task->kept->value[DEPTH], piece_of(walk, &task->op), walk->pieces);
     mlp_backward_input(&walk->stage[task->op.stage], task->kept, task->input, task->output);
 }
 
@@ -208,12 +215,14 @@ static void compute(struct walk *walk, const struct task *task)
     double start = MPI_Wtime();
     if (kind == PPSCHED_KIND_F)
         forward(walk, task);
+    if (kind == PPSCHED_KIND_RECOMPUTE)
+        mlp_forward(&walk->stage[task->op.stage], task->kept); /* from its input; this program has kept the rest, too */
     if (kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_I)
         backward(walk, task);
     if (kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_W)
         mlp_backward_weight(&walk->stage[task->op.stage], task->kept);
     last(walk, kind, start);
-    if (walk->measures) {
+    if (walk->measures && kind <= KINDS) {
         walk->seconds[(kind - 1u) * walk->stages + task->op.stage] += MPI_Wtime() - start;
         walk->counts[(kind - 1u) * walk->stages + task->op.stage]++;
     }

@@ -27,8 +27,8 @@ struct task {
 
 struct walk {
     const ppsched_schedule *schedule;
-    uint32_t device, stages, microbatches; /* of all iterations */
-    int blocks;                            /* sends and receives by MPI_Send and MPI_Recv */
+    uint32_t device, stages, slices, pieces; /* pieces: slices of microbatches, of all iterations */
+    int blocks;                              /* sends and receives by MPI_Send and MPI_Recv */
     int measures;
     double work;        /* seconds that an F takes at least, an I and a W too, and a B twice */
     struct task *tasks; /* one an op, and one for the queue's end */
