@@ -10,9 +10,9 @@
  * schedule that fits. RANGE where times overflow. */
 ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error);
 
-/* One microbatch after another, with all its slices: each device holds no more than one. `splits`: all backwards; else those
- * that take no longer then. */
-ppsched_status ppi_go_one_by_one(struct ppi_attempt *attempt, bool splits, ppsched_error *error);
+/* List schedules of slices by a few rules, within the memory limits: the first always, others while fewer than so many ops are
+ * listed. `splits`: with all backwards split alone. One fits wherever a microbatch does. */
+ppsched_status ppi_list_pieces(struct ppi_attempt *attempt, bool splits, double most, ppsched_error *error);
 
 /* List schedules after repeating patterns of so many periods, two at least: from the shortest that leaves each device time for
  * its ops to one that keeps within the memory limits. */

@@ -145,6 +145,46 @@ static void test_never_longer_than_rules(void **state)
     assert_true(shorter > PROBLEMS / 4);
 }
 
+/* --- just below what rules need, and where there are none --- */
+
+static ppsched_config *equal_of(uint32_t devices, uint32_t chunks, uint32_t microbatches, uint32_t slices)
+{
+    ppsched_config *config = make_config(devices, devices * chunks, microbatches);
+    expect_ok(ppsched_config_set_slices(config, slices, NULL), NULL);
+    return config;
+}
+
+/* zb_h1's own limit holds it; a little below it, where no rule fits, times go up by a little, too. */
+static void test_below_the_rules(void **state)
+{
+    (void)state;
+    for (uint32_t slices = 2; slices <= 8; slices *= 2) {
+        ppsched_config *config = equal_of(8, 1, 32, slices), *ample = with_limit(config, 8 + slices - 1);
+        ppsched_config *below = with_limit(config, 8 + slices - 2);
+        double rule = makespan_of(ample, "zb_h1", PPSCHED_PLACEMENT_LINEAR);
+        assert_true(isfinite(rule) && !isfinite(best_rule(below, PPSCHED_PLACEMENT_LINEAR)));
+        assert_true(makespan_of(below, "zb_auto", PPSCHED_PLACEMENT_LINEAR) <= 1.2 * rule);
+        assert_true(auto_of(below, "1", PPSCHED_PLACEMENT_LINEAR) <= 1.1 * rule);
+        ppsched_config_destroy(config);
+        ppsched_config_destroy(ample);
+        ppsched_config_destroy(below);
+    }
+}
+
+/* On a V placement, for which no rule knows slices, the bound is reached where memory is ample. */
+static void test_on_a_v(void **state)
+{
+    (void)state;
+    for (uint32_t slices = 2; slices <= 8; slices *= 2) {
+        ppsched_config *config = equal_of(6, 2, 12, slices);
+        expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_V, NULL, 0, NULL), NULL);
+        assert_false(isfinite(best_rule(config, PPSCHED_PLACEMENT_V)));
+        assert_true(auto_of(config, "0", PPSCHED_PLACEMENT_V) <= 1.1 * bound_of(config).value);
+        assert_true(auto_of(config, "4", PPSCHED_PLACEMENT_V) <= 1.02 * bound_of(config).value);
+        ppsched_config_destroy(config);
+    }
+}
+
 /* --- against all orders --- */
 
 /* The orders of one device: how many ops of each row stand before each place. */
@@ -258,6 +298,7 @@ static void test_small_problems(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_never_longer_than_rules), cmocka_unit_test(test_small_problems)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_never_longer_than_rules), cmocka_unit_test(test_below_the_rules),
+                                       cmocka_unit_test(test_on_a_v), cmocka_unit_test(test_small_problems)};
     return cmocka_run_group_tests_name("slices_search", tests, NULL, NULL);
 }

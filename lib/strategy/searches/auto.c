@@ -101,8 +101,10 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     }
     if (status == PPSCHED_OK)
         status = try_strategies(attempt, error);
-    if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = attempt->problem.slices > 1 ? ppi_go_one_by_one(attempt, false, error) : ppi_go_straight(attempt, error);
+    if (status == PPSCHED_OK && attempt->problem.slices > 1)
+        status = ppi_list_pieces(attempt, false, attempt->task->option[EFFORT] > 0 ? OPS_PRICED : 0, error);
+    else if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
+        status = ppi_go_straight(attempt, error);
     ppi_watch_go_on(&attempt->watch, 1);
     if (status == PPSCHED_OK)
         status = ppi_explore(attempt, attempt->task->option[EFFORT], error);

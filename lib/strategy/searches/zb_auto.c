@@ -222,8 +222,8 @@ static ppsched_status plan_slices(struct ppi_attempt *attempt, ppsched_error *er
         return status;
     attempt->pool = &pool;
     status = ppi_offer_split(attempt, fixed, error);
-    if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
-        status = ppi_go_one_by_one(attempt, true, error);
+    if (status == PPSCHED_OK)
+        status = ppi_list_pieces(attempt, true, VISITS / 4, error);
     attempt->pool = NULL; /* what the search finds stays its own */
     return status == PPSCHED_OK ? ppi_relink(attempt, &pool, VISITS, error) : status;
 }

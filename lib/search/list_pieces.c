@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* List scheduling of slices, on any placement: at each moment a free device runs the first by a rule of what could start, and is
+ * never idle while it could run something.
+ *
+ * With memory limits an F runs only where all microbatches that its device has begun can still be finished there one after the
+ * other, the oldest first (the banker's rule, Dijkstra 1965): of each, what it still needs and what it and all behind it hold
+ * is within the limit. So wherever one microbatch fits, the schedule comes to its end. */
+#include <string.h>
+
+#include "base/checked.h"
+#include "search/explore.h"
+
+/* The three rows of a stage, each in the order of its turns: B is a row of inputs whose op has no weight behind it. */
+enum { FORWARD, INPUT, WEIGHT, ROWS };
+
+/* What comes first of that which could start now. */
+struct rule {
+    bool fills;         /* Fs, or else backwards */
+    bool splits;        /* all backwards that may be */
+    bool delays_weight; /* a W where nothing else can start, or right behind its I */
+    bool goes_deep;     /* of stages the last one, or the oldest microbatch */
+};
+
+struct lister {
+    struct ppi_attempt *attempt;
+    const struct ppi_problem *problem;
+    uint32_t pieces, microbatches;
+    struct rule rule;
+    double *end[2];           /* of F and of I or B by stage and piece; infinite: not known */
+    uint32_t *turn;           /* of each row of each stage: how many ops are put */
+    double *clock, *next;     /* by device: when it is free, and when it starts its next op; infinite: nothing is there */
+    uint32_t *choice;         /* by device: the row of that op, 3 * stage + row */
+    double *level;            /* by device */
+    double *held, *needed;    /* by device and microbatch: what it holds of it, and what its Fs still add */
+    uint32_t *oldest, *count; /* by device: the first microbatch that is not over, and behind the last that has begun */
+    uint32_t *left;           /* by device and microbatch: backwards that are not over */
+};
+
+static bool is_whole(const struct lister *lister, uint32_t stage)
+{
+    const struct ppi_stage *own = &lister->problem->stage[stage];
+    return !own->splits || (own->fuses && !lister->rule.splits);
+}
+
+static uint8_t kind_of(const struct lister *lister, uint32_t stage, uint32_t row)
+{
+    static const uint8_t kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_W};
+    return row == INPUT && is_whole(lister, stage) ? PPSCHED_KIND_B : kinds[row];
+}
+
+static uint32_t next_piece(const struct lister *lister, uint32_t stage, uint32_t row)
+{
+    return ppi_piece_in_turn(lister->problem, row != FORWARD, lister->turn[ROWS * stage + row]);
+}
+
+/* --- what could start --- */
+
+static double delay_of(const struct lister *lister, double delay, double latency, uint32_t piece)
+{
+    const struct ppi_ratio *ratio = lister->problem->ratio;
+    return delay == 0 || ratio == NULL ? delay : ppi_scaled_delay(delay, latency, ratio[piece].sent);
+}
+
+/* When the inputs of a row's next op are there; infinite where they are not known. */
+static double ready_at(const struct lister *lister, uint32_t stage, uint32_t row, uint32_t piece)
+{
+    const struct ppi_stage *own = &lister->problem->stage[stage];
+    const size_t cell = (size_t)stage * lister->pieces + piece;
+    if (row == FORWARD)
+        return stage == 0
+                   ? 0
+                   : lister->end[0][cell - lister->pieces] + delay_of(lister, own->forward_delay, own->forward_latency, piece);
+    if (row == WEIGHT)
+        return lister->end[1][cell];
+    double ready = lister->end[0][cell];
+    if (stage + 1 < lister->problem->stages)
+        ready = ppi_larger(ready, lister->end[1][cell + lister->pieces] +
+                                      delay_of(lister, own->backward_delay, own->backward_latency, piece));
+    return ready;
+}
+
+/* Whether an F that adds so much leaves room for all that has begun. */
+static bool is_admitted(const struct lister *lister, uint32_t device, uint32_t microbatch, double adds)
+{
+    const double *held = lister->held + (size_t)device * lister->microbatches;
+    const double *needed = lister->needed + (size_t)device * lister->microbatches;
+    const double limit = ppi_device_allows(&lister->problem->device[device]);
+    double behind = 0;
+    if (limit == PPI_INFINITE)
+        return true;
+    uint32_t end = lister->count[device] > microbatch ? lister->count[device] : microbatch + 1;
+    for (uint32_t j = end; j-- > lister->oldest[device];) {
+        behind += held[j];
+        if (behind + needed[j] + (j < microbatch ? adds : 0) > limit)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the first of two rows of a device comes before the second, where both could start now. */
+static bool comes_first(const struct lister *lister, uint32_t a, uint32_t b)
+{
+    const struct rule *rule = &lister->rule;
+    const uint32_t rows[] = {a % ROWS, b % ROWS}, stages[] = {a / ROWS, b / ROWS};
+    if ((rows[0] == WEIGHT) != (rows[1] == WEIGHT))
+        return (rows[0] == WEIGHT) != rule->delays_weight;
+    if ((rows[0] == FORWARD) != (rows[1] == FORWARD))
+        return (rows[0] == FORWARD) == rule->fills;
+    uint32_t microbatch[] = {next_piece(lister, stages[0], rows[0]) / lister->problem->slices,
+                             next_piece(lister, stages[1], rows[1]) / lister->problem->slices};
+    if (!rule->goes_deep && microbatch[0] != microbatch[1])
+        return microbatch[0] < microbatch[1];
+    return (stages[0] > stages[1]) == (rows[0] == FORWARD);
+}
+
+/* Finds a device's next op: of those that start the earliest the one that comes first. */
+static void choose(struct lister *lister, uint32_t device)
+{
+    const struct ppi_problem *problem = lister->problem;
+    lister->next[device] = PPI_INFINITE;
+    for (uint32_t i = 0; i < problem->device[device].count; i++)
+        for (uint32_t row = 0; row < ROWS; row++) {
+            uint32_t stage = ppi_stage_at(problem, device, i), number = ROWS * stage + row;
+            if (lister->turn[number] == lister->pieces || (row == WEIGHT && is_whole(lister, stage)))
+                continue;
+            uint32_t piece = next_piece(lister, stage, row);
+            double start = ppi_larger(lister->clock[device], ready_at(lister, stage, row, piece));
+            if (start > lister->next[device] || start == PPI_INFINITE ||
+                (start == lister->next[device] && !comes_first(lister, number, lister->choice[device])))
+                continue;
+            if (row == FORWARD && !is_admitted(lister, device, piece / problem->slices,
+                                               ppi_problem_memory(problem, stage, PPSCHED_KIND_F, piece)))
+                continue;
+            lister->next[device] = start;
+            lister->choice[device] = number;
+        }
+}
+
+/* --- putting it --- */
+
+static void account(struct lister *lister, uint32_t device, uint32_t stage, uint8_t kind, uint32_t piece)
+{
+    uint32_t microbatch = piece / lister->problem->slices;
+    size_t cell = (size_t)device * lister->microbatches + microbatch;
+    double adds = ppi_problem_memory(lister->problem, stage, kind, piece);
+    lister->held[cell] += adds;
+    if (kind == PPSCHED_KIND_F) {
+        lister->needed[cell] -= adds;
+        lister->count[device] = lister->count[device] > microbatch ? lister->count[device] : microbatch + 1;
+    } else if (kind != PPSCHED_KIND_I && --lister->left[cell] == 0) {
+        lister->held[cell] = 0; /* but for rounding */
+        while (lister->oldest[device] < lister->microbatches &&
+               lister->left[(size_t)device * lister->microbatches + lister->oldest[device]] == 0)
+            lister->oldest[device]++;
+    }
+}
+
+/* Puts a device's next op; devices that may have waited for it choose anew. */
+static void put(struct lister *lister, uint32_t device)
+{
+    const struct ppi_problem *problem = lister->problem;
+    const struct ppi_shape shape = {.slices = problem->slices};
+    struct ppi_orders *out = &lister->attempt->candidate;
+    uint32_t stage = lister->choice[device] / ROWS, row = lister->choice[device] % ROWS;
+    uint32_t piece = next_piece(lister, stage, row);
+    uint8_t kind = kind_of(lister, stage, row);
+    double end = lister->next[device] + ppi_problem_duration(problem, stage, kind, piece);
+    out->ops[out->first[device] + out->count[device]++] = ppi_op_of_piece(&shape, piece, stage, kind);
+    lister->turn[ROWS * stage + row]++;
+    lister->clock[device] = end;
+    if (row != WEIGHT)
+        lister->end[row][(size_t)stage * lister->pieces + piece] = end;
+    account(lister, device, stage, kind, piece);
+    choose(lister, device);
+    if (row == FORWARD && stage + 1 < problem->stages)
+        choose(lister, problem->stage[stage + 1].device);
+    if (row == INPUT && stage > 0)
+        choose(lister, problem->stage[stage - 1].device);
+}
+
+static uint32_t first_to_start(const struct lister *lister)
+{
+    uint32_t first = 0;
+    for (uint32_t d = 1; d < lister->problem->devices; d++)
+        if (lister->next[d] < lister->next[first])
+            first = d;
+    return lister->next[first] < PPI_INFINITE ? first : PPSCHED_NONE;
+}
+
+static void start(struct lister *lister)
+{
+    const struct ppi_problem *problem = lister->problem;
+    const size_t cells = (size_t)problem->devices * lister->microbatches;
+    for (size_t i = 0; i < (size_t)problem->stages * lister->pieces; i++)
+        lister->end[0][i] = lister->end[1][i] = PPI_INFINITE;
+    memset(lister->turn, 0, (size_t)ROWS * problem->stages * sizeof *lister->turn);
+    memset(lister->held, 0, cells * sizeof *lister->held);
+    memset(lister->needed, 0, cells * sizeof *lister->needed);
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        lister->clock[d] = 0;
+        lister->oldest[d] = lister->count[d] = 0;
+        lister->attempt->candidate.count[d] = 0;
+        for (uint32_t m = 0; m < lister->microbatches; m++)
+            lister->left[(size_t)d * lister->microbatches + m] = problem->device[d].count * problem->slices;
+    }
+    for (uint32_t s = 0; s < problem->stages; s++)
+        for (uint32_t p = 0; p < lister->pieces; p++)
+            lister->needed[(size_t)problem->stage[s].device * lister->microbatches + p / problem->slices] += ppi_problem_memory(
+                problem, s, PPSCHED_KIND_F, p);
+    for (uint32_t d = 0; d < problem->devices; d++)
+        choose(lister, d);
+}
+
+static ppsched_status list(struct lister *lister, ppsched_error *error)
+{
+    const double visits = 2.0 + lister->problem->devices / 16.0 + lister->problem->most_stages;
+    ppsched_status status = PPSCHED_OK;
+    uint32_t device;
+    start(lister);
+    while (status == PPSCHED_OK && (device = first_to_start(lister)) != PPSCHED_NONE) {
+        put(lister, device);
+        status = ppi_watch_spend(&lister->attempt->watch, visits, error);
+    }
+    ppi_pricer_clear(&lister->attempt->pricer); /* which pairs ops as the order did that it was made with */
+    return status == PPSCHED_OK ? ppi_attempt_offer(lister->attempt, error) : status;
+}
+
+/* --- all rules --- */
+
+static ppsched_status prepare(struct lister *lister, struct ppi_room *room, struct ppi_attempt *attempt, ppsched_error *error)
+{
+    const struct ppi_problem *problem = &attempt->problem;
+    const size_t cells = (size_t)problem->stages * problem->microbatches, devices = problem->devices;
+    *lister = (struct lister){.attempt = attempt,
+                              .problem = problem,
+                              .pieces = problem->microbatches,
+                              .microbatches = problem->microbatches / problem->slices};
+    const size_t held = devices * lister->microbatches;
+    lister->end[0] = ppi_room_take(room, 2 * cells, sizeof *lister->end[0]);
+    lister->turn = ppi_room_take(room, (size_t)ROWS * problem->stages, sizeof *lister->turn);
+    lister->clock = ppi_room_take(room, 2 * devices, sizeof *lister->clock);
+    lister->choice = ppi_room_take(room, 3 * devices, sizeof *lister->choice);
+    lister->held = ppi_room_take(room, 2 * held, sizeof *lister->held);
+    lister->left = ppi_room_take(room, held, sizeof *lister->left);
+    ppsched_status status = ppi_room_check(room, "the search", error);
+    if (status == PPSCHED_OK) {
+        lister->end[1] = lister->end[0] + cells;
+        lister->next = lister->clock + devices;
+        lister->oldest = lister->choice + devices;
+        lister->count = lister->oldest + devices;
+        lister->needed = lister->held + held;
+    }
+    return status;
+}
+
+ppsched_status ppi_list_pieces(struct ppi_attempt *attempt, bool splits, double most, ppsched_error *error)
+{
+    static const struct rule rules[] = {{.delays_weight = true, .goes_deep = true},
+                                        {.delays_weight = true},
+                                        {.fills = true, .delays_weight = true},
+                                        {.fills = true, .delays_weight = true, .goes_deep = true},
+                                        {.goes_deep = true},
+                                        {.fills = true}};
+    struct ppi_room room = {.host = &attempt->config->host};
+    struct lister lister;
+    const double ops = (double)ppi_problem_ops(&attempt->problem);
+    ppsched_status status = prepare(&lister, &room, attempt, error);
+    for (size_t i = 0; i < 2 * sizeof rules / sizeof rules[0] && status == PPSCHED_OK; i++) {
+        if ((double)i * ops > most || !ppi_attempt_goes_on(attempt) || (splits && i % 2 == 1))
+            continue;
+        lister.rule = rules[i / 2];
+        lister.rule.splits = i % 2 == 0;
+        status = list(&lister, error);
+    }
+    ppi_room_clear(&room);
+    return status;
+}
