@@ -48,7 +48,7 @@ static ppsched_status put_unit(ppsched_builder *builder, const ppsched_schedule 
     ppsched_status status = PPSCHED_OK;
     if (ppi_is_backward(recompute.kind) && marks[ppi_keep_lane(schedule, &recompute)]) {
         recompute.kind = PPSCHED_KIND_RECOMPUTE;
-        recompute.flags = 0;
+        recompute.flags &= PPSCHED_OP_FLAG_SLICED;
         status = ppi_builder_append(builder, device, &recompute, 1, error);
     }
     return status == PPSCHED_OK ? ppi_builder_append(builder, device, unit, length, error) : status;

@@ -30,6 +30,13 @@ class KeepingTest(unittest.TestCase):
         self.assertEqual([device.busy for device in timeline.device_metrics], [7, 7])
         self.assertEqual([(point.time, point.memory) for point in timeline.memory(0)][:4], [(0, 0), (0, 0.25), (1, 0.5), (2, 1.25)])
 
+    def test_slices_are_recomputed_apart(self):
+        schedule = ppsched.generate("1f1b", ppsched.Config(2, 2, slices=2, recompute_times=[1])).recompute(chunks=1)
+        self.assertEqual(" ".join(tokens(schedule, 1)), "1F0.0 1F0.1 1RECOMPUTE0.1 1B0.1 1F1.0 1RECOMPUTE0.0 1B0.0 1F1.1 1RECOMPUTE1.1 1B1.1 "
+                                                        "1RECOMPUTE1.0 1B1.0")
+        again = ppsched.Schedule.from_text(schedule.export("json"), "json")
+        self.assertEqual([tokens(again, device) for device in (0, 1)], [tokens(schedule, device) for device in (0, 1)])
+
     def test_offload(self):
         config = ppsched.Config(2, 3, offload_times=[2, 1], reload_times=0.5)
         schedule = ppsched.generate("gpipe", config).offload()
