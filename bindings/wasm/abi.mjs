@@ -245,16 +245,16 @@ export const OpFlag = Object.freeze({
   SLICED: 2,
 });
 
+export const Dispatch = Object.freeze({
+  PLANNED: 0,
+  READY: 1,
+});
+
 export const RankBy = Object.freeze({
   STEP: 0,
   MEAN: 1,
   QUANTILE: 2,
   WORST: 3,
-});
-
-export const Dispatch = Object.freeze({
-  PLANNED: 0,
-  READY: 1,
 });
 
 export const Status = Object.freeze({
@@ -983,6 +983,7 @@ export const FUNCTIONS = {
   ppsched_plan_create_config: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_create_timeline: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_find_least_limit: ["i32", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_config_set_goal: ["i32", "pointer", "i32", "f64", "i64", "pointer", "pointer"],
   ppsched_schedule_evaluate_scenarios: ["i32", "pointer", "pointer", "pointer", "i64", "pointer", "pointer"],
   ppsched_scenarios_destroy: ["void", "pointer"],
   ppsched_scenarios_makespans: ["pointer", "pointer", "pointer"],

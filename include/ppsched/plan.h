@@ -32,14 +32,6 @@ extern "C" {
  *   threads may read it. */
 typedef struct ppsched_plan ppsched_plan;
 
-/* What candidates are ranked by. */
-enum ppsched_rank_by {
-    PPSCHED_RANK_BY_STEP = 0,     /* the step time as planned */
-    PPSCHED_RANK_BY_MEAN = 1,     /* its mean over scenarios */
-    PPSCHED_RANK_BY_QUANTILE = 2, /* what a share of the scenarios does not exceed */
-    PPSCHED_RANK_BY_WORST = 3     /* the longest of them */
-};
-
 /* What may vary. Sized: set `size`; zero means the default. Lists are read during the call only. */
 typedef struct ppsched_plan_options {
     uint32_t size;

@@ -35,6 +35,14 @@ enum ppsched_dispatch {
 
 enum { PPSCHED_SCENARIOS_MOST = 16777216 /* scenarios of a call */ };
 
+/* What candidates of plans are ranked by, and what searches make short. */
+enum ppsched_rank_by {
+    PPSCHED_RANK_BY_STEP = 0,     /* the time as planned */
+    PPSCHED_RANK_BY_MEAN = 1,     /* its mean over scenarios */
+    PPSCHED_RANK_BY_QUANTILE = 2, /* what a share of the scenarios does not exceed */
+    PPSCHED_RANK_BY_WORST = 3     /* the longest of them */
+};
+
 /* How times vary. Sized. In a scenario an op takes its time times its device's factor, its stage's
  * factor and its jitter, a message its delay times its link's factor and its jitter; an overlapped
  * pair is one op, that of its F. Factors are finite and not negative. Lists are the caller's and
@@ -74,6 +82,21 @@ typedef struct ppsched_scenario_metrics {
     double best;
     double worst;
 } ppsched_scenario_metrics;
+
+/* Has searches that take an effort (auto) look for what is short in `count` scenarios: their mean,
+ * a quantile, 0 to 1, or the worst of them (`rank_by`). They search with the times of an average
+ * scenario first, where devices, stages or links have factors, then take the order that is best by
+ * that figure in the first 256 scenarios, and improve it move by move; the more effort, the longer.
+ * The scenarios are those that an evaluation with these options meets; orders are planned ones
+ * (dispatch PLANNED). Lists are copied. What is found depends on the goal alone: the same on every
+ * platform. PPSCHED_RANK_BY_STEP takes the goal away; count, options and quantile are not read
+ * then. Other strategies do not look at it. ppsched_config_with_stages and the like leave it out.
+ * Errors: ARGUMENT, also for dispatch READY; RANGE, MISMATCH, STRUCT_SIZE as of
+ *   ppsched_schedule_evaluate_scenarios; NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_config_set_goal(ppsched_config *config, int32_t rank_by,
+                                                   double quantile, int64_t count,
+                                                   const ppsched_scenario_options *options,
+                                                   ppsched_error *error);
 
 /* Evaluates `count` scenarios of a schedule by the rules of ppsched_schedule_evaluate: where all
  * factors are 1 the makespan is that one's, to the last bit. Allocates nothing

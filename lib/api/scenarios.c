@@ -28,6 +28,30 @@ ppsched_status ppsched_schedule_evaluate_scenarios(ppsched_scenarios **out, cons
     return status;
 }
 
+ppsched_status ppsched_config_set_goal(ppsched_config *config, int32_t rank_by, double quantile, int64_t count,
+                                       const ppsched_scenario_options *options, ppsched_error *error)
+{
+    struct ppi_scenario_goal asked = {.rank_by = rank_by, .quantile = quantile, .count = (uint32_t)count}, *goal = NULL;
+    PPI_REQUIRE(config);
+    ppsched_status status = ppi_check_choice("rank_by", rank_by, PPSCHED_RANK_BY_STEP, PPSCHED_RANK_BY_WORST, error);
+    if (status == PPSCHED_OK && rank_by != PPSCHED_RANK_BY_STEP) {
+        status = ppi_take_scenario_options(&asked.options, options, error);
+        if (status == PPSCHED_OK)
+            status = ppi_scenario_options_check(&asked.options, config->shape.devices, config->shape.stages, count, error);
+        if (status == PPSCHED_OK && asked.options.dispatch != PPSCHED_DISPATCH_PLANNED)
+            status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a goal is one of planned orders; dispatch must be PLANNED");
+        if (status == PPSCHED_OK && rank_by == PPSCHED_RANK_BY_QUANTILE && !(quantile >= 0 && quantile <= 1))
+            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "quantile is %g; it must be 0 to 1", quantile);
+        if (status == PPSCHED_OK)
+            status = ppi_scenario_goal_make(&goal, &config->host, &asked, error);
+    }
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_scenario_goal_destroy(config->goal, &config->host);
+    config->goal = goal;
+    return PPSCHED_OK;
+}
+
 void ppsched_scenarios_destroy(ppsched_scenarios *scenarios)
 {
     ppi_scenarios_destroy(scenarios);

@@ -6,6 +6,7 @@
 #include <ppsched/config.h>
 
 #include "base/host.h"
+#include "model/scenario_goal.h"
 #include "model/quantity.h"
 #include "model/shape.h"
 
@@ -24,6 +25,7 @@ struct ppsched_config {
     bool has_whole_backwards;           /* no I and W: B alone */
     bool is_forward_only;               /* nor B */
     uint32_t repeats;                   /* searches plan for so many runs of the schedule, each flushed; 0: one */
+    struct ppi_scenario_goal *goal;     /* of searches where times vary; NULL: the time as planned */
     ppsched_progress_function progress; /* NULL where nobody listens */
     void *progress_user;
     struct ppi_values values[PPI_LAST_QUANTITY + 1];

@@ -46,6 +46,19 @@ static ppsched_status set_number(ppsched_config *config, const struct ppi_strate
     return value > 0 ? set_role(config, strategy, role, text, error) : PPSCHED_OK;
 }
 
+/* Searches look for what the plan ranks by. */
+static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan, ppsched_error *error)
+{
+    const struct ppi_scenario_goal goal = {
+        .options = plan->scenarios, .count = plan->scenario_count, .rank_by = plan->rank_by, .quantile = plan->quantile};
+    if (plan->scenario_count == 0 || plan->rank_by == PPSCHED_RANK_BY_STEP || plan->effort == 0 ||
+        plan->scenarios.dispatch != PPSCHED_DISPATCH_PLANNED)
+        return PPSCHED_OK;
+    ppi_scenario_goal_destroy(config->goal, &config->host);
+    config->goal = NULL;
+    return ppi_scenario_goal_make(&config->goal, &config->host, &goal, error);
+}
+
 static ppsched_status specialise(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                  ppsched_error *error)
 {
@@ -61,6 +74,8 @@ static ppsched_status specialise(ppsched_config *config, const ppsched_plan *pla
         status = set_role(config, strategy, PPI_ROLE_OBJECTIVE, objective, error);
     if (status == PPSCHED_OK)
         status = set_number(config, strategy, PPI_ROLE_EFFORT, plan->effort, error);
+    if (status == PPSCHED_OK && ppi_option_for(strategy, PPI_ROLE_EFFORT) != NULL)
+        status = set_goal(config, plan, error);
     if (status == PPSCHED_OK && candidate->memory_limit >= 0)
         status = ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &candidate->memory_limit, 1, error);
     return status;

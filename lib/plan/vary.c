@@ -110,13 +110,6 @@ ppsched_status ppi_candidate_order(const ppsched_plan *plan, struct ppi_candidat
 
 /* --- scenarios --- */
 
-static double ranked_time(const ppsched_plan *plan, const ppsched_scenarios *scenarios)
-{
-    if (plan->rank_by == PPSCHED_RANK_BY_QUANTILE)
-        return ppi_scenarios_quantile(scenarios, plan->quantile);
-    return plan->rank_by == PPSCHED_RANK_BY_WORST ? scenarios->metrics.worst : scenarios->metrics.mean;
-}
-
 ppsched_status ppi_candidate_take_scenarios(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                             const ppsched_schedule *schedule, const ppsched_config *config,
                                             ppsched_error *error)
@@ -126,7 +119,7 @@ ppsched_status ppi_candidate_take_scenarios(const ppsched_plan *plan, struct ppi
         return PPSCHED_OK;
     ppsched_status status = ppi_scenarios_run(&scenarios, schedule, config, plan->scenario_count, &plan->scenarios, error);
     if (status == PPSCHED_OK)
-        candidate->scenario_time = ranked_time(plan, scenarios) / config->shape.iterations;
+        candidate->scenario_time = ppi_scenarios_figure(scenarios, plan->rank_by, plan->quantile) / config->shape.iterations;
     ppi_scenarios_destroy(scenarios);
     return status;
 }

@@ -23,9 +23,9 @@ struct run {
     uint64_t visits;       /* of ops, since the caller was asked */
     uint32_t count, first; /* scenarios; the first of those side by side */
     uint32_t stages, devices;
-    bool by_device, by_stage;        /* factors by scenario */
-    double *jitter, *message_jitter; /* tables; NULL: none */
-    struct times *starts, *ends;     /* by node */
+    bool by_device, by_stage;              /* factors by scenario */
+    const double *jitter, *message_jitter; /* tables; NULL: none */
+    struct times *starts, *ends;           /* by node */
 };
 
 /* Multiplies by factors by scenario; lanes past the last scenario repeat it. */
@@ -254,24 +254,37 @@ static void sum_up(struct run *run, uint32_t *order)
 
 static double *make_table(const struct ppi_host *host, double sigma)
 {
-    double *table = ppi_allocate(host, PPI_DRAWS, sizeof *table);
+    double *table = sigma > 0 ? ppi_allocate(host, PPI_DRAWS, sizeof *table) : NULL;
     if (table != NULL)
         ppi_lognormal_table(table, sigma);
     return table;
 }
 
+ppsched_status ppi_scenario_tables_make(struct ppi_scenario_tables *out, const struct ppi_host *host,
+                                        const ppsched_scenario_options *options, ppsched_error *error)
+{
+    *out = (struct ppi_scenario_tables){make_table(host, options->jitter), make_table(host, options->message_jitter)};
+    if ((options->jitter > 0) == (out->jitter != NULL) && (options->message_jitter > 0) == (out->message_jitter != NULL))
+        return PPSCHED_OK;
+    ppi_scenario_tables_clear(out, host);
+    return ppi_fail_memory(error, "the scenarios");
+}
+
+void ppi_scenario_tables_clear(struct ppi_scenario_tables *tables, const struct ppi_host *host)
+{
+    ppi_release(host, tables->jitter);
+    ppi_release(host, tables->message_jitter);
+    *tables = (struct ppi_scenario_tables){NULL, NULL};
+}
+
 static ppsched_status run_in(struct run *run, ppsched_error *error)
 {
     const struct ppi_host *host = &run->graph.host;
-    const ppsched_scenario_options *options = run->options;
     uint32_t *order = ppi_allocate(host, run->count, 2 * sizeof *order);
     run->starts = ppi_allocate(host, run->graph.count, sizeof *run->starts);
     run->ends = ppi_allocate(host, run->graph.count, sizeof *run->ends);
-    run->jitter = options->jitter > 0 ? make_table(host, options->jitter) : NULL;
-    run->message_jitter = options->message_jitter > 0 ? make_table(host, options->message_jitter) : NULL;
     ppsched_status status = PPSCHED_OK;
-    if (order == NULL || run->starts == NULL || run->ends == NULL || (options->jitter > 0 && run->jitter == NULL) ||
-        (options->message_jitter > 0 && run->message_jitter == NULL))
+    if (order == NULL || run->starts == NULL || run->ends == NULL)
         status = ppi_fail_memory(error, "the scenarios");
     if (status == PPSCHED_OK)
         status = run_all(run, error);
@@ -280,8 +293,6 @@ static ppsched_status run_in(struct run *run, ppsched_error *error)
     ppi_release(host, order);
     ppi_release(host, run->starts);
     ppi_release(host, run->ends);
-    ppi_release(host, run->jitter);
-    ppi_release(host, run->message_jitter);
     return status;
 }
 
@@ -302,9 +313,9 @@ static ppsched_scenarios *make_result(const struct ppi_host *host, uint32_t coun
     return NULL;
 }
 
-static ppsched_status run_timed(ppsched_scenarios **out, const ppsched_timeline *timeline, const struct ppi_costs *costs,
-                                const ppsched_config *config, uint32_t count, const ppsched_scenario_options *options,
-                                ppsched_error *error)
+ppsched_status ppi_scenarios_run_timed(ppsched_scenarios **out, const ppsched_timeline *timeline, const struct ppi_costs *costs,
+                                       const ppsched_config *config, uint32_t count, const ppsched_scenario_options *options,
+                                       const struct ppi_scenario_tables *tables, ppsched_error *error)
 {
     const struct ppi_shape *shape = &timeline->schedule->shape;
     struct run run = {.options = options,
@@ -312,6 +323,8 @@ static ppsched_status run_timed(ppsched_scenarios **out, const ppsched_timeline 
                       .timeline = timeline,
                       .costs = costs,
                       .count = count,
+                      .jitter = tables->jitter,
+                      .message_jitter = tables->message_jitter,
                       .stages = shape->stages,
                       .devices = shape->devices};
     run.by_device = options->device_factor_count > shape->devices;
@@ -333,6 +346,7 @@ ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule
                                  uint32_t count, const ppsched_scenario_options *options, ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
+    struct ppi_scenario_tables tables = {NULL, NULL};
     struct ppi_costs costs;
     ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status != PPSCHED_OK)
@@ -341,11 +355,14 @@ ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                           "the schedule has RECOMPUTE, OFFLOAD or RELOAD, which scenarios cannot time; use one without them");
     if (status == PPSCHED_OK)
+        status = ppi_scenario_tables_make(&tables, &schedule->host, options, error);
+    if (status == PPSCHED_OK)
         status = ppi_costs_make(&costs, config, &schedule->placement, error);
     if (status == PPSCHED_OK) {
-        status = run_timed(out, timeline, &costs, config, count, options, error);
+        status = ppi_scenarios_run_timed(out, timeline, &costs, config, count, options, &tables, error);
         ppi_costs_clear(&costs);
     }
+    ppi_scenario_tables_clear(&tables, &schedule->host);
     ppi_timeline_destroy(timeline);
     return status;
 }
@@ -356,6 +373,13 @@ double ppi_scenarios_quantile(const ppsched_scenarios *scenarios, double q)
     uint32_t rank = (uint32_t)place;
     rank += rank < place;
     return scenarios->sorted[rank > 0 ? rank - 1 : 0];
+}
+
+double ppi_scenarios_figure(const ppsched_scenarios *scenarios, int32_t rank_by, double quantile)
+{
+    if (rank_by == PPSCHED_RANK_BY_QUANTILE)
+        return ppi_scenarios_quantile(scenarios, quantile);
+    return rank_by == PPSCHED_RANK_BY_WORST ? scenarios->metrics.worst : scenarios->metrics.mean;
 }
 
 void ppi_scenarios_destroy(ppsched_scenarios *scenarios)

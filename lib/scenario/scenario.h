@@ -60,6 +60,28 @@ static inline ppsched_status ppi_take_scenario_options(ppsched_scenario_options 
 ppsched_status ppi_scenario_options_check(const ppsched_scenario_options *options, uint32_t devices, uint32_t stages,
                                           int64_t count, ppsched_error *error);
 
+/* The factors that jitter draws from; NULL: there is none. */
+struct ppi_scenario_tables {
+    double *jitter, *message_jitter;
+};
+
+ppsched_status ppi_scenario_tables_make(struct ppi_scenario_tables *out, const struct ppi_host *host,
+                                        const ppsched_scenario_options *options, ppsched_error *error);
+void ppi_scenario_tables_clear(struct ppi_scenario_tables *tables, const struct ppi_host *host);
+
+/* The same of a schedule that is timed already, with these costs, and has no ops that keep less; with the options' tables. */
+ppsched_status ppi_scenarios_run_timed(ppsched_scenarios **out, const ppsched_timeline *timeline, const struct ppi_costs *costs,
+                                       const ppsched_config *config, uint32_t count, const ppsched_scenario_options *options,
+                                       const struct ppi_scenario_tables *tables, ppsched_error *error);
+
+/* What they are ranked by: enum ppsched_rank_by, but STEP. */
+double ppi_scenarios_figure(const ppsched_scenarios *scenarios, int32_t rank_by, double quantile);
+
+/* The config with the times of an average scenario: those of devices, stages and links times their factors. On a placement of
+ * one copy. */
+ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *config, const ppsched_scenario_options *options,
+                                   uint32_t count, int32_t placement, ppsched_error *error);
+
 /* See ppsched_scenarios_get_quantile; q is sound. */
 double ppi_scenarios_quantile(const ppsched_scenarios *scenarios, double q);
 

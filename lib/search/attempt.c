@@ -56,6 +56,8 @@ void ppi_attempt_clear(struct ppi_attempt *attempt)
 {
     ppi_pricer_clear(&attempt->pricer);
     ppi_room_clear(&attempt->room);
+    ppi_config_destroy(attempt->expected); /* whose host the room has */
+    attempt->expected = NULL;
 }
 
 ppsched_status ppi_attempt_require_fit(const struct ppi_attempt *attempt, ppsched_error *error)

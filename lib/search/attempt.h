@@ -15,6 +15,8 @@ struct ppi_attempt {
     const struct ppi_task *task;  /* sizes and options, as the strategy was asked */
     const char *name;             /* the strategy's, for refusals */
     const ppsched_config *config; /* with one iteration */
+    const ppsched_config *stated; /* where that is the average scenario of one with a goal: that one; else NULL */
+    ppsched_config *expected;     /* owned: the average scenario */
     int32_t placement;
     struct ppi_watch watch;
     struct ppi_room room;        /* arrays for as long as the attempt */

@@ -36,6 +36,11 @@ struct ppi_beam {
  * continued. With room for one it is a greedy list schedule. */
 ppsched_status ppi_search_beam(struct ppi_attempt *attempt, const struct ppi_beam *beam, ppsched_error *error);
 
+/* Makes the order that is best for the goal of a config, of those in the pool (NULL: there is none) and the best so far, better
+ * by moves of single ops, and the attempt's best; with so many visits of ops. The attempt's config is its average scenario. */
+ppsched_status ppi_harden(struct ppi_attempt *attempt, const struct ppi_pool *pool, const ppsched_config *stated, double visits,
+                          ppsched_error *error);
+
 enum { PPI_MOST_EFFORT = 12, PPI_DEFAULT_EFFORT = 4 };
 
 /* Patterns, beams, and a search from the best orders that all have found, the attempt's pool, which it may have; with slices

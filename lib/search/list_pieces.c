@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* List scheduling of slices, on any placement: at each moment a free device runs the first by a rule of what could start, and is
- * never idle while it could run something.
+/* List scheduling of slices, on any placement: at each moment a free device runs the first, by a rule, of what could start, and
+ * is never idle while it could run something.
  *
  * With memory limits an F runs only where all microbatches that its device has begun can still be finished there one after the
  * other, the oldest first (the banker's rule, Dijkstra 1965): of each, what it still needs and what it and all behind it hold

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/nearest.h"
 #include "base/number.h"
+#include "scenario/scenario.h"
 #include "strategy/strategy.h"
 
 ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_task *task, const char *format, ...)
@@ -239,13 +240,34 @@ static ppsched_status put_planned(ppsched_builder *builder, const struct ppi_tas
     return status;
 }
 
+/* An attempt with the average scenario's times, where searches have a goal and the strategy takes an effort. */
+static ppsched_status make_attempt(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config,
+                                   bool by_span, ppsched_error *error)
+{
+    ppsched_config *expected = NULL;
+    bool has_goal = config->goal != NULL && ppi_option_for(task->strategy, PPI_ROLE_EFFORT) != NULL;
+    ppsched_status status = PPSCHED_OK;
+    if (has_goal)
+        status = ppi_expected_config(&expected, config, &config->goal->options, config->goal->count, task->placement, error);
+    if (status == PPSCHED_OK)
+        status = ppi_attempt_make(out, task, task->strategy->name, has_goal ? expected : config, task->placement, by_span,
+                                  error);
+    if (status != PPSCHED_OK) {
+        ppi_config_destroy(expected);
+        return status;
+    }
+    out->stated = has_goal ? config : NULL;
+    out->expected = expected;
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config,
                         ppsched_error *error)
 {
     const struct ppi_strategy *strategy = task->strategy;
     const struct ppi_option_row *objective = ppi_option_for(strategy, PPI_ROLE_OBJECTIVE);
     bool by_span = objective == NULL || task->option[objective - strategy->options] == PPI_BY_SPAN;
-    ppsched_status status = ppi_attempt_make(out, task, strategy->name, config, task->placement, by_span, error);
+    ppsched_status status = make_attempt(out, task, config, by_span, error);
     if (status == PPSCHED_OK && objective != NULL)
         status = ppi_attempt_repeat(out, config->repeats > 0 ? config->repeats : task->shape.iterations, error);
     if (status == PPSCHED_OK)

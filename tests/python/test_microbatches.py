@@ -88,7 +88,7 @@ class SliceTest(unittest.TestCase):
                 (("--slices", 0), "number of slices is 0; it must be 1 to 65535"),
                 (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one a slice"),
                 (("--slices", 2, "--strategy", "zbv"), "needs 2 stages per device"),
-                (("--slices", 2, "--strategy", "auto"), "auto: runs whole microbatches, not 2 slices of each; these know slices: gpipe"),
+                (("--slices", 2, "--strategy", "eager_1f1b"), "eager_1f1b: runs whole microbatches, not 2 slices of each; these know slices: gpipe"),
                 (("--slices", 2, "--format", "csv"), "format csv knows whole microbatches; the schedule has 2 slices of each"),
                 (("--slices", 2, "--launch", "pytorch"), "runs whole microbatches, the schedule has 2 slices of each"),
                 (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one a microbatch"),
@@ -244,6 +244,21 @@ class PlanTest(unittest.TestCase):
         self.assertIn("in scenarios", table.splitlines()[0])
         self.assertNotIn("in scenarios", run("compare", "-s", 4, "-b", 8).stdout)
 
+    def test_searches_aim_at_what_is_ranked_by(self):
+        """The printed command of the best builds it again, and it is no worse than what does not aim."""
+        words = ("pick", "-s", 3, "-b", 5, "--chunks", 1, "--effort", 2, "--strategies", "auto", "--jitter", 0.3, "--slow-rank", "1:1.5",
+                 "--scenarios", 60, "--seed", 5)
+        for ranking, name in (("mean", "mean"), ("worst", "worst")):
+            best = json.loads(run(*words, "--rank-by", ranking, "--json").stdout)[0]
+            self.assertIn(f"--rank-by {ranking}", best["command"])
+            again = printed(*best["command"].split()[1:])["scenarios"]
+            plain = printed("schedule", "--strategy", "auto", "--set", "effort=2", "-s", 3, "-b", 5, *words[11:])["scenarios"]
+            self.assertAlmostEqual(again[name], best["scenario_time"])
+            self.assertLessEqual(again[name], plain[name])
+        aimed = ppsched.with_goal(ppsched.Config(3, 5, options={"effort": 2}), "mean", 60, seed=5, jitter=0.3, device_factors=[1, 1.5, 1])
+        found = ppsched.generate("auto", aimed).scenarios(60, seed=5, jitter=0.3, device_factors=[1, 1.5, 1])
+        self.assertAlmostEqual(found.metrics.mean, json.loads(run(*words, "--rank-by", "mean", "--json").stdout)[0]["scenario_time"])
+
     def test_bad_input(self):
         for words, told in ((("--slices", 0), "slices holds [0]; they must be 1 or more"),
                             (("--slice-time", 1, 2), "--slice-time: give one number"),
@@ -254,6 +269,17 @@ class PlanTest(unittest.TestCase):
                             (("--jitter", 0.1, "--scenarios", 0), "the number of scenarios is 0; it must be 1 to 16777216"),
                             (("--strategies", "zbv", "--slices", 2), "these know slices: ")):
             result = run("pick", "-s", 4, "-b", 8, *words)
+            self.assertNotEqual(result.returncode, 0, words)
+            self.assertIn(told, result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+
+class GoalTest(unittest.TestCase):
+    def test_bad_input(self):
+        for words, told in ((("--rank-by", "mean"), "--rank-by: it goes with --jitter or --slow-rank"),
+                            (("--jitter", 0.1, "--rank-by", "mean"), "it is for searches that take an effort (auto); 1f1b does not look"),
+                            (("--jitter", 0.1, "--quantile", 0.5, "--strategy", "auto"), "--quantile: it goes with --rank-by quantile")):
+            result = run("schedule", "-s", 4, "-b", 8, *words)
             self.assertNotEqual(result.returncode, 0, words)
             self.assertIn(told, result.stderr)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)

@@ -97,6 +97,17 @@ static ppsched_status config_set_option(struct attempt *attempt)
                                      attempt->variant < 2 ? "group_size" : "effort", "1", &attempt->error);
 }
 
+/* The first goal, and another with a list. */
+static ppsched_status config_set_goal(struct attempt *attempt)
+{
+    const double factors[] = {1, 2};
+    const ppsched_scenario_options options = {
+        .size = sizeof options, .jitter = 0.1, .device_factors = factors, .device_factor_count = 2};
+    const ppsched_scenario_options without = {.size = sizeof without, .jitter = 0.1};
+    return ppsched_config_set_goal(attempt->own.config, PPSCHED_RANK_BY_MEAN, 0, 3, attempt->variant == 0 ? &without : &options,
+                                   &attempt->error);
+}
+
 /* Two placements, with and without a limit; then the objective. */
 static void prepare_bound(struct attempt *attempt)
 {
@@ -168,6 +179,11 @@ static void prepare_strategy(struct attempt *attempt)
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
     if (strcmp(info.name, "auto") == 0) /* it takes all that it needs before it takes its time */
         expect_ok(ppsched_config_set_option(config, "effort", "1", &error), &error);
+    if (strcmp(info.name, "auto") == 0 && attempt->variant % 2 == 1) {
+        const ppsched_scenario_options options = {.size = sizeof options, .jitter = 0.2};
+        expect_ok(ppsched_config_set_option(config, "effort", "0", &error), &error);
+        expect_ok(ppsched_config_set_goal(config, PPSCHED_RANK_BY_MEAN, 0, 3, &options, &error), &error);
+    }
 }
 
 static ppsched_status schedule_generate(struct attempt *attempt)
@@ -302,6 +318,7 @@ int main(void)
         SHORTAGE(config_set_placement, .variants = 1),
         SHORTAGE(config_set_values, .variants = 2),
         SHORTAGE(config_set_option, .variants = 3),
+        SHORTAGE(config_set_goal, .variants = 2),
         SHORTAGE(config_find_bound, .variants = 8, .prepare = prepare_bound),
         SHORTAGE(builder_create, .variants = 1),
         SHORTAGE(builder_append, .variants = 2),

@@ -96,6 +96,11 @@ static ppsched_status offload(struct handles *own, void *given)
     return status;
 }
 
+static ppsched_status set_goal(struct handles *own, void *given)
+{
+    return ppsched_config_set_goal(own->config, PPSCHED_RANK_BY_WORST, 0, 2, given, NULL);
+}
+
 static ppsched_status order_microbatches(struct handles *own, void *given)
 {
     static const double scale[] = {1, 3, 2, 0.5};
@@ -573,6 +578,7 @@ static const struct row read[] = {
     ROW(ppsched_schedule_offload, ppsched_offload_options, reserved, offload),
     ROW(ppsched_schedule_order_microbatches, ppsched_order_options, reserved, order_microbatches),
     ROW(ppsched_microbatches_balance, ppsched_environment, log, balance_in),
+    ROW(ppsched_config_set_goal, ppsched_scenario_options, link_factor_count, set_goal),
     ROW(ppsched_schedule_evaluate_scenarios, ppsched_scenario_options, link_factor_count, evaluate_scenarios),
     ROW(ppsched_schedule_prove, ppsched_channel_model, blocking, prove),
     ROW(ppsched_schedule_evaluate_transfers, ppsched_channel_model, blocking, evaluate_transfers),

@@ -20,6 +20,7 @@ with Start():
     from .chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
     from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
     from .config import Config, Numbers, Quantities
+    from .goal import with_goal
     from .explain import CriticalOp, Relief, Sensitivity
     from .layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
     from .layout import Layout, LayoutStage
@@ -50,5 +51,5 @@ __all__ = [
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
     "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
-    "read", "read_chakra", "read_model", "report", "strategies", "write_chakra",
+    "read", "read_chakra", "read_model", "report", "strategies", "with_goal", "write_chakra",
 ]

@@ -255,16 +255,16 @@ class OpFlag(enum.IntEnum):
     SLICED = 2
 
 
+class Dispatch(enum.IntEnum):
+    PLANNED = 0
+    READY = 1
+
+
 class RankBy(enum.IntEnum):
     STEP = 0
     MEAN = 1
     QUANTILE = 2
     WORST = 3
-
-
-class Dispatch(enum.IntEnum):
-    PLANNED = 0
-    READY = 1
 
 
 class Status(enum.IntEnum):
@@ -1633,6 +1633,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
+    "ppsched_config_set_goal": (c_int32, [c_void_p, c_int32, c_double, c_int64, POINTER(ScenarioOptions), POINTER(Error)]),
     "ppsched_schedule_evaluate_scenarios": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_int64, POINTER(ScenarioOptions), POINTER(Error)]),
     "ppsched_scenarios_destroy": (None, [c_void_p]),
     "ppsched_scenarios_makespans": (POINTER(c_double), [c_void_p, POINTER(c_size_t)]),
@@ -1797,6 +1798,7 @@ class Library(CDLL):
     ppsched_plan_create_config: Callable[..., int]
     ppsched_plan_create_timeline: Callable[..., int]
     ppsched_plan_find_least_limit: Callable[..., int]
+    ppsched_config_set_goal: Callable[..., int]
     ppsched_schedule_evaluate_scenarios: Callable[..., int]
     ppsched_scenarios_destroy: Callable[..., None]
     ppsched_scenarios_makespans: Callable[..., _Pointer[c_double]]

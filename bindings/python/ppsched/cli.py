@@ -26,6 +26,7 @@ from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
 from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
+from .goal import add_goal_arguments, asked_goal
 from .scenarios import add_scenario_arguments, found_scenarios, with_scenarios
 from .schedule import generate
 from .shown import printable
@@ -83,6 +84,7 @@ def _add_schedule(commands: Commands) -> None:
     add_measured_argument(parser)
     add_order_argument(parser)
     add_scenario_arguments(parser)
+    add_goal_arguments(parser)
     add_keeping_arguments(parser)
     add_lowering_arguments(parser)
     add_channel_arguments(parser)
@@ -265,7 +267,7 @@ def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
     take_recomputed_chunks(values)
     values["model"] = _model(values)
-    problem = _problem(values)
+    problem = asked_goal(_problem(values), values)
     link_hosts(problem, values)
     with ProgressBar() as bar:
         schedule = in_best_order(generate(values.get("strategy", "1f1b"), problem, progress=bar), values, bar)

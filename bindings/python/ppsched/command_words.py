@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from ._abi import Lowering, Placement
 from .config import QUANTITIES, Config
+from .goal import goal_words
 from .layers import Layers
 from .layer_options import OF_LAYERS, UNREAD, split_words
 from .model_end import ModelEnd, model_end
@@ -115,7 +116,7 @@ def _offload_words(candidate: "Candidate") -> List[str]:
 
 def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequence[str]] = None) -> List[str]:
     """The words; costs: those that state times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
-    words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate)]
+    words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate), *goal_words(plan, candidate.strategy)]
     if is_own(plan, candidate):
         own = plan.config_of(candidate)
         return [*words, *_size_words(own, False), *cost_words(own), *list_words(own, OF_CANDIDATES), *_lowering_words(plan), *_offload_words(candidate)]

@@ -19,6 +19,7 @@ from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress, check_progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
+from .goal import words_of_goal
 from .scenarios import scenario_options
 from .schedule import Function, Schedule, generate
 from .shown import shown
@@ -172,6 +173,7 @@ class Plan(Shared, Sequence[Candidate]):
         self.config, self.objective, self.lowering = config, objective, lowering
         self._effort, self._passes, self._channel, self._has_asked = effort, passes, channel, has_asked
         self._has_scenarios, self._listing = has_scenarios, {}
+        self._goal: List[str] = []  # of searches, in the words of the command
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
         self._own: "Dict[int, Own]" = {}  # by number, behind the library's
@@ -503,6 +505,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
                     Lowering(options.lowering), _Passes(unshard, UnshardLookahead(options.unshard_lookahead).name.lower(), bool(reduce_grad)), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked), scenarios > 0)
         del alive
+        if options.rank_by != RankBy.STEP and options.effort and varying.dispatch == Dispatch.PLANNED:
+            made._goal = words_of_goal(options, device_factors)
         made._has_listed = bool(named) or not own
         made._listing = {"strategies": [decoded(name) for name in named], "chunks": _counts("chunks", chunks), "group_sizes": _counts("group_sizes", group_sizes),
                          "microbatches": _counts("microbatches", microbatches), "slices": _counts("slices", slices), "memory_limits": limits or [],

@@ -7,7 +7,10 @@
 
 enum { PLACEMENT, OBJECTIVE, EFFORT };
 
-enum { OPS_PRICED = 4000000 /* for each strategy that has groups of microbatches, at the default effort twice as many */ };
+enum {
+    OPS_PRICED = 4000000, /* for each strategy that has groups of microbatches, at the default effort twice as many */
+    HARDENED = 20000000   /* visits of ops for a goal, at the default effort */
+};
 
 /* --- the other strategies --- */
 
@@ -88,6 +91,15 @@ static ppsched_status nothing_fits(const struct ppi_attempt *attempt, uint32_t d
                       device, own->least + own->fixed, attempt->problem.least_limit);
 }
 
+/* The goal's share of the work. */
+static ppsched_status harden(struct ppi_attempt *attempt, const struct ppi_pool *pool, ppsched_error *error)
+{
+    int64_t effort = attempt->task->option[EFFORT];
+    double visits = effort > 0 ? HARDENED * (double)(1 << effort) / (1 << PPI_DEFAULT_EFFORT) : 0;
+    ppi_watch_go_on(&attempt->watch, 1);
+    return ppi_harden(attempt, pool, attempt->stated, visits, error);
+}
+
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
     uint32_t unfit = ppi_problem_unfit_device(&attempt->problem);
@@ -105,11 +117,15 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
         status = ppi_list_pieces(attempt, false, attempt->task->option[EFFORT] > 0 ? OPS_PRICED : 0, error);
     else if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
         status = ppi_go_straight(attempt, error);
-    ppi_watch_go_on(&attempt->watch, 1);
+    ppi_watch_go_on(&attempt->watch, attempt->stated != NULL ? 0.5 : 1);
     if (status == PPSCHED_OK)
         status = ppi_explore(attempt, attempt->task->option[EFFORT], error);
     attempt->pool = NULL;
-    return status == PPSCHED_OK ? try_last(attempt, error) : status;
+    if (status == PPSCHED_OK)
+        status = try_last(attempt, error);
+    if (status == PPSCHED_OK && attempt->stated != NULL && attempt->objective < PPI_INFINITE)
+        status = harden(attempt, attempt->task->option[EFFORT] > 0 ? &pool : NULL, error);
+    return status;
 }
 
 /* --- the descriptor --- */

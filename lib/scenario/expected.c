@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The average scenario as a config: what a search that knows one vector of times begins with. */
+#include "base/checked.h"
+#include "base/error.h"
+#include "model/config.h"
+#include "scenario/scenario.h"
+
+struct expecting {
+    const ppsched_scenario_options *options;
+    uint32_t count, devices, stages;
+    const struct ppi_placement *place;
+    const struct ppi_costs *costs;
+    double *room; /* for the longest list */
+};
+
+/* One of `each` factors, or its mean over the scenarios. */
+static double mean_factor(const double *factors, size_t count, uint32_t each, uint32_t index, uint32_t scenarios)
+{
+    double sum = 0;
+    if (count == 0)
+        return 1;
+    if (count == each)
+        return factors[index];
+    for (uint32_t i = 0; i < scenarios; i++)
+        sum += factors[(size_t)i * each + index];
+    return sum / scenarios;
+}
+
+static double stage_factor(const struct expecting *e, uint32_t stage)
+{
+    const ppsched_scenario_options *options = e->options;
+    return mean_factor(options->device_factors, options->device_factor_count, e->devices, e->place->device_of[stage],
+                       e->count) *
+           mean_factor(options->stage_factors, options->stage_factor_count, e->stages, stage, e->count);
+}
+
+/* All of an op's time, the runtime's part included. */
+static ppsched_status set_times(ppsched_config *config, const struct expecting *e, ppsched_error *error)
+{
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
+                                         PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
+    ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_OP_OVERHEAD, NULL, 0, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, NULL, 0, error);
+    for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W && status == PPSCHED_OK; kind++) {
+        for (uint32_t s = 0; s < e->stages; s++)
+            e->room[s] = e->costs->lanes[s].duration[kind] * stage_factor(e, s);
+        status = ppi_config_set_values(config, quantities[kind - PPSCHED_KIND_F], e->room, e->stages, error);
+    }
+    return status;
+}
+
+/* Pairs take the factors of their F. */
+static ppsched_status set_pairs(ppsched_config *config, const struct expecting *e, ppsched_error *error)
+{
+    const struct ppi_values given = e->costs->overlapped;
+    size_t each = given.count > e->stages ? e->stages : 1;
+    if (given.values == NULL)
+        return PPSCHED_OK;
+    for (uint32_t s = 0; s < e->stages; s++)
+        for (size_t b = 0; b < each; b++)
+            e->room[s * each + b] = (each == 1 ? ppi_value_at(&given, s) : given.values[s * each + b]) * stage_factor(e, s);
+    return ppi_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, e->room, e->stages * each, error);
+}
+
+/* A list by edge, times the links' factors, or divided by them. */
+static ppsched_status set_links(ppsched_config *config, const struct expecting *e, int32_t quantity, bool divides,
+                                ppsched_error *error)
+{
+    const struct ppi_values given = config->values[quantity];
+    if (given.values == NULL || e->options->link_factors == NULL)
+        return PPSCHED_OK;
+    for (size_t i = 0; i < (size_t)e->devices * e->devices; i++) {
+        double factor = e->options->link_factors[i], value = given.values[given.count == 1 ? 0 : i];
+        e->room[i] = !divides ? value * factor : factor > 0 && value / factor < 1e300 ? value / factor : 1e300;
+    }
+    return ppi_config_set_values(config, quantity, e->room, (size_t)e->devices * e->devices, error);
+}
+
+static ppsched_status set_all(ppsched_config *config, const struct expecting *e, ppsched_error *error)
+{
+    ppsched_status status = set_times(config, e, error);
+    if (status == PPSCHED_OK)
+        status = set_pairs(config, e, error);
+    if (status == PPSCHED_OK)
+        status = set_links(config, e, PPSCHED_QUANTITY_P2P_TIME, false, error);
+    return status == PPSCHED_OK ? set_links(config, e, PPSCHED_QUANTITY_P2P_BANDWIDTH, true, error) : status;
+}
+
+/* With the room of the longest list: by pair of stages or devices. */
+static ppsched_status expect(ppsched_config *config, struct expecting *e, ppsched_error *error)
+{
+    size_t most = e->stages > e->devices ? e->stages : e->devices;
+    ppsched_status status;
+    e->room = ppi_allocate(&config->host, most * most, sizeof *e->room);
+    status = e->room != NULL ? set_all(config, e, error) : ppi_fail_memory(error, "the average scenario");
+    ppi_release(&config->host, e->room);
+    return status;
+}
+
+ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *config, const ppsched_scenario_options *options,
+                                   uint32_t count, int32_t placement, ppsched_error *error)
+{
+    struct ppi_placement place = {0};
+    struct ppi_costs costs;
+    ppsched_config *expected = NULL;
+    ppsched_status status = ppi_config_place(&place, config, placement, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = ppi_costs_make(&costs, config, &place, error);
+    if (status == PPSCHED_OK) {
+        struct expecting e = {.options = options,
+                              .count = count,
+                              .devices = config->shape.devices,
+                              .stages = config->shape.stages,
+                              .place = &place,
+                              .costs = &costs};
+        status = ppi_config_copy(&expected, config, error);
+        if (status == PPSCHED_OK) {
+            ppi_scenario_goal_destroy(expected->goal, &expected->host);
+            expected->goal = NULL;
+        }
+        if (status == PPSCHED_OK && place.copies == 1)
+            status = expect(expected, &e, error);
+        ppi_costs_clear(&costs);
+    }
+    ppi_release(&config->host, place.device_of);
+    if (status == PPSCHED_OK)
+        *out = expected;
+    else
+        ppi_config_destroy(expected);
+    return status;
+}
