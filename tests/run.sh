@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what the tests need (Debian, Ubuntu), builds with gcc, clang and the sanitizers, and runs all tests; with the thread
-# sanitizer those of threads alone.
+# Installs what the tests need (Debian, Ubuntu), builds with gcc, clang and the sanitizers, and runs all tests; with clang those
+# that are not slow, with the thread sanitizer those of threads alone.
 # usage: run.sh            the last line is "N passed, N failed, N skipped", counted from the tests that ran
 #        run.sh --quick    one build, without the tests of the suite "slow"
 set -euo pipefail
@@ -82,7 +82,7 @@ if [ -n "$is_quick" ]; then
   exec /usr/bin/python3 tests/summary.py "$failed_builds" build-quick/meson-logs/testlog.json
 fi
 check gcc gcc g++
-skipped=(install python mpi torch mutants wasm search long)
+skipped=(install python mpi torch mutants wasm search slow)
 check clang clang clang++ --buildtype=release
 skipped=(long)
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared
