@@ -246,6 +246,11 @@ export class Config extends Handle {
     return new Config(this.engine, this.engine.made("ppsched_config_copy", this.alive()));
   }
 
+  /** The same model in another number of stages: costs are divided, or added up. */
+  withStages(stages) {
+    return new Config(this.engine, this.engine.made("ppsched_config_with_stages", this.alive(), stages, null, null));
+  }
+
   /** Throws where the lists contradict each other. */
   validate() { this.call("ppsched_config_validate"); }
 

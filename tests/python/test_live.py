@@ -169,7 +169,7 @@ class PageTest(unittest.TestCase):
             self.set("strategy", name)
             self.settled()
             chunks = int(self.value("document.getElementById('knob-chunks').value"))
-            config = ppsched.Config(8, 16, 8 * chunks)
+            config = ppsched.Config(8, 16).with_stages(8 * chunks)
             try:
                 timeline = ppsched.generate(name, config).evaluate()
             except ppsched.Error as error:
@@ -205,8 +205,70 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.value("document.getElementById('knob-forward_times').value"), "1 1 1 1 1 3")
         self.set("strategy", "zbv")
         self.assertEqual(self.value("document.getElementById('knob-chunks').value"), "2")
-        self.assertTrue(self.value("document.getElementById('knob-forward_times').value").endswith(" 1 3"))
+        self.assertTrue(self.value("document.getElementById('knob-forward_times').value").endswith(" 0.5 1.5 1.5"))
         self.assertEqual(self.state("refused"), None)
+
+    # --- one model in other stages ---
+
+    def test_a_strategy_in_other_stages_has_the_same_model(self):
+        self.open("v=1&devices=4&stages=4&microbatches=8")
+        config = ppsched.Config(4, 8)
+        self.set("strategy", "zbv")
+        self.assertEqual(self.makespan(), 25.5)
+        self.check_native(ppsched.generate("zbv", config.with_stages(8)))
+        self.set("chunks", 3)  # no multiple of it fits in 8 stages, but the model is that of 4
+        self.set("strategy", "interleaved_1f1b")
+        self.check_native(ppsched.generate("interleaved_1f1b", config.with_stages(12)))
+        self.set("strategy", "1f1b")
+        self.settled()
+        self.assertEqual(self.makespan(), 33)
+        self.assertEqual(self.value("location.hash"), "#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8")
+
+    def test_costs_that_are_no_multiple_go_by_way_of_both(self):
+        self.open("v=1&strategy=interleaved_1f1b&devices=2&stages=4&microbatches=8&forward_times=1,2,3,6")
+        self.set("chunks", 3)
+        times = [2 / 3, 1 / 3 + 2 / 3, 4 / 3, 2, 1 + 2, 4]
+        shown = [float(word) for word in self.value("document.getElementById('knob-forward_times').value").split()]
+        for one, other in zip(shown, times):
+            self.assertAlmostEqual(one, other, 12)
+        self.assertAlmostEqual(sum(shown), 12, 12)
+
+    def test_drawn_rows_keep_the_model_and_a_short_link(self):
+        self.open("v=1&devices=4&stages=4&microbatches=20")
+        self.ranked()
+        self.value("[...document.querySelectorAll('#ranks tr')].find(row => row.cells[1].textContent === 'zbv').querySelector('button').click()")
+        self.settled()
+        self.assertEqual(self.value("location.hash"), "#v=1&strategy=zbv&devices=4&stages=8&microbatches=20&forward_times=0.5&"
+                         "backward_input_times=0.5&backward_weight_times=0.5&mem_forward=0.5")
+        self.set("strategy", "1f1b")
+        self.assertEqual(self.makespan(), 69)
+        self.set("mem_limit", "3")  # of devices: the model stays
+        self.set("strategy", "interleaved_1f1b")
+        self.set("strategy", "1f1b")
+        self.assertEqual((self.makespan(), self.value("document.getElementById('knob-mem_limit').value")), (69, "3"))
+
+    def test_above_the_bound_is_of_what_fits(self):
+        self.open("v=1&devices=4&stages=4&microbatches=8&mem_limit=2")
+        self.ranked()
+        self.assertRegex(self.text("card-bound"), "^above the bound\u2013above the lower bound 39, which is of what fits$")
+        self.assertEqual(self.row("1f1b")[3], "\u2013")
+
+    def test_input_and_weight_times(self):
+        value = "document.getElementById('knob-{}').value"
+        self.open("v=1&devices=4&stages=4&microbatches=8")
+        self.set("backward_input_times", "2")
+        self.set("backward_weight_times", "3")
+        self.set("backward_input_times", "")  # back to 1
+        self.check_native(self.native(backward_input_times=1, backward_weight_times=3))
+        self.set("backward_weight_times", "")
+        self.check_native(self.native())
+        self.open("v=1&devices=4&stages=4&microbatches=8&backward_times=4&backward_input_share=0.25&strategy=zb_h1")
+        self.assertEqual(self.value("document.getElementById('knob-backward_weight_times').placeholder"), "3")
+        self.set("backward_input_times", "2")
+        self.assertEqual(self.value(value.format("backward_weight_times")), "3")
+        self.check_native(self.native("zb_h1", backward_input_times=2, backward_weight_times=3))
+        self.set("strategy", "1f1b")
+        self.check_native(self.native(backward_input_times=2, backward_weight_times=3))
 
     def test_what_is_refused_leaves_the_last_picture(self):
         self.open()
@@ -371,7 +433,9 @@ class PageTest(unittest.TestCase):
     def test_hostile_links_give_a_message(self):
         for fragment, message in (("devices=x", "whole number"), ("devices=-1", "whole number"), ("devices=1e9", "whole number"),
                                   ("devices=4&devices=5", "twice"), ("forward_times=1,x", "must be numbers"), ("strategy=%E0%A4%A", "not well encoded"),
-                                  ("forward_times=" + "1," * 5000 + "1", "needs"), ("x" * 250_000, "letters long"), ("devices=99999999999", "whole number")):
+                                  ("forward_times=" + "1," * 5000 + "1", "needs"), ("x" * 250_000, "letters long"), ("devices=99999999999", "whole number"), ("split_backward=banana", "0 or 1"),
+                                  ("forward_only=2", "0 or 1"), ("toString=1&constructor=2&__proto__=3&valueOf=4", "toString, constructor, __proto__, valueOf"),
+                                  ("option.__proto__=1", "__proto__"), ("option.toString=1", "toString"), ("placement=constructor", "constructor")):
             with self.subTest(fragment=fragment[:60]):
                 begun = time.monotonic()
                 self.open(fragment)

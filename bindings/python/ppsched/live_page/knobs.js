@@ -14,13 +14,14 @@ function sizeOf(name) {
   return name === "chunks" ? Math.max(1, Math.round(problem.stages / problem.devices)) : problem[name];
 }
 
-/** New sizes; lists that had one for each stage, or device, go along. */
+/** New sizes: more devices are a longer pipeline of such stages, more chunks the same model in smaller ones. */
 function resize(devices, chunks, microbatches) {
-  const { devices: oldDevices, stages: oldStages } = problem, stages = devices * chunks;
-  const values = Object.fromEntries(Object.entries(problem.values).map(([name, list]) =>
-    [name, list.length < 2 ? list : list.length === oldStages ? stretched(list, stages) : list.length === oldDevices ? stretched(list, devices) : list]));
-  const placement = stages !== oldStages && devicesOf(problem.placement) ? "default" : problem.placement; // a list is of so many stages
-  problem = { ...problem, devices, stages, microbatches, values, placement };
+  const stages = devices * chunks;
+  const placement = stages !== problem.stages && devicesOf(problem.placement) ? "default" : problem.placement; // a list is of so many stages
+  if (devices !== model.devices)
+    model = modelOn(devices);
+  problem = { ...problem, microbatches };
+  problem = { ...problem, devices, stages, values: valuesIn(stages), placement };
 }
 
 function setSize(name, value) {
@@ -41,6 +42,10 @@ function setStrategy(name) {
 
 function setValues(name, list) {
   problem = withValues(problem, name, list);
+  if (OF_STAGES.test(name))
+    takeModel(problem);
+  else
+    model = withValues(model, name, list);
 }
 
 function setOptionOf(name, value) {
@@ -129,6 +134,8 @@ function showKnobs() {
   byId("knob-forward").checked = Boolean(problem.forward_only);
   for (const name of Object.keys(LIST_KNOBS))
     set(byId(`knob-${name}`), problem.values[name]?.join(" ") ?? "");
+  for (const name of ["backward_input_times", "backward_weight_times"])
+    byId(`knob-${name}`).placeholder = inShort(partOfBackward(problem.values, name)).map((time) => figure(time)).join(" ");
   showPlacement();
   showKeeping();
   showStageTimes();

@@ -160,7 +160,7 @@ let rankTimer = 0, settleTimer = 0;
 function rankSoon() {
   clearTimeout(rankTimer);
   document.documentElement.dataset.ranked = "no";
-  rankTimer = setTimeout(() => ranker.ask(problem), 120);
+  rankTimer = setTimeout(() => ranker.ask(asGiven()), 120);
 }
 
 /** What need not follow each step of a slider: the link, and the panels without a canvas. */
@@ -220,6 +220,7 @@ function followLink() {
     problem = plainProblem();
     byId("notes").append(make("p", { class: "alert" }, `The link cannot be read: ${error.message}.`));
   }
+  takeModel(problem);
   allowed = 0;
   shownOptions = null;
   showKnobs();

@@ -38,22 +38,29 @@ function boundOf(config, schedule) {
   }
 }
 
+/** How far above the lower bound a time is; a dash where it keeps to no limit, and may be below. */
+function aboveBound(time, bound, fits) {
+  const gap = time / bound - 1;
+  return fits && bound > 0 && gap > -1e-9 ? percent(Math.max(0, gap), 1) : DASH;
+}
+
 function showCards({ metrics, peaks, limits }, bound, iterations) {
-  const gap = bound > 0 ? metrics.makespan / iterations / bound - 1 : NaN;
+  const fits = metrics.limit_device === 0xFFFFFFFF;
   setCard("step", figure(metrics.makespan), `span ${figure(metrics.span)}`);
   setCard("bubble", percent(metrics.bubble_of_total), `${percent(metrics.bubble_of_ideal)} of ideal, ${percent(metrics.bubble_of_span)} of span`);
-  setCard("bound", isNumber(gap) ? percent(Math.max(0, gap), 1) : DASH, `above the lower bound ${figure(bound)}`);
+  setCard("bound", aboveBound(metrics.makespan / iterations, bound, fits),
+    `above the lower bound ${figure(bound)}${fits ? "" : ", which is of what fits"}`);
   const device = metrics.limit_device === 0xFFFFFFFF ? metrics.peak_device : metrics.limit_device, limit = limits[device];
-  setCard("memory", figure(metrics.peak_memory), metrics.limit_device === 0xFFFFFFFF ? `on device ${device}${isNumber(limit) ? `, of ${figure(limit)}` : ""}`
+  setCard("memory", figure(metrics.peak_memory), fits ? `on device ${device}${isNumber(limit) ? `, of ${figure(limit)}` : ""}`
     : `over the limit: device ${device} needs ${figure(peaks[device])} of ${figure(limit)}`);
-  byId("card-memory").classList.toggle("warning", metrics.limit_device !== 0xFFFFFFFF);
+  byId("card-memory").classList.toggle("warning", !fits);
 }
 
 // --- the table ---
 
 const RANK_COLUMNS = [
   ["#", (row, place) => place + 1], ["strategy", (row) => row.strategy], ["step time", (row) => figure(row.step_time)],
-  ["above bound", (row) => (row.bound > 0 ? percent(Math.max(0, row.step_time / row.bound - 1), 1) : DASH)],
+  ["above bound", (row) => aboveBound(row.step_time, row.bound, row.fits)],
   ["bubble of total", (row) => percent(row.bubble_of_total)], ["peak memory", (row) => figure(row.peak_memory)],
   ["V", (row) => row.chunks], ["group", (row) => row.group_size || ""], ["placement", (row) => row.placement],
   ["status", (row) => (row.fits ? "fits" : `lacks ${figure(row.excess)}`)],
@@ -63,7 +70,7 @@ const RANK_COLUMNS = [
 function drawRow(row) {
   turn(() => {
     const options = row.group_size ? { group_size: String(row.group_size) } : {};
-    problem = { ...problem, strategy: row.strategy, stages: row.stages, microbatches: row.microbatches, slices: row.slices, values: row.values, options,
+    problem = { ...problem, strategy: row.strategy, stages: row.stages, values: valuesIn(row.stages), options,
                 recompute: "", offload: "", placement: row.strategy === "auto" ? row.placement : "default" };
     shownOptions = null;
   });
