@@ -210,6 +210,7 @@ export class Config extends Handle {
   set slices(count) { this.call("ppsched_config_set_slices", count); }
   get forwardOnly() { return this.call("ppsched_config_forward_only") !== 0; }
   set forwardOnly(isForwardOnly) { this.call("ppsched_config_set_forward_only", isForwardOnly ? 1 : 0); }
+  set weightVersions(count) { this.call("ppsched_config_set_weight_versions", count); }
   get splitBackward() { return this.call("ppsched_config_split_backward") !== 0; }
   set splitBackward(isAllowed) { this.call("ppsched_config_set_split_backward", isAllowed ? 1 : 0); }
   get placement() { return nameOf(Placement, this.call("ppsched_config_placement")); }

@@ -94,8 +94,8 @@ class FileTest(unittest.TestCase):
                                "--p2p-time", 0.1, "-f", 1, 1, 1, 1, 1, 1, 1, 2, "--whole-backwards", "--link")
         self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=interleaved_1f1b&devices=4&stages=8&microbatches=32&"
                          "split_backward=0&forward_times=1,1,1,1,1,1,1,2&p2p_time=0.1&option.group_size=4\n"))
-        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--num-devices", 2, "--placement", 0, 1, 1, 0, "--recompute", "chunks=1", "--link")
-        self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=1f1b&devices=2&stages=4&microbatches=8&placement=0,1,1,0&"
+        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--num-devices", 2, "--strategy", "auto", "--placement", 0, 1, 1, 0, "--recompute", "chunks=1", "--link")
+        self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=auto&devices=2&stages=4&microbatches=8&placement=0,1,1,0&"
                          "recompute=chunks%3D1\n"), told.stderr)
         told = ppsched_command("schedule", "-s", 4, "-b", 8, "--offload", "limit", "--mem-limit", 3, "--host-links", "pairs", "--link")
         self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8&offload=limit&"
@@ -103,8 +103,34 @@ class FileTest(unittest.TestCase):
         for words in (("--offload", "some"), ("--offload", "chunks=0"), ("--offload", "all", "--recompute", "chunks=1")):
             told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", *words)
             self.assertEqual((told.returncode, told.stdout, told.stderr.count("\n")), (2, "", 1), words)
-        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", "--format", "csv")
+
+    def test_link_refuses_what_it_cannot_tell(self):
+        for words in (("--format", "csv"), ("--jitter", 0.1), ("--launch", "torchtitan"), ("--lower", "pytorch"), ("--explain",), ("--measured", "x"),
+                      ("--slots",), ("--text-columns", 80), ("--layers", "x.json"), ("--order-microbatches", "search"), ("-o", "x.csv"),
+                      ("--link-base", "x#y")):
+            told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", *words)
+            self.assertNotEqual(told.returncode, 0, words)
+            self.assertEqual((told.stdout, told.stderr.count("\n")), ("", 1), words)
+
+    def test_link_is_of_a_problem_that_can_be(self):
+        for words in (("--strategy", "zb_h1", "--set", "banana=1"), ("-f", 1, 2), ("-f", -1), ("--strategy", "dualpipe", "-b", 3),
+                      ("--strategy", "zb_h1", "--whole-backwards"), ("--forward-only",)):
+            plain = ppsched_command("schedule", "-s", 4, "-b", 8, *words)
+            told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", *words)
+            self.assertEqual((told.returncode, told.stdout, told.stderr), (plain.returncode, "", plain.stderr), words)
+            self.assertNotEqual(told.returncode, 0)
+
+    def test_link_to_where_the_page_is(self):
+        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--weight-versions", 2, "--strategy", "1f1b_no_flush", "--link", "--link-base", "https://example.org/p.html")
+        self.assertEqual((told.returncode, told.stdout), (0, "https://example.org/p.html#v=1&strategy=1f1b_no_flush&devices=4&stages=4&microbatches=8&weight_versions=2\n"), told.stderr)
+        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link-base", "x.html")
         self.assertEqual((told.returncode, told.stderr.count("\n")), (2, 1))
+
+    def test_live_refuses_words_without_a_size(self):
+        for words in (("--strategy", "zbv"), ("--p2p-time", 0.1), ("--set", "group_size=2")):
+            told = ppsched_command("live", "-o", FOLDER / "never.html", *words)
+            self.assertEqual((told.returncode, told.stdout, told.stderr.count("\n")), (2, "", 1), words)
+        self.assertFalse((FOLDER / "never.html").exists())
 
 
 @unittest.skipUnless(find_browser(), "needs the package chromium")
@@ -421,6 +447,23 @@ class PageTest(unittest.TestCase):
         self.settled()
         self.assertIn("microbatches=24", self.value("location.hash"))
         self.assertIn("mem_weights=2", self.value("location.hash"))
+
+    def test_iterations_and_weight_versions(self):
+        self.open("devices=4&stages=4&microbatches=8&strategy=1f1b_no_flush&weight_versions=2")
+        self.set("iterations", 3)
+        self.settled()
+        self.assertIn("&iterations=3&weight_versions=2", self.value("location.hash"))
+        self.assertIn("weight_versions 2", self.text("also"))
+        self.check_native(self.native("1f1b_no_flush", iterations=3, weight_versions=2))
+
+    def test_forwards_alone(self):
+        self.open("devices=4&stages=4&microbatches=8&strategy=gpipe")
+        self.set("forward", True)
+        self.settled()
+        self.assertIn("&forward_only=1", self.value("location.hash"))
+        self.check_native(self.native("gpipe", forward_only=True))
+        self.ranked()
+        self.assertIsNotNone(self.row("gpipe"))
 
     def test_what_a_link_says_more_is_told_and_kept(self):
         self.open("v=2&devices=4&stages=4&microbatches=8&colour=red")

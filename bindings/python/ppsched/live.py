@@ -99,6 +99,8 @@ def link_of(config: Config, strategy: str, page: str = "ppsched.html", keeping: 
         words.append("split_backward=0")
     if config.forward_only:
         words.append("forward_only=1")
+    if config._weight_versions:
+        words.append(f"weight_versions={config._weight_versions}")
     words += [f"{name}={quote(what, safe='')}" for name, what in keeping.items()]
     for name in QUANTITIES:
         values = getattr(config, name)

@@ -6,7 +6,7 @@ const strategies = new Map(); // by name
 const quantityNames = [];
 let turned = () => {};
 
-const SIZE_KNOBS = ["devices", "chunks", "microbatches", "slices"];
+const SIZE_KNOBS = ["devices", "chunks", "microbatches", "slices", "iterations"];
 const LIST_KNOBS = { forward_times: 1, backward_input_times: 1, backward_weight_times: 1, p2p_time: 0, mem_limit: null, offload_times: 0 };
 const LIST_OF_DEVICES = "list"; // the choice of a placement that has a field of its own
 
@@ -27,7 +27,7 @@ function resize(devices, chunks, microbatches) {
 function setSize(name, value) {
   const sizes = Object.fromEntries(SIZE_KNOBS.map((knob) => [knob, sizeOf(knob)]));
   sizes[name] = value;
-  problem = { ...problem, slices: sizes.slices };
+  problem = { ...problem, slices: sizes.slices, iterations: sizes.iterations };
   resize(sizes.devices, sizes.chunks, sizes.microbatches);
 }
 
@@ -144,7 +144,7 @@ function showKnobs() {
     byId("options").replaceChildren(...(strategies.get(problem.strategy)?.options ?? []).map(makeOptionKnob));
   }
   const others = Object.keys(problem.values).filter((name) => !(name in LIST_KNOBS));
-  const more = [...others, ...["iterations"].filter((name) => problem[name] !== 1).map((name) => `${name} ${problem[name]}`)];
+  const more = [...others, ...["weight_versions"].filter((name) => problem[name]).map((name) => `${name} ${problem[name]}`)];
   byId("also").textContent = more.length > 0 ? `From the link, too: ${more.join(", ")}.` : "";
   byId("summary").textContent = strategies.get(problem.strategy)?.summary ?? "";
 }

@@ -9,12 +9,12 @@ function namesOf() {
 /** A problem with nothing said but its sizes. */
 function plainProblem() {
   return { strategy: "1f1b", devices: 8, stages: 8, microbatches: 16, iterations: 1, slices: 1, placement: "default", split_backward: 1,
-           forward_only: 0, recompute: "", offload: "", values: {}, options: namesOf(), unknown: namesOf() };
+           forward_only: 0, weight_versions: 0, recompute: "", offload: "", values: {}, options: namesOf(), unknown: namesOf() };
 }
 
 const LINK_VERSION = 1;
 const LONGEST_LINK = 200_000;
-const SIZE_LIMITS = { devices: 65535, stages: 65535, microbatches: 1073741824, iterations: 1073741824, slices: 65535 };
+const SIZE_LIMITS = { devices: 65535, stages: 65535, microbatches: 1073741824, iterations: 1073741824, slices: 65535, weight_versions: 1024 };
 
 /** The link's fragment: what is not the default, in words of the command line. */
 function linkOf(problem, quantities) {
@@ -22,7 +22,7 @@ function linkOf(problem, quantities) {
   const add = (key, text) => words.push(`${encodeURIComponent(key)}=${encodeURIComponent(text).replaceAll("%2C", ",")}`);
   for (const key of ["strategy", "devices", "stages", "microbatches"])
     add(key, problem[key]);
-  for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "recompute", "offload"])
+  for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "weight_versions", "recompute", "offload"])
     if (String(problem[key]) !== String(plain[key]))
       add(key, problem[key]);
   for (const name of quantities)
@@ -141,6 +141,8 @@ function configOf(pp, problem) {
       config.place(problem.placement);
     config.splitBackward = Boolean(problem.split_backward);
     config.forwardOnly = Boolean(problem.forward_only);
+    if (problem.weight_versions)
+      config.weightVersions = problem.weight_versions;
     for (const [name, values] of Object.entries(problem.values))
       config.set(name, values);
     for (const [name, value] of Object.entries(problem.options))
