@@ -414,6 +414,32 @@ class PageTest(unittest.TestCase):
         self.set("devices", 6)
         self.assertEqual(self.value(f"{fields}.length"), 18)
 
+    def test_bars_are_dragged(self):
+        for touch in (False, True):
+            self.browser.window(1440, 900, touch=touch)
+            self.open("devices=4&stages=4&microbatches=8")
+            self.value("document.getElementById('stages').open = true")
+            self.browser.wait("document.querySelectorAll('.stage-bar span').length === 4")
+            self.value("document.querySelector('.stage-bar').scrollIntoView({block: 'center'})")
+            self.browser.frames()
+            bar = self.value("(({left, top, width, height}) => ({left, top, width, height}))(document.querySelectorAll('.stage-bar span')[2].getBoundingClientRect())")
+            line = (bar["left"] + bar["width"] - 3, bar["top"] + bar["height"] / 2, bar["left"] + 0.5 * bar["width"], bar["top"] + bar["height"] / 2)
+            (self.browser.swipe if touch else self.browser.drag)(*line)
+            self.browser.frames()
+            times = [float(word) for word in self.value("document.getElementById('knob-forward_times').value").split()]
+            self.assertEqual((times[0], times[1], times[3]), (1, 1, 1), touch)
+            self.assertAlmostEqual(times[2], 0.5, 1)
+            whole = [time for time in times[:2]] + [times[2], 1]
+            others = [float(word) for word in self.value("document.getElementById('knob-backward_input_times').value").split()]
+            self.assertEqual(whole, others)
+            self.check_native(self.native(forward_times=times, backward_input_times=times, backward_weight_times=times))
+        self.browser.window(1440, 900)
+        self.value("document.querySelectorAll('.stage-bar span')[0].focus()")
+        for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+            self.browser.key(key)
+        self.assertEqual(self.value("document.querySelector('.stage-bar span').getAttribute('aria-valuenow')"), "3.05")
+        self.assertEqual(self.value("document.querySelector('.stage-bar span').getAttribute('role')"), "slider")
+
     def test_link_holds_placement_and_what_is_kept(self):
         words = ("-s", 8, "-b", 8, "--num-devices", 4, "--strategy", "auto", "--placement", 0, 1, 2, 3, 0, 1, 3, 2, "--recompute", "chunks=1")
         fragment = ppsched_command("schedule", *words, "--link").stdout.strip().split("#")[1]
@@ -490,13 +516,31 @@ class PageTest(unittest.TestCase):
             self.assertNotEqual(self.text("notes") + self.text("alert"), "")
 
     def test_huge_sizes_ask_first(self):
-        for fragment in ("devices=512&stages=512&microbatches=1000000", "devices=65535&microbatches=1073741824&iterations=1073741824"):
+        shown = "!document.getElementById('{}').hidden"
+        for fragment in ("devices=512&stages=512&microbatches=1000000", "devices=65535&microbatches=1073741824&iterations=1073741824",
+                         "devices=65535&stages=65535&microbatches=1"):
             self.open(fragment)
-            self.assertFalse(self.value("document.getElementById('ask').hidden"))
-        self.open("devices=64&stages=64&microbatches=2048")
-        self.assertFalse(self.value("document.getElementById('ask').hidden"))
+            self.assertIn("too many for a page", self.text("ask-text"))
+            self.assertTrue(self.value(shown.format("ask")))
+            self.assertFalse(self.value(shown.format("ask-go")))
+        self.open("devices=4&stages=4&microbatches=8")
+        self.ranked()
+        self.set("devices", 64)
+        self.set("microbatches", 2048)
+        self.assertTrue(self.value(shown.format("ask-go")))
+        self.assertRegex(self.text("ask-text"), r"64 devices and up to 393,216 ops: about \d+ s .* MB")
+        self.assertTrue(self.value(shown.format("stale")))
+        self.assertEqual(self.value("document.querySelectorAll('#ranks tr').length"), 0)
         self.value("document.getElementById('ask-go').click()")
         self.assertEqual(self.makespan(), 3 * (2048 + 63))
+        self.assertFalse(self.value(shown.format("stale")))
+
+    def test_many_stages_a_device_do_not_stand_still(self):
+        self.open("devices=1&stages=16000&microbatches=3&strategy=interleaved_1f1b")
+        self.assertIn("no lower bound at this size", self.text("card-bound"))
+        self.value("document.getElementById('stages').open = true")
+        self.browser.wait("document.querySelectorAll('#stage-times tr').length === 1")
+        self.assertIn("too many", self.text("stage-times"))
 
     # --- searches ---
 
@@ -508,6 +552,20 @@ class PageTest(unittest.TestCase):
         self.set("mem_limit", "0.5")
         self.browser.wait("document.documentElement.dataset.refused === 'yes'")
         self.assertIn("v_search", self.text("alert"))
+
+    def test_search_tells_its_progress_and_can_be_ended(self):
+        self.open("devices=8&stages=16&microbatches=64&mem_limit=9&strategy=zbv")
+        self.value("location.hash = location.hash.replace('zbv', 'auto') + '&option.effort=12'")
+        self.browser.wait("document.getElementById('search-figures').textContent.includes('best so far')")
+        self.assertRegex(self.text("search-figures"), r"^\d+ % of its work, best so far [\d.]+$")
+        self.assertGreater(self.value("document.getElementById('search-bar').value"), 0)
+        self.assertFalse(self.value("document.getElementById('stale').hidden"))
+        self.value("document.getElementById('search-cancel').click()")
+        self.assertIn("The search was ended", self.text("alert"))
+        self.assertTrue(self.value("document.getElementById('searching').hidden"))
+        self.set("strategy", "zbv")
+        self.check_native(self.native("zbv", devices=8, stages=16, microbatches=64, mem_limit=9))
+        self.assertTrue(self.value("document.getElementById('stale').hidden"))
 
     # --- beside, critical path, by hand ---
 
@@ -524,6 +582,18 @@ class PageTest(unittest.TestCase):
         self.value("document.querySelector('#timeline-panels figure:last-child button').click()")
         self.assertIn("of 27", self.text("window"))
         self.assertEqual(self.value("document.querySelectorAll('#timeline-panels figure').length"), 1)
+
+    def test_three_side_by_side(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        captions = "[...document.querySelectorAll('#timeline-panels figcaption')].map(caption => caption.textContent.split(',')[0])"
+        for strategy, shown in (("zb_h1", ["zb_h1", "kept: 1f1b"]), ("gpipe", ["gpipe", "kept: 1f1b", "kept: zb_h1"]),
+                                ("zbv", ["zbv", "kept: zb_h1", "kept: gpipe"])):  # the oldest gives way
+            self.value("document.getElementById('keep-beside').click()")
+            self.set("strategy", strategy)
+            self.browser.frames()
+            self.assertEqual(self.value(captions), shown)
+        self.value("document.querySelector('#timeline-panels figure:nth-child(2) button').click()")
+        self.assertEqual(self.value(captions), ["zbv", "kept: gpipe"])
 
     def test_critical_path(self):
         self.open("devices=4&stages=4&microbatches=8&p2p_time=0.5")
@@ -550,6 +620,33 @@ class PageTest(unittest.TestCase):
         queues = [[str(op) for op in queue] for queue in ppsched.generate("gpipe", config).queues]
         queues[0][-2:] = reversed(queues[0][-2:])
         self.assertEqual(self.makespan(), ppsched.Schedule.from_queues(config, queues).evaluate(config).metrics.makespan)
+
+    def test_a_schedule_made_by_hand_is_in_the_link(self):
+        self.open("devices=2&stages=2&microbatches=4&strategy=gpipe")
+        self.browser.frames()
+        self.value("document.querySelector('#timeline-panels [tabindex]').focus()")
+        for pressed in ("ArrowRight", "End", ","):
+            self.browser.key(pressed)
+        self.settled()
+        made, fragment = self.makespan(), self.value("location.hash").lstrip("#")
+        self.assertIn("&order=linear-1-1!0F0-0F1-0F2-0F3-0B0-0B1-0B3-0B2!1F0", fragment)
+        self.open(fragment)
+        self.settled()
+        self.assertIn("gpipe by hand", self.value("document.querySelector('#timeline-panels figcaption').textContent"))
+        self.assertEqual((self.makespan(), self.value("location.hash")), (made, f"#{fragment}"))
+        self.set("p2p_time", 0)
+        self.settled()
+        self.assertNotIn("order", self.value("location.hash"))
+        pairs = "0F0-0F1-0F2-0F3~0B0-0B1-0B2-0B3"  # one that runs as one
+        self.open(f"devices=2&stages=2&microbatches=4&order=linear-1-1!{pairs}!1F0-1B0-1F1-1B1-1F2-1B2-1F3-1B3")
+        self.settled()
+        self.assertEqual(self.text("alert"), "")
+        self.assertIn(pairs, self.value("location.hash"))
+        self.assertIn("an overlapped pair", self.text("kinds"))
+        for order, part in (("x", "PLACEMENT-FLUSHES-VERSIONS"), ("linear-1-1!0F0", "PLACEMENT"), ("linear-1-1!0F0-0Q0!1F0", "no op"),
+                            ("linear-1-1!0B0-0F0!1F0-1B0", "cannot run"), ("toString-1-1!0F0!1F0", "PLACEMENT")):
+            self.open(f"devices=2&stages=2&microbatches=1&order={order}")
+            self.assertIn(part, self.text("alert"), order)
 
     def test_a_move_that_cannot_be_is_explained(self):
         self.open("devices=2&stages=2&microbatches=4&strategy=gpipe")

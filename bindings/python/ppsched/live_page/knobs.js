@@ -152,6 +152,7 @@ function showKnobs() {
 /** A knob has been turned: what it says, or what is wrong with it. */
 function turn(change) {
   try {
+    problem = { ...problem, order: "" }; // a knob goes back to the strategy
     change();
     showKnobs();
     turned();

@@ -9,7 +9,7 @@ function namesOf() {
 /** A problem with nothing said but its sizes. */
 function plainProblem() {
   return { strategy: "1f1b", devices: 8, stages: 8, microbatches: 16, iterations: 1, slices: 1, placement: "default", split_backward: 1,
-           forward_only: 0, weight_versions: 0, recompute: "", offload: "", values: {}, options: namesOf(), unknown: namesOf() };
+           forward_only: 0, weight_versions: 0, recompute: "", offload: "", order: "", values: {}, options: namesOf(), unknown: namesOf() };
 }
 
 const LINK_VERSION = 1;
@@ -22,7 +22,7 @@ function linkOf(problem, quantities) {
   const add = (key, text) => words.push(`${encodeURIComponent(key)}=${encodeURIComponent(text).replaceAll("%2C", ",")}`);
   for (const key of ["strategy", "devices", "stages", "microbatches"])
     add(key, problem[key]);
-  for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "weight_versions", "recompute", "offload"])
+  for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "weight_versions", "recompute", "offload", "order"])
     if (String(problem[key]) !== String(plain[key]))
       add(key, problem[key]);
   for (const name of quantities)
@@ -109,6 +109,8 @@ function readLink(fragment, quantities) {
       problem[key] = placementOf(text);
     else if (key === "recompute" || key === "offload")
       problem[key] = keepingOf(key, text);
+    else if (key === "order")
+      problem[key] = text;
     else if (key === "split_backward" || key === "forward_only")
       problem[key] = flagOf(key, text);
     else if (quantities.includes(key))

@@ -77,7 +77,15 @@ function liveKinds() {
   };
 
   const search = ({ engine, problem, number }) => {
-    const config = configOf(engine, problem), schedule = config.generate(problem.strategy);
+    const config = configOf(engine, problem);
+    let told = performance.now();
+    config.onProgress(({ share, best }) => {
+      if (performance.now() - told < 100)
+        return;
+      told = performance.now();
+      postMessage({ number, share, best });
+    });
+    const schedule = config.generate(problem.strategy);
     postMessage({ number, schedule: schedule.export("json") });
     schedule.destroy();
     config.destroy();
