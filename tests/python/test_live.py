@@ -695,6 +695,16 @@ class PageTest(unittest.TestCase):
                 self.assertNotIn("undefined", text)
                 self.assertGreater(len(text), 80)
 
+    def test_recomputed_passes_are_explained(self):
+        self.open("devices=4&stages=4&microbatches=8&recompute=chunks%3D1")
+        texts = self.value("""(() => { const found = []; const button = document.getElementById('step-on');
+            for (let i = 0; i < 96; i++) { button.click(); found.push(document.getElementById('lesson-text').textContent); }
+            return found; })()""")
+        told = [text for text in texts if re.search(r"runs \d+RECOMPUTE", text)]
+        self.assertEqual(len(told), 32)
+        self.assertTrue(all("runs once more" in text for text in told))
+        self.assertTrue(texts[-1].startswith("96 of 96"))
+
     # --- files ---
 
     def test_files(self):
@@ -715,10 +725,65 @@ class PageTest(unittest.TestCase):
                 self.assertEqual((folder / name).read_text(encoding="utf-8"), text)
         svg = (folder / "zb_h1.svg").read_text(encoding="utf-8")
         self.assertEqual(svg.count("<rect"), 4 * 8 * 3 + 1 + 3)
-        self.assertTrue((folder / "zb_h1.png").read_bytes().startswith(b"\x89PNG"))
+        for text in ("zb_h1, 4 devices", ">time<", ">F forward<", ">W weight gradient<"):
+            self.assertIn(text, svg)
+        self.check_png((folder / "zb_h1.png").read_bytes())
         self.value("document.getElementById('launch').open = true")
         self.value("document.getElementById('runtime').value = 'SAIL'; document.getElementById('runtime').dispatchEvent(new Event('input'))")
         self.assertIn("--", self.text("launch-line"))
+
+    def check_png(self, png):
+        """The same picture in pixels: twice as wide, a title, the ops in their colours, the axis, the legend."""
+        data = base64.b64encode(png).decode()
+        read = self.value(f"""(async () => {{
+            const image = new Image();
+            image.src = 'data:image/png;base64,{data}';
+            await image.decode();
+            const canvas = document.createElement('canvas');
+            [canvas.width, canvas.height] = [image.width, image.height];
+            const context = canvas.getContext('2d', {{ willReadFrequently: true }});
+            context.drawImage(image, 0, 0);
+            const inked = (y, height) => [...context.getImageData(0, y, image.width, height).data].filter((value, i) => i % 4 === 0 && value < 100).length;
+            const at = (x, y) => [...context.getImageData(x, y, 1, 1).data].slice(0, 3).join();
+            return [image.width, image.height, inked(0, 44), inked(image.height - 74, 30), at(100, 60), at(2 * 51, image.height - 20), at(4, 4)];
+        }})()""")
+        width, height, title, axis, op, legend, ground = read
+        self.assertEqual((width, height), (2400, 2 * (26 + 4 * 24 + 22 + 16)))
+        self.assertGreater(title, 200)
+        self.assertGreater(axis, 200)
+        self.assertEqual(op, legend)  # the first F
+        self.assertEqual(ground, "255,255,255")
+
+    # --- pixels ---
+
+    def test_ops_have_their_colours_where_they_are(self):
+        self.open("devices=4&stages=8&microbatches=8&strategy=zbv&p2p_time=0.25&forward_times=1,1,1,1,1,1,1,3")
+        self.browser.frames()
+        timeline = ppsched.generate("zbv", ppsched.Config(4, 8, 8, p2p_time=0.25, forward_times=[1] * 7 + [3])).evaluate()
+        legend = dict(self.value("""[...document.querySelectorAll('#kinds li')].map(item =>
+            [item.textContent.split(' ')[0] + (item.textContent.startsWith('chunk') ? '1' : ''), getComputedStyle(item.firstChild).backgroundColor.match(/\\d+/g).slice(0, 3).join()])"""))
+        height = self.value("document.querySelector('#timeline-panels .surface').clientHeight") / 4
+        width = self.value("document.querySelector('#timeline-panels .surface').clientWidth")
+        scale, wanted = (width - 56) / timeline.metrics.makespan, []
+        for device, (queue, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
+            for op, span in zip(queue, spans):
+                if op.stage < 4:  # the shade that the legend has
+                    wanted.append([46 + (span.start + 0.1 * (span.end - span.start)) * scale, (device + 0.12) * height, legend[op.kind.name]])
+            wanted.append([46 + 0.5 * (spans[0].start) * scale, (device + 0.5) * height, None] if spans[0].start > 0.2 else wanted[-1])
+        got = self.value(f"""(() => {{
+            const canvas = document.querySelector('#timeline-panels canvas'), context = canvas.getContext('2d'), ratio = canvas.width / {width};
+            const {{ data }} = context.getImageData(0, 0, canvas.width, canvas.height);
+            return {[row[:2] for row in wanted]}.map(([x, y]) => {{
+              const at = 4 * (Math.floor(y * ratio) * canvas.width + Math.floor(x * ratio));
+              return data.slice(at, at + 3).join();
+            }});
+        }})()""")
+        colours = set(legend.values())
+        for (x, y, colour), pixel in zip(wanted, got):
+            if colour is None:
+                self.assertNotIn(pixel, colours, (x, y))
+            else:
+                self.assertEqual(pixel, colour, (x, y))
 
     # --- people ---
 
