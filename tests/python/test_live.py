@@ -854,6 +854,27 @@ class PageTest(unittest.TestCase):
         self.assertFalse(self.value("document.getElementById('alert').hidden"))
         self.assertEqual(self.value(top), before)  # a message has its place, too
 
+    def test_nothing_moves_when_a_strategy_is_chosen(self):
+        top = "document.querySelector('#timeline-panels .surface').getBoundingClientRect().top"
+        for width, touch in ((360, True), (1440, False)):
+            self.browser.window(width, 800, touch=touch)
+            self.open()
+            self.ranked()
+            before = self.value(top)
+            for strategy in ("zbv", "interleaved_1f1b", "zb_h1", "pipeoffload", "v_half", "gpipe"):
+                self.set("strategy", strategy)
+                self.settled()
+                self.browser.frames()
+                self.assertAlmostEqual(self.value(top), before, delta=0.5, msg=f"{strategy} at {width}")
+            self.assertLess(before, 560)  # of 800: the picture is on the first screen
+
+    def test_landmarks_have_names_of_their_own(self):
+        self.open()
+        names = self.value("""[...document.querySelectorAll('section, form, [role=region], [role=search]')].map(place => place.getAttribute('aria-label')
+            ?? document.getElementById(place.getAttribute('aria-labelledby'))?.textContent.trim() ?? '')""")
+        self.assertNotIn("", names)
+        self.assertEqual(len(names), len(set(names)), names)
+
     def test_a_turn_takes_a_frame(self):
         """Measured: 10 ms at 16 devices and 64 microbatches. The bound is for machines that do much else."""
         self.open("devices=16&stages=16&microbatches=64&strategy=zb_h1")

@@ -145,7 +145,7 @@ function showKnobs() {
   }
   const others = Object.keys(problem.values).filter((name) => !(name in LIST_KNOBS));
   const more = [...others, ...["weight_versions"].filter((name) => problem[name]).map((name) => `${name} ${problem[name]}`)];
-  byId("also").textContent = more.length > 0 ? `From the link, too: ${more.join(", ")}.` : "";
+  byId("also").textContent = more.length > 0 ? `Set without a knob: ${more.join(", ")}.` : "";
   byId("summary").textContent = strategies.get(problem.strategy)?.summary ?? "";
 }
 
@@ -174,6 +174,14 @@ function toggleHead() {
   }
 }
 
+/** On a phone the picture comes first: some knobs are folded, and the figures stand behind it. */
+function startPhone() {
+  const isPhone = matchMedia("(max-width: 40rem)").matches;
+  byId("more").open = !isPhone;
+  if (isPhone)
+    byId("timeline-panels").after(byId("cards"));
+}
+
 function startKnobs() {
   byId("knob-strategy").append(...[...strategies.keys()].map((name) => make("option", { value: name }, name)));
   byId("knob-strategy").addEventListener("input", (event) => turn(() => setStrategy(event.target.value)));
@@ -195,6 +203,7 @@ function startKnobs() {
     problem = { ...problem, placement: placementOf(event.target.value) };
   }));
   byId("knob-keep").addEventListener("input", (event) => turn(() => chooseKeeping(event.target.value)));
+  startPhone();
   startStageTimes();
   byId("knobs").addEventListener("submit", (event) => event.preventDefault()); // of Enter in a field
   byId("head").addEventListener("click", () => turn(toggleHead));

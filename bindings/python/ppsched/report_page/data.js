@@ -307,7 +307,7 @@ function numberOf(candidate) {
   return numbers.get(candidate) ?? DASH;
 }
 
-/** How far a step is above a bound, which is of what fits; null where it does not keep to the memory limit, and may be below. */
+/** How far a step is above a bound, which is of what fits; null where it is over its memory limit, and may be below. */
 function gapOf(candidate, bound = candidate.bound) {
   if (!isNumber(candidate.step_time) || !(bound > 0) || candidate.fits === false)
     return null;

@@ -76,7 +76,8 @@ function paintArrow(context, { start, end, isDashed }) {
 }
 
 function arrowOf(from, to, isDashed) {
-  return { start: { x: from.x + from.width, y: from.y + from.height / 2 }, end: { x: to.x, y: to.y + to.height / 2 }, isDashed };
+  const start = { x: from.x + from.width, y: from.y + from.height / 2 }, end = { x: to.x, y: to.y + to.height / 2 };
+  return { start, end, isDashed };
 }
 
 /** How far a point is from an arrow's line. */
@@ -88,7 +89,8 @@ function distanceTo({ start, end }, { x, y }) {
 
 /** Digits that arrows would strike out stand in front of them. */
 function paintNumbersAbove(context, numbers, arrows) {
-  const crossed = numbers.filter((number) => arrows.some((arrow) => distanceTo(arrow, number) < 0.4 * number.size * Math.max(1, number.text.length) + 1));
+  const isNear = (number) => arrows.some((arrow) => distanceTo(arrow, number) < 0.4 * number.size * number.text.length + 1);
+  const crossed = numbers.filter(isNear);
   for (const { x, y, size, text, fill } of crossed) {
     const wide = 0.62 * size * text.length;
     context.fillStyle = fill;
@@ -102,8 +104,9 @@ function paintArrows(context, panel, { device, entry }, width) {
   const place = (found) => rectangleOf(found.entry, found.device, panel.timeline, width), own = place({ device, entry });
   context.strokeStyle = context.fillStyle = colours.ink;
   context.lineWidth = 1.5;
-  const arrows = [...linked(panel.timeline, entry, inputsOf).map((found) => arrowOf(place(found), own, false)),
-                  ...linked(panel.timeline, entry, outputsOf).map((found) => arrowOf(own, place(found), true))];
+  const inputs = linked(panel.timeline, entry, inputsOf), outputs = linked(panel.timeline, entry, outputsOf);
+  const arrows = [...inputs.map((found) => arrowOf(place(found), own, false)),
+                  ...outputs.map((found) => arrowOf(own, place(found), true))];
   for (const arrow of arrows)
     paintArrow(context, arrow);
   paintNumbersAbove(context, panel.numbers ?? [], arrows);
