@@ -32,7 +32,7 @@ flock 9 # who comes second finds it built
 # No -O here: with it clang calls wasm-opt with options of its own.
 mapfile -t exports < <(grep -oE '("|exports\.)ppsched_[a-z0-9_]+' "$here/ppsched.mjs" | grep -o 'ppsched_.*' | sort -u)
 clang-14 --target=wasm32-wasi -mexec-model=reactor -fuse-ld=/usr/bin/wasm-ld-14 -o "$file.linked" \
-  -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=1048576,--export=malloc,--export=free \
+  -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=1048576,--export=malloc,--export=free,--export-table,--growable-table \
   "${exports[@]/#/-Wl,--export=}" "$build/lib/libppsched.a"
 if command -v wasm-opt >/dev/null; then
   wasm-opt -Oz --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int -o "$file.linked" "$file.linked"

@@ -170,6 +170,7 @@ class Handle {
     if (this.pointer === 0)
       return;
     this.engine.forgotten.unregister(this);
+    this.engine.listeners?.delete(this.pointer);
     this.pointer = 0;
     this.free();
   }
@@ -210,6 +211,7 @@ export class Config extends Handle {
   set slices(count) { this.call("ppsched_config_set_slices", count); }
   get forwardOnly() { return this.call("ppsched_config_forward_only") !== 0; }
   set forwardOnly(isForwardOnly) { this.call("ppsched_config_set_forward_only", isForwardOnly ? 1 : 0); }
+  set weightVersions(count) { this.call("ppsched_config_set_weight_versions", count); }
   get splitBackward() { return this.call("ppsched_config_split_backward") !== 0; }
   set splitBackward(isAllowed) { this.call("ppsched_config_set_split_backward", isAllowed ? 1 : 0); }
   get placement() { return nameOf(Placement, this.call("ppsched_config_placement")); }
@@ -242,8 +244,20 @@ export class Config extends Handle {
     return this;
   }
 
+  /** Calls tell({share, best}) now and then while a search runs: the share of its work that is done, and the objective of the
+   * best schedule so far, infinite for none. Where it returns false the search is stopped, and throws. null: nothing is told. */
+  onProgress(tell) {
+    this.engine.listen(this, tell);
+    return this;
+  }
+
   copy() {
     return new Config(this.engine, this.engine.made("ppsched_config_copy", this.alive()));
+  }
+
+  /** The same model in another number of stages: costs are divided, or added up. */
+  withStages(stages) {
+    return new Config(this.engine, this.engine.made("ppsched_config_with_stages", this.alive(), stages, null, null));
   }
 
   /** Throws where the lists contradict each other. */
@@ -509,6 +523,15 @@ class Room {
   }
 }
 
+// A module that hands its one import out again: what JavaScript has to wrap a function in before a table takes it. The library's
+// own module so needs no import to call back.
+const WRAPPER = new Uint8Array([
+  0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00,             // the start of any module
+  0x01, 0x07, 0x01, 0x60, 0x02, 0x7f, 0x7f, 0x01, 0x7f,       // type 0: (i32, i32) -> i32
+  0x02, 0x07, 0x01, 0x01, 0x65, 0x01, 0x66, 0x00, 0x00,       // import "e" "f", of type 0
+  0x07, 0x05, 0x01, 0x01, 0x66, 0x00, 0x00,                   // export "f"
+]);
+
 /** The library. */
 export class Engine {
   constructor(instance) {
@@ -521,6 +544,30 @@ export class Engine {
   }
 
   get version() { return this.call("ppsched_version_text"); }
+
+  /** Has a config call tell; the user's pointer of such a call is the config's own. */
+  listen(config, tell) {
+    this.listeners ??= new Map();
+    if (tell === null)
+      this.listeners.delete(config.alive());
+    else
+      this.listeners.set(config.alive(), tell);
+    this.hearer ??= this.placed((user, progress) => this.hear(user >>> 0, progress >>> 0));
+    config.call("ppsched_config_set_progress", tell === null ? 0 : this.hearer, config.pointer);
+  }
+
+  hear(user, progress) {
+    const { share, best } = this.memory.struct("Progress", progress);
+    return this.listeners.get(user)?.({ share, best }) === false ? 1 : 0;
+  }
+
+  /** The number of a function in the module's table, where it calls it as one of C: (pointer, pointer) -> int. */
+  placed(hear) {
+    const { f } = new WebAssembly.Instance(new WebAssembly.Module(WRAPPER), { e: { f: hear } }).exports;
+    const table = this.exports.__indirect_function_table, number = table.grow(1);
+    table.set(number, f);
+    return number;
+  }
 
   scratch(use) {
     const room = new Room(this);

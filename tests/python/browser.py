@@ -164,6 +164,14 @@ class Browser:
             self.mouse("mouseMoved", x + (to_x - x) * share, y + (to_y - y) * share, button="left", buttons=1)
         self.mouse("mouseReleased", to_x, to_y, button="left", clickCount=1)
 
+    def swipe(self, x, y, to_x, to_y):
+        """The same with a finger."""
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        for step in range(1, 6):
+            share = step / 5
+            self.call("Input.dispatchTouchEvent", type="touchMove", touchPoints=[{"x": x + (to_x - x) * share, "y": y + (to_y - y) * share}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
     def key(self, key, shift=False):
         for kind in ("keyDown", "keyUp"):
             text = key if len(key) == 1 else ""

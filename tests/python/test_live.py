@@ -94,8 +94,8 @@ class FileTest(unittest.TestCase):
                                "--p2p-time", 0.1, "-f", 1, 1, 1, 1, 1, 1, 1, 2, "--whole-backwards", "--link")
         self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=interleaved_1f1b&devices=4&stages=8&microbatches=32&"
                          "split_backward=0&forward_times=1,1,1,1,1,1,1,2&p2p_time=0.1&option.group_size=4\n"))
-        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--num-devices", 2, "--placement", 0, 1, 1, 0, "--recompute", "chunks=1", "--link")
-        self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=1f1b&devices=2&stages=4&microbatches=8&placement=0,1,1,0&"
+        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--num-devices", 2, "--strategy", "auto", "--placement", 0, 1, 1, 0, "--recompute", "chunks=1", "--link")
+        self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=auto&devices=2&stages=4&microbatches=8&placement=0,1,1,0&"
                          "recompute=chunks%3D1\n"), told.stderr)
         told = ppsched_command("schedule", "-s", 4, "-b", 8, "--offload", "limit", "--mem-limit", 3, "--host-links", "pairs", "--link")
         self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8&offload=limit&"
@@ -103,8 +103,34 @@ class FileTest(unittest.TestCase):
         for words in (("--offload", "some"), ("--offload", "chunks=0"), ("--offload", "all", "--recompute", "chunks=1")):
             told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", *words)
             self.assertEqual((told.returncode, told.stdout, told.stderr.count("\n")), (2, "", 1), words)
-        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", "--format", "csv")
+
+    def test_link_refuses_what_it_cannot_tell(self):
+        for words in (("--format", "csv"), ("--jitter", 0.1), ("--launch", "torchtitan"), ("--lower", "pytorch"), ("--explain",), ("--measured", "x"),
+                      ("--slots",), ("--text-columns", 80), ("--layers", "x.json"), ("--order-microbatches", "search"), ("-o", "x.csv"),
+                      ("--link-base", "x#y")):
+            told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", *words)
+            self.assertNotEqual(told.returncode, 0, words)
+            self.assertEqual((told.stdout, told.stderr.count("\n")), ("", 1), words)
+
+    def test_link_is_of_a_problem_that_can_be(self):
+        for words in (("--strategy", "zb_h1", "--set", "banana=1"), ("-f", 1, 2), ("-f", -1), ("--strategy", "dualpipe", "-b", 3),
+                      ("--strategy", "zb_h1", "--whole-backwards"), ("--forward-only",)):
+            plain = ppsched_command("schedule", "-s", 4, "-b", 8, *words)
+            told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", *words)
+            self.assertEqual((told.returncode, told.stdout, told.stderr), (plain.returncode, "", plain.stderr), words)
+            self.assertNotEqual(told.returncode, 0)
+
+    def test_link_to_where_the_page_is(self):
+        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--weight-versions", 2, "--strategy", "1f1b_no_flush", "--link", "--link-base", "https://example.org/p.html")
+        self.assertEqual((told.returncode, told.stdout), (0, "https://example.org/p.html#v=1&strategy=1f1b_no_flush&devices=4&stages=4&microbatches=8&weight_versions=2\n"), told.stderr)
+        told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link-base", "x.html")
         self.assertEqual((told.returncode, told.stderr.count("\n")), (2, 1))
+
+    def test_live_refuses_words_without_a_size(self):
+        for words in (("--strategy", "zbv"), ("--p2p-time", 0.1), ("--set", "group_size=2")):
+            told = ppsched_command("live", "-o", FOLDER / "never.html", *words)
+            self.assertEqual((told.returncode, told.stdout, told.stderr.count("\n")), (2, "", 1), words)
+        self.assertFalse((FOLDER / "never.html").exists())
 
 
 @unittest.skipUnless(find_browser(), "needs the package chromium")
@@ -169,7 +195,7 @@ class PageTest(unittest.TestCase):
             self.set("strategy", name)
             self.settled()
             chunks = int(self.value("document.getElementById('knob-chunks').value"))
-            config = ppsched.Config(8, 16, 8 * chunks)
+            config = ppsched.Config(8, 16).with_stages(8 * chunks)
             try:
                 timeline = ppsched.generate(name, config).evaluate()
             except ppsched.Error as error:
@@ -205,8 +231,70 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.value("document.getElementById('knob-forward_times').value"), "1 1 1 1 1 3")
         self.set("strategy", "zbv")
         self.assertEqual(self.value("document.getElementById('knob-chunks').value"), "2")
-        self.assertTrue(self.value("document.getElementById('knob-forward_times').value").endswith(" 1 3"))
+        self.assertTrue(self.value("document.getElementById('knob-forward_times').value").endswith(" 0.5 1.5 1.5"))
         self.assertEqual(self.state("refused"), None)
+
+    # --- one model in other stages ---
+
+    def test_a_strategy_in_other_stages_has_the_same_model(self):
+        self.open("v=1&devices=4&stages=4&microbatches=8")
+        config = ppsched.Config(4, 8)
+        self.set("strategy", "zbv")
+        self.assertEqual(self.makespan(), 25.5)
+        self.check_native(ppsched.generate("zbv", config.with_stages(8)))
+        self.set("chunks", 3)  # no multiple of it fits in 8 stages, but the model is that of 4
+        self.set("strategy", "interleaved_1f1b")
+        self.check_native(ppsched.generate("interleaved_1f1b", config.with_stages(12)))
+        self.set("strategy", "1f1b")
+        self.settled()
+        self.assertEqual(self.makespan(), 33)
+        self.assertEqual(self.value("location.hash"), "#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8")
+
+    def test_costs_that_are_no_multiple_go_by_way_of_both(self):
+        self.open("v=1&strategy=interleaved_1f1b&devices=2&stages=4&microbatches=8&forward_times=1,2,3,6")
+        self.set("chunks", 3)
+        times = [2 / 3, 1 / 3 + 2 / 3, 4 / 3, 2, 1 + 2, 4]
+        shown = [float(word) for word in self.value("document.getElementById('knob-forward_times').value").split()]
+        for one, other in zip(shown, times):
+            self.assertAlmostEqual(one, other, 12)
+        self.assertAlmostEqual(sum(shown), 12, 12)
+
+    def test_drawn_rows_keep_the_model_and_a_short_link(self):
+        self.open("v=1&devices=4&stages=4&microbatches=20")
+        self.ranked()
+        self.value("[...document.querySelectorAll('#ranks tr')].find(row => row.cells[1].textContent === 'zbv').querySelector('button').click()")
+        self.settled()
+        self.assertEqual(self.value("location.hash"), "#v=1&strategy=zbv&devices=4&stages=8&microbatches=20&forward_times=0.5&"
+                         "backward_input_times=0.5&backward_weight_times=0.5&mem_forward=0.5")
+        self.set("strategy", "1f1b")
+        self.assertEqual(self.makespan(), 69)
+        self.set("mem_limit", "3")  # of devices: the model stays
+        self.set("strategy", "interleaved_1f1b")
+        self.set("strategy", "1f1b")
+        self.assertEqual((self.makespan(), self.value("document.getElementById('knob-mem_limit').value")), (69, "3"))
+
+    def test_above_the_bound_is_of_what_fits(self):
+        self.open("v=1&devices=4&stages=4&microbatches=8&mem_limit=2")
+        self.ranked()
+        self.assertRegex(self.text("card-bound"), "^above the bound\u2013above the lower bound 39, which is of what fits$")
+        self.assertEqual(self.row("1f1b")[3], "\u2013")
+
+    def test_input_and_weight_times(self):
+        value = "document.getElementById('knob-{}').value"
+        self.open("v=1&devices=4&stages=4&microbatches=8")
+        self.set("backward_input_times", "2")
+        self.set("backward_weight_times", "3")
+        self.set("backward_input_times", "")  # back to 1
+        self.check_native(self.native(backward_input_times=1, backward_weight_times=3))
+        self.set("backward_weight_times", "")
+        self.check_native(self.native())
+        self.open("v=1&devices=4&stages=4&microbatches=8&backward_times=4&backward_input_share=0.25&strategy=zb_h1")
+        self.assertEqual(self.value("document.getElementById('knob-backward_weight_times').placeholder"), "3")
+        self.set("backward_input_times", "2")
+        self.assertEqual(self.value(value.format("backward_weight_times")), "3")
+        self.check_native(self.native("zb_h1", backward_input_times=2, backward_weight_times=3))
+        self.set("strategy", "1f1b")
+        self.check_native(self.native(backward_input_times=2, backward_weight_times=3))
 
     def test_what_is_refused_leaves_the_last_picture(self):
         self.open()
@@ -326,6 +414,32 @@ class PageTest(unittest.TestCase):
         self.set("devices", 6)
         self.assertEqual(self.value(f"{fields}.length"), 18)
 
+    def test_bars_are_dragged(self):
+        for touch in (False, True):
+            self.browser.window(1440, 900, touch=touch)
+            self.open("devices=4&stages=4&microbatches=8")
+            self.value("document.getElementById('stages').open = true")
+            self.browser.wait("document.querySelectorAll('.stage-bar span').length === 4")
+            self.value("document.querySelector('.stage-bar').scrollIntoView({block: 'center'})")
+            self.browser.frames()
+            bar = self.value("(({left, top, width, height}) => ({left, top, width, height}))(document.querySelectorAll('.stage-bar span')[2].getBoundingClientRect())")
+            line = (bar["left"] + bar["width"] - 3, bar["top"] + bar["height"] / 2, bar["left"] + 0.5 * bar["width"], bar["top"] + bar["height"] / 2)
+            (self.browser.swipe if touch else self.browser.drag)(*line)
+            self.browser.frames()
+            times = [float(word) for word in self.value("document.getElementById('knob-forward_times').value").split()]
+            self.assertEqual((times[0], times[1], times[3]), (1, 1, 1), touch)
+            self.assertAlmostEqual(times[2], 0.5, 1)
+            whole = [time for time in times[:2]] + [times[2], 1]
+            others = [float(word) for word in self.value("document.getElementById('knob-backward_input_times').value").split()]
+            self.assertEqual(whole, others)
+            self.check_native(self.native(forward_times=times, backward_input_times=times, backward_weight_times=times))
+        self.browser.window(1440, 900)
+        self.value("document.querySelectorAll('.stage-bar span')[0].focus()")
+        for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+            self.browser.key(key)
+        self.assertEqual(self.value("document.querySelector('.stage-bar span').getAttribute('aria-valuenow')"), "3.05")
+        self.assertEqual(self.value("document.querySelector('.stage-bar span').getAttribute('role')"), "slider")
+
     def test_link_holds_placement_and_what_is_kept(self):
         words = ("-s", 8, "-b", 8, "--num-devices", 4, "--strategy", "auto", "--placement", 0, 1, 2, 3, 0, 1, 3, 2, "--recompute", "chunks=1")
         fragment = ppsched_command("schedule", *words, "--link").stdout.strip().split("#")[1]
@@ -360,6 +474,23 @@ class PageTest(unittest.TestCase):
         self.assertIn("microbatches=24", self.value("location.hash"))
         self.assertIn("mem_weights=2", self.value("location.hash"))
 
+    def test_iterations_and_weight_versions(self):
+        self.open("devices=4&stages=4&microbatches=8&strategy=1f1b_no_flush&weight_versions=2")
+        self.set("iterations", 3)
+        self.settled()
+        self.assertIn("&iterations=3&weight_versions=2", self.value("location.hash"))
+        self.assertIn("weight_versions 2", self.text("also"))
+        self.check_native(self.native("1f1b_no_flush", iterations=3, weight_versions=2))
+
+    def test_forwards_alone(self):
+        self.open("devices=4&stages=4&microbatches=8&strategy=gpipe")
+        self.set("forward", True)
+        self.settled()
+        self.assertIn("&forward_only=1", self.value("location.hash"))
+        self.check_native(self.native("gpipe", forward_only=True))
+        self.ranked()
+        self.assertIsNotNone(self.row("gpipe"))
+
     def test_what_a_link_says_more_is_told_and_kept(self):
         self.open("v=2&devices=4&stages=4&microbatches=8&colour=red")
         self.assertIn("version 2", self.text("notes"))
@@ -371,7 +502,9 @@ class PageTest(unittest.TestCase):
     def test_hostile_links_give_a_message(self):
         for fragment, message in (("devices=x", "whole number"), ("devices=-1", "whole number"), ("devices=1e9", "whole number"),
                                   ("devices=4&devices=5", "twice"), ("forward_times=1,x", "must be numbers"), ("strategy=%E0%A4%A", "not well encoded"),
-                                  ("forward_times=" + "1," * 5000 + "1", "needs"), ("x" * 250_000, "letters long"), ("devices=99999999999", "whole number")):
+                                  ("forward_times=" + "1," * 5000 + "1", "needs"), ("x" * 250_000, "letters long"), ("devices=99999999999", "whole number"), ("split_backward=banana", "0 or 1"),
+                                  ("forward_only=2", "0 or 1"), ("toString=1&constructor=2&__proto__=3&valueOf=4", "toString, constructor, __proto__, valueOf"),
+                                  ("option.__proto__=1", "__proto__"), ("option.toString=1", "toString"), ("placement=constructor", "constructor")):
             with self.subTest(fragment=fragment[:60]):
                 begun = time.monotonic()
                 self.open(fragment)
@@ -383,13 +516,31 @@ class PageTest(unittest.TestCase):
             self.assertNotEqual(self.text("notes") + self.text("alert"), "")
 
     def test_huge_sizes_ask_first(self):
-        for fragment in ("devices=512&stages=512&microbatches=1000000", "devices=65535&microbatches=1073741824&iterations=1073741824"):
+        shown = "!document.getElementById('{}').hidden"
+        for fragment in ("devices=512&stages=512&microbatches=1000000", "devices=65535&microbatches=1073741824&iterations=1073741824",
+                         "devices=65535&stages=65535&microbatches=1"):
             self.open(fragment)
-            self.assertFalse(self.value("document.getElementById('ask').hidden"))
-        self.open("devices=64&stages=64&microbatches=2048")
-        self.assertFalse(self.value("document.getElementById('ask').hidden"))
+            self.assertIn("too many for a page", self.text("ask-text"))
+            self.assertTrue(self.value(shown.format("ask")))
+            self.assertFalse(self.value(shown.format("ask-go")))
+        self.open("devices=4&stages=4&microbatches=8")
+        self.ranked()
+        self.set("devices", 64)
+        self.set("microbatches", 2048)
+        self.assertTrue(self.value(shown.format("ask-go")))
+        self.assertRegex(self.text("ask-text"), r"64 devices and up to 393,216 ops: about \d+ s .* MB")
+        self.assertTrue(self.value(shown.format("stale")))
+        self.assertEqual(self.value("document.querySelectorAll('#ranks tr').length"), 0)
         self.value("document.getElementById('ask-go').click()")
         self.assertEqual(self.makespan(), 3 * (2048 + 63))
+        self.assertFalse(self.value(shown.format("stale")))
+
+    def test_many_stages_a_device_do_not_stand_still(self):
+        self.open("devices=1&stages=16000&microbatches=3&strategy=interleaved_1f1b")
+        self.assertIn("no lower bound at this size", self.text("card-bound"))
+        self.value("document.getElementById('stages').open = true")
+        self.browser.wait("document.querySelectorAll('#stage-times tr').length === 1")
+        self.assertIn("too many", self.text("stage-times"))
 
     # --- searches ---
 
@@ -401,6 +552,20 @@ class PageTest(unittest.TestCase):
         self.set("mem_limit", "0.5")
         self.browser.wait("document.documentElement.dataset.refused === 'yes'")
         self.assertIn("v_search", self.text("alert"))
+
+    def test_search_tells_its_progress_and_can_be_ended(self):
+        self.open("devices=8&stages=16&microbatches=64&mem_limit=9&strategy=zbv")
+        self.value("location.hash = location.hash.replace('zbv', 'auto') + '&option.effort=12'")
+        self.browser.wait("document.getElementById('search-figures').textContent.includes('best so far')")
+        self.assertRegex(self.text("search-figures"), r"^\d+ % of its work, best so far [\d.]+$")
+        self.assertGreater(self.value("document.getElementById('search-bar').value"), 0)
+        self.assertFalse(self.value("document.getElementById('stale').hidden"))
+        self.value("document.getElementById('search-cancel').click()")
+        self.assertIn("The search was ended", self.text("alert"))
+        self.assertTrue(self.value("document.getElementById('searching').hidden"))
+        self.set("strategy", "zbv")
+        self.check_native(self.native("zbv", devices=8, stages=16, microbatches=64, mem_limit=9))
+        self.assertTrue(self.value("document.getElementById('stale').hidden"))
 
     # --- beside, critical path, by hand ---
 
@@ -417,6 +582,18 @@ class PageTest(unittest.TestCase):
         self.value("document.querySelector('#timeline-panels figure:last-child button').click()")
         self.assertIn("of 27", self.text("window"))
         self.assertEqual(self.value("document.querySelectorAll('#timeline-panels figure').length"), 1)
+
+    def test_three_side_by_side(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        captions = "[...document.querySelectorAll('#timeline-panels figcaption')].map(caption => caption.textContent.split(',')[0])"
+        for strategy, shown in (("zb_h1", ["zb_h1", "kept: 1f1b"]), ("gpipe", ["gpipe", "kept: 1f1b", "kept: zb_h1"]),
+                                ("zbv", ["zbv", "kept: zb_h1", "kept: gpipe"])):  # the oldest gives way
+            self.value("document.getElementById('keep-beside').click()")
+            self.set("strategy", strategy)
+            self.browser.frames()
+            self.assertEqual(self.value(captions), shown)
+        self.value("document.querySelector('#timeline-panels figure:nth-child(2) button').click()")
+        self.assertEqual(self.value(captions), ["zbv", "kept: gpipe"])
 
     def test_critical_path(self):
         self.open("devices=4&stages=4&microbatches=8&p2p_time=0.5")
@@ -443,6 +620,33 @@ class PageTest(unittest.TestCase):
         queues = [[str(op) for op in queue] for queue in ppsched.generate("gpipe", config).queues]
         queues[0][-2:] = reversed(queues[0][-2:])
         self.assertEqual(self.makespan(), ppsched.Schedule.from_queues(config, queues).evaluate(config).metrics.makespan)
+
+    def test_a_schedule_made_by_hand_is_in_the_link(self):
+        self.open("devices=2&stages=2&microbatches=4&strategy=gpipe")
+        self.browser.frames()
+        self.value("document.querySelector('#timeline-panels [tabindex]').focus()")
+        for pressed in ("ArrowRight", "End", ","):
+            self.browser.key(pressed)
+        self.settled()
+        made, fragment = self.makespan(), self.value("location.hash").lstrip("#")
+        self.assertIn("&order=linear-1-1!0F0-0F1-0F2-0F3-0B0-0B1-0B3-0B2!1F0", fragment)
+        self.open(fragment)
+        self.settled()
+        self.assertIn("gpipe by hand", self.value("document.querySelector('#timeline-panels figcaption').textContent"))
+        self.assertEqual((self.makespan(), self.value("location.hash")), (made, f"#{fragment}"))
+        self.set("p2p_time", 0)
+        self.settled()
+        self.assertNotIn("order", self.value("location.hash"))
+        pairs = "0F0-0F1-0F2-0F3~0B0-0B1-0B2-0B3"  # one that runs as one
+        self.open(f"devices=2&stages=2&microbatches=4&order=linear-1-1!{pairs}!1F0-1B0-1F1-1B1-1F2-1B2-1F3-1B3")
+        self.settled()
+        self.assertEqual(self.text("alert"), "")
+        self.assertIn(pairs, self.value("location.hash"))
+        self.assertIn("an overlapped pair", self.text("kinds"))
+        for order, part in (("x", "PLACEMENT-FLUSHES-VERSIONS"), ("linear-1-1!0F0", "PLACEMENT"), ("linear-1-1!0F0-0Q0!1F0", "no op"),
+                            ("linear-1-1!0B0-0F0!1F0-1B0", "cannot run"), ("toString-1-1!0F0!1F0", "PLACEMENT")):
+            self.open(f"devices=2&stages=2&microbatches=1&order={order}")
+            self.assertIn(part, self.text("alert"), order)
 
     def test_a_move_that_cannot_be_is_explained(self):
         self.open("devices=2&stages=2&microbatches=4&strategy=gpipe")
@@ -491,6 +695,16 @@ class PageTest(unittest.TestCase):
                 self.assertNotIn("undefined", text)
                 self.assertGreater(len(text), 80)
 
+    def test_recomputed_passes_are_explained(self):
+        self.open("devices=4&stages=4&microbatches=8&recompute=chunks%3D1")
+        texts = self.value("""(() => { const found = []; const button = document.getElementById('step-on');
+            for (let i = 0; i < 96; i++) { button.click(); found.push(document.getElementById('lesson-text').textContent); }
+            return found; })()""")
+        told = [text for text in texts if re.search(r"runs \d+RECOMPUTE", text)]
+        self.assertEqual(len(told), 32)
+        self.assertTrue(all("runs once more" in text for text in told))
+        self.assertTrue(texts[-1].startswith("96 of 96"))
+
     # --- files ---
 
     def test_files(self):
@@ -511,10 +725,65 @@ class PageTest(unittest.TestCase):
                 self.assertEqual((folder / name).read_text(encoding="utf-8"), text)
         svg = (folder / "zb_h1.svg").read_text(encoding="utf-8")
         self.assertEqual(svg.count("<rect"), 4 * 8 * 3 + 1 + 3)
-        self.assertTrue((folder / "zb_h1.png").read_bytes().startswith(b"\x89PNG"))
+        for text in ("zb_h1, 4 devices", ">time<", ">F forward<", ">W weight gradient<"):
+            self.assertIn(text, svg)
+        self.check_png((folder / "zb_h1.png").read_bytes())
         self.value("document.getElementById('launch').open = true")
         self.value("document.getElementById('runtime').value = 'SAIL'; document.getElementById('runtime').dispatchEvent(new Event('input'))")
         self.assertIn("--", self.text("launch-line"))
+
+    def check_png(self, png):
+        """The same picture in pixels: twice as wide, a title, the ops in their colours, the axis, the legend."""
+        data = base64.b64encode(png).decode()
+        read = self.value(f"""(async () => {{
+            const image = new Image();
+            image.src = 'data:image/png;base64,{data}';
+            await image.decode();
+            const canvas = document.createElement('canvas');
+            [canvas.width, canvas.height] = [image.width, image.height];
+            const context = canvas.getContext('2d', {{ willReadFrequently: true }});
+            context.drawImage(image, 0, 0);
+            const inked = (y, height) => [...context.getImageData(0, y, image.width, height).data].filter((value, i) => i % 4 === 0 && value < 100).length;
+            const at = (x, y) => [...context.getImageData(x, y, 1, 1).data].slice(0, 3).join();
+            return [image.width, image.height, inked(0, 44), inked(image.height - 74, 30), at(100, 60), at(2 * 51, image.height - 20), at(4, 4)];
+        }})()""")
+        width, height, title, axis, op, legend, ground = read
+        self.assertEqual((width, height), (2400, 2 * (26 + 4 * 24 + 22 + 16)))
+        self.assertGreater(title, 200)
+        self.assertGreater(axis, 200)
+        self.assertEqual(op, legend)  # the first F
+        self.assertEqual(ground, "255,255,255")
+
+    # --- pixels ---
+
+    def test_ops_have_their_colours_where_they_are(self):
+        self.open("devices=4&stages=8&microbatches=8&strategy=zbv&p2p_time=0.25&forward_times=1,1,1,1,1,1,1,3")
+        self.browser.frames()
+        timeline = ppsched.generate("zbv", ppsched.Config(4, 8, 8, p2p_time=0.25, forward_times=[1] * 7 + [3])).evaluate()
+        legend = dict(self.value("""[...document.querySelectorAll('#kinds li')].map(item =>
+            [item.textContent.split(' ')[0] + (item.textContent.startsWith('chunk') ? '1' : ''), getComputedStyle(item.firstChild).backgroundColor.match(/\\d+/g).slice(0, 3).join()])"""))
+        height = self.value("document.querySelector('#timeline-panels .surface').clientHeight") / 4
+        width = self.value("document.querySelector('#timeline-panels .surface').clientWidth")
+        scale, wanted = (width - 56) / timeline.metrics.makespan, []
+        for device, (queue, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
+            for op, span in zip(queue, spans):
+                if op.stage < 4:  # the shade that the legend has
+                    wanted.append([46 + (span.start + 0.1 * (span.end - span.start)) * scale, (device + 0.12) * height, legend[op.kind.name]])
+            wanted.append([46 + 0.5 * (spans[0].start) * scale, (device + 0.5) * height, None] if spans[0].start > 0.2 else wanted[-1])
+        got = self.value(f"""(() => {{
+            const canvas = document.querySelector('#timeline-panels canvas'), context = canvas.getContext('2d'), ratio = canvas.width / {width};
+            const {{ data }} = context.getImageData(0, 0, canvas.width, canvas.height);
+            return {[row[:2] for row in wanted]}.map(([x, y]) => {{
+              const at = 4 * (Math.floor(y * ratio) * canvas.width + Math.floor(x * ratio));
+              return data.slice(at, at + 3).join();
+            }});
+        }})()""")
+        colours = set(legend.values())
+        for (x, y, colour), pixel in zip(wanted, got):
+            if colour is None:
+                self.assertNotIn(pixel, colours, (x, y))
+            else:
+                self.assertEqual(pixel, colour, (x, y))
 
     # --- people ---
 
@@ -584,6 +853,27 @@ class PageTest(unittest.TestCase):
         self.set("microbatches", "")
         self.assertFalse(self.value("document.getElementById('alert').hidden"))
         self.assertEqual(self.value(top), before)  # a message has its place, too
+
+    def test_nothing_moves_when_a_strategy_is_chosen(self):
+        top = "document.querySelector('#timeline-panels .surface').getBoundingClientRect().top"
+        for width, touch in ((360, True), (1440, False)):
+            self.browser.window(width, 800, touch=touch)
+            self.open()
+            self.ranked()
+            before = self.value(top)
+            for strategy in ("zbv", "interleaved_1f1b", "zb_h1", "pipeoffload", "v_half", "gpipe"):
+                self.set("strategy", strategy)
+                self.settled()
+                self.browser.frames()
+                self.assertAlmostEqual(self.value(top), before, delta=0.5, msg=f"{strategy} at {width}")
+            self.assertLess(before, 560)  # of 800: the picture is on the first screen
+
+    def test_landmarks_have_names_of_their_own(self):
+        self.open()
+        names = self.value("""[...document.querySelectorAll('section, form, [role=region], [role=search]')].map(place => place.getAttribute('aria-label')
+            ?? document.getElementById(place.getAttribute('aria-labelledby'))?.textContent.trim() ?? '')""")
+        self.assertNotIn("", names)
+        self.assertEqual(len(names), len(set(names)), names)
 
     def test_a_turn_takes_a_frame(self):
         """Measured: 10 ms at 16 devices and 64 microbatches. The bound is for machines that do much else."""

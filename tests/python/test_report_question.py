@@ -37,6 +37,7 @@ class ChoiceTest(unittest.TestCase):
             self.assertEqual([timeline["rank"] for timeline in data["timelines"]][1], base["rank"])
             self.assertEqual(len(data["timelines"]), 3)
         self.assertEqual(self.names(report.report_data(plan, 2))[1], "1f1b")
+        self.assertEqual(self.names(report.report_data(plan, 3, baseline="gpipe"))[1:], ["gpipe", "1f1b"])  # which is always there
 
     def test_it_stands_there_though_a_runtime_does_not_run_it(self):
         plan = small_plan()
@@ -54,6 +55,8 @@ class ChoiceTest(unittest.TestCase):
         wanted = {candidate.rank for candidate in able if candidate.strategy == "interleaved_1f1b"}
         data = report.report_data(plan, timelines=["interleaved_1f1b"])
         self.assertEqual({timeline["rank"] for timeline in data["timelines"]}, wanted | {0, data["baseline"]})
+        data = report.report_data(plan, baseline="zb_h1", timelines=["interleaved_1f1b"])
+        self.assertIn("1f1b", self.names(data))
 
     def test_what_is_wrong(self):
         for options, words in (({"baseline": "nonsense"}, "nonsense"), ({"baseline": "1f1b:x"}, "'1f1b:x'"),

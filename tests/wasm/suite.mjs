@@ -16,6 +16,21 @@ const tests = {
   "no imports"() {
     assert.deepEqual(WebAssembly.Module.imports(new WebAssembly.Module(bytes)), []);
   },
+  "a search tells how far it is, and can be stopped"() {
+    const config = pp.config(4, 8, 16).set("mem_limit", 9), told = [];
+    const makespan = config.onProgress((progress) => { told.push(progress); }).generate("v_search").evaluate(config).metrics.makespan;
+    assert.ok(told.length > 0);
+    assert.ok(told.every(({ share }, i) => share >= (told[i - 1]?.share ?? 0) && share <= 1));
+    assert.ok(told.at(-1).best > 0 && told.at(-1).best < 2 * makespan);
+    assert.throws(() => config.onProgress(() => false).generate("v_search"), (error) => error.status === Status.ERROR_CANCELLED);
+    assert.equal(config.onProgress(null).generate("v_search").evaluate(config).metrics.makespan, makespan);
+  },
+  "the same model in other stages"() {
+    const config = pp.config(2, 2, 4).set("forward_times", [1, 3]);
+    assert.deepEqual(config.withStages(4).get("forward_times"), [0.5, 0.5, 1.5, 1.5]);
+    assert.deepEqual(config.withStages(4).withStages(2).get("forward_times"), [1, 3]);
+    assert.throws(() => config.withStages(3), PpschedError);
+  },
   "views of ops and spans are the library's memory"() {
     const config = pp.config(4, 4, 8), schedule = config.generate("1f1b"), timeline = schedule.evaluate(config);
     const ops = schedule.ops(3), view = ops.view(Uint8Array);

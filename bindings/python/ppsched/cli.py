@@ -102,6 +102,7 @@ def _add_schedule(commands: Commands) -> None:
     parser.add_argument("--explain-memory", action="store_true",
                         help="with text or json: what stands in each device's memory at its peak")
     parser.add_argument("--link", action="store_true", help="print a link to the live page (ppsched live) with this problem, and build nothing")
+    parser.add_argument("--link-base", metavar="URL", help="with --link: where the page is (default: ppsched.html)")
     parser.add_argument("--slots", action="store_true",
                         help="with json: slots of activations and received values, and rounds in which devices connect")
     parser.set_defaults(run=run_schedule)
@@ -286,21 +287,14 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     _tell_order(schedule.config)
 
 
-def _print_link(values: Values) -> None:
-    from .live_command import link_to
-    for name in ("format", "output", "lower", "layers", "num_layers"):
-        if values.get(name) is not None:
-            raise UsageError(f"--link: it tells a problem of stages and its strategy, and does not go with --{name.replace('_', '-')}")
-    print_text(link_to(values, "ppsched.html") + "\n")
-
-
 def run_schedule(arguments: argparse.Namespace) -> None:
     values = merged(arguments)
+    if arguments.link or arguments.link_base is not None:
+        from .live_command import print_link
+        print_link(arguments, values)
+        return
     if arguments.launch is not None:
         run_launch(arguments, values)
-        return
-    if values.get("link"):
-        _print_link(values)
         return
     output: Optional[str] = values.get("output")
     chosen = values.get("format")

@@ -18,7 +18,7 @@ _SOURCES = _PACKAGE.parent.parent / "wasm"  # in a source tree
 _REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "columns.js", "lanes.js", "dependencies.js", "pointing.js",
            "gaps.js", "selection.js", "critical.js", "finding.js", "timeline.js", "memory.js", "patterns.js", "idle.js")
 _COMPUTING = ("problem.js", "work.js")  # what a report that ranks anew has, too
-_LIVE = ("picture.js", "knobs.js", "stages.js", "results.js", "exports.js", "extras.js", "hand.js", "teach.js", "live.js")  # in this order they are one script
+_LIVE = ("picture.js", "model.js", "knobs.js", "bars.js", "stages.js", "results.js", "waiting.js", "vector.js", "exports.js", "extras.js", "order.js", "hand.js", "teach.js", "live.js")  # in this order they are one script
 _VERSION = 1  # of the link, as in problem.js
 _MODULE = "ppsched.wasm"
 
@@ -99,6 +99,8 @@ def link_of(config: Config, strategy: str, page: str = "ppsched.html", keeping: 
         words.append("split_backward=0")
     if config.forward_only:
         words.append("forward_only=1")
+    if config._weight_versions:
+        words.append(f"weight_versions={config._weight_versions}")
     words += [f"{name}={quote(what, safe='')}" for name, what in keeping.items()]
     for name in QUANTITIES:
         values = getattr(config, name)

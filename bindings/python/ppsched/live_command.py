@@ -7,11 +7,13 @@ import tempfile
 import webbrowser
 from typing import Any, Dict
 
-from ._library import Error
+from ._library import Error, call, lib
 from .cli import Commands, Values, add_problem_arguments, make_config, merged, print_text
+from .config import QUANTITIES, Config
 from .keeping import keeping_words, link_hosts, take_recomputed_chunks
 from .live import link_of, live_html
 from .output import write_text
+from .shown import printable
 from .size_options import add_size_arguments, resized
 from .strategy import find_strategy
 from .usage import UsageError
@@ -29,28 +31,72 @@ def add_commands(commands: Commands) -> None:
     parser.set_defaults(run=run_live)
 
 
-def link_to(values: Values, page: str) -> str:
+# What a link tells, or what comes to be in what it tells; an option that is not here is refused with --link.
+_TOLD = {"command", "run", "words", "config", "settings", "job", "job_keys", "config_values", "link", "link_base", "output",
+         "strategy", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "weight_versions",
+         "profile", "statistic", "time_unit", "warmup", "slices", "chunks", "microbatch_count", "embedding", "head", "offload", "host_links",
+         *QUANTITIES}
+
+_PLAIN = {"data_parallel_size": 1}  # which says nothing
+
+
+def _check_told(arguments: argparse.Namespace, values: Values) -> None:
+    """Refuses what was given, there or in the config file, and would be lost."""
+    given = {**vars(arguments), **{name: value for name, value in values.items() if value is not None}}
+    lost = [name for name in vars(arguments) if name not in _TOLD and given[name] and given[name] != _PLAIN.get(name)]
+    if lost:
+        raise UsageError(f"--{lost[0].replace('_', '-')}: a link to the page tells a problem of stages and its strategy; it cannot tell this")
+
+
+def _check_problem(config: Config, strategy: str) -> None:
+    """As far as a schedule is refused before it is built."""
+    config.validate()
+    call(lib.ppsched_strategy_fits, strategy.encode(), config._handle)
+
+
+def link_to(arguments: argparse.Namespace, values: Values, page: str) -> str:
     """The page with the problem of merged values."""
-    config = resized(make_config(values), {**values, "layers": None, "num_layers": None})
-    link_hosts(config, values)
     keeping = dict(values)
     take_recomputed_chunks(keeping)
-    return link_of(config, find_strategy(values.get("strategy") or "1f1b").name, page, keeping_words(keeping))
+    words = argparse.Namespace(**vars(arguments))
+    if "recompute_chunks" in keeping:
+        words.recompute = None
+    _check_told(words, keeping)
+    config = resized(make_config(values), {**values, "layers": None, "num_layers": None})
+    link_hosts(config, values)
+    strategy = find_strategy(values.get("strategy") or "1f1b").name
+    _check_problem(config, strategy)
+    return link_of(config, strategy, page, keeping_words(keeping))
+
+
+def print_link(arguments: argparse.Namespace, values: Values) -> None:
+    """schedule --link."""
+    if not arguments.link:
+        raise UsageError("--link-base: it goes with --link")
+    if values.get("output") is not None:
+        raise UsageError("--link: it is printed, and does not go with --output")
+    base = arguments.link_base or "ppsched.html"
+    if "#" in base or not printable(base) == base:
+        raise UsageError(f"--link-base {printable(base)}: it must be the page's address, without a #")
+    print_text(link_to(arguments, values, base) + "\n")
 
 
 def _has_problem(arguments: argparse.Namespace) -> bool:
-    return any(getattr(arguments, name) is not None for name in ("config", "num_stages", "num_devices", "num_batches"))
+    """Whether anything was given but where the page goes."""
+    return any(getattr(arguments, name) not in (None, []) for name in vars(arguments) if name not in ("command", "run", "words", "output", "job_keys", "config_values"))
 
 
 def run_live(arguments: argparse.Namespace) -> None:
-    values: Dict[str, Any] = merged(arguments) if _has_problem(arguments) else {"output": arguments.output}
+    has_problem = _has_problem(arguments)
+    values: Dict[str, Any] = merged(arguments) if has_problem else {"output": arguments.output}
     path = values.get("output")
     if path is not None and not path.endswith((".html", ".htm")):
         raise UsageError(f"-o {path}: the page is a file of HTML; give a name that ends with .html")
+    link = link_to(arguments, values, "") if has_problem else ""
     text = live_html()
     file = path or os.path.join(tempfile.mkdtemp(prefix="ppsched-"), "ppsched.html")
     write_text(file, text)
-    link = link_to(values, pathlib.Path(file).resolve().as_uri()) if _has_problem(arguments) else pathlib.Path(file).resolve().as_uri()
+    link = pathlib.Path(file).resolve().as_uri() + link
     if path is None and not webbrowser.open(link):
         raise Error(f"no browser could be started; the page is {file}")
     print_text(f"{link}\n")

@@ -33,7 +33,8 @@ def candidate_name(candidate: Candidate) -> str:
 
 
 def _gap(candidate: Candidate) -> str:
-    if not candidate.bound or candidate.step_time is None:
+    """A dash where it is over its memory limit: the bound is of what fits, and it may be below."""
+    if not candidate.bound or candidate.step_time is None or not candidate.fits:
         return "-"
     return f"{max(0.0, candidate.step_time / candidate.bound - 1):.1%}"
 

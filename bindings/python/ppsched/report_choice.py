@@ -62,8 +62,9 @@ def _others(candidates: Sequence[Candidate], timelines: Timelines) -> List[Candi
 
 
 def drawn_candidates(candidates: Sequence[Candidate], baseline: Optional[Candidate], timelines: Timelines) -> List[Candidate]:
-    """The best, the baseline, and by what `timelines` is: the best of other strategies, of so many in all; all; or all of the
+    """The best, the baseline, what most run today, and by what `timelines` is: the best of other strategies, of so many in all; all; or all of the
     strategies that it names."""
-    first = [*best_of_each(candidates)[:1], *([] if baseline is None else [baseline])]
+    usual = found_baseline(candidates, baseline_of(None))
+    first = [*best_of_each(candidates)[:1], *(candidate for candidate in (baseline, usual) if candidate is not None)]
     drawn = list({candidate.rank: candidate for candidate in [*first, *_others(candidates, timelines)]}.values())
     return drawn[:timelines] if isinstance(timelines, int) else drawn

@@ -1,35 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is looked at beside the timeline: another one on the same axis, and the critical path.
 
-const BESIDE = 1; // the slot of the timeline that is kept
-const kept = { picture: null, title: "" };
-let besidePanel = null;
+const KEPT = [1, 2]; // the slots of timelines that are kept
+const kept = [];     // those that there are, oldest first: {slot, picture, raw, name, title, panel}
+
+/** A slot that is free; with none the oldest gives way. */
+function freeSlot() {
+  if (kept.length === KEPT.length)
+    takeOut(kept[0]);
+  return KEPT.find((slot) => kept.every((one) => one.slot !== slot));
+}
 
 /** Keeps what is drawn now beside what will be. */
 function keepBeside() {
-  Object.assign(kept, { picture: current.picture, title: titleOf() });
-  readTimelines.set(BESIDE, kept.picture);
-  rawTimelines.set(BESIDE, rawNow());
-  candidateByRank.set(BESIDE, { rank: BESIDE, strategy: current.schedule.name, options: {} });
-  chosen.add(BESIDE);
-  if (besidePanel === null) {
-    besidePanel = makeLivePanel(BESIDE, () => kept.picture, besideText);
-    besidePanel.element.append(makeButton("Leave out", "Leave out the timeline that is kept", leaveBeside));
-  }
-  byId("timeline-panels").append(besidePanel.element);
+  const one = { slot: freeSlot(), picture: current.picture, raw: rawNow(), title: titleOf() };
+  readTimelines.set(one.slot, one.picture);
+  rawTimelines.set(one.slot, one.raw);
+  candidateByRank.set(one.slot, { rank: one.slot, strategy: current.schedule.name, options: {} });
+  chosen.add(one.slot);
+  one.panel = makeLivePanel(one.slot, () => one.picture, () => besideText(one));
+  one.panel.element.append(makeButton("Leave out", `Leave out ${one.title}`, () => leaveBeside(one)));
+  kept.push(one);
+  byId("timeline-panels").append(one.panel.element);
   showPicture();
-  announce(`${kept.title} is kept beside`);
+  announce(`${one.title} is kept beside`);
 }
 
 /** What is kept, and how much longer or shorter it takes. */
-function besideText() {
-  const share = kept.picture.end / current.picture.end - 1;
-  return `kept: ${kept.title} (${share < 0 ? "" : "+"}${percent(share, 1)})`;
+function besideText({ picture, title }) {
+  const share = picture.end / current.picture.end - 1;
+  return `kept: ${title} (${share < 0 ? "" : "+"}${percent(share, 1)})`;
 }
 
-function leaveBeside() {
-  chosen.delete(BESIDE);
-  besidePanel.element.remove();
+function takeOut(one) {
+  kept.splice(kept.indexOf(one), 1);
+  timelinePanels.splice(timelinePanels.indexOf(one.panel), 1);
+  chosen.delete(one.slot);
+  forgetSurfaces(one.panel.element);
+  one.panel.element.remove();
+}
+
+function leaveBeside(one) {
+  takeOut(one);
   showPicture();
   byId("keep-beside").focus();
 }

@@ -19,15 +19,14 @@ function unitsOf(device) {
   return units;
 }
 
-/** A schedule with other queues; throws what the checker says where it cannot be run. */
-function scheduleOf(queues) {
-  const config = configOf(engine, current.problem);
+/** A schedule with these queues; throws what the checker says where it cannot be run. */
+function scheduleOf({ queues, placement, flushes, weightVersions }, handProblem) {
+  const config = configOf(engine, handProblem);
   let builder = null;
   try {
-    if (current.problem.placement === "default" && current.schedule.placement !== "map")
-      config.place(current.schedule.placement);
-    builder = config.builder().name(`${current.problem.strategy} by hand`).flushes(current.schedule.flushes)
-      .weightVersions(current.schedule.weightVersions);
+    if (handProblem.placement === "default" && placement !== "map")
+      config.place(placement);
+    builder = config.builder().name(`${handProblem.strategy} by hand`).flushes(flushes).weightVersions(weightVersions);
     for (const [device, units] of queues.entries())
       builder.append(device, units.flat());
     const schedule = builder.finish(), [finding] = schedule.findings(1);
@@ -41,6 +40,15 @@ function scheduleOf(queues) {
   }
 }
 
+/** Draws queues that were made by hand, and puts them into the link where they fit. */
+function drawByHand(queues) {
+  const { placement, flushes, weightVersions } = current.schedule, made = { queues, placement, flushes, weightVersions };
+  const order = orderOf(queues, made), handProblem = { ...current.problem, order };
+  draw(scheduleOf(made, handProblem), handProblem);
+  problem = handProblem;
+  return order === "" ? " It is too large for the link: save it as JSON." : "";
+}
+
 /** Puts the op that begins at a position of a device's queue before another unit of that queue. */
 function moveOp(device, position, place) {
   const queues = current.picture.lanes.map((_, each) => unitsOf(each)), units = queues[device];
@@ -51,8 +59,9 @@ function moveOp(device, position, place) {
   if (to === from)
     return false;
   units.splice(to, 0, ...units.splice(from, 1));
+  let inLink = "";
   try {
-    draw(scheduleOf(queues), current.problem);
+    inLink = drawByHand(queues);
   } catch (error) {
     showProblem(error.message);
     announce(error.message);
@@ -60,7 +69,7 @@ function moveOp(device, position, place) {
   }
   const change = current.picture.end - before;
   const text = Math.abs(change) <= 1e-9 * before ? "as long as before" : `${figure(Math.abs(change))} ${change > 0 ? "longer" : "shorter"}`;
-  byId("moved").textContent = `Moved on device ${device}: makespan ${figure(current.picture.end)}, ${text}.`;
+  byId("moved").textContent = `Moved on device ${device}: makespan ${figure(current.picture.end)}, ${text}.${inLink}`;
   announce(byId("moved").textContent);
   const moved = current.picture.lanes[device].find((entry) => entry.position === units.slice(0, to).flat().length);
   pointTo(livePanel, device, moved, true);

@@ -6,7 +6,7 @@ const strategies = new Map(); // by name
 const quantityNames = [];
 let turned = () => {};
 
-const SIZE_KNOBS = ["devices", "chunks", "microbatches", "slices"];
+const SIZE_KNOBS = ["devices", "chunks", "microbatches", "slices", "iterations"];
 const LIST_KNOBS = { forward_times: 1, backward_input_times: 1, backward_weight_times: 1, p2p_time: 0, mem_limit: null, offload_times: 0 };
 const LIST_OF_DEVICES = "list"; // the choice of a placement that has a field of its own
 
@@ -14,19 +14,20 @@ function sizeOf(name) {
   return name === "chunks" ? Math.max(1, Math.round(problem.stages / problem.devices)) : problem[name];
 }
 
-/** New sizes; lists that had one for each stage, or device, go along. */
+/** New sizes: more devices are a longer pipeline of such stages, more chunks the same model in smaller ones. */
 function resize(devices, chunks, microbatches) {
-  const { devices: oldDevices, stages: oldStages } = problem, stages = devices * chunks;
-  const values = Object.fromEntries(Object.entries(problem.values).map(([name, list]) =>
-    [name, list.length < 2 ? list : list.length === oldStages ? stretched(list, stages) : list.length === oldDevices ? stretched(list, devices) : list]));
-  const placement = stages !== oldStages && devicesOf(problem.placement) ? "default" : problem.placement; // a list is of so many stages
-  problem = { ...problem, devices, stages, microbatches, values, placement };
+  const stages = devices * chunks;
+  const placement = stages !== problem.stages && devicesOf(problem.placement) ? "default" : problem.placement; // a list is of so many stages
+  if (devices !== model.devices)
+    model = modelOn(devices);
+  problem = { ...problem, microbatches };
+  problem = { ...problem, devices, stages, values: valuesIn(stages), placement };
 }
 
 function setSize(name, value) {
   const sizes = Object.fromEntries(SIZE_KNOBS.map((knob) => [knob, sizeOf(knob)]));
   sizes[name] = value;
-  problem = { ...problem, slices: sizes.slices };
+  problem = { ...problem, slices: sizes.slices, iterations: sizes.iterations };
   resize(sizes.devices, sizes.chunks, sizes.microbatches);
 }
 
@@ -41,6 +42,10 @@ function setStrategy(name) {
 
 function setValues(name, list) {
   problem = withValues(problem, name, list);
+  if (OF_STAGES.test(name))
+    takeModel(problem);
+  else
+    model = withValues(model, name, list);
 }
 
 function setOptionOf(name, value) {
@@ -129,6 +134,8 @@ function showKnobs() {
   byId("knob-forward").checked = Boolean(problem.forward_only);
   for (const name of Object.keys(LIST_KNOBS))
     set(byId(`knob-${name}`), problem.values[name]?.join(" ") ?? "");
+  for (const name of ["backward_input_times", "backward_weight_times"])
+    byId(`knob-${name}`).placeholder = inShort(partOfBackward(problem.values, name)).map((time) => figure(time)).join(" ");
   showPlacement();
   showKeeping();
   showStageTimes();
@@ -137,14 +144,15 @@ function showKnobs() {
     byId("options").replaceChildren(...(strategies.get(problem.strategy)?.options ?? []).map(makeOptionKnob));
   }
   const others = Object.keys(problem.values).filter((name) => !(name in LIST_KNOBS));
-  const more = [...others, ...["iterations"].filter((name) => problem[name] !== 1).map((name) => `${name} ${problem[name]}`)];
-  byId("also").textContent = more.length > 0 ? `From the link, too: ${more.join(", ")}.` : "";
+  const more = [...others, ...["weight_versions"].filter((name) => problem[name]).map((name) => `${name} ${problem[name]}`)];
+  byId("also").textContent = more.length > 0 ? `Set without a knob: ${more.join(", ")}.` : "";
   byId("summary").textContent = strategies.get(problem.strategy)?.summary ?? "";
 }
 
 /** A knob has been turned: what it says, or what is wrong with it. */
 function turn(change) {
   try {
+    problem = { ...problem, order: "" }; // a knob goes back to the strategy
     change();
     showKnobs();
     turned();
@@ -164,6 +172,14 @@ function toggleHead() {
     const usual = problem.values[name]?.[0] ?? 1;
     setValues(name, isSlow ? [usual] : Array.from({ length: problem.stages }, (_, stage) => (stage === problem.stages - 1 ? 2 : 1) * usual));
   }
+}
+
+/** On a phone the picture comes first: some knobs are folded, and the figures stand behind it. */
+function startPhone() {
+  const isPhone = matchMedia("(max-width: 40rem)").matches;
+  byId("more").open = !isPhone;
+  if (isPhone)
+    byId("timeline-panels").after(byId("cards"));
 }
 
 function startKnobs() {
@@ -187,6 +203,7 @@ function startKnobs() {
     problem = { ...problem, placement: placementOf(event.target.value) };
   }));
   byId("knob-keep").addEventListener("input", (event) => turn(() => chooseKeeping(event.target.value)));
+  startPhone();
   startStageTimes();
   byId("knobs").addEventListener("submit", (event) => event.preventDefault()); // of Enter in a field
   byId("head").addEventListener("click", () => turn(toggleHead));

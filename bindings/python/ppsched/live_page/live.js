@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start of the live page, and what happens when a knob is turned.
 
-const MOST_AT_ONCE = 150_000; // ops that are drawn without asking
 const SLOT = 0;               // the one candidate of this page, among those that the drawings know by rank
 
 const library = makeLibrary();
 const current = { problem: null, schedule: null, timeline: null, picture: null }; // what is drawn
 const settling = [];         // what is shown a little later
-let engine = null, searcher = null, ranker = null, livePanel = null, allowed = 0;
+let engine = null, searcher = null, ranker = null, livePanel = null;
 
 // What the report's panels ask of parts that this page has not.
 const showLayersSection = () => {}, showLaunchSection = () => {}, showScenarioSection = () => {}, markChosen = () => {};
@@ -79,8 +78,8 @@ function showPicture() {
   candidateByRank.set(SLOT, { rank: SLOT, strategy: current.problem.strategy, options: current.problem.options });
   for (const { panels } of parts)
     panels.get(SLOT).update();
-  if (chosen.has(BESIDE))
-    besidePanel.update();
+  for (const { panel } of kept)
+    panel.update();
   letGo();
   showNotes();
   showKinds();
@@ -93,7 +92,7 @@ function showPicture() {
 
 /** Draws a schedule of the problem; it belongs to the page from now on. */
 function draw(schedule, drawnProblem) {
-  const config = configOf(engine, drawnProblem);
+  const config = configOf(engine, drawnProblem), begun = performance.now();
   try {
     const timeline = schedule.evaluate(config), picture = pictureOf(schedule, timeline);
     current.timeline?.destroy();
@@ -103,6 +102,7 @@ function draw(schedule, drawnProblem) {
     showPicture();
     showCards(picture, boundOf(config, schedule), schedule.iterations);
     settleSoon();
+    measureDrawing((performance.now() - begun) / 1000, schedule.opCount);
     if (byId("launch").open)
       showLaunch();
   } finally {
@@ -119,36 +119,6 @@ function generateHere() {
   }
 }
 
-let searched = null; // the problem that is searched for
-
-function heardSearch({ schedule, error }) {
-  if (searched !== problem) // a knob has been turned since
-    return;
-  byId("searching").hidden = true;
-  if (error !== undefined) {
-    showProblem(error);
-    return;
-  }
-  let config = null;
-  try {
-    config = configOf(engine, problem);
-    draw(keepLess(engine.importSchedule("json", schedule), config, problem), problem);
-  } catch (fault) {
-    showProblem(fault.message);
-  } finally {
-    config?.destroy();
-  }
-}
-
-/** Whether the problem may be drawn at once; else the page asks. */
-function isAllowed() {
-  const ops = opsOfProblem(problem), isLarge = ops > Math.max(MOST_AT_ONCE, allowed);
-  byId("ask").hidden = !isLarge;
-  if (isLarge)
-    byId("ask-text").textContent = `This has up to ${figure(ops)} ops, which may take seconds and much memory.`;
-  return !isLarge;
-}
-
 function keepLink() {
   const link = `#${linkOf(problem, quantityNames)}`;
   if (location.hash !== link)
@@ -160,7 +130,8 @@ let rankTimer = 0, settleTimer = 0;
 function rankSoon() {
   clearTimeout(rankTimer);
   document.documentElement.dataset.ranked = "no";
-  rankTimer = setTimeout(() => ranker.ask(problem), 120);
+  byId("ranks").classList.add("stale");
+  rankTimer = setTimeout(() => ranker.ask(asGiven()), 120);
 }
 
 /** What need not follow each step of a slider: the link, and the panels without a canvas. */
@@ -176,13 +147,15 @@ function settleSoon() {
 }
 
 function drawProblem() {
-  byId("searching").hidden = true;
-  if (strategies.get(problem.strategy)?.searches) {
-    byId("searching").hidden = false;
-    searched = problem;
-    searcher.ask(problem);
+  if (problem.order !== "") {
+    searcher.drop();
+    showSearching(false);
+    draw(scheduleOf(readOrder(problem.order), problem), problem);
+  } else if (strategies.get(problem.strategy)?.searches) {
+    startSearch();
   } else {
     searcher.drop();
+    showSearching(false);
     draw(generateHere(), problem);
   }
   rankSoon();
@@ -220,6 +193,7 @@ function followLink() {
     problem = plainProblem();
     byId("notes").append(make("p", { class: "alert" }, `The link cannot be read: ${error.message}.`));
   }
+  takeModel(problem);
   allowed = 0;
   shownOptions = null;
   showKnobs();
@@ -264,10 +238,7 @@ async function start() {
   startExports();
   startPrinting();
   watchPixelRatio();
-  byId("ask-go").addEventListener("click", () => {
-    allowed = opsOfProblem(problem);
-    turnedKnob();
-  });
+  startWaiting();
   addEventListener("hashchange", followLink);
   followLink();
   paintAll();

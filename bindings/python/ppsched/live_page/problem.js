@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The problem that the knobs describe, and its link. Functions alone, as the workers have them too.
 
+/** For what others name: an object that has no names of its own. */
+function namesOf() {
+  return Object.create(null);
+}
+
 /** A problem with nothing said but its sizes. */
 function plainProblem() {
   return { strategy: "1f1b", devices: 8, stages: 8, microbatches: 16, iterations: 1, slices: 1, placement: "default", split_backward: 1,
-           forward_only: 0, recompute: "", offload: "", values: {}, options: {}, unknown: {} };
+           forward_only: 0, weight_versions: 0, recompute: "", offload: "", order: "", values: {}, options: namesOf(), unknown: namesOf() };
 }
 
 const LINK_VERSION = 1;
 const LONGEST_LINK = 200_000;
-const SIZE_LIMITS = { devices: 65535, stages: 65535, microbatches: 1073741824, iterations: 1073741824, slices: 65535 };
+const SIZE_LIMITS = { devices: 65535, stages: 65535, microbatches: 1073741824, iterations: 1073741824, slices: 65535, weight_versions: 1024 };
 
 /** The link's fragment: what is not the default, in words of the command line. */
 function linkOf(problem, quantities) {
@@ -17,7 +22,7 @@ function linkOf(problem, quantities) {
   const add = (key, text) => words.push(`${encodeURIComponent(key)}=${encodeURIComponent(text).replaceAll("%2C", ",")}`);
   for (const key of ["strategy", "devices", "stages", "microbatches"])
     add(key, problem[key]);
-  for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "recompute", "offload"])
+  for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "weight_versions", "recompute", "offload", "order"])
     if (String(problem[key]) !== String(plain[key]))
       add(key, problem[key]);
   for (const name of quantities)
@@ -70,6 +75,12 @@ function keepingOf(key, text) {
   return text;
 }
 
+function flagOf(key, text) {
+  if (text !== "0" && text !== "1")
+    throw new Error(`${key} is ${JSON.stringify(text.slice(0, 40))}; it must be 0 or 1`);
+  return Number(text);
+}
+
 function textOf(key, word) {
   try {
     return decodeURIComponent(word.replaceAll("+", " "));
@@ -90,7 +101,7 @@ function readLink(fragment, quantities) {
     seen.add(key);
     if (key === "v")
       notes.push(...(text === String(LINK_VERSION) ? [] : [`The link is of version ${text.slice(0, 20)}; this page knows ${LINK_VERSION}.`]));
-    else if (key in SIZE_LIMITS)
+    else if (Object.hasOwn(SIZE_LIMITS, key))
       problem[key] = wholeNumber(key, text);
     else if (key === "strategy")
       problem[key] = text.slice(0, 64);
@@ -98,8 +109,10 @@ function readLink(fragment, quantities) {
       problem[key] = placementOf(text);
     else if (key === "recompute" || key === "offload")
       problem[key] = keepingOf(key, text);
+    else if (key === "order")
+      problem[key] = text;
     else if (key === "split_backward" || key === "forward_only")
-      problem[key] = text === "0" ? 0 : 1;
+      problem[key] = flagOf(key, text);
     else if (quantities.includes(key))
       problem.values[key] = numberList(key, text);
     else if (key.startsWith("option."))
@@ -130,6 +143,8 @@ function configOf(pp, problem) {
       config.place(problem.placement);
     config.splitBackward = Boolean(problem.split_backward);
     config.forwardOnly = Boolean(problem.forward_only);
+    if (problem.weight_versions)
+      config.weightVersions = problem.weight_versions;
     for (const [name, values] of Object.entries(problem.values))
       config.set(name, values);
     for (const [name, value] of Object.entries(problem.options))
@@ -141,16 +156,31 @@ function configOf(pp, problem) {
   }
 }
 
-/** The problem with another quantity; of none with the library's default. */
+/** The quantities that a config has lists of. */
+function valuesOf(config, quantities) {
+  return Object.fromEntries(quantities.map((name) => [name, config.get(name)]).filter(([, list]) => list.length > 0));
+}
+
+/** I or W of each stage where it is not given: its share of B. */
+function partOfBackward(values, name) {
+  const share = values.backward_input_share?.[0] ?? 0.5, part = name === "backward_input_times" ? share : 1 - share;
+  return (values.backward_times ?? [2]).map((time) => part * time);
+}
+
+/** The problem with another quantity; of none with the library's default. I and W are given together, and then B is both. */
 function withValues(problem, name, list) {
   const values = { ...problem.values };
-  if (list.length === 0)
-    delete values[name];
-  else
+  const partner = { backward_input_times: "backward_weight_times", backward_weight_times: "backward_input_times" }[name];
+  if (list.length > 0)
     values[name] = list;
-  for (const [one, other] of [["backward_input_times", "backward_weight_times"], ["backward_weight_times", "backward_input_times"]])
-    if (name === one && list.length > 0 && !values[other] && !values.backward_times)
-      values[other] = [1]; // as its knob shows
+  else
+    delete values[name];
+  if (partner === undefined || (list.length === 0 && !values[partner]))
+    return { ...problem, values };
+  values[partner] ??= partOfBackward(values, partner);
+  values[name] ??= [1];
+  for (const other of ["backward_times", "backward_input_share"])
+    delete values[other];
   return { ...problem, values };
 }
 

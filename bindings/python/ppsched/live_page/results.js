@@ -5,14 +5,14 @@ function showProblem(message) {
   byId("alert").textContent = message;
   byId("alert").hidden = false;
   byId("summary").hidden = true;
-  byId("stale").hidden = current.timeline === null;
+  markStale(true);
   document.documentElement.dataset.refused = "yes";
 }
 
 function hideProblem() {
   byId("alert").hidden = true;
   byId("summary").hidden = false;
-  byId("stale").hidden = true;
+  markStale(false);
   delete document.documentElement.dataset.refused;
 }
 
@@ -24,8 +24,12 @@ function setCard(name, value, more) {
   small.textContent = more;
 }
 
-/** The lower bound for the placement that is drawn; null where there is none. */
+const MOST_FOR_BOUND = 2_000_000; // of the library's steps for a bound, which take some 0.1 s
+
+/** The lower bound for the placement that is drawn; null where there is none, or where it takes long. */
 function boundOf(config, schedule) {
+  if (config.stages * config.stages * config.microbatches / config.devices > MOST_FOR_BOUND)
+    return null;
   const copy = config.copy();
   try {
     if (schedule.placement !== "map")
@@ -38,22 +42,29 @@ function boundOf(config, schedule) {
   }
 }
 
+/** How far above the lower bound a time is; a dash where it keeps to no limit, and may be below. */
+function aboveBound(time, bound, fits) {
+  const gap = time / bound - 1;
+  return fits && bound > 0 && gap > -1e-9 ? percent(Math.max(0, gap), 1) : DASH;
+}
+
 function showCards({ metrics, peaks, limits }, bound, iterations) {
-  const gap = bound > 0 ? metrics.makespan / iterations / bound - 1 : NaN;
+  const fits = metrics.limit_device === 0xFFFFFFFF;
   setCard("step", figure(metrics.makespan), `span ${figure(metrics.span)}`);
   setCard("bubble", percent(metrics.bubble_of_total), `${percent(metrics.bubble_of_ideal)} of ideal, ${percent(metrics.bubble_of_span)} of span`);
-  setCard("bound", isNumber(gap) ? percent(Math.max(0, gap), 1) : DASH, `above the lower bound ${figure(bound)}`);
+  setCard("bound", aboveBound(metrics.makespan / iterations, bound, fits),
+    bound === null ? "no lower bound at this size" : `above the lower bound ${figure(bound)}${fits ? "" : ", which is of what fits"}`);
   const device = metrics.limit_device === 0xFFFFFFFF ? metrics.peak_device : metrics.limit_device, limit = limits[device];
-  setCard("memory", figure(metrics.peak_memory), metrics.limit_device === 0xFFFFFFFF ? `on device ${device}${isNumber(limit) ? `, of ${figure(limit)}` : ""}`
+  setCard("memory", figure(metrics.peak_memory), fits ? `on device ${device}${isNumber(limit) ? `, of ${figure(limit)}` : ""}`
     : `over the limit: device ${device} needs ${figure(peaks[device])} of ${figure(limit)}`);
-  byId("card-memory").classList.toggle("warning", metrics.limit_device !== 0xFFFFFFFF);
+  byId("card-memory").classList.toggle("warning", !fits);
 }
 
 // --- the table ---
 
 const RANK_COLUMNS = [
   ["#", (row, place) => place + 1], ["strategy", (row) => row.strategy], ["step time", (row) => figure(row.step_time)],
-  ["above bound", (row) => (row.bound > 0 ? percent(Math.max(0, row.step_time / row.bound - 1), 1) : DASH)],
+  ["above bound", (row) => aboveBound(row.step_time, row.bound, row.fits)],
   ["bubble of total", (row) => percent(row.bubble_of_total)], ["peak memory", (row) => figure(row.peak_memory)],
   ["V", (row) => row.chunks], ["group", (row) => row.group_size || ""], ["placement", (row) => row.placement],
   ["status", (row) => (row.fits ? "fits" : `lacks ${figure(row.excess)}`)],
@@ -63,7 +74,7 @@ const RANK_COLUMNS = [
 function drawRow(row) {
   turn(() => {
     const options = row.group_size ? { group_size: String(row.group_size) } : {};
-    problem = { ...problem, strategy: row.strategy, stages: row.stages, microbatches: row.microbatches, slices: row.slices, values: row.values, options,
+    problem = { ...problem, strategy: row.strategy, stages: row.stages, values: valuesIn(row.stages), options,
                 recompute: "", offload: "", placement: row.strategy === "auto" ? row.placement : "default" };
     shownOptions = null;
   });
@@ -80,6 +91,16 @@ function makeRankRow(row, place) {
   return element;
 }
 
+/** Instead of rows: why there are none. */
+function notRanked(why) {
+  clearTimeout(rankTimer);
+  ranker.drop();
+  byId("ranking-bar").hidden = true;
+  byId("ranking").textContent = why;
+  byId("ranks").replaceChildren();
+  document.documentElement.dataset.ranked = "yes";
+}
+
 function showRanks({ rows, candidates: count, refused: no, least, error, share }) {
   const status = byId("ranking");
   document.documentElement.dataset.ranked = share === undefined ? "yes" : "no";
@@ -90,11 +111,12 @@ function showRanks({ rows, candidates: count, refused: no, least, error, share }
   }
   byId("ranking-bar").hidden = true;
   if (error !== undefined) {
-    status.textContent = `No ranking: ${error}`;
-    byId("ranks").replaceChildren();
+    notRanked(`No ranking: ${error}`);
     return;
   }
+  byId("ranks").classList.remove("stale");
   status.textContent = `${counted(count, "candidate")} of ${counted(rows.length, "strategy", "strategies")} evaluated, ${no} refused; the best of each strategy, as ppsched pick ranks them.`
+    + (problem.recompute || problem.offload ? " All of them keep everything: the table does not follow Keep less." : "")
     + (least === undefined ? "" : ` None fits: the least limit that does is ${figure(least)}.`);
   byId("ranks").replaceChildren(...rows.map(makeRankRow));
 }

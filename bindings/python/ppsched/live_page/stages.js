@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times stage by stage: a table of fields, for the stages as they are; each row has a bar of how its time compares.
+// Times stage by stage: a table of fields, for the stages as they are; each row has a bar.
 
 const STAGE_COLUMNS = { forward_times: "F", backward_times: "B", backward_input_times: "I", backward_weight_times: "W" };
-let shownStages = ""; // which table there is
+const MOST_ROWS = 512; // stages of the table
+let shownStages = "";  // which table there is
 
 /** B where it is given; else I and W. */
 function stageColumns() {
@@ -33,7 +34,7 @@ function makeStageField(name, stage) {
 
 function makeStageRow(stage, columns) {
   return make("tr", {}, make("th", { scope: "row" }, String(stage)), ...columns.map((name) => makeStageField(name, stage)),
-    make("td", { class: "stage-bar", "aria-hidden": "true" }, make("span", {})));
+    makeBar(stage));
 }
 
 /** Up and down go to the same field of the stage before and after. */
@@ -46,14 +47,13 @@ function walkStages(event) {
 }
 
 function fillStageTimes(columns) {
-  const times = columns.map(stageTimes), sums = times[0].map((_, stage) => sum(times.map((list) => list[stage]))), most = largest(sums) || 1;
+  const times = columns.map(stageTimes);
   for (const field of byId("stage-times").querySelectorAll("input")) {
     const text = String(times[columns.indexOf(field.dataset.name)][field.dataset.stage]);
     if (field !== document.activeElement)
       field.value = text;
   }
-  for (const [stage, bar] of byId("stage-times").querySelectorAll(".stage-bar span").entries())
-    bar.style.width = `${100 * sums[stage] / most}%`;
+  fillBars();
 }
 
 /** Made when it is opened, and anew for other stages. */
@@ -61,6 +61,12 @@ function showStageTimes() {
   if (!byId("stages").open)
     return;
   const columns = stageColumns(), wanted = `${problem.stages} ${columns}`;
+  if (problem.stages > MOST_ROWS) {
+    shownStages = "";
+    byId("stage-times").replaceChildren(make("caption", {}, `${problem.stages} stages are too many for a table; give their times as lists above.`),
+      make("tr", {}));
+    return;
+  }
   if (shownStages !== wanted) {
     shownStages = wanted;
     const heads = ["stage", ...columns.map((name) => STAGE_COLUMNS[name]), "together"];

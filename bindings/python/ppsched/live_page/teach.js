@@ -11,14 +11,16 @@ function isBackwardOp(op) {
   return op.kind === "B" || op.kind === "I";
 }
 
-/** All ops of F, B, I and W in the order of time. */
+const LESSON_KINDS = ["F", "B", "I", "W", "RECOMPUTE"];
+
+/** All ops that compute, in the order of time. */
 function lessonOf(picture) {
-  const steps = picture.lanes.flatMap((lane, device) => lane.filter((entry) => ["F", "B", "I", "W"].includes(entry.kind)).map((entry) => [device, entry]));
+  const steps = picture.lanes.flatMap((lane, device) => lane.filter((entry) => LESSON_KINDS.includes(entry.kind)).map((entry) => [device, entry]));
   steps.sort(([a, one], [b, other]) => one.start - other.start || a - b);
   const made = new Map();
   for (const [device, entry] of steps)
     for (const op of opsOf(entry))
-      made.set(`${isForward(op) ? "F" : op.kind === "W" ? "W" : "B"} ${op.stage} ${op.microbatch} ${op.slice ?? 0}`, [device, entry, op]);
+      made.set(`${isBackwardOp(op) ? "B" : op.kind} ${op.stage} ${op.microbatch} ${op.slice ?? 0}`, [device, entry, op]);
   return { picture, steps, made, at: -1, stages: largest(steps.map(([, entry]) => entry.stage)) + 1 };
 }
 
@@ -29,6 +31,8 @@ function inputOf(op) {
     return op.stage === 0 ? null : find("F", op.stage - 1);
   if (op.kind === "W")
     return find("B", op.stage);
+  if (op.kind === "RECOMPUTE")
+    return null; // of what the device has kept
   return op.stage === lesson.stages - 1 ? find("F", op.stage) : find("B", op.stage + 1);
 }
 
@@ -93,6 +97,8 @@ const RULES = {
 };
 
 function ruleText(device, entry) {
+  if (entry.kind === "RECOMPUTE")
+    return "The forward runs once more, for its backward: between the two the device has kept no more than the forward's input.";
   const rule = RULES[current.problem.strategy];
   return rule && !/by hand$/.test(current.schedule.name) ? rule(entry, phaseOf(device, entry), entry)
     : `${current.schedule.name}: ${strategies.get(current.problem.strategy)?.summary ?? "an order of your own"}.`;

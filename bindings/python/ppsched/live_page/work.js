@@ -48,11 +48,8 @@ function leastLimitOf(plan, rows) {
 }
 
 /** What the live page asks: the best of each strategy, and searches. */
-function liveKinds({ Quantity }) {
-  const valuesOf = (config) => Object.fromEntries(Object.keys(Quantity).map((name) => [name.toLowerCase(), config.get(name)])
-    .filter(([, values]) => values.length > 0));
-
-  /** The best of each strategy, with what it takes to draw it. */
+function liveKinds() {
+  /** The best of each strategy. */
   const rowsOf = (plan) => {
     const seen = new Set(), rows = [];
     let refused = 0;
@@ -61,9 +58,7 @@ function liveKinds({ Quantity }) {
       if (row.reason !== null || seen.has(row.strategy))
         continue;
       seen.add(row.strategy);
-      const config = plan.config(row.number);
-      rows.push({ ...row, values: valuesOf(config) });
-      config.destroy();
+      rows.push(row);
     }
     return { rows, candidates: plan.length, refused };
   };
@@ -82,7 +77,15 @@ function liveKinds({ Quantity }) {
   };
 
   const search = ({ engine, problem, number }) => {
-    const config = configOf(engine, problem), schedule = config.generate(problem.strategy);
+    const config = configOf(engine, problem);
+    let told = performance.now();
+    config.onProgress(({ share, best }) => {
+      if (performance.now() - told < 100)
+        return;
+      told = performance.now();
+      postMessage({ number, share, best });
+    });
+    const schedule = config.generate(problem.strategy);
     postMessage({ number, schedule: schedule.export("json") });
     schedule.destroy();
     config.destroy();
@@ -95,7 +98,7 @@ let workerLink = null;
 
 /** A worker that answers the questions of these kinds. */
 function makeWorker(makeKinds) {
-  const text = [makeLibrary, plainProblem, configOf, answerQuestions, evaluateAll, leastLimitOf, makeKinds].join("\n");
+  const text = [makeLibrary, configOf, answerQuestions, evaluateAll, leastLimitOf, makeKinds].join("\n");
   workerLink ??= URL.createObjectURL(new Blob([`${text}\nanswerQuestions(${makeKinds.name});`], { type: "text/javascript" }));
   return new Worker(workerLink);
 }

@@ -307,9 +307,9 @@ function numberOf(candidate) {
   return numbers.get(candidate) ?? DASH;
 }
 
-/** How far a step is above a bound; null where it is below, as one that does not keep to the memory limit may be. */
+/** How far a step is above a bound, which is of what fits; null where it is over its memory limit, and may be below. */
 function gapOf(candidate, bound = candidate.bound) {
-  if (!isNumber(candidate.step_time) || !(bound > 0))
+  if (!isNumber(candidate.step_time) || !(bound > 0) || candidate.fits === false)
     return null;
   const gap = candidate.step_time / bound - 1;
   return gap < -1e-9 ? null : Math.max(0, gap);

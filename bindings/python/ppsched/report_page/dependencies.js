@@ -60,8 +60,7 @@ function linked(timeline, entry, wantedOf) {
 
 const HEAD = 6; // pixels
 
-function paintArrow(context, from, to, isDashed) {
-  const start = { x: from.x + from.width, y: from.y + from.height / 2 }, end = { x: to.x, y: to.y + to.height / 2 };
+function paintArrow(context, { start, end, isDashed }) {
   const angle = Math.atan2(end.y - start.y, end.x - start.x);
   context.setLineDash(isDashed ? [4, 3] : []);
   context.beginPath();
@@ -76,17 +75,42 @@ function paintArrow(context, from, to, isDashed) {
   context.fill();
 }
 
+function arrowOf(from, to, isDashed) {
+  const start = { x: from.x + from.width, y: from.y + from.height / 2 }, end = { x: to.x, y: to.y + to.height / 2 };
+  return { start, end, isDashed };
+}
+
+/** How far a point is from an arrow's line. */
+function distanceTo({ start, end }, { x, y }) {
+  const dx = end.x - start.x, dy = end.y - start.y, length = dx * dx + dy * dy;
+  const share = length > 0 ? Math.min(1, Math.max(0, ((x - start.x) * dx + (y - start.y) * dy) / length)) : 0;
+  return Math.hypot(start.x + share * dx - x, start.y + share * dy - y);
+}
+
+/** Digits that arrows would strike out stand in front of them. */
+function paintNumbersAbove(context, numbers, arrows) {
+  const isNear = (number) => arrows.some((arrow) => distanceTo(arrow, number) < 0.4 * number.size * number.text.length + 1);
+  const crossed = numbers.filter(isNear);
+  for (const { x, y, size, text, fill } of crossed) {
+    const wide = 0.62 * size * text.length;
+    context.fillStyle = fill;
+    context.fillRect(x - wide / 2 - 0.5, y - 0.45 * size, wide + 1, 0.9 * size);
+  }
+  paintNumbers(context, crossed);
+}
+
 /** Arrows to the op that is held from what it waits for, and dashed ones from it to what waits for it. */
 function paintArrows(context, panel, { device, entry }, width) {
   const place = (found) => rectangleOf(found.entry, found.device, panel.timeline, width), own = place({ device, entry });
   context.strokeStyle = context.fillStyle = colours.ink;
   context.lineWidth = 1.5;
   const inputs = linked(panel.timeline, entry, inputsOf), outputs = linked(panel.timeline, entry, outputsOf);
-  for (const found of inputs)
-    paintArrow(context, place(found), own, false);
-  for (const found of outputs)
-    paintArrow(context, own, place(found), true);
-  panel.arrows = inputs.length + outputs.length;
+  const arrows = [...inputs.map((found) => arrowOf(place(found), own, false)),
+                  ...outputs.map((found) => arrowOf(own, place(found), true))];
+  for (const arrow of arrows)
+    paintArrow(context, arrow);
+  paintNumbersAbove(context, panel.numbers ?? [], arrows);
+  panel.arrows = arrows.length;
 }
 
 /** [[name, tokens]] for an op's details. */

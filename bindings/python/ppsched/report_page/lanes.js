@@ -85,14 +85,14 @@ function paintDevices(context, timeline) {
     context.fillText(String(device), GUTTER - 6, device * row + Math.max(top + block / 2, size / 2));
 }
 
-function addNumber(numbers, op, ink, x, y, width, height, room) {
+function addNumber(numbers, op, { ink, fill }, x, y, width, height, room) {
   if (op.microbatch === null)
     return;
   const text = op.slice === null ? String(op.microbatch) : `${op.microbatch}.${op.slice}`;
   const fitting = (room - 1.5) / (0.62 * text.length);
   const size = Math.floor(Math.min(LARGEST_NUMBER, 0.8 * height, fitting));
   if (size >= LEAST_NUMBER)
-    numbers.push({ text, size, ink, x: x + width / 2, y: y + height / 2 + 0.5 });
+    numbers.push({ text, size, ink, fill, x: x + width / 2, y: y + height / 2 + 0.5 });
 }
 
 /** What a lane's ops are painted as: below all others edges, then fills, lines, and digits. */
@@ -144,7 +144,7 @@ function addBlock(painting, entry, x, y, length, height, room) {
 }
 
 function addOp(painting, op, x, y, width, height, room) {
-  const { fill, edge, isLined, ink } = styles[op.style];
+  const { fill, edge, isLined } = styles[op.style];
   const rim = edge && width >= LEAST_EDGED && height >= LEAST_EDGED ? 1 : 0;
   if (rim)
     painting.edges.add(edge, x, y, width, height);
@@ -152,7 +152,7 @@ function addOp(painting, op, x, y, width, height, room) {
   if (isLined)
     painting.lines.add(DARK_INK, x, y + 0.75 * height, width, Math.max(1, 0.1 * height));
   if (room >= LEAST_NUMBER)
-    addNumber(painting.numbers, op, ink, x, y, width, height, room);
+    addNumber(painting.numbers, op, styles[op.style], x, y, width, height, room);
 }
 
 function paintNumbers(context, numbers) {
@@ -176,6 +176,7 @@ function countVisible(timeline) {
 
 function paintTimeline(panel, context, width, height, mayBeCoarse = true) {
   const { timeline } = panel, visible = countVisible(timeline);
+  panel.numbers = [];
   paintRows(context, timeline, width, height);
   context.save();
   context.beginPath();
@@ -190,6 +191,7 @@ function paintTimeline(panel, context, width, height, mayBeCoarse = true) {
       addLane(painting, lane, device, timeline, width);
     painting.paint(context);
     panel.drawn = painting.fills.count;
+    panel.numbers = painting.numbers;
   }
   paintCritical(panel, context, width);
   context.fillStyle = colours.accent;

@@ -39,7 +39,8 @@ function layerRow(row) {
 }
 
 function settingRows() {
-  const { iterations, slices, placement, split_backward: splits, forward_only: forwards, weight_versions: versions, options, profile } = question;
+  const { iterations, slices, placement, split_backward: splits, forward_only: forwards } = question;
+  const { weight_versions: versions, options, profile } = question;
   const rows = [["placement", Array.isArray(placement) ? placement.join(" ") : placement],
                 ["iterations", iterations], ["slices of a microbatch", slices > 1 ? slices : null],
                 ["backwards", forwards ? "none" : splits === false ? "whole: no strategy may split them" : null],

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bars of the stages' times, which are dragged with mouse or touch, and moved by keys: all times of a stage grow and shrink together.
+
+const ROOM = 0.8;       // of a bar's track that the longest stage takes
+let barScale = null;    // what a whole track stands for while a bar is dragged
+
+/** The times of each stage together. */
+function stageSums() {
+  const times = stageColumns().map(stageTimes);
+  return times[0].map((_, stage) => sum(times.map((list) => list[stage])));
+}
+
+/** The step of keys and of dragging: about a fiftieth of the longest stage, a round number. */
+function barStep(most) {
+  const power = 10 ** Math.floor(Math.log10(most / 50));
+  return [1, 2, 5].map((digit) => digit * power).findLast((step) => step <= most / 50) ?? power;
+}
+
+/** All times of a stage, together so long. */
+function setStageSum(stage, wanted) {
+  const columns = stageColumns(), now = stageSums()[stage], step = barStep(largest(stageSums()) || 1);
+  const together = Math.max(step, Math.round(wanted / step) * step);
+  for (const name of columns) {
+    const times = stageTimes(name);
+    times[stage] = Number((now > 0 ? times[stage] * together / now : together / columns.length).toPrecision(9));
+    setValues(name, times);
+  }
+}
+
+function dragBar(stage, track, x) {
+  const { left, width } = track.getBoundingClientRect();
+  turn(() => setStageSum(stage, (x - left) / width * barScale));
+}
+
+function listenToBar(bar, track, stage) {
+  bar.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    bar.focus();
+    bar.setPointerCapture(event.pointerId);
+    barScale = (largest(stageSums()) || 1) / ROOM;
+  });
+  bar.addEventListener("pointermove", (event) => {
+    if (barScale !== null && bar.hasPointerCapture(event.pointerId))
+      dragBar(stage, track, event.clientX);
+  });
+  bar.addEventListener("lostpointercapture", () => {
+    barScale = null;
+    showStageTimes();
+  });
+  bar.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key], sums = stageSums();
+    if (by === undefined)
+      return;
+    event.preventDefault();
+    event.stopPropagation();
+    turn(() => setStageSum(stage, sums[stage] + by * barStep(largest(sums) || 1)));
+  });
+}
+
+function makeBar(stage) {
+  const bar = make("span", { role: "slider", tabindex: 0, "aria-label": `Times of stage ${stage} together`, "aria-valuemin": 0 });
+  const track = make("td", { class: "stage-bar" }, bar);
+  listenToBar(bar, track, stage);
+  return track;
+}
+
+function fillBars() {
+  const sums = stageSums(), whole = barScale ?? (largest(sums) || 1) / ROOM;
+  for (const [stage, bar] of byId("stage-times").querySelectorAll(".stage-bar span").entries()) {
+    bar.style.width = `${Math.min(100, 100 * sums[stage] / whole)}%`;
+    bar.setAttribute("aria-valuenow", figure(sums[stage]));
+    bar.setAttribute("aria-valuemax", figure(whole));
+  }
+}
