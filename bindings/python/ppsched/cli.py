@@ -14,8 +14,7 @@ from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
-from .layer_options import OF_LAYERS, add_split_arguments, read_layers, split_config, split_of
-from .layers import LayerSplit
+from .layer_options import OF_LAYERS, add_split_arguments, read_layers, split_config
 from .magnitudes import magnitude_warning
 from .keeping import add_keeping_arguments, keep_less, link_hosts, take_recomputed_chunks
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
@@ -254,17 +253,11 @@ def _problem(values: Values) -> Config:
     return resized(config, {name: value for name, value in values.items() if name not in ("chunks", "embedding", "head")})
 
 
-def _model(values: Values) -> Optional[LayerSplit]:
-    """The layers and their split; of equal ones that launch lines count, none is needed."""
-    from .split_finding import found_split
-    counts = values.get("launch") is not None and values.get("layers") is None
-    return split_of(values) if counts else found_split(values)
-
-
 def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
+    from .split_finding import found_split  # which needs this module
     take_recomputed_chunks(values)
-    values["model"] = _model(values)
+    values["model"] = found_split(values)
     problem = _problem(values)
     link_hosts(problem, values)
     with ProgressBar() as bar:

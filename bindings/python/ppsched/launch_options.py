@@ -13,7 +13,6 @@ from .usage import UsageError
 from .words import nearest
 
 READ_CSV = ("torchtitan", "pytorch", "colossalai", "jaxpp")
-LAYERS_ALONE = "--num-layers: it goes with --launch"
 LOSSES_IN_ORDER = ("torchtitan", "pytorch")
 
 
@@ -50,11 +49,6 @@ def check_job(path: str, values: Mapping[str, Any]) -> None:
     runtime = values.get("runtime")
     if runtime is not None and runtime not in RUNTIME_NAMES:
         raise Error(f"{path}: there is no runtime {runtime!r}; {nearest(runtime, RUNTIME_NAMES) or 'there are ' + ', '.join(RUNTIME_NAMES)}")
-
-
-def add_layer_count_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--num-layers", type=int, metavar="N",
-                        help="with --launch: decoder layers of the model, from which torchtitan and sail take stages a device")
 
 
 def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Optional[str]:
