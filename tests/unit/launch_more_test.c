@@ -142,7 +142,8 @@ static void test_losses_in_order(void **state)
     (void)state;
     for (int32_t runtime = TORCHTITAN; runtime <= PYTORCH; runtime++)
         expect_refused(schedule, runtime, NULL,
-                       "device 1 has 1F1 at position 0, where 1F0 must be; renumber the microbatches; jaxpp can run it");
+                       "device 1 has 1F1 at position 0, where 1F0 must be; ppsched_schedule_renumber numbers microbatches "
+                       "so; jaxpp can run it");
     expect_ok(ppsched_schedule_renumber(&ordered, schedule, &error), &error);
     expect_line(ordered, PYTORCH, NULL, "class=Schedule1F1B pp_size=2 num_stages=2 n_microbatches=2 style=loop");
     ppsched_schedule_release(ordered);

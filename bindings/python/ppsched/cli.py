@@ -274,7 +274,6 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     values["launch"] = arguments.launch
     schedule = _build(values).schedule
     print_launch(schedule, arguments, values["model"])
-    _tell_order(schedule.config)
 
 
 def _print_link(values: Values) -> None:
@@ -330,7 +329,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     text = with_order(timeline.schedule.config, text, chosen or "text")
     text = with_scenarios(scenarios, text, chosen or "text")
     if chosen not in (None, "text", "json"):
-        _tell_order(timeline.schedule.config)
+        tell_order("schedule", timeline.schedule.config)
     if values.get("explain"):
         text = _explained(timeline, text, chosen or "text")
     if values.get("explain_memory"):
@@ -340,10 +339,10 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     print_text(values["measurement"].beside(timeline, text, chosen), output)
 
 
-def _tell_order(config: Config) -> None:
+def tell_order(command: str, config: Config) -> None:
     beside = order_beside(config)
     if beside is not None:
-        _tell("schedule", beside)
+        _tell(command, beside)
 
 
 def _explained(timeline: Timeline, text: str, format: str) -> str:

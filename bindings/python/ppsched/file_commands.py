@@ -7,7 +7,7 @@ import sys
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, add_export_arguments, check_limit, draw_file, ending_of,
-                  plain_numbers, print_text)
+                  plain_numbers, print_text, tell_order)
 from .chakra import read_chakra
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .config import QUANTITIES, Config, quantities_in
@@ -17,6 +17,7 @@ from .launch_options import add_launch_argument, check_job, launch_fault, print_
 from .layer_options import OF_LAYERS, add_split_arguments, has_layers, read_layers, split_config, split_of
 from .layers import LayerSplit
 from ._library import Error
+from .microbatches import with_order
 from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower
 from .profile_options import Measurement, profile_fault
 from .reader import FORMATS as READ_FORMATS, config_for, format_of
@@ -54,6 +55,8 @@ def add_commands(commands: Commands) -> None:
     convert.add_argument("--to", choices=(*FORMAT_NAMES, CHAKRA),
                          help="format of the output (default: by the ending of -o; .png .svg .pdf draws, .html is a page)")
     add_launch_argument(convert)
+    convert.add_argument("--renumber", action="store_true", help="number the microbatches as the last stage runs them, as PyTorch takes losses; "
+                         "where they differ the order that the run then takes them in stands beside the output")
     add_split_arguments(convert)
     add_end_arguments(convert)
     convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
@@ -232,6 +235,14 @@ def _format(arguments: argparse.Namespace) -> str:
     return format or ""
 
 
+def _finish(config: Config, arguments: argparse.Namespace, format: str, text: Optional[str] = None) -> None:
+    """Prints a text, if there is one, and the order of microbatches in it or beside it."""
+    if text is not None:
+        print_text(with_order(config, text, format), arguments.output)
+    if format not in ("text", "json"):
+        tell_order(arguments.command, config)
+
+
 def _draw(timeline: Timeline, path: str) -> None:
     """A picture, or a page."""
     if ending_of(path, PICTURES):
@@ -245,22 +256,25 @@ def run_convert(arguments: argparse.Namespace) -> None:
     schedule = _read(arguments)
     schedule.config, model = _problem(arguments, schedule, format)
     schedule = lower(schedule, vars(arguments))
+    if arguments.renumber:
+        schedule = schedule.renumber()
     if arguments.launch:
         print_launch(schedule, arguments, model)
         return
     if _is_untimed(arguments, format):
-        print_text(schedule.export(format), output)
+        _finish(schedule.config, arguments, format, schedule.export(format))
         return
     timeline = evaluate(schedule, vars(arguments))
     check_limit(timeline)
     if format == CHAKRA:
         write_traces(timeline, vars(arguments))
-        return
-    if format == DRAWING:
+    elif format == DRAWING:
         _draw(timeline, output)
+    if format in (CHAKRA, DRAWING):
+        _finish(schedule.config, arguments, format)
         return
     columns = text_columns(arguments.text_columns, output)
     text = timeline.export(format, text_columns=columns, time_scale=arguments.time_scale)
     if format == "text":
         text = with_width(text, columns, output)
-    print_text(text, output)
+    _finish(schedule.config, arguments, format, text)
