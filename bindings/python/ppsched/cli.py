@@ -24,6 +24,7 @@ from .number_options import add_number_argument
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
+from .rounding import at_least, at_most
 from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
 from .scenarios import add_scenario_arguments, found_scenarios, with_scenarios
 from .schedule import generate
@@ -225,8 +226,8 @@ def check_limit(timeline: Timeline) -> None:
     figures = timeline.device_metrics[device]
     op = timeline.schedule.queues[device][figures.peak_position] if figures.peak_position is not None else "the start"
     unit = timeline.config.units.after_memory
-    raise Error(f"{printable(timeline.schedule.name)}: device {device} needs {figures.peak_memory:g}{unit} memory (at {op}), "
-                f"over its limit {figures.memory_limit:g}{unit}")
+    raise Error(f"{printable(timeline.schedule.name)}: device {device} needs {at_least(figures.peak_memory)}{unit} memory (at {op}), "
+                f"over its limit {at_most(figures.memory_limit)}{unit}")
 
 
 def print_text(text: str, path: Optional[str] = None) -> None:

@@ -197,15 +197,15 @@ def _problem(arguments: argparse.Namespace, schedule: Schedule, format: str) -> 
     """The problem, and its layers where it has some. Times and memory: those of the profile, with those of the config file over
     them, and of the command line over both. Without a split numbers of layers are for launch lines alone."""
     stated = _stated(arguments, schedule)
-    files = stated.pop("files")
+    files: Dict[str, str] = stated.pop("files")
     if arguments.launch and stated.get("layers") is None and stated.get("split") is None:
         arguments.num_layers = stated.pop("num_layers", None)
     costs = {} if has_layers(stated) else _costs_below(schedule.config, stated)
     sizes = {key: getattr(schedule, what) for key, what in SIZES.items()}
     values = plain_numbers(arguments.command, {**sizes, **costs, **stated}, files, Measurement(vars(arguments)))
     model = None if _is_untimed(arguments, format) else _split({**values, "files": files}, arguments, schedule)
-    of_stages = {name: value for name, value in quantities_in(values).items() if model is None or name not in OF_LAYERS}
-    config = config_for(schedule, of_stages, values["units"])
+    of_stages = values if model is None else {name: value for name, value in values.items() if name not in OF_LAYERS}
+    config = config_for(schedule, quantities_in(of_stages), values["units"])
     return config if model is None else split_config(config, model), model
 
 

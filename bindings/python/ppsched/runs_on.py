@@ -9,6 +9,7 @@ from .launching import RUNTIME_NAMES
 from .layers import LayerSplit
 from .listener import Progress
 from .plan import Candidate, Plan
+from .rounding import at_least
 from .schedule import Schedule
 from .words import counted
 
@@ -124,5 +125,5 @@ class Runnable:
         closest = next(self.over_limit(), None)
         if closest is not None:
             words += (f"; closest that does is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device "
-                      f"lacks is {closest.excess:g}{self._plan.config.units.after_memory}")
+                      f"lacks is {at_least(closest.excess or 0.0)}{self._plan.config.units.after_memory}")
         return words
