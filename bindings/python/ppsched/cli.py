@@ -14,7 +14,7 @@ from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
-from .layer_options import OF_LAYERS, add_split_arguments, read_layers, split_config
+from .layer_options import OF_LAYERS, add_split_arguments, read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
 from .keeping import add_keeping_arguments, keep_less, link_hosts, take_recomputed_chunks
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
@@ -183,6 +183,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     if fault:
         raise UsageError(fault)
     if values.get("layers") is not None and values.get("num_layers") is None:
+        refuse_beside(values)  # before units are asked for
         values["layers"] = read_layers(values["layers"])
     measurement = Measurement(values)
     files = {name: arguments.config for name in values if name not in given}

@@ -14,7 +14,7 @@ from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
-from .layer_options import OF_LAYERS, add_split_arguments, has_layers, read_layers, split_config, split_of
+from .layer_options import OF_LAYERS, add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
 from .layers import LayerSplit
 from ._library import Error
 from .microbatches import with_order
@@ -177,6 +177,7 @@ def _stated(arguments: argparse.Namespace, schedule: Schedule) -> Dict[str, Any]
     files = {name: arguments.config for name in values if name not in given}
     stated = {name: value for name, value in {**values, **given}.items() if name in (*QUANTITIES, *BY_LAYERS)}
     if stated.get("layers") is not None and stated.get("num_layers") is None:
+        refuse_beside(stated)  # before units are asked for
         stated["layers"] = read_layers(stated["layers"])
     return {**stated, "files": files}
 

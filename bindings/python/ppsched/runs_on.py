@@ -4,13 +4,14 @@ import itertools
 import re
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional
 
-from ._library import Refused
+from ._library import Error, Refused
+from .config import Config
 from .launching import RUNTIME_NAMES
 from .layers import LayerSplit
 from .listener import Progress
 from .plan import Candidate, Plan
 from .rounding import at_least
-from .schedule import Schedule
+from .schedule import Schedule, generate
 from .words import counted
 
 MOST_TRIED = 64  # candidates that are asked for each runtime's best
@@ -84,6 +85,17 @@ def _without_others(reason: str, strategy: str) -> str:
     return re.sub(r"; [^;]* can run it.*$", "", reason).removeprefix(f"{strategy}: ")
 
 
+def _may_run(strategy: str, runtime: str) -> bool:
+    """Whether the runtime runs what the strategy makes of some small problem."""
+    for devices, microbatches, chunks in ((4, 8, 1), (4, 8, 2)):
+        try:
+            generate(strategy, Config(devices, microbatches, chunks * devices)).launch(runtime, layers=2 * chunks * devices)
+            return True
+        except Error:
+            continue
+    return False
+
+
 class Runnable:
     """The candidates that a runtime can run, as far as they have been asked for, and why it cannot run the others."""
 
@@ -112,16 +124,22 @@ class Runnable:
         """Those that are over their limit, the one that lacks least first."""
         return self.among(candidate for candidate in self._plan if candidate.status == "over limit")
 
+    def _grouped(self) -> str:
+        """The reasons, each with its strategies: of those that the runtime runs at any size, where there are some."""
+        runnable = {strategy: reason for strategy, reason in self._reasons.items() if _may_run(strategy, self._runtime)}
+        strategies: Dict[str, List[str]] = {}
+        for strategy, reason in (runnable or self._reasons).items():
+            strategies.setdefault(reason, []).append(strategy)
+        if len(strategies) == 1 and not runnable:
+            return next(iter(strategies))  # whatever it is of
+        return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in strategies.items())
+
     def why_none(self) -> str:
         """One line, once all that fit have been asked for: the reason of each strategy, and what else would do."""
         for candidate in self._plan:
             if self._is_planned and candidate.reason:
                 self._reasons.setdefault(candidate.strategy, _without_others(candidate.reason, candidate.strategy))
-        strategies: Dict[str, List[str]] = {}
-        for strategy, reason in self._reasons.items():
-            strategies.setdefault(reason, []).append(strategy)
-        reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in strategies.items())
-        words = f"no candidate that fits runs on {self._runtime}; {reasons}"
+        words = f"no candidate that fits runs on {self._runtime}; {self._grouped()}"
         closest = next(self.over_limit(), None)
         if closest is not None:
             words += (f"; closest that does is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device "
