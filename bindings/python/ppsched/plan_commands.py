@@ -92,8 +92,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _asked(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
-    """Which runtimes the plan itself asks; without layers they are asked for candidates that are to be shown."""
-    return {"runtime": values.get("runtime"), "runtimes": RUNTIME_NAMES} if has_layers else {}
+    """Which runtimes the plan itself asks; without layers those of a table of the best for each, else they are asked for candidates
+    that are to be shown."""
+    if has_layers:
+        return {"runtime": values.get("runtime"), "runtimes": RUNTIME_NAMES}
+    return {"runtimes": RUNTIME_NAMES} if values.get("asks_runtimes") else {}
 
 
 def make_plan(values: Mapping[str, Any]) -> Plan:

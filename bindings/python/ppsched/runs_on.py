@@ -55,8 +55,8 @@ class BestByRuntime(NamedTuple):
 def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRuntime:
     """Tries the candidates that fit by rank, until each runtime has one, and MOST_TRIED at most; all where the plan has asked."""
     fitting = [candidate for candidate in plan if candidate.fits]
-    if any(candidate.runs_on is not None for candidate in fitting):
-        return _best_as_asked(fitting)
+    if plan.layers is not None and any(candidate.runs_on is not None for candidate in fitting):
+        return best_as_asked(plan)
     best: Dict[str, Candidate] = {}
     alike: List[str] = []
     tried = 0
@@ -70,7 +70,9 @@ def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRu
     return BestByRuntime(best, alike, tried, len(fitting))
 
 
-def _best_as_asked(fitting: List[Candidate]) -> BestByRuntime:
+def best_as_asked(plan: Plan) -> BestByRuntime:
+    """Of the runtimes that the plan has asked, which run the very order of each candidate, or not."""
+    fitting = [candidate for candidate in plan if candidate.fits]
     best: Dict[str, Candidate] = {}
     for candidate in fitting:
         for name in candidate.runs_on or ():
@@ -130,7 +132,7 @@ class Runnable:
         strategies: Dict[str, List[str]] = {}
         for strategy, reason in (runnable or self._reasons).items():
             strategies.setdefault(reason, []).append(strategy)
-        if len(strategies) == 1 and not runnable:
+        if len(strategies) == 1 and len(self._reasons) > 1 and not runnable:
             return next(iter(strategies))  # whatever it is of
         return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in strategies.items())
 
