@@ -65,11 +65,30 @@ static ppsched_status fits_v(struct ppi_launch *launch, ppsched_error *error)
     return status;
 }
 
+/* 1F1B, and orders in a loop, which can be interleaved 1F1B alone, of so many microbatches as it does not take. */
+static ppsched_status check_microbatches(const ppsched_schedule *schedule, ppsched_error *error)
+{
+    static const struct ppi_class any_1f1b = {"1f1b", &ppi_1f1b, NULL};
+    const struct ppi_shape *shape = &schedule->shape;
+    const struct ppi_class *found = NULL;
+    if (shape->stages > shape->devices && ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP) && !ppi_has_whole_groups(shape))
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Colossal-AI's interleaved 1F1B wants a multiple of %u microbatches, not %u", shape->devices,
+                        shape->microbatches);
+    ppsched_status status = ppi_class_find(&found, &any_1f1b, 1, schedule, error);
+    if (status != PPSCHED_OK || found == NULL)
+        return status;
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI's 1F1B wants at least %u microbatches, not %u", shape->devices,
+                    shape->microbatches);
+}
+
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
 {
     if (launch->schedule->shape.devices == 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI has no pipeline on one device");
     ppsched_status status = ppi_class_find(&launch->maker, classes, 2, launch->schedule, error);
+    if (status == PPSCHED_OK && launch->maker == NULL)
+        status = check_microbatches(launch->schedule, error);
     return status == PPSCHED_OK && launch->maker == NULL ? fits_v(launch, error) : status;
 }
 

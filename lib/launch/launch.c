@@ -80,10 +80,11 @@ ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtim
                         runtime->title, schedule->shape.slices);
     bool is_v = ppi_chunks_of(schedule) == 2 && ppi_is_placed(schedule, PPSCHED_PLACEMENT_V);
     bool is_even = ppi_rules_divide_evenly(&runtime->rules, is_v);
-    ppsched_status status = PPSCHED_OK;
-    if (launch->parts != NULL)
+    bool is_told_first = runtime->check_strategy != NULL;
+    ppsched_status status = is_told_first ? runtime->fits(launch, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK && launch->parts != NULL)
         status = ppi_parts_fit(launch->parts, &runtime->rules, is_even, runtime->title, error);
-    return status == PPSCHED_OK ? runtime->fits(launch, error) : status;
+    return status == PPSCHED_OK && !is_told_first ? runtime->fits(launch, error) : status;
 }
 
 /* "pytorch", "torchtitan and pytorch", "torchtitan, pytorch and sail" */

@@ -41,6 +41,9 @@ struct ppi_runtime {
     /* OK, or REFUSED with the reason. The schedule can be run, and has one iteration. */
     ppsched_status (*fits)(struct ppi_launch *launch, ppsched_error *error);
     void (*write)(const struct ppi_launch *launch, struct ppi_line *line);
+    /* Of one that makes the orders of some strategies alone: OK, or REFUSED with what it wants; NULL: `fits` tells. Told before
+     * anything of splits, which do not mend that. */
+    ppsched_status (*check_strategy)(const struct ppi_strategy *strategy, const struct ppi_shape *shape, ppsched_error *error);
     struct ppi_split_rules rules;
     bool cuts; /* it may run slices: `fits` says which */
 };

@@ -6,14 +6,26 @@
 
 static const struct ppi_class classes[] = {{"dualpipev", &ppi_dualpipe_v}};
 
+static ppsched_status check_strategy(const struct ppi_strategy *strategy, const struct ppi_shape *shape, ppsched_error *error)
+{
+    uint32_t least = 2 * shape->devices;
+    if (shape->devices == 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed has no pipeline on one device");
+    if (strategy == &ppi_dualpipe_v)
+        return PPSCHED_OK;
+    return ppi_fail(
+        error, PPSCHED_ERROR_REFUSED,
+        "MindSpeed's own schedule is DualPipeV, which this order is not: it has 2 stages on each of %u devices, so it "
+        "needs %u, %u, ... layers, and %u microbatches or more",
+        shape->devices, least, 2 * least, least);
+}
+
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
 {
     const struct ppi_shape *shape = &launch->schedule->shape;
-    if (shape->devices == 1)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed has no pipeline on one device");
     ppsched_status status = ppi_class_find(&launch->maker, classes, 1, launch->schedule, error);
-    if (status == PPSCHED_OK && launch->maker == NULL)
-        status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed's own schedule is DualPipeV, which this order is not");
+    if (status == PPSCHED_OK)
+        status = check_strategy(launch->maker != NULL ? launch->maker->strategy : NULL, shape, error);
     if (status == PPSCHED_OK && launch->layers != 0 && launch->layers < shape->stages)
         status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed wants a layer on each of %u stages, not %u in all",
                           shape->stages, launch->layers);
@@ -36,5 +48,6 @@ const struct ppi_runtime ppi_mindspeed_runtime = {
     .name = "mindspeed",
     .title = "MindSpeed",
     .fits = fits,
+    .check_strategy = check_strategy,
     .write = write,
 };

@@ -61,7 +61,7 @@ static ppsched_status check_losses(const ppsched_schedule *schedule, ppsched_err
         return ppi_fail_at(
             error, PPSCHED_ERROR_REFUSED, place,
             "PyTorch takes the losses in the order of the last stage's forwards: device %u has %uF%u at position "
-            "%zu, where %uF%u must be; renumber the microbatches",
+            "%zu, where %uF%u must be; ppsched_schedule_renumber numbers microbatches so",
             queue->device, last, op->microbatch, i, last, next - 1);
     }
     return PPSCHED_OK;

@@ -38,7 +38,8 @@ static ppsched_status fits_layers(const struct ppi_launch *launch, ppsched_error
     if (launch->layers != 0 && !usual && (layers + each - 1) / each != stages)
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
-            "torchtitan makes ceil((%u + 2) / n) stages of n layers of %u, which is %u for no n; %llu layers would do",
+            "torchtitan makes ceil((%u + 2) / n) stages of n layers of %u, which is %u for no n; %llu layers would do, or "
+            "their split (--split), which it can be told",
             launch->layers, launch->layers, stages, (unsigned long long)(each * stages - ENDS));
     return PPSCHED_OK;
 }

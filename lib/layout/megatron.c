@@ -67,10 +67,23 @@ static ppsched_status check_multiple(const char *what, int64_t count, const char
            (long long)least, (long long)(least + by));
 }
 
-/* What a layer of the model counts, where ends do. */
-static const char *all_of(const struct split *split)
+/* With ends that count as one each, of which the decoders are the rest. */
+static ppsched_status check_accounted(const struct split *split, ppsched_error *error)
 {
-    return split->accounted == split->decoders ? "the model" : "the model, with its ends that count as one";
+    int64_t ends = split->accounted - split->decoders, least = split->accounted - split->accounted % split->devices - ends;
+    if (ends == 0)
+        return check_multiple("the model", split->decoders, "devices", split->devices, error);
+    if (split->accounted % split->devices == 0)
+        return PPSCHED_OK;
+    if (least <= 0)
+        REFUSE("the model: %lld decoder%s, and %s, do not divide by %lld devices; %lld decoders would",
+               (long long)split->decoders, split->decoders == 1 ? "" : "s",
+               ends == 1 ? "an end that counts as one" : "both ends that count as one each", (long long)split->devices,
+               (long long)(least + split->devices));
+    REFUSE("the model: %lld decoder%s, and %s, do not divide by %lld devices; %lld and %lld decoders would",
+           (long long)split->decoders, split->decoders == 1 ? "" : "s",
+           ends == 1 ? "an end that counts as one" : "both ends that count as one each", (long long)split->devices,
+           (long long)least, (long long)(least + split->devices));
 }
 
 static ppsched_status find_chunks(struct split *split, ppsched_error *error)
@@ -79,7 +92,7 @@ static ppsched_status find_chunks(struct split *split, ppsched_error *error)
     ppsched_status status = PPSCHED_OK;
     split->chunks = flags->chunks > 0 ? flags->chunks : 1;
     if (!is_uneven(split))
-        status = check_multiple(all_of(split), split->accounted, "devices", split->devices, error);
+        status = check_accounted(split, error);
     if (status != PPSCHED_OK || flags->layers_per_chunk == 0)
         return status;
     int64_t each = split->accounted / split->devices;
@@ -121,8 +134,8 @@ static ppsched_status share_rest(struct split *split, int64_t rest, int64_t coun
     if (count < 0)
         REFUSE("first_decoders and last_decoders are of one device, the only one; give one of them, or neither");
     if (count == 0 && rest > 0)
-        REFUSE("first_decoders and last_decoders leave %lld decoders, and no device for them; they must take all %lld",
-               (long long)rest, (long long)split->decoders);
+        REFUSE("first_decoders and last_decoders leave %lld decoder%s, and no device for them; they must take all %lld",
+               (long long)rest, rest == 1 ? "" : "s", (long long)split->decoders);
     if (count > 0 && rest == 0)
         REFUSE("first_decoders and last_decoders leave nothing for the other %lld device%s; they must take fewer than %lld",
                (long long)count, count == 1 ? "" : "s", (long long)split->decoders);

@@ -20,18 +20,45 @@ void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *ca
     candidate->proved = false;
 }
 
-static ppsched_status check_blocks(uint32_t blocks, const ppsched_plan *plan, uint32_t stages, ppsched_error *error)
+/* `fixed`: stages a device that the strategy has, or 0. */
+static ppsched_status check_blocks(uint32_t blocks, const ppsched_plan *plan, uint32_t stages, uint32_t fixed,
+                                   ppsched_error *error)
 {
     uint32_t devices = plan->config->shape.devices, least = plan->may_be_empty && stages > 2 ? 2 : stages;
     if (blocks >= least)
         return PPSCHED_OK;
+    if (fixed > 1 && blocks >= fixed)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "%u stages, %u a device, need %u layers that may be apart, and there are %u; take %u device%s at most",
+                        stages, fixed, least, blocks, blocks / fixed, blocks / fixed == 1 ? "" : "s");
     if (blocks >= devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "%u stages need %u layers that may be apart, and there are %u; take %u stages at most", stages, least,
                         blocks, blocks / devices * devices);
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                    "%u stages need %u layers that may be apart, and there are %u; take %u devices at most", stages, least,
-                    blocks, blocks);
+                    "%u stages need %u layers that may be apart, and there %s %u; take %u device%s at most", stages, least,
+                    blocks == 1 ? "is" : "are", blocks, blocks, blocks == 1 ? "" : "s");
+}
+
+/* What no split mends: a strategy of another number of stages a device, and one that the runtime never runs. */
+static ppsched_status check_strategy(const struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error)
+{
+    const struct ppi_strategy *strategy = candidate->strategy;
+    struct ppi_task task = {.strategy = strategy, .shape = plan->config->shape};
+    char nearest[200];
+    ppsched_error reason;
+    if (plan->runtime != NULL && plan->runtime->check_strategy != NULL &&
+        plan->runtime->check_strategy(strategy, &plan->config->shape, error) != PPSCHED_OK)
+        return PPSCHED_ERROR_REFUSED;
+    if (strategy->chunks == 0 || candidate->stages == strategy->chunks * task.shape.devices)
+        return PPSCHED_OK;
+    task.shape.stages = candidate->stages;
+    task.shape.microbatches = candidate->microbatches;
+    task.shape.slices = candidate->slices;
+    ppi_set_defaults(&task);
+    ppi_serve(&task, &reason);
+    ppi_suggest(nearest, sizeof nearest, &task);
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s%s", reason.message, nearest);
 }
 
 /* A split to begin with: stages have as many layers, as far as they may be apart; of few the last stage gets one. */
@@ -41,7 +68,7 @@ static ppsched_status split_evenly(struct ppi_candidate *candidate, const ppsche
     uint32_t stages = candidate->stages, blocks = 1, layer = 0, block = 0;
     for (uint32_t i = 1; i < layers->count; i++)
         blocks += layers->is_cut[i];
-    ppsched_status status = check_blocks(blocks, plan, stages, error);
+    ppsched_status status = check_blocks(blocks, plan, stages, candidate->strategy->chunks, error);
     if (status != PPSCHED_OK)
         return status;
     memset(candidate->recomputes, 0, layers->count);
@@ -68,7 +95,9 @@ bool ppi_candidate_is_even(const ppsched_plan *plan, const struct ppi_candidate 
 /* By the runtime's rule where it has one. */
 static ppsched_status split_first(struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error)
 {
-    ppsched_status status = split_evenly(candidate, plan, error);
+    ppsched_status status = check_strategy(candidate, plan, error);
+    if (status == PPSCHED_OK)
+        status = split_evenly(candidate, plan, error);
     if (status == PPSCHED_OK && ppi_candidate_is_even(plan, candidate))
         status = ppi_divide_evenly(candidate->layers, plan->layers, candidate->stages, plan->runtime->title, error);
     return status;

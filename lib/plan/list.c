@@ -199,6 +199,20 @@ static ppsched_status add_strategy(struct listing *listing, const struct ppi_str
     return status;
 }
 
+/* One that is named, but takes none of these numbers of chunks, says why. */
+static ppsched_status add_unserved(struct listing *listing, const struct ppi_strategy *strategy, ppsched_error *error)
+{
+    uint32_t devices = listing->plan->config->shape.devices;
+    uint32_t chunks = listing->options->chunk_count > 0 ? listing->chunks[0] : strategy->chunks;
+    struct ppi_candidate candidate = {.strategy = strategy, .stages = chunks * devices};
+    for (uint32_t i = 0; i < listing->chunk_count; i++)
+        if (may_have_chunks(listing, strategy, listing->chunks[i]))
+            return PPSCHED_OK;
+    if (has_map(listing) || (uint64_t)chunks * devices > PPSCHED_MAX_STAGES)
+        return PPSCHED_OK;
+    return add_placements(listing, &candidate, chunks, error);
+}
+
 /* By default no other optimizer: all iterations flush. A caller's map is for those that take any placement. */
 static ppsched_status add_all(struct listing *listing, ppsched_error *error)
 {
@@ -224,6 +238,8 @@ static ppsched_status add_named(struct listing *listing, ppsched_error *error)
         status = ppi_strategy_find(listing->options->strategies[i], &index, error);
         if (status == PPSCHED_OK)
             status = add_strategy(listing, ppi_strategy_at(index), error);
+        if (status == PPSCHED_OK)
+            status = add_unserved(listing, ppi_strategy_at(index), error);
     }
     return status;
 }

@@ -2,6 +2,7 @@
 """Launch arguments in Python and on the command line. What each line holds is tested in C; here that it arrives, that a shell
 and an argument parser read it, and that the CSV which it names is there."""
 import argparse
+import json
 import pathlib
 import shlex
 import subprocess
@@ -206,10 +207,30 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(result.returncode, 0)
             self.assertIn("microbatches are renumbered", result.stderr)
             self.assertEqual((self.folder / "good.csv").read_text(encoding="utf-8"), "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")
+        self.fail_with(1, "; -o FILE.csv numbers microbatches so; jaxpp can run it", "convert", "bad.csv", "--launch", "pytorch")
         self.succeed("convert", "good.csv", "--launch", "pytorch", "-o", "same.csv")
         self.succeed("convert", "bad.csv", "--launch", "jaxpp", "-o", "other.csv")
         self.assertEqual((self.folder / "other.csv").read_text(encoding="utf-8")[:7], "0F1,0F0")
         self.fail_with(2, "--num-layers: it goes with --launch", "convert", "good.csv", "--to", "json", "--num-layers", 4)
+
+    def test_losses_of_microbatches_that_differ(self):
+        """Renumbered they must come in another order, which is told; it names them as they are without."""
+        (self.folder / "bad.csv").write_text("0F1,0F2,0F0,0B1,0B2,0B0\n1F1,1B1,1F2,1B2,1F0,1B0\n", encoding="utf-8")
+        told = "give the run its microbatches in the order 1 2 0"
+        scale = ("--microbatch-scale", 1, 2, 4)
+        result = self.run_command("convert", "bad.csv", "--launch", "pytorch", "-o", "good.csv", *scale)
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (0, 2))
+        self.assertIn(told, result.stderr)
+        made = json.loads(self.run_command("convert", "bad.csv", "--to", "json", "--renumber", *scale).stdout)
+        again = json.loads(self.run_command("convert", "good.csv", "--to", "json", "--microbatch-scale", 2, 4, 1).stdout)
+        before = json.loads(self.run_command("convert", "bad.csv", "--to", "json", *scale).stdout)
+        self.assertEqual((made.pop("microbatch_order"), made, again["metrics"]), ([1, 2, 0], again, before["metrics"]))
+        for words in (("--to", "csv"), ("--launch", "jaxpp"), ("-o", "a.trace.json")):
+            result = self.run_command("convert", "bad.csv", "--renumber", *words, *scale)
+            self.assertEqual((result.returncode, result.stderr), (0, f"ppsched convert: {told}\n"))
+        self.assertIn(told, self.run_command("convert", "bad.csv", "--launch", "pytorch", "-o", "x.csv", "--microbatch-memory-scale", 1, 2, 3).stderr)
+        for alike in ((), ("--microbatch-scale", 2), ("--microbatch-scale", 2, 2, 2)):
+            self.assertNotIn("order 1", self.run_command("convert", "bad.csv", "--launch", "pytorch", "-o", "good.csv", *alike).stderr)
 
     def test_convert(self):
         for name, strategy in (("v.json", "v_min"), ("v.csv", "v_min"), ("plain.csv", "1f1b")):

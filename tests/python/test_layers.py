@@ -447,6 +447,9 @@ class PickTest(FolderTest):
         for row, cells in zip(rows, table, strict=True):
             counts = [sum(stage["layers"].values()) for stage in row["split"] or []]
             self.assertEqual(cells["split"], " ".join(map(str, counts)))
+            if row["status"] == "refused":
+                self.assertEqual((row["strategy"], "needs 2 stages per device" in row["reason"]), ("zbv", True))
+                continue
             again = self.succeed("schedule", "-c", "model.json", "--strategy", cells["strategy"], "--mem-limit", 99, "--split", *counts,
                                  *(["--recompute", *cells["recompute"].split()] if cells["recompute"] else []), "--format", "json")
             self.assertEqual(json.loads(again)["metrics"]["makespan"], row["makespan"])
@@ -481,9 +484,28 @@ class PickTest(FolderTest):
     def test_a_winner_that_none_runs(self):
         text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe", "zb_h1")
         self.assertRegex(text, r"\nbest that .*torchtitan, pytorch.* run: zb_h1, V = 1")
-        self.assertRegex(text, r"\nmegatron, .*: none of the 2 candidates that fit; --runtime NAME plans splits and recomputation for one of them alone\n")
+        self.assertRegex(text, r"\nmegatron, .*: see --runtime NAME, which plans splits and recomputation for it alone\n")
         text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe")
-        self.assertIn("\nno runtime runs the only candidate that fits; --runtime NAME plans splits and recomputation for one of them alone\n", text)
+        self.assertIn("\nno runtime runs the only candidate that fits; see --runtime NAME, which plans splits and recomputation for it alone\n", text)
+
+    def test_the_best_for_each_runtime(self):
+        """Also where the best runs somewhere; as far as runtimes run any of it."""
+        words = ("pick", "-c", "model.json", "--strategies", "zb_h1", "1f1b", "interleaved_1f1b", "--chunks", 1, 2)
+        heading, *rows = re.search(r"\n(best for each runtime(?:.*\n)+?)ppsched", self.succeed(*words))[1].splitlines()
+        self.assertEqual(heading.split()[4:], ["strategy", "V", "step", "time"])
+        found = json.loads(self.succeed("compare", *words[1:], "--json"))
+        best = {}
+        for row in found:
+            for name in row["runs_on"]:
+                best.setdefault(name, row)
+        *table, see = [re.split(r"  +", row) for row in rows]
+        self.assertEqual({name: float(row[3]) for row in table for name in row[0].split()}, {name: round(row["step_time"], 3) for name, row in best.items()})
+        self.assertEqual([float(row[3]) for row in table], sorted(float(row[3]) for row in table))
+        self.assertEqual(see, [", ".join(name for name in RUNTIME_NAMES if name not in best) + ": see --runtime NAME, which plans splits and recomputation for it alone"])
+        for name in RUNTIME_NAMES:  # what is planned for one alone is no worse
+            if name in best:
+                self.assertLessEqual(self.pick(*words[1:], "--runtime", name)["step_time"], best[name]["step_time"] * (1 + 1e-9), name)
+        self.assertNotIn("best for", self.succeed(*words, "--runtime", "megatron"))
 
     def test_none_for_a_runtime(self):
         self.fail_with(1, "no candidate that fits runs on deepspeed; zb_h1: ", "pick", "-c", "model.json", "--strategies", "zb_h1",

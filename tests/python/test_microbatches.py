@@ -142,6 +142,28 @@ class OrderTest(unittest.TestCase):
         self.assertEqual((list(again.config.microbatch_scale), again.config.microbatch_order), ([5, 1, 2], (1, 0, 2)))
         self.assertEqual(again.evaluate().metrics, schedule.evaluate().metrics)
 
+    def test_renumbered_again(self):
+        """The order is that of the config which was asked first; one that stays tells none."""
+        queues = [["0F2", "0F0", "0F1", "0B2", "0B0", "0B1"], ["1F2", "1B2", "1F0", "1B0", "1F1", "1B1"]]
+        config = ppsched.Config(2, 3, microbatch_scale=[4, 2, 1])
+        config.microbatch_order = (2, 1, 0)  # of 1, 2, 4
+        again = ppsched.Schedule.from_queues(config, queues).renumber()
+        self.assertEqual((list(again.config.microbatch_scale), again.config.microbatch_order), ([1, 4, 2], (0, 2, 1)))
+        self.assertEqual(again.renumber().config.microbatch_order, (0, 2, 1))
+        plain = ppsched.generate("1f1b", ppsched.Config(2, 3, microbatch_scale=[4, 2, 1]))
+        self.assertEqual(plain.renumber().config.microbatch_order, ())
+
+    def test_iterations_in_different_orders(self):
+        queues = [["0F0", "0F1", "0B0", "0B1", "0F3", "0F2", "0B3", "0B2"], ["1F0", "1F1", "1B0", "1B1", "1F3", "1F2", "1B3", "1B2"]]
+        alike = ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2), queues).renumber()
+        self.assertEqual([op.microbatch for op in alike.queues[1]], [0, 1, 0, 1, 2, 3, 2, 3])
+        with self.assertRaisesRegex(ppsched.Refused, "of iteration 1 in another order than those of iteration 0, and they differ"):
+            ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2, microbatch_scale=[1, 2]), queues).renumber()
+        queues = [[f"{op[:2]}{1 - int(op[2]) if int(op[2]) < 2 else 5 - int(op[2])}" for op in queue] for queue in
+                  [["0F0", "0F1", "0B0", "0B1", "0F2", "0F3", "0B2", "0B3"], ["1F0", "1F1", "1B0", "1B1", "1F2", "1F3", "1B2", "1B3"]]]
+        made = ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2, microbatch_scale=[1, 2]), queues).renumber()
+        self.assertEqual((list(made.config.microbatch_scale), made.config.microbatch_order), ([2, 1], (1, 0)))
+
     def test_stops(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE))
         with self.assertRaises(ppsched.Cancelled):

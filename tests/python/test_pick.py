@@ -360,6 +360,14 @@ class RuntimesTest(FolderTest):
         text = self.succeed("pick", *PROBLEM, "--strategies", "dualpipe", "zb_h1")
         self.assertIn("\nmegatron, deepspeed, colossalai, mindspeed: none of the 2 candidates that fit\n", text)
 
+    def test_the_best_for_each(self):
+        """Where the best runs somewhere, and others elsewhere."""
+        text = self.succeed("pick", *PROBLEM, "--strategies", "zb_h1", "1f1b", "dualpipe_v", "--chunks", 1)
+        self.assertIn("\nbest for each runtime               strategy  V  step time\ntorchtitan pytorch primus jaxpp     zb_h1     1 ", text)
+        self.assertRegex(text, r"\nmegatron deepspeed sail colossalai  1f1b      1         33\nppsched schedule --strategy zb_h1")
+        self.assertNotIn("--runtime", text)
+        self.assertNotIn("best for", self.succeed("pick", *PROBLEM, "--strategies", "1f1b"))
+
     def test_search_for_them_ends(self):
         text = self.succeed("pick", "-s", 2, "-b", 4, "--strategies", "dualpipe", "--mem-limits", *range(10, 110))
         self.assertIn("\nno runtime runs any of the 64 best candidates that fit (of 100)\n", text)

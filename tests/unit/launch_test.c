@@ -50,7 +50,9 @@ struct row {
 #define JAX(name) "class=" name " num_stages=4 n_mubatches=8"
 #define JAX_LIST(name, stages) "class=" name " num_stages=" stages " mpmd_dim=4 n_mubatches=8"
 #define TOGETHER "!JaxPP runs I and W of the first stage together; device 0 has 0I"
-#define NO_DUALPIPE_V "!MindSpeed's own schedule is DualPipeV, which this order is not; "
+#define NO_DUALPIPE_V                                                                                                          \
+    "!MindSpeed's own schedule is DualPipeV, which this order is not: it has 2 stages on each of 4 devices, so it needs 8, "   \
+    "16, ... layers, and 8 microbatches or more; "
 #define TORCH "torchtitan, pytorch and jaxpp can run it"
 #define TORCH_AND_V "torchtitan, pytorch and colossalai can run it"
 #define NOBODY "no other runtime here can run it"

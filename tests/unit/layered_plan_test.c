@@ -450,6 +450,7 @@ static void expect_reason(const ppsched_layers *layers, int devices, const ppsch
 static void test_what_cannot_be(void **state)
 {
     static const char *const rule[] = {"1f1b"}, *const interleaved[] = {"interleaved_1f1b"}, *const search[] = {"zb_auto"};
+    static const char *const v[] = {"zbv"};
     static const uint32_t two[] = {2}, one[] = {1};
     const ppsched_layers *few = make_plain_model(4), *odd = make_plain_model(5);
     const ppsched_layer together = LAYER("decoder", .count = 8, .flags = PPSCHED_LAYER_FLAG_WITH_NEXT, .forward_time = 1);
@@ -461,8 +462,18 @@ static void test_what_cannot_be(void **state)
                   "8 stages need 8 layers that may be apart, and there are 6; take 6 devices at most");
     expect_reason(few, 4, &OPTIONS(.strategies = interleaved, .strategy_count = 1, .chunks = two, .chunk_count = 1),
                   "8 stages need 8 layers that may be apart, and there are 6; take 4 stages at most");
+    expect_reason(few, 4, &OPTIONS(.strategies = v, .strategy_count = 1),
+                  "8 stages, 2 a device, need 8 layers that may be apart, and there are 6; take 3 devices at most");
+    expect_reason(few, 3, &OPTIONS(.strategies = v, .strategy_count = 1, .chunks = one, .chunk_count = 1),
+                  "zbv: needs 2 stages per device, not 3 stages on 3 devices; nearest: 6 stages");
+    expect_reason(few, 3, &OPTIONS(.strategies = rule, .strategy_count = 1, .chunks = two, .chunk_count = 1),
+                  "1f1b: needs 1 stage per device, not 6 stages on 3 devices; nearest: 3 stages, or 6 devices");
+    expect_reason(
+        odd, 2, &OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_MINDSPEED),
+        "MindSpeed's own schedule is DualPipeV, which this order is not: it has 2 stages on each of 2 devices, so it needs 4, "
+        "8, ... layers, and 4 microbatches or more");
     expect_reason(block, 2, &OPTIONS(.strategies = rule, .strategy_count = 1, .empty_stages = 1),
-                  "2 stages need 2 layers that may be apart, and there are 1; take 1 devices at most");
+                  "2 stages need 2 layers that may be apart, and there is 1; take 1 device at most");
     expect_reason(
         odd, 2,
         &OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_SAIL, .chunks = one, .chunk_count = 1),

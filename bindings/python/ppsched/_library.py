@@ -50,7 +50,7 @@ _CLASSES: Dict[int, Type[Error]] = {_abi.Status.ERROR_CANCELLED: Cancelled, _abi
 
 # What the library's messages call by its names in C, and Python's for that.
 _NAMES = {"without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY": "with latest=True", "PPSCHED_EVALUATE_FLAG_REUSABLE": "reusable=True",
-          "PPSCHED_NONE": "None"}
+          "PPSCHED_NONE": "None", "ppsched_schedule_renumber": "Schedule.renumber"}
 
 
 def _candidates() -> List[str]:

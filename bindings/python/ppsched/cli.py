@@ -14,8 +14,7 @@ from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
-from .layer_options import OF_LAYERS, add_split_arguments, read_layers, split_config, split_of
-from .layers import LayerSplit
+from .layer_options import OF_LAYERS, add_split_arguments, read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
 from .keeping import add_keeping_arguments, keep_less, link_hosts, take_recomputed_chunks
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
@@ -25,6 +24,7 @@ from .number_options import add_number_argument
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
+from .rounding import at_least, at_most
 from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
 from .goal import add_goal_arguments, asked_goal
 from .scenarios import add_scenario_arguments, found_scenarios, with_scenarios
@@ -186,6 +186,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     if fault:
         raise UsageError(fault)
     if values.get("layers") is not None and values.get("num_layers") is None:
+        refuse_beside(values)  # before units are asked for
         values["layers"] = read_layers(values["layers"])
     measurement = Measurement(values)
     files = {name: arguments.config for name in values if name not in given}
@@ -229,8 +230,8 @@ def check_limit(timeline: Timeline) -> None:
     figures = timeline.device_metrics[device]
     op = timeline.schedule.queues[device][figures.peak_position] if figures.peak_position is not None else "the start"
     unit = timeline.config.units.after_memory
-    raise Error(f"{printable(timeline.schedule.name)}: device {device} needs {figures.peak_memory:g}{unit} memory (at {op}), "
-                f"over its limit {figures.memory_limit:g}{unit}")
+    raise Error(f"{printable(timeline.schedule.name)}: device {device} needs {at_least(figures.peak_memory)}{unit} memory (at {op}), "
+                f"over its limit {at_most(figures.memory_limit)}{unit}")
 
 
 def print_text(text: str, path: Optional[str] = None) -> None:
@@ -257,17 +258,11 @@ def _problem(values: Values) -> Config:
     return resized(config, {name: value for name, value in values.items() if name not in ("chunks", "embedding", "head")})
 
 
-def _model(values: Values) -> Optional[LayerSplit]:
-    """The layers and their split; of equal ones that launch lines count, none is needed."""
-    from .split_finding import found_split
-    counts = values.get("launch") is not None and values.get("layers") is None
-    return split_of(values) if counts else found_split(values)
-
-
 def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
+    from .split_finding import found_split  # which needs this module
     take_recomputed_chunks(values)
-    values["model"] = _model(values)
+    values["model"] = found_split(values)
     problem = asked_goal(_problem(values), values)
     link_hosts(problem, values)
     with ProgressBar() as bar:
@@ -284,7 +279,6 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     values["launch"] = arguments.launch
     schedule = _build(values).schedule
     print_launch(schedule, arguments, values["model"])
-    _tell_order(schedule.config)
 
 
 def run_schedule(arguments: argparse.Namespace) -> None:
@@ -333,7 +327,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     text = with_order(timeline.schedule.config, text, chosen or "text")
     text = with_scenarios(scenarios, text, chosen or "text")
     if chosen not in (None, "text", "json"):
-        _tell_order(timeline.schedule.config)
+        tell_order("schedule", timeline.schedule.config)
     if values.get("explain"):
         text = _explained(timeline, text, chosen or "text")
     if values.get("explain_memory"):
@@ -343,10 +337,10 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     print_text(values["measurement"].beside(timeline, text, chosen), output)
 
 
-def _tell_order(config: Config) -> None:
+def tell_order(command: str, config: Config) -> None:
     beside = order_beside(config)
     if beside is not None:
-        _tell("schedule", beside)
+        _tell(command, beside)
 
 
 def _explained(timeline: Timeline, text: str, format: str) -> str:

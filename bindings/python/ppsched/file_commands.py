@@ -4,23 +4,27 @@ import argparse
 import json
 import re
 import sys
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, add_export_arguments, check_limit, draw_file, ending_of,
-                  plain_numbers, print_text)
+                  plain_numbers, print_text, tell_order)
 from .chakra import read_chakra
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
-from .launch_options import LAYERS_ALONE, add_launch_argument, add_layer_count_argument, check_job, launch_fault, print_launch, take_job
+from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
+from .layer_options import OF_LAYERS, add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
+from .layers import LayerSplit
 from ._library import Error
+from .microbatches import with_order
 from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower
 from .profile_options import Measurement, profile_fault
 from .reader import FORMATS as READ_FORMATS, config_for, format_of
 from .report import report
 from .schedule import Finding, Schedule
 from .shown import printable
+from .size_options import add_end_arguments
 from .text_columns import text_columns, with_width
 from .timeline import Timeline
 from .transfer_report import TransferReport, error_row
@@ -31,6 +35,8 @@ DRAWN, DRAWING = (*PICTURES, *PAGES), "drawing"
 
 # Keys of a config file that state sizes, and what they must agree with.
 SIZES = {"num_devices": "devices", "num_stages": "stages", "num_batches": "microbatches", "iterations": "iterations"}
+# What states the model by its layers, and their split.
+BY_LAYERS = ("layers", "num_layers", "embedding", "head", "empty_stages", "split", "recompute")
 
 
 def add_commands(commands: Commands) -> None:
@@ -49,7 +55,10 @@ def add_commands(commands: Commands) -> None:
     convert.add_argument("--to", choices=(*FORMAT_NAMES, CHAKRA),
                          help="format of the output (default: by the ending of -o; .png .svg .pdf draws, .html is a page)")
     add_launch_argument(convert)
-    add_layer_count_argument(convert)
+    convert.add_argument("--renumber", action="store_true", help="number the microbatches as the last stage runs them, as PyTorch takes losses; "
+                         "where they differ the order that the run then takes them in stands beside the output")
+    add_split_arguments(convert)
+    add_end_arguments(convert)
     convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
     add_export_arguments(convert)
     add_chakra_arguments(convert)
@@ -153,9 +162,9 @@ def _costs_below(config: Config, above: Mapping[str, Any]) -> Dict[str, List[flo
     return {name: values for name, values in costs.items() if ("backward_" if name.startswith("backward_") else name) not in taken}
 
 
-def _config(arguments: argparse.Namespace, schedule: Schedule) -> Config:
-    """The problem. Times and memory: those of the profile, with those of the config file over them, and of the command line
-    over both."""
+def _stated(arguments: argparse.Namespace, schedule: Schedule) -> Dict[str, Any]:
+    """What the config file says, which must agree with the schedule's sizes, with the command line over it: lists of numbers, and
+    the layers."""
     values = read_config_file(arguments.config) if arguments.config is not None else {}
     check_job(arguments.config, values)
     take_job(arguments, values)
@@ -163,12 +172,47 @@ def _config(arguments: argparse.Namespace, schedule: Schedule) -> Config:
         if key in values and values[key] != getattr(schedule, what):
             raise Error(f"{arguments.config}: {key} is {values[key]}, but {arguments.file} has {getattr(schedule, what)}")
     given = {name: value for name, value in vars(arguments).items() if value is not None}
+    if "split" in given:
+        values.pop("recompute", None)  # which is of the file's split
     files = {name: arguments.config for name in values if name not in given}
+    stated = {name: value for name, value in {**values, **given}.items() if name in (*QUANTITIES, *BY_LAYERS)}
+    if stated.get("layers") is not None and stated.get("num_layers") is None:
+        refuse_beside(stated)  # before units are asked for
+        stated["layers"] = read_layers(stated["layers"])
+    return {**stated, "files": files}
+
+
+def _split(values: Mapping[str, Any], arguments: argparse.Namespace, schedule: Schedule) -> Optional[LayerSplit]:
+    """The layers of each stage of the schedule; None where there are none."""
+    if has_layers(values) and values.get("split") is None and values.get("recompute") is None:
+        where = values["files"].get("layers") or values["files"].get("num_layers")
+        raise Error(f"{where + ': ' if where else ''}{'layers' if values.get('layers') is not None else 'num_layers'}: {arguments.file} does "
+                    "not tell which of them are in which stage; give --split, as pick and schedule have it")
+    model = split_of(values)
+    if model is not None and len(model.split.layers) != schedule.stages:
+        raise Error(f"the split is of {counted(len(model.split.layers), 'stage')}, but {arguments.file} has {schedule.stages}")
+    return model
+
+
+def _problem(arguments: argparse.Namespace, schedule: Schedule, format: str) -> Tuple[Config, Optional[LayerSplit]]:
+    """The problem, and its layers where it has some. Times and memory: those of the profile, with those of the config file over
+    them, and of the command line over both. Without a split numbers of layers are for launch lines alone."""
+    stated = _stated(arguments, schedule)
+    files: Dict[str, str] = stated.pop("files")
+    if arguments.launch and stated.get("layers") is None and stated.get("split") is None:
+        arguments.num_layers = stated.pop("num_layers", None)
+    costs = {} if has_layers(stated) else _costs_below(schedule.config, stated)
     sizes = {key: getattr(schedule, what) for key, what in SIZES.items()}
-    above = {name: value for name, value in {**values, **given}.items() if name in QUANTITIES}
-    values = {**sizes, **_costs_below(schedule.config, above), **above}
-    values = plain_numbers(arguments.command, values, files, Measurement(vars(arguments)))
-    return config_for(schedule, quantities_in(values), values["units"])
+    values = plain_numbers(arguments.command, {**sizes, **costs, **stated}, files, Measurement(vars(arguments)))
+    model = None if _is_untimed(arguments, format) else _split({**values, "files": files}, arguments, schedule)
+    of_stages = values if model is None else {name: value for name, value in values.items() if name not in OF_LAYERS}
+    config = config_for(schedule, quantities_in(of_stages), values["units"])
+    return config if model is None else split_config(config, model), model
+
+
+def _is_untimed(arguments: argparse.Namespace, format: str) -> bool:
+    """Whether the output has the order alone."""
+    return format in ("csv", "megatron", "deepspeed") or (format == "json" and arguments.no_times)
 
 
 def _format(arguments: argparse.Namespace) -> str:
@@ -177,8 +221,8 @@ def _format(arguments: argparse.Namespace) -> str:
     format: Optional[str] = arguments.to
     fault = (launch_fault(arguments, format) if arguments.launch else None) or profile_fault(vars(arguments))
     fault = fault or chakra_fault(vars(arguments), format or (FORMATS.get(ending_of(output, FORMATS) or "") if output else None))
-    if arguments.num_layers is not None and not arguments.launch:
-        fault = LAYERS_ALONE
+    if arguments.num_layers is not None and not arguments.launch and arguments.split is None and arguments.config is None:
+        fault = "--num-layers: it goes with --launch or --split"
     if fault:
         raise UsageError(fault)
     if format is None and not arguments.launch:
@@ -192,6 +236,14 @@ def _format(arguments: argparse.Namespace) -> str:
     return format or ""
 
 
+def _finish(config: Config, arguments: argparse.Namespace, format: str, text: Optional[str] = None) -> None:
+    """Prints a text, if there is one, and the order of microbatches in it or beside it."""
+    if text is not None:
+        print_text(with_order(config, text, format), arguments.output)
+    if format not in ("text", "json"):
+        tell_order(arguments.command, config)
+
+
 def _draw(timeline: Timeline, path: str) -> None:
     """A picture, or a page."""
     if ending_of(path, PICTURES):
@@ -203,24 +255,27 @@ def _draw(timeline: Timeline, path: str) -> None:
 def run_convert(arguments: argparse.Namespace) -> None:
     output, format = arguments.output, _format(arguments)
     schedule = _read(arguments)
-    schedule.config = _config(arguments, schedule)
+    schedule.config, model = _problem(arguments, schedule, format)
     schedule = lower(schedule, vars(arguments))
+    if arguments.renumber:
+        schedule = schedule.renumber()
     if arguments.launch:
-        print_launch(schedule, arguments)
+        print_launch(schedule, arguments, model)
         return
-    if format in ("csv", "megatron", "deepspeed") or (format == "json" and arguments.no_times):
-        print_text(schedule.export(format), output)
+    if _is_untimed(arguments, format):
+        _finish(schedule.config, arguments, format, schedule.export(format))
         return
     timeline = evaluate(schedule, vars(arguments))
     check_limit(timeline)
     if format == CHAKRA:
         write_traces(timeline, vars(arguments))
-        return
-    if format == DRAWING:
+    elif format == DRAWING:
         _draw(timeline, output)
+    if format in (CHAKRA, DRAWING):
+        _finish(schedule.config, arguments, format)
         return
     columns = text_columns(arguments.text_columns, output)
     text = timeline.export(format, text_columns=columns, time_scale=arguments.time_scale)
     if format == "text":
         text = with_width(text, columns, output)
-    print_text(text, output)
+    _finish(schedule.config, arguments, format, text)

@@ -7,13 +7,13 @@ from typing import Any, Mapping, Optional
 from ._library import Error, Refused
 from .launching import RUNTIME_NAMES, launch_note
 from .layers import LayerSplit
+from .microbatches import order_beside
 from .output import write_text
 from .schedule import Schedule
 from .usage import UsageError
 from .words import nearest
 
 READ_CSV = ("torchtitan", "pytorch", "colossalai", "jaxpp")
-LAYERS_ALONE = "--num-layers: it goes with --launch"
 LOSSES_IN_ORDER = ("torchtitan", "pytorch")
 
 
@@ -52,11 +52,6 @@ def check_job(path: str, values: Mapping[str, Any]) -> None:
         raise Error(f"{path}: there is no runtime {runtime!r}; {nearest(runtime, RUNTIME_NAMES) or 'there are ' + ', '.join(RUNTIME_NAMES)}")
 
 
-def add_layer_count_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--num-layers", type=int, metavar="N",
-                        help="with --launch: decoder layers of the model, from which torchtitan and sail take stages a device")
-
-
 def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Optional[str]:
     """What is wrong with the words, or None."""
     if format is not None:
@@ -79,14 +74,20 @@ def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optio
     """Writes the CSV, if one is asked for, and prints the line."""
     if arguments.output is not None and arguments.launch in LOSSES_IN_ORDER:
         schedule = _in_order(schedule, arguments)
-    line = schedule.launch(arguments.launch, csv=arguments.output, layers=arguments.num_layers or 0 if model is None else 0,
-                           model=model, micro_batch=arguments.micro_batch_size, data_parallel=arguments.data_parallel_size)
+    try:
+        line = schedule.launch(arguments.launch, csv=arguments.output, layers=arguments.num_layers or 0 if model is None else 0,
+                               model=model, micro_batch=arguments.micro_batch_size, data_parallel=arguments.data_parallel_size)
+    except Refused as error:
+        error.args = (str(error).replace("Schedule.renumber", "-o FILE.csv"),)
+        raise
     if arguments.output is not None:
         write_text(arguments.output, schedule.export("csv"))
     print(line)
-    note = launch_note(schedule, arguments.launch)
+    note, order = launch_note(schedule, arguments.launch), order_beside(schedule.config)
     if note is not None:
         print(f"ppsched {arguments.command}: note: {note}", file=sys.stderr)
+    if order is not None:
+        print(f"ppsched {arguments.command}: {order}", file=sys.stderr)
 
 
 def _in_order(schedule: Schedule, arguments: argparse.Namespace) -> Schedule:

@@ -88,13 +88,20 @@ def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
     return Layers(_rows(values))
 
 
+def refuse_beside(values: Mapping[str, Any]) -> None:
+    """Costs beside a list of layers, which says them itself."""
+    if values.get("layers") is None or values.get("num_layers") is not None:
+        return
+    beside = next((name for name in (*OF_LAYERS, "embedding", "head") if values.get(name) is not None), None)
+    if beside is not None:
+        raise UsageError(f"{beside}: the layers say that themselves; it goes with --num-layers")
+
+
 def _rows(values: Mapping[str, Any]) -> List[Layer]:
     """Of merged values, which must take some time: a model that takes none has no best schedule."""
     if values.get("num_layers") is not None:
         return _equal_layers(values)
-    beside = next((name for name in (*OF_LAYERS, "embedding", "head") if values.get(name) is not None), None)
-    if beside is not None:
-        raise UsageError(f"{beside}: the layers say that themselves; it goes with --num-layers")
+    refuse_beside(values)
     rows = read_layers(values["layers"])
     if rows and all(isinstance(row, dict) and row.keys() <= Layer.__annotations__.keys() and not any(row.get(name) for name in COSTS[:4])
                     for row in rows):

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
-from ._abi import Objective
-from ._library import call, lib, new_handle
+from ._abi import Objective, Status
+from ._library import Refused, call, lib, new_handle
 from .config import Config, integer, numbers
 from .enums import member
 from .number_options import add_count_argument, add_number_argument
@@ -37,12 +37,20 @@ def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int,
 
 
 def renumbered(config: Config, before: "Schedule", after: "Schedule") -> Config:
-    """The config of a schedule whose microbatches have other numbers than before: where they differ its lists move with them."""
+    """The config of a schedule whose microbatches have other numbers than before: where they differ its lists move with them, and
+    microbatch_order tells which is which. Refused where iterations have different orders, as all have the same microbatches."""
     lists = {name: getattr(config, name) for name in ("microbatch_scale", "microbatch_memory_scale")}
-    if all(len(values) < 2 for values in lists.values()):
+    count = after.microbatches
+    if all(len(set(values)) < 2 for values in lists.values()):
         return config
     was = {op.microbatch: old.microbatch for queue, olds in zip(after.queues, before.queues) for op, old in zip(queue, olds)}
-    order = [was[number] or 0 for number in range(after.microbatches)]
+    order = [was[number] or 0 for number in range(count)]
+    other = next((number for number in range(count * after.iterations) if was[number] != order[number % count] + number // count * count), None)
+    if other is not None:
+        raise Refused(f"the last stage runs the microbatches of iteration {other // count} in another order than those of iteration 0, and "
+                      "they differ; renumber a schedule of one iteration", Status.ERROR_REFUSED)
+    if order == sorted(order):
+        return config
     made = config.__copy__()
     for name, values in lists.items():
         if len(values) > 1:

@@ -9,6 +9,7 @@ from ._library import Error, InvalidSchedule, Refused
 from .bound import lower_bound
 from .config import Config
 from .plan import Candidate
+from .rounding import at_least
 from .schedule import Function, Schedule, generate
 from .timeline import Timeline
 
@@ -44,7 +45,7 @@ def candidate_of(timeline: Timeline, number: int, objective: Objective) -> Candi
     whole = metrics.span if objective == Objective.SPAN else metrics.makespan
     step, excess = whole / schedule.iterations, _lacks(timeline)
     is_over = metrics.limit_device is not None
-    lack = f"device {metrics.limit_device} is over its limit; the most that a device lacks is {excess:g}{units.after_memory}"
+    lack = f"device {metrics.limit_device} is over its limit; the most that a device lacks is {at_least(excess)}{units.after_memory}"
     return Candidate(**_fields(schedule, number), memory_limit=_limit_of(timeline), status="over limit" if is_over else "fits",
                      reason=lack if is_over else None, step_time=step, makespan=metrics.makespan, span=metrics.span,
                      bubble=metrics.bubble, peak_memory=metrics.peak_memory, peak_device=metrics.peak_device,

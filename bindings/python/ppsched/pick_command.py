@@ -20,7 +20,7 @@ from .plan_commands import (check_answer, check_words, groups_line, make_plan, o
                             why_none)
 from .plan_table import candidate_name, candidate_row, table
 from .progress import ProgressBar
-from .runs_on import BestByRuntime, Runnable, RunsOn, best_by_runtime, runs_on
+from .runs_on import BestByRuntime, Runnable, RunsOn, best_as_asked, best_by_runtime, runs_on
 from .schedule import Schedule
 from .text_columns import text_columns, with_width
 from .timeline import Timeline
@@ -221,6 +221,8 @@ class Answer:
             best = {name: self._shown(candidate) for name, candidate in found.best.items()}
             lines = _runtime_lines(found._replace(best=best), self.plan, self._units,
                                    {candidate.number: self.command(candidate) for candidate in found.best.values()})
+        elif not chosen and self.best[0].runs_on is not None:
+            lines = _runtime_table(best_as_asked(self.plan), self.plan, self._units)
         shown = table([self._shown(candidate) for candidate in self.best], everything=True, colour=colour,
                       runs={rank: str(one) for rank, one in runs.items()}, units=self._units)
         if self.best[0].ordered:
@@ -229,6 +231,9 @@ class Answer:
 
 
 # --- which runtimes run what ---
+
+OWN_PLAN = "see --runtime NAME, which plans splits and recomputation for it alone"
+
 
 def _figures(candidate: Candidate, units: Units) -> str:
     return (f"{candidate_name(candidate)}, V = {candidate.chunks}, step time {candidate.step_time:.6g}{units.after_time}, "
@@ -245,7 +250,7 @@ def _runtime_lines(found: BestByRuntime, plan: Plan, units: Units, commands: Map
     """The best of each runtime, a line a candidate with the command that builds it below; and those that run none of what was
     tried."""
     missing = [name for name in RUNTIME_NAMES if name not in found.best]
-    others = "; --runtime NAME plans splits and recomputation for one of them alone" if plan.layers is not None else ""
+    others = f"; {OWN_PLAN}" if plan.layers is not None else ""
     if len(missing) == len(RUNTIME_NAMES):
         return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}{others}"]
     numbers = {candidate.number: candidate for candidate in found.best.values()}
@@ -254,11 +259,29 @@ def _runtime_lines(found: BestByRuntime, plan: Plan, units: Units, commands: Map
         names = [f"({name})" if name in found.alike else name for name, best in found.best.items() if best.number == number]
         figures = _figures(candidate, units)
         lines += [f"best that {', '.join(names)} run{'s' if len(names) == 1 else ''}: {figures}", f"    {commands[number]}"]
-    if missing:
-        lines.append(f"{', '.join(missing)}: none of {_tried(found)}{others}")
-    elif plan.layers is not None:
-        lines.append("--runtime NAME plans splits and recomputation for one of them alone")
-    return lines
+    if plan.layers is not None:
+        return [*lines, _see(missing) if missing else OWN_PLAN]
+    return [*lines, f"{', '.join(missing)}: none of {_tried(found)}"] if missing else lines
+
+
+def _see(missing: List[str]) -> str:
+    """Of runtimes whose splits and ways to recompute are not among those of a plan for none."""
+    return f"{', '.join(missing)}: {OWN_PLAN}"
+
+
+def _runtime_table(found: BestByRuntime, plan: Plan, units: Units) -> List[str]:
+    """The same in a row a candidate, where the best runs somewhere; nothing where all run that or nothing."""
+    numbers = {candidate.number: candidate for candidate in found.best.values()}
+    missing = [name for name in RUNTIME_NAMES if name not in found.best]
+    see = [_see(missing)] if missing and plan.layers is not None else []
+    if len(numbers) < 2:
+        return see
+    rows = [("best for each runtime", "strategy", "V", units.heading("step time", "time")),
+            *((" ".join(name for name, best in found.best.items() if best.number == number), candidate_name(candidate), str(candidate.chunks),
+               f"{candidate.step_time:.6g}") for number, candidate in sorted(numbers.items(), key=lambda one: one[1].rank))]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))) for row in rows]
+    return [*lines, *see]
 
 
 # --- the command ---
@@ -316,6 +339,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
         raise UsageError(fault)
     check_words(arguments)
     values = merged(arguments)
+    values["asks_runtimes"] = not (arguments.json or arguments.format or any(ending_of(path, (".json", *PAGES)) for path in files.answers))
     made = make_plan(values)
     answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
                     (arguments.micro_batch_size, arguments.data_parallel_size))

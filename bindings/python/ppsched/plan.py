@@ -20,6 +20,7 @@ from .listener import Listener, Progress, check_progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
 from .goal import words_of_goal
+from .rounding import at_least
 from .scenarios import scenario_options
 from .schedule import Function, Schedule, generate
 from .shown import shown
@@ -106,7 +107,7 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
         options = {"placement": placement, "objective": objective.name.lower(), **({"effort": effort} if effort else {})}
     refused = record.status != Status.OK
     if not refused and not record.fits:
-        lack = f"{record.excess:g}{units.after_memory}"
+        lack = f"{at_least(record.excess)}{units.after_memory}"
         reason = f"device {record.limit_device} is over its limit; the most that a device lacks is {lack}"
     limit = None if math.isinf(record.memory_limit) else record.memory_limit
     status = "refused" if refused else "fits" if record.fits else "over limit"

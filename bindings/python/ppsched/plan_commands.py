@@ -19,6 +19,7 @@ from .page_options import PAGES, add_page_arguments, check_page_words, page_word
 from .plan import Candidate, LeastLimit, Plan, plan
 from .plan_table import candidate_row, candidates_csv, split_cells, table
 from .progress import ProgressBar
+from .rounding import at_least, at_most
 from .runs_on import Runnable
 from .scenarios import add_ranking_arguments, ranking_of
 from .size_options import add_end_arguments, end_of
@@ -91,8 +92,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _asked(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
-    """Which runtimes the plan itself asks; without layers they are asked for candidates that are to be shown."""
-    return {"runtime": values.get("runtime"), "runtimes": RUNTIME_NAMES} if has_layers else {}
+    """Which runtimes the plan itself asks; without layers those of a table of the best for each, else they are asked for candidates
+    that are to be shown."""
+    if has_layers:
+        return {"runtime": values.get("runtime"), "runtimes": RUNTIME_NAMES}
+    return {"runtimes": RUNTIME_NAMES} if values.get("asks_runtimes") else {}
 
 
 def make_plan(values: Mapping[str, Any]) -> Plan:
@@ -138,15 +142,15 @@ def _lack(made: Plan, closest: Optional[Candidate]) -> str:
     if closest is None:
         return ""
     return (f"; closest is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device lacks is "
-            f"{closest.excess:g}{made.config.units.after_memory} (device {_worst(made, closest)})")
+            f"{at_least(closest.excess or 0.0)}{made.config.units.after_memory} (device {_worst(made, closest)})")
 
 
 def _what_would_do(made: Plan, least: LeastLimit, closest: Optional[Candidate]) -> str:
     """What lacks least, and the least limit with its candidate; why that is another."""
-    words = f"{_lack(made, closest)}{_too_large(made)}; the least limit that would do is {least.limit:g}{made.config.units.after_memory} "
+    words = f"{_lack(made, closest)}{_too_large(made)}; the least limit that would do is {at_least(least.limit)}{made.config.units.after_memory} "
     if closest is None or closest.number == least.candidate.number:
         return f"{words}({least.candidate.strategy})"
-    why = "gives no schedule below that" if least.candidate.excess is None else f"lacks {least.candidate.excess:g} on one device"
+    why = "gives no schedule below that" if least.candidate.excess is None else f"lacks {at_least(least.candidate.excess)} on one device"
     return f"{words}({least.candidate.strategy}, which {why})"
 
 
@@ -158,7 +162,7 @@ def _too_large(made: Plan) -> str:
     most = max((candidate.memory_limit for candidate in made if candidate.memory_limit is not None),
                default=max(made.config.mem_limit, default=math.inf))
     unit = made.config.units.after_memory
-    return f"; a layer {name} alone takes {needed:g}{unit}, and no device has more than {most:g}{unit}" if needed > most else ""
+    return f"; a layer {name} alone takes {at_least(needed)}{unit}, and no device has more than {at_most(most)}{unit}" if needed > most else ""
 
 
 def _worst(made: Plan, candidate: Candidate) -> int:

@@ -4,12 +4,14 @@ import itertools
 import re
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional
 
-from ._library import Refused
+from ._library import Error, Refused
+from .config import Config
 from .launching import RUNTIME_NAMES
 from .layers import LayerSplit
 from .listener import Progress
 from .plan import Candidate, Plan
-from .schedule import Schedule
+from .rounding import at_least
+from .schedule import Schedule, generate
 from .words import counted
 
 MOST_TRIED = 64  # candidates that are asked for each runtime's best
@@ -53,8 +55,8 @@ class BestByRuntime(NamedTuple):
 def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRuntime:
     """Tries the candidates that fit by rank, until each runtime has one, and MOST_TRIED at most; all where the plan has asked."""
     fitting = [candidate for candidate in plan if candidate.fits]
-    if any(candidate.runs_on is not None for candidate in fitting):
-        return _best_as_asked(fitting)
+    if plan.layers is not None and any(candidate.runs_on is not None for candidate in fitting):
+        return best_as_asked(plan)
     best: Dict[str, Candidate] = {}
     alike: List[str] = []
     tried = 0
@@ -68,7 +70,9 @@ def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRu
     return BestByRuntime(best, alike, tried, len(fitting))
 
 
-def _best_as_asked(fitting: List[Candidate]) -> BestByRuntime:
+def best_as_asked(plan: Plan) -> BestByRuntime:
+    """Of the runtimes that the plan has asked, which run the very order of each candidate, or not."""
+    fitting = [candidate for candidate in plan if candidate.fits]
     best: Dict[str, Candidate] = {}
     for candidate in fitting:
         for name in candidate.runs_on or ():
@@ -81,6 +85,17 @@ def _best_as_asked(fitting: List[Candidate]) -> BestByRuntime:
 def _without_others(reason: str, strategy: str) -> str:
     """A reason without the runtimes that can, and without the name of what it is of."""
     return re.sub(r"; [^;]* can run it.*$", "", reason).removeprefix(f"{strategy}: ")
+
+
+def _may_run(strategy: str, runtime: str) -> bool:
+    """Whether the runtime runs what the strategy makes of some small problem."""
+    for devices, microbatches, chunks in ((4, 8, 1), (4, 8, 2)):
+        try:
+            generate(strategy, Config(devices, microbatches, chunks * devices)).launch(runtime, layers=2 * chunks * devices)
+            return True
+        except Error:
+            continue
+    return False
 
 
 class Runnable:
@@ -111,18 +126,24 @@ class Runnable:
         """Those that are over their limit, the one that lacks least first."""
         return self.among(candidate for candidate in self._plan if candidate.status == "over limit")
 
+    def _grouped(self) -> str:
+        """The reasons, each with its strategies: of those that the runtime runs at any size, where there are some."""
+        runnable = {strategy: reason for strategy, reason in self._reasons.items() if _may_run(strategy, self._runtime)}
+        strategies: Dict[str, List[str]] = {}
+        for strategy, reason in (runnable or self._reasons).items():
+            strategies.setdefault(reason, []).append(strategy)
+        if len(strategies) == 1 and len(self._reasons) > 1 and not runnable:
+            return next(iter(strategies))  # whatever it is of
+        return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in strategies.items())
+
     def why_none(self) -> str:
         """One line, once all that fit have been asked for: the reason of each strategy, and what else would do."""
         for candidate in self._plan:
             if self._is_planned and candidate.reason:
                 self._reasons.setdefault(candidate.strategy, _without_others(candidate.reason, candidate.strategy))
-        strategies: Dict[str, List[str]] = {}
-        for strategy, reason in self._reasons.items():
-            strategies.setdefault(reason, []).append(strategy)
-        reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in strategies.items())
-        words = f"no candidate that fits runs on {self._runtime}; {reasons}"
+        words = f"no candidate that fits runs on {self._runtime}; {self._grouped()}"
         closest = next(self.over_limit(), None)
         if closest is not None:
             words += (f"; closest that does is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device "
-                      f"lacks is {closest.excess:g}{self._plan.config.units.after_memory}")
+                      f"lacks is {at_least(closest.excess or 0.0)}{self._plan.config.units.after_memory}")
         return words

@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from ._library import Error
 from .layer_options import has_layers, split_of
 from .layers import LayerSplit
+from .plan import Plan
 from .plan_commands import make_plan, why_none
 
 
@@ -16,14 +17,22 @@ def _chunks(values: Mapping[str, Any]) -> Optional[List[int]]:
     return [stages // devices] if stages and devices and stages > devices and stages % devices == 0 else None
 
 
-def found_split(values: Mapping[str, Any]) -> Optional[LayerSplit]:
-    """The layers of merged values with their split, or that which suits their strategy best; None where they have no layers."""
-    if values.get("split") is not None or values.get("recompute") is not None or not has_layers(values):
-        return split_of(values)
+def _planned(values: Mapping[str, Any], runtime: Optional[str]) -> Plan:
     group = values["options"].get("group_size", values.get("num_devices") or values.get("num_stages"))
     one: Dict[str, Any] = {"strategies": [values.get("strategy", "1f1b")], "chunks": _chunks(values), "group_sizes": group and [int(group)],
-                           "runtime": values.get("launch") or values.get("runtime")}
-    made = make_plan({**values, **one})
+                           "runtime": runtime}
+    return make_plan({**values, **one})
+
+
+def found_split(values: Mapping[str, Any]) -> Optional[LayerSplit]:
+    """The layers of merged values with their split, or that which suits their strategy best; None where they have no layers. For a
+    line of a runtime that cannot run it any split, as the line tells who can."""
+    if values.get("split") is not None or values.get("recompute") is not None or not has_layers(values):
+        return split_of(values)
+    launch = values.get("launch")
+    made = _planned(values, launch or values.get("runtime"))
+    if launch and all(candidate.status == "refused" for candidate in made):
+        made = _planned(values, None)
     if made.best is None:
         raise Error(why_none(made))
     return made.model(made.best)

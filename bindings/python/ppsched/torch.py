@@ -53,7 +53,13 @@ def _numbered(schedule: Schedule) -> Schedule:
     device = schedule.device_of(last)
     assert device is not None
     forwards = [op.microbatch for op in schedule.queues[device] if op.kind == Kind.F and op.stage == last]
-    return schedule if forwards == sorted(forwards, key=lambda microbatch: microbatch or 0) else schedule.renumber()
+    if forwards == sorted(forwards, key=lambda microbatch: microbatch or 0):
+        return schedule
+    made = schedule.renumber()
+    if made.config.microbatch_order != schedule.config.microbatch_order:
+        raise Error("the last stage runs the microbatches in another order than they are numbered, and they differ; give Schedule.renumber(), "
+                    f"and the run its microbatches in the order {' '.join(map(str, made.config.microbatch_order))}")
+    return made
 
 
 def _refuse(schedule: Schedule) -> None:
@@ -128,7 +134,7 @@ def PlannedSchedule(plan_or_schedule: Union[Plan, Schedule], stages: Union[Any, 
     stages: this rank's PipelineStage objects (stages_of tells which); the map from stages to ranks is set on them. lowering:
     one of ours, such as "just_in_time", for a schedule that is not lowered (default: the plan's; else PyTorch places sends and
     receives itself). What is lowered already runs as it is; either is proved first. Microbatches are renumbered where the last
-    stage runs them in another order, as PyTorch takes losses in turn. options: further arguments of the runtime, such as
+    stage runs them in another order, as PyTorch takes losses in turn, unless they differ. options: further arguments of the runtime, such as
     scale_grads.
     Raises Error, or Refused, where the runtime cannot run it, with the reason.
     """
