@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Microbatches that differ, slices, and times that vary, from Python and on the command line."""
+import csv
+import functools
 import itertools
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -88,7 +91,7 @@ class SliceTest(unittest.TestCase):
                 (("--slices", 0), "number of slices is 0; it must be 1 to 65535"),
                 (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one a slice"),
                 (("--slices", 2, "--strategy", "zbv"), "needs 2 stages per device"),
-                (("--slices", 2, "--strategy", "auto"), "auto: runs whole microbatches, not 2 slices of each; these know slices: gpipe"),
+                (("--slices", 2, "--strategy", "v_search", "--num-devices", 2), "v_search: runs whole microbatches, not 2 slices of each; these know slices: gpipe"),
                 (("--slices", 2, "--format", "csv"), "format csv knows whole microbatches; the schedule has 2 slices of each"),
                 (("--slices", 2, "--launch", "pytorch"), "runs whole microbatches, the schedule has 2 slices of each"),
                 (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one a microbatch"),
@@ -141,6 +144,72 @@ class OrderTest(unittest.TestCase):
         again = schedule.renumber()
         self.assertEqual((list(again.config.microbatch_scale), again.config.microbatch_order), ([5, 1, 2], (1, 0, 2)))
         self.assertEqual(again.evaluate().metrics, schedule.evaluate().metrics)
+
+    def test_comes_back(self):
+        schedule = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE)).order_microbatches()
+        order, makespan = schedule.config.microbatch_order, schedule.evaluate().metrics.makespan
+        for text in (schedule.export("json"), schedule.evaluate().export("json")):
+            again = ppsched.Schedule.from_text(text, "json", microbatch_scale=SCALE)
+            self.assertEqual((again.config.microbatch_order, list(again.config.microbatch_scale)), (order, [SCALE[number] for number in order]))
+            self.assertEqual(again.evaluate().metrics.makespan, makespan)
+            self.assertEqual(list(ppsched.Schedule.from_text(text, "json", microbatch_scale=2).config.microbatch_scale), [2])
+        plain = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE)).export("json")
+        for value, told in (("[0, 1, 2, 3]", "has 4 values; give 5, one a microbatch"), ("[0, 1, 2, 3, 5]", "has 5 in slot 4; it must be 0 to 4"),
+                            ("[0, 1, 2, 3, 3]", "has 3 in slot 4 and in slot 3"), ("[0, 1, 2, 3, true]", "must be a list of integers"),
+                            ("null", "must be a list of integers, not None"), ("[0, -1, 2, 3, 4]", "has -1 in slot 1")):
+            with self.assertRaisesRegex(ppsched.Error, f"^microbatch_order {re.escape(told)}"):
+                ppsched.Schedule.from_text(plain.rstrip()[:-1] + f', "microbatch_order": {value}}}', "json")
+
+    def test_converted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = functools.partial(pathlib.Path, folder)
+            path("c.json").write_text(json.dumps({"num_stages": 3, "num_batches": 5, "microbatch_scale": SCALE}), encoding="utf-8")
+            run("schedule", "-c", path("c.json"), "--strategy", "1f1b", "--order-microbatches", "-o", path("o.json"))
+            data = json.loads(path("o.json").read_text(encoding="utf-8"))
+            order, told = data["microbatch_order"], f"in the order {' '.join(map(str, data['microbatch_order']))}"
+            again = json.loads(run("convert", path("o.json"), "--to", "json", "-c", path("c.json")).stdout)
+            self.assertEqual((again["metrics"], again["microbatch_order"]), (data["metrics"], order))
+            self.assertIn(f"order of microbatches: {' '.join(map(str, order))}\n", run("convert", path("o.json"), "--to", "text").stdout)
+            self.assertIn(told, run("convert", path("o.json"), "--launch", "megatron").stderr)
+            self.assertIn(told, run("convert", path("o.json"), "-o", path("o.csv")).stderr)
+            self.assertEqual(json.loads(path("o.csv.order.json").read_text(encoding="utf-8")), {"microbatch_order": order})
+            run("convert", path("o.json"), "-o", path("o.trace.json"))
+            self.assertEqual(json.loads(path("o.trace.json").read_text(encoding="utf-8"))["otherData"], {"microbatch_order": order})
+            path("bad.json").write_text(json.dumps({**data, "microbatch_order": [0, 0, 1, 2, 3]}), encoding="utf-8")
+            for words in (("check",), ("convert", "--to", "csv")):
+                result = run(*words, path("bad.json"))
+                self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1))
+                self.assertIn("bad.json: microbatch_order has 0 in slot 1 and in slot 0", result.stderr)
+
+    def test_launched_in_the_order_of_losses(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "o.csv")
+            told = run("schedule", "-s", 2, "-b", 3, "--microbatch-scale", 1, 5, 2, "--order-microbatches", "--launch", "pytorch", "-o", path).stderr
+            order = json.loads(pathlib.Path(f"{path}.order.json").read_text(encoding="utf-8"))["microbatch_order"]
+            self.assertIn(f"in the order {' '.join(map(str, order))}; {path}.order.json has it too", told)
+
+    def test_picked(self):
+        words = ("-s", 3, "-b", 5, "--microbatch-scale", *SCALE, "--order-microbatches", "--chunks", 1)
+        best = json.loads(run("pick", *words, "--json").stdout)[0]
+        numbers = " ".join(map(str, best["microbatch_order"]))
+        self.assertEqual(sorted(best["microbatch_order"]), list(range(5)))
+        text = run("pick", *words).stdout
+        self.assertIn(f"order of microbatches: {numbers}\n", text)
+        self.assertIn(f"note: give the run its microbatches in the order {numbers}\n", text)
+        self.assertIn(f"order of microbatches: {numbers}\n", run("compare", *words).stdout)
+        self.assertEqual(json.loads(run("compare", *words, "--json").stdout)[0]["microbatch_order"], best["microbatch_order"])
+        self.assertEqual(json.loads(run("pick", *words, "--format", "json").stdout)["microbatch_order"], best["microbatch_order"])
+        self.assertIn(f"in the order {numbers}\n", run("pick", *words, "--format", "csv").stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            path = functools.partial(pathlib.Path, folder)
+            told = run("pick", *words, "-o", path("p.csv"), "-o", path("p.trace.json")).stderr
+            self.assertEqual([numbers in line for line in told.splitlines()], [True, True])
+            self.assertEqual(json.loads(path("p.csv.order.json").read_text(encoding="utf-8"))["microbatch_order"], best["microbatch_order"])
+            self.assertEqual(json.loads(path("p.trace.json").read_text(encoding="utf-8"))["otherData"]["microbatch_order"], best["microbatch_order"])
+            run("compare", *words, "-o", path("t.csv"))
+            rows = list(csv.DictReader(path("t.csv").read_text(encoding="utf-8").splitlines()))
+            self.assertEqual(rows[0]["microbatch_order"], numbers)
+        self.assertNotIn("microbatch_order", json.loads(run("pick", *words[:-3], "--json").stdout)[0])
 
     def test_stops(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE))

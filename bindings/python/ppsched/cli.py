@@ -20,7 +20,8 @@ from .magnitudes import magnitude_warning
 from .keeping import add_keeping_arguments, keep_less, link_hosts, take_recomputed_chunks
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .memory_report import memory_rows, memory_text
-from .microbatches import add_order_argument, in_best_order, order_beside, with_order
+from .microbatch_map import TELLS, order_line, tell_order, write_beside
+from .microbatches import add_order_argument, in_best_order
 from .number_options import add_number_argument
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
@@ -279,9 +280,7 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     if fault:
         raise UsageError(fault)
     values["launch"] = arguments.launch
-    schedule = _build(values).schedule
-    print_launch(schedule, arguments, values["model"])
-    _tell_order(schedule.config)
+    print_launch(_build(values).schedule, arguments, values["model"])
 
 
 def _print_link(values: Values) -> None:
@@ -321,8 +320,10 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     scenarios = found_scenarios(timeline.schedule, values)
     if scenarios is not None and chosen not in (None, "text", "json"):
         raise UsageError(f"--jitter and --slow-rank go with text and json, not with {chosen}")
+    order = timeline.config.microbatch_order
     if chosen == CHAKRA:
         write_traces(timeline, values)
+        tell_order("schedule", order)
         return
     if picture and output:
         if not values.get("no_visualization"):
@@ -331,13 +332,10 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     columns = text_columns(values["text_columns"], output)
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
     if picture and chosen is None:
-        text = text.splitlines()[0] + "\n"
+        text = text.splitlines()[0] + "\n" + (order_line(order) if order else "")
     if chosen in (None, "text"):
         text = with_width(text, columns, output)
-    text = with_order(timeline.schedule.config, text, chosen or "text")
     text = with_scenarios(scenarios, text, chosen or "text")
-    if chosen not in (None, "text", "json"):
-        _tell_order(timeline.schedule.config)
     if values.get("explain"):
         text = _explained(timeline, text, chosen or "text")
     if values.get("explain_memory"):
@@ -345,12 +343,16 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if values.get("slots"):
         text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
     print_text(values["measurement"].beside(timeline, text, chosen), output)
+    tell_beside("schedule", order, chosen, output)
 
 
-def _tell_order(config: Config) -> None:
-    beside = order_beside(config)
-    if beside is not None:
-        _tell("schedule", beside)
+def tell_beside(command: str, order: Sequence[int], format: Optional[str], output: Optional[str]) -> None:
+    """Which microbatch goes where, beside a format that people do not see it in; of a CSV in a file of its own too."""
+    csv = output if format == "csv" else None
+    if csv is not None:
+        write_beside(csv, order)
+    if format not in TELLS:
+        tell_order(command, order, csv)
 
 
 def _explained(timeline: Timeline, text: str, format: str) -> str:

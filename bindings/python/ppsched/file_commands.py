@@ -7,7 +7,7 @@ import sys
 from typing import Any, Dict, List, Mapping, Optional
 
 from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, add_export_arguments, check_limit, draw_file, ending_of,
-                  plain_numbers, print_text)
+                  plain_numbers, print_text, tell_beside)
 from .chakra import read_chakra
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .config import QUANTITIES, Config, quantities_in
@@ -168,7 +168,7 @@ def _config(arguments: argparse.Namespace, schedule: Schedule) -> Config:
     above = {name: value for name, value in {**values, **given}.items() if name in QUANTITIES}
     values = {**sizes, **_costs_below(schedule.config, above), **above}
     values = plain_numbers(arguments.command, values, files, Measurement(vars(arguments)))
-    return config_for(schedule, quantities_in(values), values["units"])
+    return config_for(schedule, quantities_in(values), values["units"], schedule.config.microbatch_order)
 
 
 def _format(arguments: argparse.Namespace) -> str:
@@ -210,11 +210,13 @@ def run_convert(arguments: argparse.Namespace) -> None:
         return
     if format in ("csv", "megatron", "deepspeed") or (format == "json" and arguments.no_times):
         print_text(schedule.export(format), output)
+        tell_beside("convert", schedule.config.microbatch_order, format, output)
         return
     timeline = evaluate(schedule, vars(arguments))
     check_limit(timeline)
     if format == CHAKRA:
         write_traces(timeline, vars(arguments))
+        tell_beside("convert", schedule.config.microbatch_order, format, None)
         return
     if format == DRAWING:
         _draw(timeline, output)
@@ -224,3 +226,4 @@ def run_convert(arguments: argparse.Namespace) -> None:
     if format == "text":
         text = with_width(text, columns, output)
     print_text(text, output)
+    tell_beside("convert", schedule.config.microbatch_order, format, output)

@@ -7,6 +7,7 @@ from typing import Any, Mapping, Optional
 from ._library import Error, Refused
 from .launching import RUNTIME_NAMES, launch_note
 from .layers import LayerSplit
+from .microbatch_map import tell_order, write_beside
 from .output import write_text
 from .schedule import Schedule
 from .usage import UsageError
@@ -83,10 +84,12 @@ def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optio
                            model=model, micro_batch=arguments.micro_batch_size, data_parallel=arguments.data_parallel_size)
     if arguments.output is not None:
         write_text(arguments.output, schedule.export("csv"))
+        write_beside(arguments.output, schedule.config.microbatch_order)
     print(line)
     note = launch_note(schedule, arguments.launch)
     if note is not None:
         print(f"ppsched {arguments.command}: note: {note}", file=sys.stderr)
+    tell_order(arguments.command, schedule.config.microbatch_order, arguments.output)
 
 
 def _in_order(schedule: Schedule, arguments: argparse.Namespace) -> Schedule:

@@ -15,6 +15,7 @@ from .device_files import read_device
 from .estimate_errors import estimate_line, estimate_row
 from .model_estimate import GIB, DeviceMemory
 from .model_files import ModelFile
+from .microbatch_map import order_told
 from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
@@ -190,7 +191,9 @@ def _launch_line(answer: Answer, job: Job, runtime: Optional[str]) -> str:
     name = runtime or next((name for name in ("megatron", *row) if row.get(name, {}).get("line")), None)
     if name is None or not row[name]["line"]:
         return "no runtime has flags for this schedule; --runtime NAME plans for one"
-    return f"{name}: {with_options(row[name]['line'], launch_words(name, job))}"
+    order = answer.best[0].microbatch_order
+    line = f"{name}: {with_options(row[name]['line'], launch_words(name, job))}"
+    return f"{line}\nnote: {order_told(order)}" if order else line
 
 
 def _details(found: Found, arguments: argparse.Namespace) -> str:

@@ -44,7 +44,8 @@ class Candidate(NamedTuple):
     goes from device to device in an iteration; proved: with layers, that no other split of them with this strategy and these options
     is shorter; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
     ordered: its microbatches have an order of their own (Plan.microbatch_order); scenario_time: of a step where times vary;
-    offloaded: its activations go to the host, so many an iteration as offloads says.
+    offloaded: its activations go to the host, so many an iteration as offloads says; microbatch_order: as of Plan.microbatch_order,
+    None where they are not ordered.
     """
 
     number: int
@@ -77,6 +78,7 @@ class Candidate(NamedTuple):
     least_bound: Optional[float] = None
     offloaded: bool = False
     offloads: int = 0
+    microbatch_order: Optional[List[int]] = None
 
     @property
     def fits(self) -> bool:
@@ -202,7 +204,7 @@ class Plan(Shared, Sequence[Candidate]):
         record = sized(_abi.Candidate)
         call(lib.ppsched_plan_get_candidate, ctypes.byref(record), self._handle, number)
         candidate = _candidate(number, record, self.objective, self._effort, self._has_scenarios, self.config.units)
-        return candidate._replace(runs_on=self._runs_on(record))
+        return candidate._replace(runs_on=self._runs_on(record), microbatch_order=self._order(candidate))
 
     def _runs_on(self, record: _abi.Candidate) -> Optional[List[str]]:
         if not self._has_asked or record.status != Status.OK:
@@ -237,9 +239,14 @@ class Plan(Shared, Sequence[Candidate]):
 
     def microbatch_order(self, candidate: Candidate) -> List[int]:
         """Which of the config's microbatches goes through each slot of the candidate, in its own order or as they are."""
+        self._number(candidate)  # refuses those of other plans
+        order = candidate.microbatch_order
+        return list(range(candidate.microbatches)) if order is None else list(order)
+
+    def _order(self, candidate: Candidate) -> Optional[List[int]]:
         if not candidate.ordered:
-            return list(range(candidate.microbatches))
-        order = self._numbers(lib.ppsched_plan_get_microbatch_order, ctypes.c_uint32, self._number(candidate))
+            return None
+        order = self._numbers(lib.ppsched_plan_get_microbatch_order, ctypes.c_uint32, candidate.number)
         before = self.config.microbatch_order
         return [before[number] for number in order] if before else order
 
@@ -321,7 +328,8 @@ class Plan(Shared, Sequence[Candidate]):
     def write(self, candidate: Candidate, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
               time_scale: float = 0.0, progress: Optional[Progress] = None) -> None:
         """Writes the candidate's schedule to a file: .png, .svg and .pdf draw its timeline, .csv holds its order as torchtitan
-        and PyTorch read it, not lowered, .trace.json its trace, .json and .txt its schedule with all times.
+        and PyTorch read it, not lowered, .trace.json its trace, .json and .txt its schedule with all times. Where its microbatches
+        have an order, it stands beside a CSV in a file of that name with .order.json behind it.
 
         format: as in Timeline.export, whatever the ending is; time_scale: microseconds per unit of time in a trace.
         """

@@ -17,6 +17,7 @@ from .layers import LayerSplit
 from .listener import Listener, Progress, check_progress
 from .keeping import offloaded, recomputed
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
+from .microbatch_map import with_order
 from .microbatches import ordered, renumbered
 from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
@@ -70,11 +71,11 @@ class Schedule(Shared):
         self._release = weakref.finalize(self, lib.ppsched_schedule_release, handle)
 
     @classmethod
-    def _read(cls, handle: ctypes.c_void_p, quantities: Quantities) -> "Schedule":
-        """That of a handle, with a config of its own sizes."""
+    def _read(cls, handle: ctypes.c_void_p, quantities: Quantities, order: Sequence[int] = ()) -> "Schedule":
+        """That of a handle, with a config of its own sizes. order: of its microbatches, as they are numbered in the quantities."""
         schedule = cls.__new__(cls)
         schedule._own(handle)
-        schedule.config = config_for(schedule, quantities)
+        schedule.config = config_for(schedule, quantities, order=order)
         return schedule
 
     @classmethod
@@ -114,9 +115,11 @@ class Schedule(Shared):
         """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
 
         `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
-        ppsched.Config; without them all times are its defaults. The schedule is not checked here; see check.
+        ppsched.Config; without them all times are its defaults. Where the text has a microbatch_order the config has it, and
+        the lists of microbatches in that order. The schedule is not checked here; see check.
         """
-        return cls._read(import_text(text, format), quantities_in(locals()))
+        given, read = quantities_in(locals()), import_text(text, format)
+        return cls._read(read.handle, given, read.order)
 
     @classmethod
     @names_checked
@@ -138,7 +141,8 @@ class Schedule(Shared):
              host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
              slice_scale: Numbers = (), op_overhead: Numbers = ()) -> "Schedule":
         """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
-        return cls._read(import_file(path, format), quantities_in(locals()))
+        given, read = quantities_in(locals()), import_file(path, format)
+        return cls._read(read.handle, given, read.order)
 
     @names_checked
     def order_microbatches(self, *, objective: Union[Objective, str] = "makespan", effort: int = 4,
@@ -319,8 +323,9 @@ class Schedule(Shared):
         return Timeline(handle, self, config)
 
     def export(self, format: Union[Format, str]) -> str:
-        """The schedule without times, as "csv", "json", "megatron" or "deepspeed"."""
-        return export(self._handle, None, export_format(format))
+        """The schedule without times, as "csv", "json", "megatron" or "deepspeed"; json has config.microbatch_order."""
+        chosen = export_format(format)
+        return with_order(export(self._handle, None, chosen), chosen, self.config.microbatch_order)
 
     @names_checked
     def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False,
