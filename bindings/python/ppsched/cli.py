@@ -27,7 +27,7 @@ from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
 from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
-from .scenarios import add_scenario_arguments, found_scenarios, with_scenarios
+from .scenarios import add_scenario_arguments, check_scenarios, found_scenarios, take_file_words, take_idle, with_scenarios
 from .schedule import generate
 from .shown import printable
 from .size_options import add_size_arguments, resized
@@ -167,6 +167,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     if arguments.config is not None:
         values = read_config_file(arguments.config, getattr(arguments, "config_values", None), getattr(arguments, "job_keys", ()))
         check_job(arguments.config, values)
+        take_file_words(arguments.config, values)
     take_job(arguments, values)
     if "output_file" in values:
         if "output" in values:
@@ -188,7 +189,9 @@ def merged(arguments: argparse.Namespace) -> Values:
     measurement = Measurement(values)
     files = {name: arguments.config for name in values if name not in given}
     values = plain_numbers(arguments.command, values, files, measurement)
-    return {**values, "measurement": measurement, "config": arguments.config, "given_stages": arguments.num_stages}
+    values = {**values, "measurement": measurement, "config": arguments.config, "given_stages": arguments.num_stages}
+    take_idle(values, given)
+    return values
 
 
 def plain_numbers(command: str, above: Values, files: Mapping[str, str], measurement: Measurement) -> Values:
@@ -212,11 +215,20 @@ def make_config(values: Mapping[str, Any]) -> Config:
         raise UsageError("give --num-stages, or --num-devices, or a config file with one of them")
     if "num_batches" not in values:
         raise UsageError("give --num-batches, or a config file with num_batches")
+    _check_slice_scale(values)
     return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                   slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
                   split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
                   options=values["options"], units=values.get("units", PLAIN),
                   **quantities_in({name: value for name, value in values.items() if value is not None}))
+
+
+def _check_slice_scale(values: Mapping[str, Any]) -> None:
+    """Tells how microbatches are cut, where there are times of slices alone."""
+    scale = values.get("slice_scale")
+    if isinstance(scale, list) and len(scale) > 1 and values.get("slices") is None:
+        raise Error(f"slice_scale has {len(scale)} values, and microbatches are whole; give --slices {len(scale)} to schedule, or a config "
+                    f"file with slices: {len(scale)}")
 
 
 def check_limit(timeline: Timeline) -> None:
@@ -264,7 +276,6 @@ def _model(values: Values) -> Optional[LayerSplit]:
 
 def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
-    take_recomputed_chunks(values)
     values["model"] = _model(values)
     problem = _problem(values)
     link_hosts(problem, values)
@@ -280,6 +291,7 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     if fault:
         raise UsageError(fault)
     values["launch"] = arguments.launch
+    check_scenarios(values, vars(arguments))
     print_launch(_build(values).schedule, arguments, values["model"])
 
 
@@ -293,6 +305,7 @@ def _print_link(values: Values) -> None:
 
 def run_schedule(arguments: argparse.Namespace) -> None:
     values = merged(arguments)
+    take_recomputed_chunks(values)
     if arguments.launch is not None:
         run_launch(arguments, values)
         return
@@ -316,10 +329,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--{name.replace('_', '-')}: it goes with text and json, not with {chosen}")
     if values.get("slots") and chosen != "json":
         raise UsageError("--slots: it goes with json alone")
+    check_scenarios(values, vars(arguments), chosen)
     timeline = _build(values)
     scenarios = found_scenarios(timeline.schedule, values)
-    if scenarios is not None and chosen not in (None, "text", "json"):
-        raise UsageError(f"--jitter and --slow-rank go with text and json, not with {chosen}")
     order = timeline.config.microbatch_order
     if chosen == CHAKRA:
         write_traces(timeline, values)

@@ -2,7 +2,7 @@
 """Which microbatch goes through which slot of a schedule, in texts and files: read, checked, and told beside those that cannot say it."""
 import json
 import sys
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from ._abi import Format, Status
 from ._library import Error
@@ -37,7 +37,7 @@ def checked(order: Any, microbatches: int) -> Tuple[int, ...]:
         raise Error(f"{KEY} must be a list of integers, not {shown(order)}", Status.ERROR_SYNTAX)
     if len(order) != microbatches:
         raise Error(f"{KEY} has {len(order)} values; give {microbatches}, one a microbatch", Status.ERROR_LENGTH)
-    slots = {}
+    slots: Dict[int, int] = {}
     for slot, number in enumerate(order):
         if not 0 <= number < microbatches:
             raise Error(f"{KEY} has {shown(number)} in slot {slot}; it must be 0 to {microbatches - 1}", Status.ERROR_RANGE)

@@ -19,7 +19,7 @@ from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress, check_progress
 from .lowering import channel_model
 from .model_end import ModelEnd, model_end
-from .scenarios import scenario_options
+from .scenarios import Factors, scenario_options
 from .schedule import Function, Schedule, generate
 from .shown import shown
 from .strategy import find_strategy
@@ -165,6 +165,7 @@ class Plan(Shared, Sequence[Candidate]):
     layers: Optional[Layers]
     runtime: Optional[Runtime]
     _listing: Dict[str, Any]  # how the candidates were listed, in the names of the library's options
+    _varying: Dict[str, Any]  # its scenarios, in the words of ppsched.plan; empty where there are none
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
                  passes: _Passes, channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
@@ -173,7 +174,7 @@ class Plan(Shared, Sequence[Candidate]):
         self.embedding, self.head, self.layers, self.runtime = embedding, head, layers, runtime
         self.config, self.objective, self.lowering = config, objective, lowering
         self._effort, self._passes, self._channel, self._has_asked = effort, passes, channel, has_asked
-        self._has_scenarios, self._listing = has_scenarios, {}
+        self._has_scenarios, self._listing, self._varying = has_scenarios, {}, {}
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
         self._own: "Dict[int, Own]" = {}  # by number, behind the library's
@@ -436,7 +437,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          batched: bool = False, blocking: bool = False, unshard: int = 0, unshard_lookahead: Union[UnshardLookahead, str] = "full",
          reduce_grad: bool = False, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
          attention_share: float = 0.0, order_effort: int = 0, scenarios: int = 0, seed: int = 0, jitter: float = 0.0,
-         message_jitter: float = 0.0, device_factors: Sequence[float] = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
+         message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
          empty_stages: bool = False,
@@ -493,8 +494,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.rank_by, options.quantile = member(RankBy, "rank_by", rank_by), quantile
     options.offload = bool(offload)
     options.scenario_count = _within("scenarios", scenarios, 2**24)
-    varying = scenario_options(seed, jitter, message_jitter, device_factors, dispatch)
-    if scenarios or jitter or message_jitter or len(device_factors):
+    varying = scenario_options(seed, jitter, message_jitter, device_factors, dispatch, link_factors)
+    if scenarios or jitter or message_jitter or len(device_factors) or len(link_factors):
         options.scenario_options = ctypes.pointer(varying)
     if layers is not None and not isinstance(layers, Layers):
         layers = Layers(layers)
@@ -511,6 +512,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
                     Lowering(options.lowering), _Passes(unshard, UnshardLookahead(options.unshard_lookahead).name.lower(), bool(reduce_grad)), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked), scenarios > 0)
         del alive
+        made._varying = {} if not scenarios else {"scenarios": scenarios, "seed": seed, "jitter": jitter, "message_jitter": message_jitter,
+                                                  "device_factors": device_factors, "link_factors": link_factors}
         made._has_listed = bool(named) or not own
         made._listing = {"strategies": [decoded(name) for name in named], "chunks": _counts("chunks", chunks), "group_sizes": _counts("group_sizes", group_sizes),
                          "microbatches": _counts("microbatches", microbatches), "slices": _counts("slices", slices), "memory_limits": limits or [],

@@ -113,6 +113,8 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
     for name in SLICING:
         if values.get(name) is not None:
             given[name] = one_number(name, values[name])
+            if "slices" not in given:
+                raise UsageError(f"--{name.replace('_', '-')}: it goes with --slices")
     if values.get("all") and "group_sizes" not in given:
         given["group_sizes"] = list(range(1, max(given.get("microbatches") or [config.microbatches]) + 1))
     with ProgressBar() as bar:
@@ -202,7 +204,7 @@ def split_row(made: Plan, candidate: Candidate) -> Dict[str, Any]:
 
 def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.Namespace, csv: Optional[str] = None) -> str:
     from .report import report_data, report_html
-    return report_html(report_data(made, candidates=candidates, csv=csv, **page_words(arguments, made.config)))
+    return report_html(report_data(made, candidates=candidates, csv=csv, **page_words(arguments, made)))
 
 
 def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.Namespace) -> str:

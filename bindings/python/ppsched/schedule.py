@@ -22,7 +22,7 @@ from .microbatches import ordered, renumbered
 from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
 from .shown import shown
-from .scenarios import Scenarios, scenarios_of
+from .scenarios import Factors, Scenarios, scenario_options, scenarios_of
 from .slots import Arena, Connection, arenas, connections
 from .views import Shared, View, none_if_unset
 from .words import counted, names_checked
@@ -159,12 +159,14 @@ class Schedule(Shared):
 
     @names_checked
     def scenarios(self, count: int = 1000, *, seed: int = 0, jitter: float = 0.0, message_jitter: float = 0.0,
-                  device_factors: Sequence[float] = (), dispatch: Union[Dispatch, str] = "planned") -> Scenarios:
+                  device_factors: Factors = (), link_factors: Factors = (), stage_factors: Factors = (),
+                  dispatch: Union[Dispatch, str] = "planned") -> Scenarios:
         """How long it takes where times vary, in so many scenarios: jitter is the standard deviation of the logarithm of each op's
-        factor, whose mean is 1, message_jitter likewise of what goes between devices; device_factors: of each device, by how much
-        its ops take longer. All schedules of a problem meet the same scenarios of a seed. dispatch: "planned", or "ready" for a
-        runtime that runs the first of what is ready, within the memory of the plan or the limits."""
-        return scenarios_of(self, count, seed, jitter, message_jitter, device_factors, dispatch)
+        factor, whose mean is 1, message_jitter likewise of what goes between devices; device_factors, stage_factors: of each device
+        and stage, by how much its ops take longer, or a row of these for each scenario; link_factors: likewise of what goes from
+        device to device, a row for each that it comes from. All schedules of a problem meet the same scenarios of a seed. dispatch:
+        "planned", or "ready" for a runtime that runs the first of what is ready, within the memory of the plan or the limits."""
+        return scenarios_of(self, count, scenario_options(seed, jitter, message_jitter, device_factors, dispatch, link_factors, stage_factors))
 
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
