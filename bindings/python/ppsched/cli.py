@@ -339,7 +339,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         return
     if picture and output:
         if not values.get("no_visualization"):
-            draw_file(timeline, output, None if scenarios is None else scenarios.planned)
+            draw_file(timeline, output, *([] if scenarios is None else scenarios[:2]))
         output = None
     columns = text_columns(values["text_columns"], output)
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])

@@ -220,10 +220,11 @@ class Timeline(Shared):
                 for device, (ops, spans) in enumerate(zip(self.schedule.queues, self.spans))
                 for position, (op, span) in enumerate(zip(ops, spans))]
 
-    def draw(self, scenarios: Optional["Scenarios"] = None) -> object:
-        """A matplotlib.figure.Figure of it, and of the makespans of scenarios; the caller's backend and figures stay as they are."""
+    def draw(self, scenarios: Optional["Scenarios"] = None, ready: Optional["Scenarios"] = None) -> object:
+        """A matplotlib.figure.Figure of it, and of the makespans of scenarios, beside the mean of these where ops run as they are
+        ready (dispatch="ready"); the caller's backend and figures stay as they are."""
         from .picture import figure_of
-        return figure_of(self, scenarios)
+        return figure_of(self, scenarios, ready)
 
     def to_svg(self) -> str:
         """The picture as the text of an SVG file; needs matplotlib."""

@@ -18,10 +18,10 @@ def ending_of(path: str, endings: Iterable[str]) -> Optional[str]:
     return next((ending for ending in endings if path.lower().endswith(ending)), None)
 
 
-def draw_file(timeline: Timeline, path: str, scenarios: Optional[Scenarios] = None) -> None:
+def draw_file(timeline: Timeline, path: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
     """A picture, in the format of its ending, which is one of PICTURES."""
     with whole_file(path) as temporary:
-        draw(timeline, temporary, (ending_of(path, PICTURES) or "")[1:], scenarios)
+        draw(timeline, temporary, (ending_of(path, PICTURES) or "")[1:], scenarios, ready)
 
 
 def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline], order: Callable[[], Schedule],
