@@ -339,7 +339,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         return
     if picture and output:
         if not values.get("no_visualization"):
-            draw_file(timeline, output, *([] if scenarios is None else scenarios[:2]))
+            draw_file(timeline, output, scenarios and scenarios.planned, scenarios and scenarios.ready)
         output = None
     columns = text_columns(values["text_columns"], output)
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])

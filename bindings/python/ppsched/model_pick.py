@@ -171,6 +171,7 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
             launch["line"] = with_options(launch["line"], launch_words(runtime, found.made.job))
     memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
     return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "step": found.step._asdict(),
+            **({} if found.made.attention_share is None else {"attention_share": found.made.attention_share}),
             **estimate_row(vars(arguments)), "calibrated": found.made.measured.notes}
 
 
@@ -204,6 +205,8 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
              f"{layout['gpus']} devices: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
              f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
+    if found.made.attention_share is not None and arguments.attention_share is None:
+        notes.append(f"slices: {found.made.attention_share:.1%} of times is causal attention; --attention-share says otherwise")
     notes.append(estimate_line(vars(arguments)))
     return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found)
             + "\n"
