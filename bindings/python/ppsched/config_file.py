@@ -22,6 +22,7 @@ OTHERS = ("placement", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEA
 MOST_BYTES = 64 << 20   # of a file
 AT_ONCE = 1 << 16       # of these, first
 MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for
+FAMILIES = ("mem_", "host_", "offload_", "sharding_", "slow_")  # what such keys begin with
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 
@@ -161,8 +162,9 @@ def read_values(path: str, text: Optional[str] = None) -> Dict[str, Any]:
 
 
 def _listed(known: Sequence[str]) -> str:
-    """Known keys in a line; those of memory are many, and have options of the same names."""
-    return ", ".join(key for key in known if not key.startswith("mem_")) + ", and mem_... as the options --mem-... of schedule --help"
+    """Known keys in a line; some are many, and have options of the same names."""
+    others = ", ".join(f"{family}..." for family in FAMILIES)
+    return ", ".join(key for key in known if not key.startswith(FAMILIES)) + f", and {others} as the options of schedule --help"
 
 
 def _known(path: str, values: Dict[str, Any], known: Sequence[str]) -> Dict[str, Any]:
