@@ -50,8 +50,8 @@ enum ppsched_rank_by {
  *   - Jitter is lognormal with mean 1: `jitter` is the standard deviation of the logarithm, 0 to 2;
  *     0 is none. A factor is one of 4096 equally likely values: exp(jitter * z) for z the normal
  *     quantiles at (i + 1/2) / 4096 (so |z| < 3.7), over their mean.
- *   - A jitter depends on the seed, the scenario, and the op's kind, stage and microbatch alone:
- *     all schedules of a problem meet the same scenarios, and more begin with the same ones.
+ *   - A jitter depends on the seed, the scenario, and the op's kind, stage, microbatch and slice
+ *     alone: all schedules of a problem meet the same scenarios, and more begin with the same ones.
  *     Drawn with splitmix64 (Steele, Lea and Flood, 2014) by counter, and with +, -, *, / alone:
  *     equal to the last bit on every platform. */
 typedef struct ppsched_scenario_options {

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Microbatches that differ, slices, and times that vary, from Python and on the command line."""
+import csv
+import functools
 import itertools
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -88,7 +91,8 @@ class SliceTest(unittest.TestCase):
                 (("--slices", 0), "number of slices is 0; it must be 1 to 65535"),
                 (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one a slice"),
                 (("--slices", 2, "--strategy", "zbv"), "needs 2 stages per device"),
-                (("--slices", 2, "--strategy", "eager_1f1b"), "eager_1f1b: runs whole microbatches, not 2 slices of each; these know slices: gpipe"),
+                (("--slice-scale", 1, 2), "slice_scale has 2 values, and microbatches are whole; give --slices 2"),
+                (("--slices", 2, "--strategy", "v_search", "--num-devices", 2), "v_search: runs whole microbatches, not 2 slices of each; these know slices: gpipe"),
                 (("--slices", 2, "--format", "csv"), "format csv knows whole microbatches; the schedule has 2 slices of each"),
                 (("--slices", 2, "--launch", "pytorch"), "runs whole microbatches, the schedule has 2 slices of each"),
                 (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one a microbatch"),
@@ -98,6 +102,21 @@ class SliceTest(unittest.TestCase):
                 (("--jitter", 0.1, "--scenarios", 0), "the number of scenarios is 0; it must be 1 to"),
                 (("--slow-rank", "4:1.2"), "--slow-rank 4:1.2: there is no rank 4; ranks are 0 to 3"),
                 (("--slow-rank", "two"), "--slow-rank two: it must be RANK:FACTOR, such as 3:1.2"),
+                (("--jitter", 0.1, "--scenarios", 2**24 + 1), "the number of scenarios is 16777217; it must be 1 to 16777216"),
+                (("--slow-rank", "1:1.2", "--slow-rank", "1:2"), "--slow-rank 1:2: rank 1 has a factor already; give one"),
+                (("--slow-rank", "1:-2"), "--slow-rank 1:-2: the factor must be finite and not negative"),
+                (("--slow-link", "0:1"), "--slow-link 0:1: it must be FROM:TO:FACTOR, such as 0:1:2.5"),
+                (("--slow-link", "0:4:2"), "--slow-link 0:4:2: there is no rank 4; ranks are 0 to 3"),
+                (("--slow-link", "1:1:2"), "--slow-link 1:1:2: nothing goes from a rank to itself"),
+                (("--slow-stage", "4:2"), "--slow-stage 4:2: there is no stage 4; stages are 0 to 3"),
+                (("--message-jitter", 3), "message_jitter is 3; it must be 0 to 2"),
+                (("--scenarios-from", "profile"), "--scenarios-from profile: give --profile"),
+                (("--jitter", 0.1, "--launch", "pytorch"), "go with text and json, not with --launch"),
+                (("--jitter", 0.1, "--format", "csv"), "go with text and json, not with csv"),
+                (("--jitter", 0.1, "--lower", "pytorch"), "neither lowered nor keeps less"),
+                (("--jitter", 0.1, "--recompute", "chunks=1"), "neither lowered nor keeps less"),
+                (("--jitter", 0.1, "--seed", -1), "seed is -1; it must be 0 to 18446744073709551615"),
+                (("--jitter", 0.1, "--seed", 2**64), "seed is 18446744073709551616; it must be 0 to 18446744073709551615"),
                 (("--scenarios", 5), "--scenarios: it goes with --jitter or --slow-rank")):
             result = run("schedule", "-s", 4, "-b", 8, *words)
             self.assertIn(message, result.stderr)
@@ -163,6 +182,71 @@ class OrderTest(unittest.TestCase):
                   [["0F0", "0F1", "0B0", "0B1", "0F2", "0F3", "0B2", "0B3"], ["1F0", "1F1", "1B0", "1B1", "1F2", "1F3", "1B2", "1B3"]]]
         made = ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2, microbatch_scale=[1, 2]), queues).renumber()
         self.assertEqual((list(made.config.microbatch_scale), made.config.microbatch_order), ([2, 1], (1, 0)))
+    def test_comes_back(self):
+        schedule = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE)).order_microbatches()
+        order, makespan = schedule.config.microbatch_order, schedule.evaluate().metrics.makespan
+        for text in (schedule.export("json"), schedule.evaluate().export("json")):
+            again = ppsched.Schedule.from_text(text, "json", microbatch_scale=SCALE)
+            self.assertEqual((again.config.microbatch_order, list(again.config.microbatch_scale)), (order, [SCALE[number] for number in order]))
+            self.assertEqual(again.evaluate().metrics.makespan, makespan)
+            self.assertEqual(list(ppsched.Schedule.from_text(text, "json", microbatch_scale=2).config.microbatch_scale), [2])
+        plain = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE)).export("json")
+        for value, told in (("[0, 1, 2, 3]", "has 4 values; give 5, one a microbatch"), ("[0, 1, 2, 3, 5]", "has 5 in slot 4; it must be 0 to 4"),
+                            ("[0, 1, 2, 3, 3]", "has 3 in slot 4 and in slot 3"), ("[0, 1, 2, 3, true]", "must be a list of integers"),
+                            ("null", "must be a list of integers, not None"), ("[0, -1, 2, 3, 4]", "has -1 in slot 1")):
+            with self.assertRaisesRegex(ppsched.Error, f"^microbatch_order {re.escape(told)}"):
+                ppsched.Schedule.from_text(plain.rstrip()[:-1] + f', "microbatch_order": {value}}}', "json")
+
+    def test_converted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = functools.partial(pathlib.Path, folder)
+            path("c.json").write_text(json.dumps({"num_stages": 3, "num_batches": 5, "microbatch_scale": SCALE}), encoding="utf-8")
+            run("schedule", "-c", path("c.json"), "--strategy", "1f1b", "--order-microbatches", "-o", path("o.json"))
+            data = json.loads(path("o.json").read_text(encoding="utf-8"))
+            order, told = data["microbatch_order"], f"in the order {' '.join(map(str, data['microbatch_order']))}"
+            again = json.loads(run("convert", path("o.json"), "--to", "json", "-c", path("c.json")).stdout)
+            self.assertEqual((again["metrics"], again["microbatch_order"]), (data["metrics"], order))
+            self.assertIn(f"order of microbatches: {' '.join(map(str, order))}\n", run("convert", path("o.json"), "--to", "text").stdout)
+            self.assertIn(told, run("convert", path("o.json"), "--launch", "megatron").stderr)
+            self.assertIn(told, run("convert", path("o.json"), "-o", path("o.csv")).stderr)
+            self.assertEqual(json.loads(path("o.csv.order.json").read_text(encoding="utf-8")), {"microbatch_order": order})
+            run("convert", path("o.json"), "-o", path("o.trace.json"))
+            self.assertEqual(json.loads(path("o.trace.json").read_text(encoding="utf-8"))["otherData"], {"microbatch_order": order})
+            path("bad.json").write_text(json.dumps({**data, "microbatch_order": [0, 0, 1, 2, 3]}), encoding="utf-8")
+            for words in (("check",), ("convert", "--to", "csv")):
+                result = run(*words, path("bad.json"))
+                self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1))
+                self.assertIn("bad.json: microbatch_order has 0 in slot 1 and in slot 0", result.stderr)
+
+    def test_launched_in_the_order_of_losses(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "o.csv")
+            told = run("schedule", "-s", 2, "-b", 3, "--microbatch-scale", 1, 5, 2, "--order-microbatches", "--launch", "pytorch", "-o", path).stderr
+            order = json.loads(pathlib.Path(f"{path}.order.json").read_text(encoding="utf-8"))["microbatch_order"]
+            self.assertIn(f"in the order {' '.join(map(str, order))}; {path}.order.json has it too", told)
+
+    def test_picked(self):
+        words = ("-s", 3, "-b", 5, "--microbatch-scale", *SCALE, "--order-microbatches", "--chunks", 1)
+        best = json.loads(run("pick", *words, "--json").stdout)[0]
+        numbers = " ".join(map(str, best["microbatch_order"]))
+        self.assertEqual(sorted(best["microbatch_order"]), list(range(5)))
+        text = run("pick", *words).stdout
+        self.assertIn(f"order of microbatches: {numbers}\n", text)
+        self.assertIn(f"note: give the run its microbatches in the order {numbers}\n", text)
+        self.assertIn(f"order of microbatches: {numbers}\n", run("compare", *words).stdout)
+        self.assertEqual(json.loads(run("compare", *words, "--json").stdout)[0]["microbatch_order"], best["microbatch_order"])
+        self.assertEqual(json.loads(run("pick", *words, "--format", "json").stdout)["microbatch_order"], best["microbatch_order"])
+        self.assertIn(f"in the order {numbers}\n", run("pick", *words, "--format", "csv").stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            path = functools.partial(pathlib.Path, folder)
+            told = run("pick", *words, "-o", path("p.csv"), "-o", path("p.trace.json")).stderr
+            self.assertEqual([numbers in line for line in told.splitlines()], [True, True])
+            self.assertEqual(json.loads(path("p.csv.order.json").read_text(encoding="utf-8"))["microbatch_order"], best["microbatch_order"])
+            self.assertEqual(json.loads(path("p.trace.json").read_text(encoding="utf-8"))["otherData"]["microbatch_order"], best["microbatch_order"])
+            run("compare", *words, "-o", path("t.csv"))
+            rows = list(csv.DictReader(path("t.csv").read_text(encoding="utf-8").splitlines()))
+            self.assertEqual(rows[0]["microbatch_order"], numbers)
+        self.assertNotIn("microbatch_order", json.loads(run("pick", *words[:-3], "--json").stdout)[0])
 
     def test_stops(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE))
@@ -289,6 +373,9 @@ class PlanTest(unittest.TestCase):
                             (("--rank-by", "worst"), "--rank-by: it goes with --jitter or --slow-rank"),
                             (("--jitter", 0.1, "--quantile", 0.5), "--quantile: it goes with --rank-by quantile"),
                             (("--jitter", 0.1, "--scenarios", 0), "the number of scenarios is 0; it must be 1 to 16777216"),
+                            (("--slice-time", 0.1), "--slice-time: it goes with --slices"),
+                            (("--attention-share", 0.1), "--attention-share: it goes with --slices"),
+                            (("--slow-stage", "0:2"), "--slow-stage: candidates differ in their stages; give --slow-rank"),
                             (("--strategies", "zbv", "--slices", 2), "these know slices: ")):
             result = run("pick", "-s", 4, "-b", 8, *words)
             self.assertNotEqual(result.returncode, 0, words)
@@ -320,6 +407,124 @@ class ScenarioTest(unittest.TestCase):
         config = ppsched.Config(4, 8, forward_times=[1, 1, 1.5, 1], backward_times=[2, 2, 3, 2])
         makespan = ppsched.generate("1f1b", config).evaluate().metrics.makespan
         self.assertEqual((slow["mean"], slow["worst"], slow["cause_device"]), (makespan, makespan, 2))
+
+    def test_every_seed(self):
+        words = ["schedule", "-s", 4, "-b", 8, "--jitter", 0.3, "--scenarios", 20]
+        rows = [printed(*words, "--seed", seed)["scenarios"] for seed in (0, 2**63, 2**64 - 1)]
+        self.assertEqual(len({row["mean"] for row in rows}), 3)
+        schedule = ppsched.generate("1f1b", ppsched.Config(4, 8))
+        self.assertEqual(schedule.scenarios(20, seed=2**64 - 1, jitter=0.3).metrics.mean, rows[2]["mean"])
+        for seed, told in ((-1, "seed is -1; it must be 0 to"), (2**64, "it must be 0 to"), (1.5, "must be an integer, not 1.5"), (True, "not True")):
+            with self.assertRaisesRegex(ppsched.Error, told):
+                schedule.scenarios(2, seed=seed)
+            with self.assertRaisesRegex(ppsched.Error, told):
+                ppsched.plan(ppsched.Config(2, 2), scenarios=2, seed=seed)
+
+    def test_slow_links_and_stages(self):
+        config = ppsched.Config(3, 6, p2p_time=0.5, placement="linear")
+        schedule = ppsched.generate("1f1b", config)
+        links = [[1, 3, 1], [1, 1, 1], [1, 2, 1]]
+        delays = [[0, 1.5, 0.5], [0.5, 0, 0.5], [0.5, 1, 0]]
+        slow = ppsched.Config(3, 6, p2p_time=delays, forward_times=[1, 1, 2], backward_times=[2, 2, 4])
+        makespan = ppsched.generate("1f1b", slow).evaluate().metrics.makespan
+        self.assertEqual(schedule.scenarios(2, link_factors=links, stage_factors=[1, 1, 2]).makespans, [makespan] * 2)
+        self.assertEqual(schedule.scenarios(2, link_factors=sum(links, []), stage_factors=[[1, 1, 2], [1, 1, 2]]).makespans, [makespan] * 2)
+        row = printed("schedule", "-s", 3, "-b", 6, "--p2p-time", 0.5, "--slow-link", "0:1:3", "--slow-link", "2:1:2", "--slow-stage", "2:2")
+        self.assertEqual((row["scenarios"]["mean"], row["scenarios"]["worst"]), (makespan, makespan))
+        by_scenario = schedule.scenarios(2, stage_factors=[[1, 1, 1], [1, 1, 2]]).makespans
+        self.assertEqual(by_scenario[0], schedule.evaluate().metrics.makespan)
+        self.assertLess(by_scenario[0], by_scenario[1])
+        with self.assertRaisesRegex(ppsched.Error, "link factors are given; it must be 9"):
+            schedule.scenarios(2, link_factors=[1, 2])
+
+    def test_messages_vary(self):
+        words = ["-s", 4, "-b", 8, "--p2p-time", 0.5, "--scenarios", 50, "--message-jitter", 0.5, "--seed", 3]
+        schedule = ppsched.generate("1f1b", ppsched.Config(4, 8, p2p_time=0.5))
+        self.assertEqual(printed("schedule", *words)["scenarios"]["mean"], schedule.scenarios(50, seed=3, message_jitter=0.5).metrics.mean)
+        first = json.loads(run("pick", *words, "--slow-link", "0:1:2", "--strategies", "1f1b", "--chunks", 1, "--json").stdout)[0]
+        factors = [2 if place == 1 else 1 for place in range(16)]
+        self.assertAlmostEqual(first["scenario_time"], schedule.scenarios(50, seed=3, message_jitter=0.5, link_factors=factors).metrics.mean)
+
+    def test_config_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "c.json")
+            problem = {"num_stages": 4, "num_batches": 8, "scenarios": 30, "seed": 7}
+            path.write_text(json.dumps(problem), encoding="utf-8")
+            self.assertNotIn("scenarios", printed("schedule", "-c", path))  # nothing varies
+            path.write_text(json.dumps({**problem, "jitter": 0.2, "slow_rank": {"1": 1.5}, "slow_link": ["0:1:2"]}), encoding="utf-8")
+            row, words = printed("schedule", "-c", path)["scenarios"], ["-s", 4, "-b", 8, "--scenarios", 30, "--seed", 7, "--jitter", 0.2]
+            self.assertEqual(row, printed("schedule", *words, "--slow-rank", "1:1.5", "--slow-link", "0:1:2")["scenarios"])
+            self.assertEqual(printed("schedule", "-c", path, "--slow-rank", "2:2")["scenarios"]["cause_device"], 2)
+            self.assertEqual(run("schedule", "-c", path, "--format", "csv").returncode, 0)  # which knows nothing of them
+            self.assertEqual(run("schedule", "-c", path, "--launch", "pytorch").returncode, 0)
+            self.assertIn("in scenarios", run("compare", "-c", path, "--strategies", "1f1b").stdout)
+            for key, value, told in (("jitter", "x", "jitter must be a number, not 'x'"), ("seed", 1.5, "seed must be an integer, not 1.5"),
+                                     ("slow_rank", 181.2, "slow_rank must be texts such as '3:1.2', or a mapping of ranks to factors"),
+                                     ("order_microbatches", 1, "order_microbatches must be true or false")):
+                path.write_text(json.dumps({**problem, key: value}), encoding="utf-8")
+                self.assertIn(f"c.json: {told}", run("schedule", "-c", path).stderr)
+            path.write_text(json.dumps({"num_stages": 3, "num_batches": 5, "microbatch_scale": SCALE, "order_microbatches": True}), encoding="utf-8")
+            self.assertIn("microbatch_order", printed("schedule", "-c", path))
+
+
+class RecordedTest(unittest.TestCase):
+    """Scenarios of a profile's samples."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name, "p.json")
+        self.times = [(1, 2, 1.5), (2, 1, 4), (1, 1, 1)]  # of the forwards of three iterations, by stage
+        self.write(forward_times=[list(times) for times in zip(*self.times)], backward_times=[[2 * time for time in times] for times in zip(*self.times)])
+
+    def write(self, **lists):
+        self.path.write_text(json.dumps({"stages": 3, "microbatches": 6, **lists}), encoding="utf-8")
+
+    def makespans(self):
+        configs = [ppsched.Config(3, 6, forward_times=times, backward_times=[2 * time for time in times]) for times in self.times]
+        return [ppsched.generate("1f1b", config).evaluate().metrics.makespan for config in configs]
+
+    def test_by_stage(self):
+        for words in (("--scenarios", 3), ("--scenarios", 3, "--statistic", "median"), ("--scenarios-from", "profile", "--scenarios", 30)):
+            row = printed("schedule", "--profile", self.path, *words)["scenarios"]
+            self.assertAlmostEqual(row["mean"], sum(self.makespans()) / 3)
+            self.assertAlmostEqual(row["worst"], max(self.makespans()))
+        means = {printed("schedule", "--profile", self.path, "--scenarios", 1, "--seed", seed)["scenarios"]["mean"] for seed in range(12)}
+        self.assertEqual(sorted(round(mean, 9) for mean in means), sorted(round(makespan, 9) for makespan in self.makespans()))
+
+    def test_beside_others(self):
+        with_jitter = printed("schedule", "--profile", self.path, "--scenarios", 3, "--jitter", 1e-9)["scenarios"]
+        self.assertAlmostEqual(with_jitter["worst"], with_jitter["best"], 5)  # jitter alone
+        slow = printed("schedule", "--profile", self.path, "--scenarios", 3, "--slow-rank", "0:2")["scenarios"]
+        config = ppsched.Config(3, 6, forward_times=[2, 2, 1.5], backward_times=[4, 4, 3])
+        self.assertIn(ppsched.generate("1f1b", config).evaluate().metrics.makespan,
+                      [slow["best"], slow["worst"], 3 * slow["mean"] - slow["best"] - slow["worst"]])
+
+    def test_plan(self):
+        row = json.loads(run("pick", "--profile", self.path, "--scenarios", 3, "--strategies", "1f1b", "--chunks", 1, "--json").stdout)[0]
+        self.assertAlmostEqual(row["scenario_time"], sum(self.makespans()) / 3)
+
+    def test_traces(self):
+        traces = [pathlib.Path(__file__).resolve().parent / "traces" / f"rank{rank}.json" for rank in (0, 1)]
+        profile = ppsched.Profile.read(*traces)
+        if profile.iterations < 2:
+            self.skipTest("the traces have one iteration")
+        for command in (("schedule", "--strategy", "zbv"), ("pick",)):
+            result = run(*command, "--profile", *traces, "--scenarios", 40, "--num-devices", 2)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_bad_input(self):
+        for lists, words, told in (({"forward_times": 1, "backward_times": 2}, ("--scenarios-from", "profile"), "has one sample of each op"),
+                                   ({"forward_times": 1, "backward_times": 2}, ("--scenarios", 5), "--scenarios: it goes with --jitter or --slow-rank"),
+                                   ({"forward_times": [[1, 2], 1, 1], "backward_times": [2, [1, 2, 3], 2]}, ("--scenarios", 5),
+                                    "stage 0 has 2 samples of an op, stage 1 has 3"),
+                                   ({"forward_times": [[1, 2], 1, 1], "backward_times": 2}, ("--scenarios", 5, "--chunks", 2, "--num-devices", 3),
+                                    "the profile has 3 stages, the schedule 6")):
+            self.write(**lists)
+            result = run("schedule", "--profile", self.path, "--strategy", "interleaved_1f1b" if "--chunks" in words else "1f1b", *words)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(told, result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
 
 
 if __name__ == "__main__":

@@ -454,6 +454,28 @@ class CommandTest(unittest.TestCase):
                                check=True)
         self.assertEqual(json.loads(again.stdout)["metrics"]["makespan"], row["makespan"])
 
+    def test_slices_know_attention(self):
+        words = ("--tp", 2, "--pp", 4, "--seq", 2048, "--global-batch", 8, "--strategies", "1f1b", "--chunks", 1)
+        self.assertNotIn("attention_share", self.pick(*words)[0])
+        row, longer = self.pick(*words, "--slices", 4)[0], self.pick(*words[:4], "--seq", 8192, *words[6:], "--slices", 4)[0]
+        self.assertTrue(0 < row["attention_share"] < longer["attention_share"] < 1)
+        self.assertEqual(self.pick(*words, "--slices", 4, "--attention-share", repr(row["attention_share"]))[0]["step_time"], row["step_time"])
+        own = self.pick(*words, "--slices", 4, "--attention-share", 0)[0]
+        self.assertEqual(own["attention_share"], 0)
+        self.assertLess(own["step_time"], row["step_time"])
+
+    def test_attention_share_is_that_of_its_products(self):
+        """Where all but products of matrices is free: 7 s H a layer and token beside 6 a parameter."""
+        free, length, hidden = ppsched.Link(1e30), 4096, 512
+        device = ppsched.Accelerator("free", 1e12, 1e30, 1e30, 1e12, free, free)
+        shape = ppsched.Transformer(layers=3, hidden_size=hidden, heads=8, vocabulary_size=1000, ffn_size=2048)
+        model = ppsched.Model(shape, ppsched.Training(sequence_length=length), device)
+        attention, matrices = 3 * 7 * length * hidden, 6 * (3 * (4 * hidden + 2 * 2048) * hidden + 1000 * hidden)
+        self.assertAlmostEqual(model.attention_share(), attention / (attention + matrices), 6)
+        calibrated = model.layers({("head", one): 1e-9 for one in ("forward", "input", "weight")})
+        self.assertAlmostEqual(model.attention_share(calibrated), attention / (attention + matrices - 6 * 1000 * hidden), 6)
+        self.assertEqual(ppsched.Model(shape._replace(causal=False), ppsched.Training(sequence_length=length), device).attention_share(), 0)
+
     def test_pick_for_a_runtime(self):
         row, = self.pick("--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--micro-batch", 2, "--global-batch", 64, "--runtime",
                          "megatron")

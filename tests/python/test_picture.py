@@ -96,6 +96,31 @@ class PictureTest(unittest.TestCase):
         self.assertEqual(labels[3], f"without: {timeline.metrics.makespan:g}")
         self.assertEqual(len(timeline.draw().axes), 2)
 
+    def test_what_is_ready_is_drawn(self):
+        timeline = ppsched.generate("gpipe", ppsched.Config(4, 8)).evaluate()
+        scenarios, ready = (timeline.schedule.scenarios(100, jitter=0.2, dispatch=dispatch) for dispatch in ("planned", "ready"))
+        labels = [text.get_text() for text in timeline.draw(scenarios, ready).axes[2].get_legend().get_texts()]
+        makespan, mean = timeline.metrics.makespan, scenarios.metrics.mean
+        won = (mean - ready.metrics.mean) / (mean - makespan)
+        self.assertEqual(labels[4], f"run as they are ready: mean {ready.metrics.mean:g}, wins {won:.0%}")
+        with tempfile.TemporaryDirectory() as folder:
+            sizes = []
+            for words in ([], ["--dispatch"]):
+                path = pathlib.Path(folder, "picture.svg")
+                subprocess.run([sys.executable, "-m", "ppsched", "schedule", "-s", "4", "-b", "8", "--jitter", "0.1", *words, "-o", str(path)], check=True,
+                               capture_output=True)
+                sizes.append(len(path.read_text()))
+            self.assertGreater(sizes[1], sizes[0])
+
+    def test_the_order_of_microbatches(self):
+        for count in (5, 300):
+            config = ppsched.Config(2, count, microbatch_scale=[1 + number % 3 for number in range(count)])
+            config.microbatch_order = tuple(reversed(range(count)))
+            title = ppsched.generate("gpipe", config).evaluate().draw().axes[0].get_title(loc="left").splitlines()
+            self.assertTrue(title[2].startswith(f"order of microbatches: {count - 1} {count - 2} "))
+            self.assertEqual((len(title), title[-1].endswith("...")), (3, False) if count == 5 else (5, True))
+        self.assertEqual(len(self.figures["small"][1].axes[0].get_title(loc="left").splitlines()), 2)
+
     def test_the_command_draws_them(self):
         with tempfile.TemporaryDirectory() as folder:
             sizes = []

@@ -32,6 +32,10 @@ def varied_data():
                               variation=report.Variation(200, 3, 0.1, [1, 1, 1, 1.2]))
 
 
+def ordered_data():
+    return report.report_data(ppsched.plan(ppsched.Config(3, 5, microbatch_scale=[1, 2, 0.5, 3, 0.25]), strategies=["1f1b"], chunks=1, order_effort=1))
+
+
 def lowered_data():
     return report.report_data(ppsched.plan(ppsched.Config(4, 8, p2p_time=0.1, iterations=2), lowering="just_in_time", order="group",
                                            strategies=["1f1b"]))
@@ -237,6 +241,16 @@ class ToolsTest(PageCase):
             self.assertAlmostEqual(height, 100 * count / most)
         self.open("small", small_data)
         self.assertTrue(self.value("document.getElementById('scenarios').hidden"))
+
+    def test_order_of_microbatches(self):
+        self.open("ordered", ordered_data)
+        data = ordered_data()
+        order = data["timelines"][0]["schedule"]["microbatch_order"]
+        self.assertEqual((data["candidates"][0]["microbatch_order"], sorted(order)), (order, list(range(5))))
+        told = f"Order of microbatches: {' '.join(map(str, order))}"
+        self.assertEqual([self.text(f"#{section} .microbatch-order") for section in ("timeline-panels", "launch-panels")], [told, told])
+        self.open("small", small_data)
+        self.assertEqual(self.value("document.querySelectorAll('.microbatch-order').length"), 0)
 
     def test_csv_of_what_is_lowered(self):
         """Runtimes lower it themselves: it has no sends."""

@@ -19,7 +19,8 @@ from .magnitudes import magnitude_warning
 from .keeping import add_keeping_arguments, keep_less, link_hosts, take_recomputed_chunks
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .memory_report import memory_rows, memory_text
-from .microbatches import add_order_argument, in_best_order, order_beside, with_order
+from .microbatch_map import TELLS, order_line, tell_order, write_beside
+from .microbatches import add_order_argument, in_best_order
 from .number_options import add_number_argument
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
@@ -27,7 +28,7 @@ from .progress import ProgressBar
 from .rounding import at_least, at_most
 from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
 from .goal import add_goal_arguments, asked_goal
-from .scenarios import add_scenario_arguments, found_scenarios, with_scenarios
+from .scenarios import add_scenario_arguments, check_scenarios, found_scenarios, take_file_words, take_idle, with_scenarios
 from .schedule import generate
 from .shown import printable
 from .size_options import add_size_arguments, resized
@@ -169,6 +170,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     if arguments.config is not None:
         values = read_config_file(arguments.config, getattr(arguments, "config_values", None), getattr(arguments, "job_keys", ()))
         check_job(arguments.config, values)
+        take_file_words(arguments.config, values)
     take_job(arguments, values)
     if "output_file" in values:
         if "output" in values:
@@ -191,7 +193,9 @@ def merged(arguments: argparse.Namespace) -> Values:
     measurement = Measurement(values)
     files = {name: arguments.config for name in values if name not in given}
     values = plain_numbers(arguments.command, values, files, measurement)
-    return {**values, "measurement": measurement, "config": arguments.config, "given_stages": arguments.num_stages}
+    values = {**values, "measurement": measurement, "config": arguments.config, "given_stages": arguments.num_stages}
+    take_idle(values, given)
+    return values
 
 
 def plain_numbers(command: str, above: Values, files: Mapping[str, str], measurement: Measurement) -> Values:
@@ -215,11 +219,20 @@ def make_config(values: Mapping[str, Any]) -> Config:
         raise UsageError("give --num-stages, or --num-devices, or a config file with one of them")
     if "num_batches" not in values:
         raise UsageError("give --num-batches, or a config file with num_batches")
+    _check_slice_scale(values)
     return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                   slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
                   split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
                   options=values["options"], units=values.get("units", PLAIN),
                   **quantities_in({name: value for name, value in values.items() if value is not None}))
+
+
+def _check_slice_scale(values: Mapping[str, Any]) -> None:
+    """Tells how microbatches are cut, where there are times of slices alone."""
+    scale = values.get("slice_scale")
+    if isinstance(scale, list) and len(scale) > 1 and values.get("slices") is None:
+        raise Error(f"slice_scale has {len(scale)} values, and microbatches are whole; give --slices {len(scale)} to schedule, or a config "
+                    f"file with slices: {len(scale)}")
 
 
 def check_limit(timeline: Timeline) -> None:
@@ -261,7 +274,6 @@ def _problem(values: Values) -> Config:
 def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
     from .split_finding import found_split  # which needs this module
-    take_recomputed_chunks(values)
     values["model"] = found_split(values)
     problem = asked_goal(_problem(values), values)
     link_hosts(problem, values)
@@ -277,12 +289,13 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     if fault:
         raise UsageError(fault)
     values["launch"] = arguments.launch
-    schedule = _build(values).schedule
-    print_launch(schedule, arguments, values["model"])
+    check_scenarios(values, vars(arguments))
+    print_launch(_build(values).schedule, arguments, values["model"])
 
 
 def run_schedule(arguments: argparse.Namespace) -> None:
     values = merged(arguments)
+    take_recomputed_chunks(values)
     if arguments.link or arguments.link_base is not None:
         from .live_command import print_link
         print_link(arguments, values)
@@ -307,27 +320,25 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--{name.replace('_', '-')}: it goes with text and json, not with {chosen}")
     if values.get("slots") and chosen != "json":
         raise UsageError("--slots: it goes with json alone")
+    check_scenarios(values, vars(arguments), chosen)
     timeline = _build(values)
     scenarios = found_scenarios(timeline.schedule, values)
-    if scenarios is not None and chosen not in (None, "text", "json"):
-        raise UsageError(f"--jitter and --slow-rank go with text and json, not with {chosen}")
+    order = timeline.config.microbatch_order
     if chosen == CHAKRA:
         write_traces(timeline, values)
+        tell_order("schedule", order)
         return
     if picture and output:
         if not values.get("no_visualization"):
-            draw_file(timeline, output, None if scenarios is None else scenarios.planned)
+            draw_file(timeline, output, scenarios and scenarios.planned, scenarios and scenarios.ready)
         output = None
     columns = text_columns(values["text_columns"], output)
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
     if picture and chosen is None:
-        text = text.splitlines()[0] + "\n"
+        text = text.splitlines()[0] + "\n" + (order_line(order) if order else "")
     if chosen in (None, "text"):
         text = with_width(text, columns, output)
-    text = with_order(timeline.schedule.config, text, chosen or "text")
     text = with_scenarios(scenarios, text, chosen or "text")
-    if chosen not in (None, "text", "json"):
-        tell_order("schedule", timeline.schedule.config)
     if values.get("explain"):
         text = _explained(timeline, text, chosen or "text")
     if values.get("explain_memory"):
@@ -335,12 +346,16 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if values.get("slots"):
         text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
     print_text(values["measurement"].beside(timeline, text, chosen), output)
+    tell_beside("schedule", order, chosen, output)
 
 
-def tell_order(command: str, config: Config) -> None:
-    beside = order_beside(config)
-    if beside is not None:
-        _tell(command, beside)
+def tell_beside(command: str, order: Sequence[int], format: Optional[str], output: Optional[str]) -> None:
+    """Which microbatch goes where, beside a format that people do not see it in; of a CSV in a file of its own too."""
+    csv = output if format == "csv" else None
+    if csv is not None:
+        write_beside(csv, order)
+    if format not in TELLS:
+        tell_order(command, order, csv)
 
 
 def _explained(timeline: Timeline, text: str, format: str) -> str:

@@ -7,19 +7,22 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from ._library import Error
 from .config import QUANTITIES
 from .shown import shown
+from .slow_options import SLOW
 from .words import nearest
 
 # Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
 INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", "weight_versions", "effort", "num_layers",
-            "micro_batch_size", "data_parallel_size")
+            "micro_batch_size", "data_parallel_size", "scenarios", "seed")
+NUMBERS = ("jitter", "message_jitter")
 TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime")
 MAPPINGS = ("options", "embedding", "head")
 LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
-BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages")
-OTHERS = ("placement", "slice_time", "attention_share", *BOOLEANS, *MAPPINGS, *LISTS)
+BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches")
+OTHERS = ("placement", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
 MOST_BYTES = 64 << 20   # of a file
 AT_ONCE = 1 << 16       # of these, first
 MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for
+FAMILIES = ("mem_", "host_", "offload_", "sharding_", "slow_")  # what such keys begin with
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 
@@ -105,6 +108,8 @@ def _read_yaml(path: str, text: str) -> Any:
 def _check_value(path: str, key: str, value: object) -> None:
     if key in INTEGERS and (isinstance(value, bool) or not isinstance(value, int)):
         raise Error(f"{path}: {key} must be an integer, not {shown(value)}")
+    if key in NUMBERS and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise Error(f"{path}: {key} must be a number, not {shown(value)}")
     if key in TEXTS and not isinstance(value, str):
         raise Error(f"{path}: {key} must be a text, not {shown(value)}")
     if key in MAPPINGS and not isinstance(value, dict):
@@ -157,8 +162,9 @@ def read_values(path: str, text: Optional[str] = None) -> Dict[str, Any]:
 
 
 def _listed(known: Sequence[str]) -> str:
-    """Known keys in a line; those of memory are many, and have options of the same names."""
-    return ", ".join(key for key in known if not key.startswith("mem_")) + ", and mem_... as the options --mem-... of schedule --help"
+    """Known keys in a line; some are many, and have options of the same names."""
+    others = ", ".join(f"{family}..." for family in FAMILIES)
+    return ", ".join(key for key in known if not key.startswith(FAMILIES)) + f", and {others} as the options of schedule --help"
 
 
 def _known(path: str, values: Dict[str, Any], known: Sequence[str]) -> Dict[str, Any]:

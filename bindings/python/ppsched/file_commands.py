@@ -7,7 +7,7 @@ import sys
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, add_export_arguments, check_limit, draw_file, ending_of,
-                  plain_numbers, print_text, tell_order)
+                  plain_numbers, print_text, tell_beside)
 from .chakra import read_chakra
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .config import QUANTITIES, Config, quantities_in
@@ -17,7 +17,6 @@ from .launch_options import add_launch_argument, check_job, launch_fault, print_
 from .layer_options import OF_LAYERS, add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
 from .layers import LayerSplit
 from ._library import Error
-from .microbatches import with_order
 from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower
 from .profile_options import Measurement, profile_fault
 from .reader import FORMATS as READ_FORMATS, config_for, format_of
@@ -206,7 +205,7 @@ def _problem(arguments: argparse.Namespace, schedule: Schedule, format: str) -> 
     values = plain_numbers(arguments.command, {**sizes, **costs, **stated}, files, Measurement(vars(arguments)))
     model = None if _is_untimed(arguments, format) else _split({**values, "files": files}, arguments, schedule)
     of_stages = values if model is None else {name: value for name, value in values.items() if name not in OF_LAYERS}
-    config = config_for(schedule, quantities_in(of_stages), values["units"])
+    config = config_for(schedule, quantities_in(of_stages), values["units"], schedule.config.microbatch_order)
     return config if model is None else split_config(config, model), model
 
 
@@ -237,11 +236,10 @@ def _format(arguments: argparse.Namespace) -> str:
 
 
 def _finish(config: Config, arguments: argparse.Namespace, format: str, text: Optional[str] = None) -> None:
-    """Prints a text, if there is one, and the order of microbatches in it or beside it."""
+    """Prints a text, if there is one, and tells the order of microbatches beside what has no place for it."""
     if text is not None:
-        print_text(with_order(config, text, format), arguments.output)
-    if format not in ("text", "json"):
-        tell_order(arguments.command, config)
+        print_text(text, arguments.output)
+    tell_beside(arguments.command, config.microbatch_order, format, arguments.output if text is not None else None)
 
 
 def _draw(timeline: Timeline, path: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Mapping, Optional
 from ._library import Error, Refused
 from .launching import RUNTIME_NAMES, launch_note
 from .layers import LayerSplit
-from .microbatches import order_beside
+from .microbatch_map import tell_order, write_beside
 from .output import write_text
 from .schedule import Schedule
 from .usage import UsageError
@@ -82,12 +82,12 @@ def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optio
         raise
     if arguments.output is not None:
         write_text(arguments.output, schedule.export("csv"))
+        write_beside(arguments.output, schedule.config.microbatch_order)
     print(line)
-    note, order = launch_note(schedule, arguments.launch), order_beside(schedule.config)
+    note = launch_note(schedule, arguments.launch)
     if note is not None:
         print(f"ppsched {arguments.command}: note: {note}", file=sys.stderr)
-    if order is not None:
-        print(f"ppsched {arguments.command}: {order}", file=sys.stderr)
+    tell_order(arguments.command, schedule.config.microbatch_order, arguments.output)
 
 
 def _in_order(schedule: Schedule, arguments: argparse.Namespace) -> Schedule:

@@ -2,7 +2,6 @@
 """Microbatches that differ: which runs first, and on which replica; and the options of the command line for these."""
 import argparse
 import ctypes
-import json
 from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
@@ -10,6 +9,7 @@ from ._abi import Objective, Status
 from ._library import Refused, call, lib, new_handle
 from .config import Config, integer, numbers
 from .enums import member
+from .microbatch_map import OF_MICROBATCHES
 from .number_options import add_count_argument, add_number_argument
 from .listener import Listener, Progress, check_progress
 from .strategy import find_strategy
@@ -39,7 +39,7 @@ def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int,
 def renumbered(config: Config, before: "Schedule", after: "Schedule") -> Config:
     """The config of a schedule whose microbatches have other numbers than before: where they differ its lists move with them, and
     microbatch_order tells which is which. Refused where iterations have different orders, as all have the same microbatches."""
-    lists = {name: getattr(config, name) for name in ("microbatch_scale", "microbatch_memory_scale")}
+    lists = {name: getattr(config, name) for name in OF_MICROBATCHES}
     count = after.microbatches
     if all(len(set(values)) < 2 for values in lists.values()):
         return config
@@ -126,19 +126,3 @@ def in_best_order(schedule: "Schedule", values: Mapping[str, Any], progress: Opt
         return first
     again = generate(strategy, first.config, progress=progress)
     return again if again.evaluate().metrics.makespan < first.evaluate().metrics.makespan else first
-
-
-def with_order(config: Config, text: str, format: Optional[str]) -> str:
-    """A text or JSON with the order beside it."""
-    order = config.microbatch_order
-    if not order or format not in (None, "text", "json"):
-        return text
-    if format == "json":
-        return json.dumps({**json.loads(text), "microbatch_order": list(order)}) + "\n"
-    return f"{text}order of microbatches: {' '.join(map(str, order))}\n"
-
-
-def order_beside(config: Config) -> Optional[str]:
-    """What is told beside a text that has no place for the order."""
-    order = config.microbatch_order
-    return f"give the run its microbatches in the order {' '.join(map(str, order))}" if order else None

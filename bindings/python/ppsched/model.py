@@ -222,6 +222,12 @@ class Model(Shared):
         finally:
             lib.ppsched_layers_release(handle)
 
+    def attention_share(self, layers: Optional[Layers] = None) -> float:
+        """Of the times of all layers what causal attention takes, of which later slices have more: for ppsched.plan. layers: those with
+        measured times. An estimate: what grows with the square of the sequence's length."""
+        from .model_slices import attention_share
+        return attention_share(self, layers)
+
 
 # --- the list of layers as rows ---
 

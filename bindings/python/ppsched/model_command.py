@@ -9,8 +9,9 @@ from .device_files import read_device
 from .estimate_errors import estimate_line, estimate_row
 from .model import Model
 from .model_config import take_model_config
-from .model_estimate import GIB, KINDS, DeviceMemory, calibrated, even_memory, layer_names
+from .model_estimate import GIB, DeviceMemory, calibrated, even_memory, layer_names
 from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
+from .model_slices import KINDS
 from .output import write_text
 from .same_units import SECONDS_AND_BYTES, places, worded
 from .usage import UsageError

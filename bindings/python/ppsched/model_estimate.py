@@ -7,10 +7,10 @@ from .config import Config
 from .layers import Layers, Split, config_from_layers
 from .model import LayerMemory, Model
 from .model_options import Job
+from .model_slices import KINDS
 from .schedule import generate
 from .unit_advice import seconds_of
 
-KINDS = {"embedding": "embedding", "decoder": "dense", "moe_decoder": "expert", "mtp": "mtp", "head": "head"}
 GIB = 2.0**30
 
 

@@ -15,6 +15,7 @@ from .device_files import read_device
 from .estimate_errors import estimate_line, estimate_row
 from .model_estimate import GIB, DeviceMemory
 from .model_files import ModelFile
+from .microbatch_map import order_told
 from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
@@ -170,6 +171,7 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
             launch["line"] = with_options(launch["line"], launch_words(runtime, found.made.job))
     memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
     return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "step": found.step._asdict(),
+            **({} if found.made.attention_share is None else {"attention_share": found.made.attention_share}),
             **estimate_row(vars(arguments)), "calibrated": found.made.measured.notes}
 
 
@@ -190,7 +192,9 @@ def _launch_line(answer: Answer, job: Job, runtime: Optional[str]) -> str:
     name = runtime or next((name for name in ("megatron", *row) if row.get(name, {}).get("line")), None)
     if name is None or not row[name]["line"]:
         return "no runtime has flags for this schedule; --runtime NAME plans for one"
-    return f"{name}: {with_options(row[name]['line'], launch_words(name, job))}"
+    order = answer.best[0].microbatch_order
+    line = f"{name}: {with_options(row[name]['line'], launch_words(name, job))}"
+    return f"{line}\nnote: {order_told(order)}" if order else line
 
 
 def _details(found: Found, arguments: argparse.Namespace) -> str:
@@ -201,6 +205,8 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
              f"{layout['gpus']} devices: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
              f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
+    if found.made.attention_share is not None and arguments.attention_share is None:
+        notes.append(f"slices: {found.made.attention_share:.1%} of times is causal attention; --attention-share says otherwise")
     notes.append(estimate_line(vars(arguments)))
     return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found)
             + "\n"

@@ -3,6 +3,7 @@
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ._library import Error
+from .microbatches import one_number
 from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, kept_of, links_of, memory_by_kind, speed,
                              stage_names, states_of,
                              update_time)
@@ -27,12 +28,13 @@ class Step(NamedTuple):
 
 
 class JobPlan(NamedTuple):
-    """A job with its plan; limit: of each device, in bytes, buffers included."""
+    """A job with its plan; limit: of each device, in bytes, buffers included; attention_share: of times, where slices are tried."""
 
     job: Job
     plan: Plan
     measured: Calibrated
     limit: float
+    attention_share: Optional[float] = None
 
 
 # --- what fits ---
@@ -112,6 +114,14 @@ def _problem(job: Job, measured: Calibrated, values: Mapping[str, Any], limit: f
             "num_layers": None, "num_devices": job.pp, "num_stages": None, "num_batches": job.microbatches, "mem_limit": [limit]}
 
 
+def _attention_share(job: Job, values: Mapping[str, Any], measured: Calibrated) -> Optional[float]:
+    """As it is given, else what the model's description says where slices are tried."""
+    given = values.get("attention_share")
+    if given is not None:
+        return one_number("attention_share", given)
+    return job.model.attention_share(measured.layers) if values.get("slice_counts") is not None else None
+
+
 def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     """The plan whose best candidate fits with its buffers; planned once more where recomputation needs more of them."""
     device = job.model.accelerator
@@ -122,9 +132,9 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     limit = float(given[0] if isinstance(given, list) else given) if given is not None else device.memory
     check_states(job, limit)
     measured = calibrated(job, values, *stage_factors(job, values))
-    values = {**values, **dict.fromkeys(MEASURED)}
+    values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
     ends = _buffer_bytes(job, [[]])[0]
-    made = JobPlan(job, planner(_problem(job, measured, values, limit - ends)), measured, limit)
+    made = JobPlan(job, planner(_problem(job, measured, values, limit - ends)), measured, limit, values["attention_share"])
     if made.plan.best is None:
         return made
     over = max(memory.total for memory in candidate_memory(made, made.plan.best, made.plan.timeline(made.plan.best))) - limit

@@ -4,8 +4,9 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ._library import Error
 from .config import numbers
-from .model_estimate import KINDS, even_split, layer_names, stage_names
+from .model_estimate import even_split, layer_names, stage_names
 from .model_options import Job
+from .model_slices import KINDS
 from .units import TIMES
 from .words import counted
 

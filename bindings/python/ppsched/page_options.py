@@ -4,11 +4,10 @@ import argparse
 import shlex
 from typing import Any, Dict, Iterable, List, Optional
 
-from .config import Config
 from .live import check_library
+from .plan import Plan
 from .report_choice import ALL, Timelines, baseline_of
 from .report_timeline import Variation
-from .scenarios import asked_scenarios
 from .usage import UsageError
 from .writing import ending_of
 
@@ -56,15 +55,14 @@ def _profile(arguments: argparse.Namespace) -> Optional[Dict[str, Any]]:
     return {"files": list(arguments.profile), "statistic": arguments.statistic, "time_unit": arguments.time_unit, "warmup": arguments.warmup}
 
 
-def _variation(arguments: argparse.Namespace, config: Config) -> Optional[Variation]:
-    found = asked_scenarios(vars(arguments), config.devices)
-    if found is not None and arguments.lower is not None:
+def _variation(arguments: argparse.Namespace, made: Plan) -> Optional[Variation]:
+    if made._varying and arguments.lower is not None:
         raise UsageError("--jitter and --slow-rank are of schedules that are not lowered; they go without --lower")
-    return None if found is None else Variation(found.pop("count"), **found)
+    return Variation(**made._varying) if made._varying else None
 
 
-def page_words(arguments: argparse.Namespace, config: Config) -> Dict[str, Any]:
+def page_words(arguments: argparse.Namespace, made: Plan) -> Dict[str, Any]:
     """What report_data takes of them, and the line that was typed."""
     return {"title": arguments.title, "baseline": arguments.baseline, "timelines": _timelines(arguments.timelines), "live": bool(arguments.live),
             "command": shlex.join(["ppsched", *arguments.words]), "profile": _profile(arguments),
-            "variation": _variation(arguments, config)}
+            "variation": _variation(arguments, made)}

@@ -14,6 +14,7 @@ from .command_words import OF_CANDIDATES, option_word
 from .config import QUANTITIES
 from .exporting import FORMAT_NAMES
 from .launching import RUNTIME_NAMES, launch_note, launch_row
+from .microbatch_map import TELLS, order_line, order_told, tell_order
 from .page_options import PAGES, check_page_words
 from .plan import Candidate, Plan
 from .plan_commands import (check_answer, check_words, groups_line, make_plan, of_runtime, page_text, rows_text, split_row,
@@ -27,7 +28,7 @@ from .timeline import Timeline
 from .units import BYTES, Units, number_word
 from .usage import UsageError
 from .words import counted
-from .writing import PICTURES, ending_of, export_text, write_file
+from .writing import FORMATS, PICTURES, ending_of, export_text, write_file
 
 ANSWERS = (".json", ".txt", *PAGES)           # endings of files that hold the answer; but
 SCHEDULES = (*PICTURES, ".csv", ".trace.json")  # these hold the schedule itself
@@ -175,7 +176,8 @@ class Answer:
         micro_batch, replicas = self._batch
         note = launch_note(self.iteration(best), name)
         line = self.iteration(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch, data_parallel=replicas)
-        return [f"{name}: {line}", *([f"note: {note}"] if note is not None else [])]
+        order = [order_told(best.microbatch_order)] if best.microbatch_order else []
+        return [f"{name}: {line}", *(f"note: {text}" for text in (note, *order) if text is not None)]
 
     def _split_row(self, candidate: Candidate) -> Dict[str, Any]:
         """Which layers are in which stage, and the modules of each as torchtitan's configuration has them where it runs that."""
@@ -201,7 +203,6 @@ class Answer:
                 "idle_by_device": [idle._asdict() for idle in timeline.idle],
                 "runs_on": runs.order, "runs_alike_on": runs.alike,
                 "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
-                **({"microbatch_order": self.plan.microbatch_order(candidate)} if candidate.ordered else {}),
                 "command": self.command(candidate)}
 
     def _shown(self, candidate: Candidate) -> Candidate:
@@ -225,9 +226,8 @@ class Answer:
             lines = _runtime_table(best_as_asked(self.plan), self.plan, self._units)
         shown = table([self._shown(candidate) for candidate in self.best], everything=True, colour=colour,
                       runs={rank: str(one) for rank, one in runs.items()}, units=self._units)
-        if self.best[0].ordered:
-            lines.append(f"order of microbatches: {' '.join(map(str, self.plan.microbatch_order(self.best[0])))}")
-        return shown + "".join(line + "\n" for line in [*lines, self.command(self.best[0])])
+        order = self.best[0].microbatch_order
+        return shown + (order_line(order) if order else "") + "".join(line + "\n" for line in [*lines, self.command(self.best[0])])
 
 
 # --- which runtimes run what ---
@@ -300,8 +300,12 @@ def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
 
 
 def write_schedule(answer: Answer, path: str, format: Optional[str], time_scale: float) -> None:
+    """To a file; standard error tells the order of its microbatches where the file does not."""
     best = answer.best[0]
     write_file(path, format, lambda: answer.timeline(best), lambda: answer.order(best), time_scale)
+    format = format or FORMATS.get(ending_of(path, FORMATS) or "")
+    if format not in TELLS:
+        tell_order("pick", best.microbatch_order or (), path if format == "csv" else None)
 
 
 def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
@@ -311,6 +315,8 @@ def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
     if arguments.format == "text":
         text = with_width(text, columns, None)
     print_text(text)
+    if arguments.format not in TELLS:
+        tell_order("pick", best.microbatch_order or ())
 
 
 def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[str], csv: Optional[str]) -> str:
@@ -349,6 +355,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
         write_schedule(answer, path, None, arguments.time_scale)
     if arguments.format == CHAKRA:
         write_traces(answer.timeline(answer.best[0]), {**vars(arguments), "output": files.formatted})
+        tell_order("pick", answer.best[0].microbatch_order or ())
     elif files.formatted is not None:
         write_schedule(answer, files.formatted, arguments.format, arguments.time_scale)
     elif arguments.format is not None:

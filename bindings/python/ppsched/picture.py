@@ -4,14 +4,16 @@ makespans of all scenarios."""
 import collections
 import importlib.util
 import io
+import textwrap
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ._abi import Kind, Placement
 from ._library import Error
 from .colours import OTHER, SHADES, edge_of, ink_on, is_lined, shade_of
 from .memory import MemoryPoint
+from .microbatch_map import order_line
 from .op import Op
-from .scenarios import QUANTILES, Scenarios
+from .scenarios import QUANTILES, Found, Scenarios
 from .schedule import Schedule
 from .timeline import Timeline
 
@@ -33,6 +35,8 @@ _LEAST_SIZE = 6.0   # points, of all text; numbers that would be smaller are lef
 _MOST_CURVES = 16   # of memory; of more devices groups have one each
 _MOST_SHOWN = 20_000  # ops in a notebook without being asked for
 _LEAST_EDGED = 3.0  # pixels, of ops that have a white edge
+_LETTERS = 11.0     # of the title an inch, about
+_MOST_LINES = 3     # for the order of microbatches
 
 
 def _new_figure(width: float, height: float) -> Any:
@@ -229,8 +233,16 @@ def _draw_memory(axes: Any, timeline: Timeline) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=7, borderaxespad=0, labelspacing=0.25)
 
 
-def _draw_scenarios(axes: Any, timeline: Timeline, scenarios: Scenarios) -> None:
-    """How many scenarios have which makespan, with the quantiles, and the makespan of the times themselves."""
+def _ready_label(timeline: Timeline, scenarios: Scenarios, ready: Scenarios) -> str:
+    """What a runtime wins that runs what is ready."""
+    won = Found(scenarios, ready, timeline.metrics.makespan).won
+    wins = "" if won is None else f", wins {won:.0%}"
+    return f"run as they are ready: mean {ready.metrics.mean:g}{timeline.config.units.after_time}{wins}"
+
+
+def _draw_scenarios(axes: Any, timeline: Timeline, scenarios: Scenarios, ready: Optional[Scenarios]) -> None:
+    """How many scenarios have which makespan, with the quantiles, and the makespan of the times themselves. ready: the same
+    scenarios, run as ops are ready."""
     metrics, units = scenarios.metrics, timeline.config.units
     axes.hist(scenarios.makespans, bins=40, color=shade_of(Kind.F, 2), edgecolor=edge_of(Kind.F), linewidth=0.4)
     for q, style in zip(QUANTILES, ("-", "--", ":")):
@@ -238,6 +250,8 @@ def _draw_scenarios(axes: Any, timeline: Timeline, scenarios: Scenarios) -> None
                      label=f"{q:.0%} within {scenarios.quantile(q):g}{units.after_time}")
     axes.axvline(timeline.metrics.makespan, color=edge_of(Kind.B), linewidth=1.2,
                  label=f"without: {timeline.metrics.makespan:g}{units.after_time}")
+    if ready is not None:
+        axes.axvline(ready.metrics.mean, color=edge_of(Kind.I), linewidth=1.2, label=_ready_label(timeline, scenarios, ready))
     axes.set_xlabel(units.heading(f"makespan in {metrics.scenarios} scenarios", "time"))
     axes.set_ylabel("scenarios")
     for side in ("top", "right"):
@@ -245,7 +259,16 @@ def _draw_scenarios(axes: Any, timeline: Timeline, scenarios: Scenarios) -> None
     axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=7, borderaxespad=0, labelspacing=0.25)
 
 
-def _title(timeline: Timeline) -> str:
+def _order_lines(timeline: Timeline, width: float) -> str:
+    """Which microbatch goes through which slot, as far as a few lines hold it; width: inches."""
+    order = timeline.config.microbatch_order
+    if not order:
+        return ""
+    lines = textwrap.wrap(order_line(order), round(_LETTERS * width), max_lines=_MOST_LINES, placeholder=" ...")
+    return "".join("\n" + line for line in lines)
+
+
+def _title(timeline: Timeline, width: float) -> str:
     schedule, metrics = timeline.schedule, timeline.metrics
     sizes = f"{schedule.devices} devices, {schedule.stages} stages, {schedule.microbatches} microbatches"
     if schedule.slices > 1:
@@ -254,10 +277,11 @@ def _title(timeline: Timeline) -> str:
         sizes += f", {schedule.iterations} iterations"
     bubble, unit = metrics.bubble, timeline.config.units.after_time
     return (f"{schedule.name}: {sizes}\nmakespan {metrics.makespan:g}{unit}, span {metrics.span:g}{unit};  "
-            f"bubble {bubble.of_total:.2%} of total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span")
+            f"bubble {bubble.of_total:.2%} of total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span"
+            + _order_lines(timeline, width))
 
 
-def figure_of(timeline: Timeline, scenarios: Optional[Scenarios] = None) -> Any:
+def figure_of(timeline: Timeline, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> Any:
     """A matplotlib.figure.Figure of its own: no backend is chosen, and pyplot does not know it."""
     width, devices = _width(timeline, len(timeline.schedule)), timeline.schedule.devices
     rows = min(_ALL_ROWS, max(1.2, _ROW * devices))
@@ -271,15 +295,15 @@ def figure_of(timeline: Timeline, scenarios: Optional[Scenarios] = None) -> Any:
     _draw_legend(ops, kinds, _most_chunks(timeline.schedule))
     _draw_memory(memory, timeline)
     if scenarios is not None:
-        _draw_scenarios(others[0], timeline, scenarios)
+        _draw_scenarios(others[0], timeline, scenarios, ready)
     ops.set_xlim(0, timeline.metrics.makespan or 1)
-    ops.set_title(_title(timeline), loc="left", fontsize=10)
+    ops.set_title(_title(timeline, width), loc="left", fontsize=10)
     return figure
 
 
-def draw(timeline: Timeline, path: str, file_format: str, scenarios: Optional[Scenarios] = None) -> None:
+def draw(timeline: Timeline, path: str, file_format: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
     """Draws the timeline into a file of that format ("png", "svg" or "pdf")."""
-    figure_of(timeline, scenarios).savefig(path, format=file_format, dpi=_DOTS)
+    figure_of(timeline, scenarios, ready).savefig(path, format=file_format, dpi=_DOTS)
 
 
 def svg_of(timeline: Timeline) -> str:

@@ -21,7 +21,7 @@ from .lowering import channel_model
 from .model_end import ModelEnd, model_end
 from .goal import words_of_goal
 from .rounding import at_least
-from .scenarios import scenario_options
+from .scenarios import Factors, scenario_options
 from .schedule import Function, Schedule, generate
 from .shown import shown
 from .strategy import find_strategy
@@ -46,7 +46,8 @@ class Candidate(NamedTuple):
     goes from device to device in an iteration; proved: with layers, that no other split of them with this strategy and these options
     is shorter; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
     ordered: its microbatches have an order of their own (Plan.microbatch_order); scenario_time: of a step where times vary;
-    offloaded: its activations go to the host, so many an iteration as offloads says.
+    offloaded: its activations go to the host, so many an iteration as offloads says; microbatch_order: as of Plan.microbatch_order,
+    None where they are not ordered.
     """
 
     number: int
@@ -79,6 +80,7 @@ class Candidate(NamedTuple):
     least_bound: Optional[float] = None
     offloaded: bool = False
     offloads: int = 0
+    microbatch_order: Optional[List[int]] = None
 
     @property
     def fits(self) -> bool:
@@ -165,6 +167,7 @@ class Plan(Shared, Sequence[Candidate]):
     layers: Optional[Layers]
     runtime: Optional[Runtime]
     _listing: Dict[str, Any]  # how the candidates were listed, in the names of the library's options
+    _varying: Dict[str, Any]  # its scenarios, in the words of ppsched.plan; empty where there are none
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
                  passes: _Passes, channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
@@ -173,7 +176,7 @@ class Plan(Shared, Sequence[Candidate]):
         self.embedding, self.head, self.layers, self.runtime = embedding, head, layers, runtime
         self.config, self.objective, self.lowering = config, objective, lowering
         self._effort, self._passes, self._channel, self._has_asked = effort, passes, channel, has_asked
-        self._has_scenarios, self._listing = has_scenarios, {}
+        self._has_scenarios, self._listing, self._varying = has_scenarios, {}, {}
         self._goal: List[str] = []  # of searches, in the words of the command
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
@@ -205,7 +208,7 @@ class Plan(Shared, Sequence[Candidate]):
         record = sized(_abi.Candidate)
         call(lib.ppsched_plan_get_candidate, ctypes.byref(record), self._handle, number)
         candidate = _candidate(number, record, self.objective, self._effort, self._has_scenarios, self.config.units)
-        return candidate._replace(runs_on=self._runs_on(record))
+        return candidate._replace(runs_on=self._runs_on(record), microbatch_order=self._order(candidate))
 
     def _runs_on(self, record: _abi.Candidate) -> Optional[List[str]]:
         if not self._has_asked or record.status != Status.OK:
@@ -240,9 +243,14 @@ class Plan(Shared, Sequence[Candidate]):
 
     def microbatch_order(self, candidate: Candidate) -> List[int]:
         """Which of the config's microbatches goes through each slot of the candidate, in its own order or as they are."""
+        self._number(candidate)  # refuses those of other plans
+        order = candidate.microbatch_order
+        return list(range(candidate.microbatches)) if order is None else list(order)
+
+    def _order(self, candidate: Candidate) -> Optional[List[int]]:
         if not candidate.ordered:
-            return list(range(candidate.microbatches))
-        order = self._numbers(lib.ppsched_plan_get_microbatch_order, ctypes.c_uint32, self._number(candidate))
+            return None
+        order = self._numbers(lib.ppsched_plan_get_microbatch_order, ctypes.c_uint32, candidate.number)
         before = self.config.microbatch_order
         return [before[number] for number in order] if before else order
 
@@ -324,7 +332,8 @@ class Plan(Shared, Sequence[Candidate]):
     def write(self, candidate: Candidate, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
               time_scale: float = 0.0, progress: Optional[Progress] = None) -> None:
         """Writes the candidate's schedule to a file: .png, .svg and .pdf draw its timeline, .csv holds its order as torchtitan
-        and PyTorch read it, not lowered, .trace.json its trace, .json and .txt its schedule with all times.
+        and PyTorch read it, not lowered, .trace.json its trace, .json and .txt its schedule with all times. Where its microbatches
+        have an order, it stands beside a CSV in a file of that name with .order.json behind it.
 
         format: as in Timeline.export, whatever the ending is; time_scale: microseconds per unit of time in a trace.
         """
@@ -431,7 +440,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          batched: bool = False, blocking: bool = False, unshard: int = 0, unshard_lookahead: Union[UnshardLookahead, str] = "full",
          reduce_grad: bool = False, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
          attention_share: float = 0.0, order_effort: int = 0, scenarios: int = 0, seed: int = 0, jitter: float = 0.0,
-         message_jitter: float = 0.0, device_factors: Sequence[float] = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
+         message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
          empty_stages: bool = False,
@@ -488,8 +497,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.rank_by, options.quantile = member(RankBy, "rank_by", rank_by), quantile
     options.offload = bool(offload)
     options.scenario_count = _within("scenarios", scenarios, 2**24)
-    varying = scenario_options(seed, jitter, message_jitter, device_factors, dispatch)
-    if scenarios or jitter or message_jitter or len(device_factors):
+    varying = scenario_options(seed, jitter, message_jitter, device_factors, dispatch, link_factors)
+    if scenarios or jitter or message_jitter or len(device_factors) or len(link_factors):
         options.scenario_options = ctypes.pointer(varying)
     if layers is not None and not isinstance(layers, Layers):
         layers = Layers(layers)
@@ -508,6 +517,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
         del alive
         if options.rank_by != RankBy.STEP and options.effort and varying.dispatch == Dispatch.PLANNED:
             made._goal = words_of_goal(options, device_factors)
+        made._varying = {} if not scenarios else {"scenarios": scenarios, "seed": seed, "jitter": jitter, "message_jitter": message_jitter,
+                                                  "device_factors": device_factors, "link_factors": link_factors}
         made._has_listed = bool(named) or not own
         made._listing = {"strategies": [decoded(name) for name in named], "chunks": _counts("chunks", chunks), "group_sizes": _counts("group_sizes", group_sizes),
                          "microbatches": _counts("microbatches", microbatches), "slices": _counts("slices", slices), "memory_limits": limits or [],

@@ -12,6 +12,7 @@ from .launch_options import add_batch_arguments
 from .launching import RUNTIME_NAMES
 from .keeping import add_link_argument, link_hosts
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
+from .microbatch_map import order_line
 from .microbatches import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_sharding_arguments, channel_of
 from .number_options import add_number_argument
@@ -116,6 +117,8 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
     for name in SLICING:
         if values.get(name) is not None:
             given[name] = one_number(name, values[name])
+            if "slices" not in given:
+                raise UsageError(f"--{name.replace('_', '-')}: it goes with --slices")
     if values.get("all") and "group_sizes" not in given:
         given["group_sizes"] = list(range(1, max(given.get("microbatches") or [config.microbatches]) + 1))
     with ProgressBar() as bar:
@@ -205,7 +208,7 @@ def split_row(made: Plan, candidate: Candidate) -> Dict[str, Any]:
 
 def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.Namespace, csv: Optional[str] = None) -> str:
     from .report import report_data, report_html
-    return report_html(report_data(made, candidates=candidates, csv=csv, **page_words(arguments, made.config)))
+    return report_html(report_data(made, candidates=candidates, csv=csv, **page_words(arguments, made)))
 
 
 def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.Namespace) -> str:
@@ -217,8 +220,10 @@ def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.
     if output and ending_of(output, (".csv",)):
         return candidates_csv(candidates, units, made.models(candidates))
     runs = {candidate.rank: " ".join(candidate.runs_on) or "none" for candidate in candidates if candidate.runs_on is not None}
-    return table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty(), runs=runs, units=units,
-                 splits={rank: split_cells(model) for rank, model in (made.models(candidates) or {}).items()}) + groups_line(made, arguments)
+    text = table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty(), runs=runs, units=units,
+                 splits={rank: split_cells(model) for rank, model in (made.models(candidates) or {}).items()})
+    order = candidates[0].microbatch_order if candidates else None
+    return text + (order_line(order) if order else "") + groups_line(made, arguments)
 
 
 def groups_line(made: Plan, arguments: argparse.Namespace) -> str:

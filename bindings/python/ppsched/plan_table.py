@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .layers import LayerSplit
+from .microbatch_map import words_of
 from .plan import Candidate
 from .strategy import strategies
 from .timeline import Bubble
@@ -139,6 +140,8 @@ def candidate_row(candidate: Candidate, units: Units) -> Dict[str, Any]:
     """A candidate as JSON has it."""
     row: Dict[str, Any] = {**candidate._asdict(), "fits": candidate.fits, "units": units.row}
     del row["number"]
+    if candidate.microbatch_order is None:
+        del row["microbatch_order"]
     row["bubble"] = None if candidate.bubble is None else candidate.bubble._asdict()
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
 
@@ -161,7 +164,8 @@ def html_table(candidates: Sequence[Candidate], units: Units) -> str:
 def plain_row(candidate: Candidate) -> Dict[str, Plain]:
     """Without anything nested: options and runtimes are texts, the bubble's figures columns."""
     row = {**candidate_row(candidate, Units()), "options": " ".join(f"{name}={value}" for name, value in candidate.options.items()),
-           "runs_on": None if candidate.runs_on is None else " ".join(candidate.runs_on)}
+           "runs_on": None if candidate.runs_on is None else " ".join(candidate.runs_on),
+           "microbatch_order": None if candidate.microbatch_order is None else words_of(candidate.microbatch_order)}
     del row["units"], row["bubble"]
     bubble = [None] * len(Bubble._fields) if candidate.bubble is None else candidate.bubble
     return {**row, **{f"bubble_{name}": value for name, value in zip(Bubble._fields, bubble)}}
@@ -193,5 +197,5 @@ def candidates_csv(candidates: Iterable[Candidate], units: Units,
         split: List[object] = [] if models is None else ["", ""]
         if model is not None:
             split = [_cell(model.split.layers), _cell(recompute_words(model))]
-        writer.writerow([*(_cell((row[name] or {}).get(part) if part else row[name]) for name, part in keys), *split])
+        writer.writerow([*(_cell((row[name] or {}).get(part) if part else row.get(name)) for name, part in keys), *split])
     return text.getvalue()

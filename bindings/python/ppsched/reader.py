@@ -2,12 +2,13 @@
 """Schedules from files and texts."""
 import ctypes
 import os
-from typing import TYPE_CHECKING, Dict, Sequence, Union
+from typing import TYPE_CHECKING, Dict, NamedTuple, Sequence, Tuple, Union
 
 from . import _abi
 from ._abi import Format, Placement
 from ._library import Error, lib, new_handle
 from .config import Config, Quantities
+from .microbatch_map import by_slot, order_in
 from .shown import shown
 from .units import PLAIN, Units
 
@@ -17,8 +18,15 @@ if TYPE_CHECKING:
 FORMATS: Dict[str, Format] = {"csv": Format.CSV, "json": Format.JSON}
 
 
-def import_text(text: Union[str, bytes], format: Union[Format, str]) -> ctypes.c_void_p:
-    """The library's handle of the schedule that a text holds."""
+class Read(NamedTuple):
+    """The library's handle of a schedule, and which microbatch goes through each of its slots, where the text says."""
+
+    handle: ctypes.c_void_p
+    order: Tuple[int, ...]
+
+
+def import_text(text: Union[str, bytes], format: Union[Format, str]) -> Read:
+    """The schedule that a text holds."""
     if not isinstance(format, Format):
         if not isinstance(format, str) or format not in FORMATS:
             raise Error(f"there is no format {shown(format)} to read; there are {', '.join(FORMATS)}")
@@ -30,7 +38,12 @@ def import_text(text: Union[str, bytes], format: Union[Format, str]) -> ctypes.c
             raise Error("the text is no Unicode text", _abi.Status.ERROR_SYNTAX) from None
     elif not isinstance(text, bytes):
         raise Error(f"the text must be a str or bytes, not {type(text).__name__}")
-    return new_handle(lib.ppsched_schedule_import, format, ctypes.c_char_p(text), len(text), None)
+    handle = new_handle(lib.ppsched_schedule_import, format, ctypes.c_char_p(text), len(text), None)
+    try:
+        return Read(handle, order_in(text, lib.ppsched_schedule_microbatches(handle)) if format == Format.JSON else ())
+    except BaseException:
+        lib.ppsched_schedule_release(handle)
+        raise
 
 
 def format_of(path: "Union[str, os.PathLike[str]]") -> Format:
@@ -41,7 +54,7 @@ def format_of(path: "Union[str, os.PathLike[str]]") -> Format:
     return FORMATS[ending]
 
 
-def import_file(path: "Union[str, os.PathLike[str]]", format: Union[Format, str, None] = None) -> ctypes.c_void_p:
+def import_file(path: "Union[str, os.PathLike[str]]", format: Union[Format, str, None] = None) -> Read:
     """The same of a file; errors name it."""
     format = format_of(path) if format is None else format
     with open(path, "rb") as file:
@@ -53,10 +66,13 @@ def import_file(path: "Union[str, os.PathLike[str]]", format: Union[Format, str,
         raise
 
 
-def config_for(schedule: "Schedule", quantities: Quantities, units: Units = PLAIN) -> Config:
-    """A problem of the schedule's sizes and placement, with these lists of numbers, which are in some units."""
+def config_for(schedule: "Schedule", quantities: Quantities, units: Units = PLAIN, order: Sequence[int] = ()) -> Config:
+    """A problem of the schedule's sizes and placement, with these lists of numbers, which are in some units; those of microbatches
+    as they are numbered outside the schedule, where it has an order of them."""
     placement: Union[Placement, Sequence[int]] = schedule.placement
     if placement == Placement.MAP:
         placement = [schedule.device_of(stage) or 0 for stage in range(schedule.stages)]
-    return Config(schedule.devices, schedule.microbatches, schedule.stages, iterations=schedule.iterations, slices=schedule.slices, placement=placement,
-                  weight_versions=schedule.weight_versions, units=units, **quantities)
+    config = Config(schedule.devices, schedule.microbatches, schedule.stages, iterations=schedule.iterations, slices=schedule.slices, placement=placement,
+                    weight_versions=schedule.weight_versions, units=units, **by_slot(quantities, order))
+    config.microbatch_order = tuple(order)
+    return config

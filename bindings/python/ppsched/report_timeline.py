@@ -10,7 +10,7 @@ from ._library import Error
 from .launching import launch_row
 from .op import units
 from .plan import Candidate, Plan
-from .scenarios import Scenarios, scenario_row
+from .scenarios import Factors, scenario_row
 from .timeline import Timeline
 
 _BINS = 40  # of the histogram of makespans
@@ -22,7 +22,9 @@ class Variation(NamedTuple):
     scenarios: int = 1000
     seed: int = 0
     jitter: float = 0.0
-    device_factors: List[float] = []
+    device_factors: Factors = ()
+    message_jitter: float = 0.0
+    link_factors: Factors = ()
 
 
 def _critical_path(timeline: Timeline) -> List[List[int]]:
@@ -55,8 +57,7 @@ def _histogram(makespans: List[float]) -> Dict[str, Any]:
 def _scenarios(timeline: Timeline, variation: Optional[Variation]) -> Dict[str, Any]:
     if variation is None:
         return {}
-    made: Scenarios = timeline.schedule.scenarios(variation.scenarios, seed=variation.seed, jitter=variation.jitter,
-                                                  device_factors=variation.device_factors)
+    made = timeline.schedule.scenarios(*variation[:1], **dict(list(variation._asdict().items())[1:]))
     return {"scenarios": {**scenario_row(made), "histogram": _histogram(made.makespans)}}
 
 

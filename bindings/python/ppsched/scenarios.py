@@ -3,16 +3,19 @@
 import argparse
 import ctypes
 import json
+import operator
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
-from ._abi import Dispatch
-from ._library import call, lib, new_handle
+from ._abi import Dispatch, Status
+from ._library import Error, call, lib, new_handle
 from .config import integer, numbers
 from .enums import member
 from .listener import Listener
+from .recorded import iterations_of, recorded_factors
 from .shown import shown
+from .slow_options import SLOW, add_slow_arguments, factors_of, slow_factors, slow_words
 from .usage import UsageError
 from .views import sized
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 RANKINGS = ("step", "mean", "quantile", "worst")
 QUANTILES = (0.5, 0.9, 0.99)  # that the command prints
+MOST = 2**24  # scenarios
 
 
 class ScenarioMetrics(NamedTuple):
@@ -79,21 +83,41 @@ class Scenarios:
         return f"<ppsched.Scenarios: {metrics.scenarios} of mean {metrics.mean:g}, {metrics.best:g} to {metrics.worst:g}>"
 
 
-def scenario_options(seed: int, jitter: float, message_jitter: float, device_factors: Sequence[float],
-                     dispatch: Union[Dispatch, str] = "planned") -> _abi.ScenarioOptions:
+Factors = Union[Sequence[float], Sequence[Sequence[float]]]  # one a thing, or rows
+
+
+def checked_seed(seed: int) -> int:
+    """Any that has 64 bits."""
+    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+        raise Error(f"seed must be an integer, not {shown(seed)}")
+    number = operator.index(seed)
+    if not 0 <= number < 2**64:
+        raise Error(f"seed is {shown(number)}; it must be 0 to {2**64 - 1}", Status.ERROR_RANGE)
+    return number
+
+
+def _put_factors(options: _abi.ScenarioOptions, name: str, given: Factors) -> None:
+    """A list of the options, which keep it; rows follow each other."""
+    if not len(given):
+        return
+    rows: List[Any] = list(given)
+    has_rows = all(hasattr(row, "__len__") and not isinstance(row, str) for row in rows)
+    flat = [number for row in rows for number in numbers(f"{name}_factors", row)] if has_rows else numbers(f"{name}_factors", rows)
+    setattr(options, f"{name}_factors", ctypes.cast((ctypes.c_double * len(flat))(*flat), ctypes.POINTER(ctypes.c_double)))
+    setattr(options, f"{name}_factor_count", len(flat))
+
+
+def scenario_options(seed: int, jitter: float, message_jitter: float, device_factors: Factors,
+                     dispatch: Union[Dispatch, str] = "planned", link_factors: Factors = (), stage_factors: Factors = ()) -> _abi.ScenarioOptions:
     options = sized(_abi.ScenarioOptions)
     options.dispatch = member(Dispatch, "dispatch", dispatch)
-    options.seed, options.jitter, options.message_jitter = integer("seed", seed) % 2**64, jitter, message_jitter
-    factors = numbers("device_factors", device_factors) if len(device_factors) else []
-    if factors:
-        options.device_factors = ctypes.cast((ctypes.c_double * len(factors))(*factors), ctypes.POINTER(ctypes.c_double))
-        options.device_factor_count = len(factors)
+    options.seed, options.jitter, options.message_jitter = checked_seed(seed), jitter, message_jitter
+    for name, factors in (("device", device_factors), ("link", link_factors), ("stage", stage_factors)):
+        _put_factors(options, name, factors)
     return options
 
 
-def scenarios_of(schedule: "Schedule", count: int, seed: int, jitter: float, message_jitter: float,
-                 device_factors: Sequence[float], dispatch: Union[Dispatch, str]) -> Scenarios:
-    options = scenario_options(seed, jitter, message_jitter, device_factors, dispatch)
+def scenarios_of(schedule: "Schedule", count: int, options: _abi.ScenarioOptions) -> Scenarios:
     with schedule.config.units.telling(), Listener(schedule.config, None) as told:
         return Scenarios(new_handle(lib.ppsched_schedule_evaluate_scenarios, schedule._handle, told._handle,
                                     integer("count", count), ctypes.byref(options)))
@@ -102,11 +126,19 @@ def scenarios_of(schedule: "Schedule", count: int, seed: int, jitter: float, mes
 # --- the command line ---
 
 
+VARYING = ("jitter", "message_jitter", *SLOW, "scenarios_from")  # by any of which times vary
+BESIDE = ("scenarios", "seed", "dispatch", "rank_by", "quantile")  # options that go with these
+_NEEDED = "it goes with --jitter or --slow-rank, or what else makes times vary"
+
+
 def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jitter", type=float, metavar="S",
                         help="times of ops vary: each is multiplied by a lognormal factor of mean 1 whose logarithm has this deviation")
-    parser.add_argument("--slow-rank", metavar="RANK:FACTOR", action="append", default=None,
-                        help="all ops of a device take so many times longer; may be given again")
+    parser.add_argument("--message-jitter", type=float, metavar="S", help="likewise what goes from device to device")
+    add_slow_arguments(parser)
+    parser.add_argument("--scenarios-from", choices=("profile",),
+                        help="in each scenario all takes as long as in one recorded iteration of --profile; so it is by itself where "
+                             "--scenarios is given without --jitter, and the profile has several samples")
     parser.add_argument("--scenarios", type=int, metavar="N", help="with these: how many are evaluated (default: 1000)")
     parser.add_argument("--seed", type=int, metavar="K", help="of their random numbers (default: 0)")
     parser.add_argument("--dispatch", action="store_true", default=None,
@@ -129,34 +161,103 @@ def ranking_of(values: Mapping[str, Any], devices: int) -> Dict[str, Any]:
     return {"scenarios": asked.pop("count"), **asked, "dispatch": "ready" if values.get("dispatch") else "planned", "rank_by": values.get("rank_by") or "mean", "quantile": values.get("quantile") or 0.9}
 
 
-def _device_factors(words: Sequence[str], devices: int) -> List[float]:
-    factors = [1.0] * devices
-    for word in words:
-        rank, separator, factor = word.partition(":")
-        try:
-            device, times = int(rank), float(factor)
-        except ValueError:
-            device, separator, times = 0, "", 0.0
-        if not separator:
-            raise UsageError(f"--slow-rank {shown(word)[1:-1]}: it must be RANK:FACTOR, such as 3:1.2")
-        if not 0 <= device < devices:
-            raise UsageError(f"--slow-rank {word}: there is no rank {device}; ranks are 0 to {devices - 1}")
-        factors[device] *= times
-    return factors
+def take_file_words(path: str, values: Dict[str, Any]) -> None:
+    """What a config file says of ranks, links and stages, as the words of the options."""
+    values.update({name: slow_words(path, name, values[name]) for name in SLOW if name in values})
 
 
-def asked_scenarios(values: Mapping[str, Any], devices: int) -> Optional[Dict[str, Any]]:
-    """The scenarios that the options ask for: how many, and how times vary, in the words of Schedule.scenarios."""
-    slow, count = values.get("slow_rank"), values.get("scenarios")
-    if values.get("jitter") is None and slow is None:
-        for name in ("scenarios", "seed", "dispatch", "rank_by", "quantile"):
+def take_idle(values: Dict[str, Any], given: Mapping[str, Any]) -> None:
+    """Leaves out what a config file says of scenarios where nothing varies."""
+    if all(values.get(name) is None for name in VARYING) and not _is_recorded(values):
+        for name in BESIDE:
+            if name not in given:
+                values.pop(name, None)
+
+
+def _profile(values: Mapping[str, Any]) -> Any:
+    return getattr(values.get("measurement"), "profile", None)
+
+
+def _is_recorded(values: Mapping[str, Any]) -> bool:
+    """Whether scenarios are those of a profile."""
+    if values.get("scenarios_from") is not None:
+        return True
+    profile = _profile(values)
+    return values.get("scenarios") is not None and values.get("jitter") is None and profile is not None and iterations_of(profile) > 1
+
+
+def _recorded(values: Mapping[str, Any], count: int, devices: int, stages: Optional[int]) -> Tuple[str, List[float]]:
+    """The factors of a profile's iterations, by scenario: of stages; where these differ by candidate, of devices."""
+    profile = _profile(values)
+    if profile is None:
+        raise UsageError("--scenarios-from profile: give --profile")
+    if iterations_of(profile) < 2:
+        raise UsageError(f"--scenarios-from profile: {profile.name} has one sample of each op; record several iterations")
+    by_device, places = (True, devices) if stages is None else (False, stages)
+    factors = recorded_factors(profile, values["statistic"], count, _seed(values), places=places, by_device=by_device)
+    return "device_factors" if by_device else "stage_factors", factors
+
+
+def _take(asked: Dict[str, Any], name: str, factors: List[float]) -> None:
+    """Adds factors by scenario to those of all scenarios."""
+    each = asked.get(name, [1.0])
+    asked[name] = [factor * each[i % len(each)] for i, factor in enumerate(factors)]
+
+
+def _count(values: Mapping[str, Any]) -> int:
+    count = values.get("scenarios")
+    if count is not None and not 1 <= count <= MOST:
+        raise UsageError(f"the number of scenarios is {shown(count)}; it must be 1 to {MOST}")
+    return 1000 if count is None else int(count)
+
+
+def _seed(values: Mapping[str, Any]) -> int:
+    try:
+        return checked_seed(values.get("seed") or 0)
+    except Error as error:
+        raise UsageError(str(error)) from None
+
+
+def scenario_fault(values: Mapping[str, Any], format: Optional[str]) -> Optional[str]:
+    """Why the options of scenarios do not go with others of schedule, if so."""
+    if any(values.get(name) for name in ("lower", "offload", "recompute_chunks")):
+        return "--jitter, --slow-rank and the like are of a schedule that is neither lowered nor keeps less"
+    if values.get("launch") is not None:
+        return "--jitter, --slow-rank and the like go with text and json, not with --launch"
+    if format not in (None, "text", "json"):
+        return f"--jitter, --slow-rank and the like go with text and json, not with {format}"
+    return None
+
+
+def check_scenarios(values: Dict[str, Any], given: Mapping[str, Any], format: Optional[str] = None) -> None:
+    """Refuses options that do not go with others; what a config file says of scenarios is passed over there."""
+    fault = scenario_fault(values, format)
+    if fault is None or all(values.get(name) is None for name in (*VARYING, *BESIDE)):
+        return
+    if any(given.get(name) is not None for name in (*VARYING, *BESIDE)):
+        raise UsageError(fault)
+    values.update(dict.fromkeys((*VARYING, *BESIDE)))
+
+
+def asked_scenarios(values: Mapping[str, Any], devices: int, stages: Optional[int] = None) -> Optional[Dict[str, Any]]:
+    """The scenarios that the options ask for: how many, and how times vary, in the words of Schedule.scenarios. stages: of the
+    schedule; None of a plan, whose candidates differ in them."""
+    is_recorded = _is_recorded(values)
+    if not is_recorded and all(values.get(name) is None for name in VARYING):
+        for name in BESIDE:
             if values.get(name) is not None:
-                raise UsageError(f"--{name.replace('_', '-')}: it goes with --jitter or --slow-rank")
+                raise UsageError(f"--{name.replace('_', '-')}: {_NEEDED}")
         return None
-    if count is not None and count < 1:
-        raise UsageError(f"the number of scenarios is {count}; it must be 1 to {2**24}")
-    return {"count": 1000 if count is None else count, "seed": values.get("seed") or 0, "jitter": values.get("jitter") or 0.0,
-            "device_factors": _device_factors(slow, devices) if slow else ()}
+    count = _count(values)
+    asked = {"count": count, "seed": _seed(values), "jitter": values.get("jitter") or 0.0, "message_jitter": values.get("message_jitter") or 0.0,
+             **slow_factors(values, devices)}
+    if values.get("slow_stage"):
+        if stages is None:
+            raise UsageError("--slow-stage: candidates differ in their stages; give --slow-rank, or take schedule for one of them")
+        asked["stage_factors"] = factors_of("slow_stage", values["slow_stage"], stages)
+    if is_recorded:
+        _take(asked, *_recorded(values, count, devices, stages))
+    return asked
 
 
 class Found(NamedTuple):
@@ -175,11 +276,9 @@ class Found(NamedTuple):
 
 def found_scenarios(schedule: "Schedule", values: Mapping[str, Any]) -> Optional[Found]:
     """Those, of a schedule."""
-    asked = asked_scenarios(values, schedule.devices)
+    asked = asked_scenarios(values, schedule.devices, schedule.stages)
     if asked is None:
         return None
-    if any(values.get(name) for name in ("lower", "offload", "recompute_chunks")):
-        raise UsageError("--jitter and --slow-rank are of a schedule that is neither lowered nor keeps less")
     ready = schedule.scenarios(**asked, dispatch="ready") if values.get("dispatch") else None
     return Found(schedule.scenarios(**asked), ready, schedule.evaluate().metrics.makespan)
 

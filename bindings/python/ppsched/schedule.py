@@ -17,11 +17,12 @@ from .layers import LayerSplit
 from .listener import Listener, Progress, check_progress
 from .keeping import offloaded, recomputed
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
+from .microbatch_map import with_order
 from .microbatches import ordered, renumbered
 from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
 from .shown import shown
-from .scenarios import Scenarios, scenarios_of
+from .scenarios import Factors, Scenarios, scenario_options, scenarios_of
 from .slots import Arena, Connection, arenas, connections
 from .views import Shared, View, none_if_unset
 from .words import counted, names_checked
@@ -70,11 +71,11 @@ class Schedule(Shared):
         self._release = weakref.finalize(self, lib.ppsched_schedule_release, handle)
 
     @classmethod
-    def _read(cls, handle: ctypes.c_void_p, quantities: Quantities) -> "Schedule":
-        """That of a handle, with a config of its own sizes."""
+    def _read(cls, handle: ctypes.c_void_p, quantities: Quantities, order: Sequence[int] = ()) -> "Schedule":
+        """That of a handle, with a config of its own sizes. order: of its microbatches, as they are numbered in the quantities."""
         schedule = cls.__new__(cls)
         schedule._own(handle)
-        schedule.config = config_for(schedule, quantities)
+        schedule.config = config_for(schedule, quantities, order=order)
         return schedule
 
     @classmethod
@@ -114,9 +115,11 @@ class Schedule(Shared):
         """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
 
         `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
-        ppsched.Config; without them all times are its defaults. The schedule is not checked here; see check.
+        ppsched.Config; without them all times are its defaults. Where the text has a microbatch_order the config has it, and
+        the lists of microbatches in that order. The schedule is not checked here; see check.
         """
-        return cls._read(import_text(text, format), quantities_in(locals()))
+        given, read = quantities_in(locals()), import_text(text, format)
+        return cls._read(read.handle, given, read.order)
 
     @classmethod
     @names_checked
@@ -138,7 +141,8 @@ class Schedule(Shared):
              host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
              slice_scale: Numbers = (), op_overhead: Numbers = ()) -> "Schedule":
         """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
-        return cls._read(import_file(path, format), quantities_in(locals()))
+        given, read = quantities_in(locals()), import_file(path, format)
+        return cls._read(read.handle, given, read.order)
 
     @names_checked
     def order_microbatches(self, *, objective: Union[Objective, str] = "makespan", effort: int = 4,
@@ -155,12 +159,14 @@ class Schedule(Shared):
 
     @names_checked
     def scenarios(self, count: int = 1000, *, seed: int = 0, jitter: float = 0.0, message_jitter: float = 0.0,
-                  device_factors: Sequence[float] = (), dispatch: Union[Dispatch, str] = "planned") -> Scenarios:
+                  device_factors: Factors = (), link_factors: Factors = (), stage_factors: Factors = (),
+                  dispatch: Union[Dispatch, str] = "planned") -> Scenarios:
         """How long it takes where times vary, in so many scenarios: jitter is the standard deviation of the logarithm of each op's
-        factor, whose mean is 1, message_jitter likewise of what goes between devices; device_factors: of each device, by how much
-        its ops take longer. All schedules of a problem meet the same scenarios of a seed. dispatch: "planned", or "ready" for a
-        runtime that runs the first of what is ready, within the memory of the plan or the limits."""
-        return scenarios_of(self, count, seed, jitter, message_jitter, device_factors, dispatch)
+        factor, whose mean is 1, message_jitter likewise of what goes between devices; device_factors, stage_factors: of each device
+        and stage, by how much its ops take longer, or a row of these for each scenario; link_factors: likewise of what goes from
+        device to device, a row for each that it comes from. All schedules of a problem meet the same scenarios of a seed. dispatch:
+        "planned", or "ready" for a runtime that runs the first of what is ready, within the memory of the plan or the limits."""
+        return scenarios_of(self, count, scenario_options(seed, jitter, message_jitter, device_factors, dispatch, link_factors, stage_factors))
 
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
@@ -319,8 +325,9 @@ class Schedule(Shared):
         return Timeline(handle, self, config)
 
     def export(self, format: Union[Format, str]) -> str:
-        """The schedule without times, as "csv", "json", "megatron" or "deepspeed"."""
-        return export(self._handle, None, export_format(format))
+        """The schedule without times, as "csv", "json", "megatron" or "deepspeed"; json has config.microbatch_order."""
+        chosen = export_format(format)
+        return with_order(export(self._handle, None, chosen), chosen, self.config.microbatch_order)
 
     @names_checked
     def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False,

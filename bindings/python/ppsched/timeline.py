@@ -11,6 +11,7 @@ from .config import Config, config_of, integer
 from .explain import CriticalOp, Relief, Sensitivity
 from .exporting import export, export_format
 from .memory import IdleWindow, MemoryItem, MemoryPoint, curve, idle_windows, peak_by_cause, peak_items
+from .microbatch_map import with_order
 from .unit_texts import with_units
 from .views import Item, Plain, Shared, View, none_if_unset, sized
 from .words import counted, names_checked
@@ -202,7 +203,7 @@ class Timeline(Shared):
         """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron", "deepspeed" or
         "sail".
 
-        text_columns: most columns of a line of text; time_scale: microseconds per unit of time in a trace (default: those
+        json, chrome and text have the config's microbatch_order, where there is one. text_columns: most columns of a line of text; time_scale: microseconds per unit of time in a trace (default: those
         of the config's unit, if it has one, else 1).
         """
         chosen, units = export_format(format), self.config.units
@@ -210,7 +211,7 @@ class Timeline(Shared):
         columns = max(1, text_columns - len(units.after_memory)) if text_columns > 0 else text_columns
         text = export(self.schedule._handle, self._handle, chosen, text_columns=columns,
                       time_scale=time_scale or units.microseconds)
-        return with_units(text, chosen, units)
+        return with_order(with_units(text, chosen, units), chosen, self.config.microbatch_order)
 
     def rows(self) -> List[Dict[str, Plain]]:
         """All ops with their times as plain rows: pandas.DataFrame(timeline.rows()), or polars.DataFrame."""
@@ -219,10 +220,11 @@ class Timeline(Shared):
                 for device, (ops, spans) in enumerate(zip(self.schedule.queues, self.spans))
                 for position, (op, span) in enumerate(zip(ops, spans))]
 
-    def draw(self, scenarios: Optional["Scenarios"] = None) -> object:
-        """A matplotlib.figure.Figure of it, and of the makespans of scenarios; the caller's backend and figures stay as they are."""
+    def draw(self, scenarios: Optional["Scenarios"] = None, ready: Optional["Scenarios"] = None) -> object:
+        """A matplotlib.figure.Figure of it, and of the makespans of scenarios, beside the mean of these where ops run as they are
+        ready (dispatch="ready"); the caller's backend and figures stay as they are."""
         from .picture import figure_of
-        return figure_of(self, scenarios)
+        return figure_of(self, scenarios, ready)
 
     def to_svg(self) -> str:
         """The picture as the text of an SVG file; needs matplotlib."""

@@ -3,6 +3,7 @@
 from typing import Callable, Dict, Iterable, Optional
 
 from ._library import Error
+from .microbatch_map import write_beside
 from .output import whole_file, write_text
 from .picture import draw
 from .scenarios import Scenarios
@@ -17,16 +18,16 @@ def ending_of(path: str, endings: Iterable[str]) -> Optional[str]:
     return next((ending for ending in endings if path.lower().endswith(ending)), None)
 
 
-def draw_file(timeline: Timeline, path: str, scenarios: Optional[Scenarios] = None) -> None:
+def draw_file(timeline: Timeline, path: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
     """A picture, in the format of its ending, which is one of PICTURES."""
     with whole_file(path) as temporary:
-        draw(timeline, temporary, (ending_of(path, PICTURES) or "")[1:], scenarios)
+        draw(timeline, temporary, (ending_of(path, PICTURES) or "")[1:], scenarios, ready)
 
 
 def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline], order: Callable[[], Schedule],
                time_scale: float = 0.0) -> None:
     """Writes what the ending of the path tells, or the format. Both are made where they are needed: the order alone for csv,
-    which runtimes lower themselves."""
+    which runtimes lower themselves. Beside a CSV stands the order of its microbatches, where there is one."""
     if format is None and ending_of(path, PICTURES):
         draw_file(timeline(), path)
         return
@@ -34,6 +35,8 @@ def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline
     if format is None:
         raise Error(f"{path}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or name the format")
     write_text(path, export_text(format, timeline, order, time_scale=time_scale))
+    if format == "csv":
+        write_beside(path, order().config.microbatch_order)
 
 
 def export_text(format: str, timeline: Callable[[], Timeline], order: Callable[[], Schedule], *, text_columns: int = 0,

@@ -72,6 +72,9 @@ function makeLaunchPanel(rank) {
   const element = make("figure", {}, makeCaption(rank, sizesText(candidateOf(rank))));
   for (const [runtime, { line, reason }] of launchOf(rank))
     element.append(...(typeof line === "string" ? makeLine(runtime, line, rank) : makeReason(runtime, reason)));
+  const order = element.children.length > 1 ? makeOrder(rank) : null;
+  if (order)
+    element.append(order);
   const command = rawTimeline(rank)?.command;
   if (typeof command === "string")
     element.append(...makeLine("ppsched, to build it again", command, rank));

@@ -15,6 +15,12 @@ function timelineText(rank, timeline) {
     `${percent(bubble.of_span)} of span; peak memory ${memoryFigure(candidate.peak_memory)}${limit}${over}`;
 }
 
+/** Which microbatch goes through which slot, where there is an order of them. */
+function makeOrder(rank) {
+  const order = list(rawTimeline(rank)?.schedule?.microbatch_order);
+  return order.length > 0 ? make("p", { class: "muted microbatch-order" }, `Order of microbatches: ${order.join(" ")}`) : null;
+}
+
 function leaveOut(rank) {
   choose(rank, false);
   byId("timelines-title").focus({ preventScroll: true });
@@ -40,7 +46,7 @@ function makeTimelinePanel(rank) {
     const remove = makeButton("\u00d7", `Leave out ${nameOf(candidate)}`, () => leaveOut(rank));
     const none = timeline.lanes.some((lane) => lane.length > 0) ? null : make("p", { class: "muted" }, "It has no times.");
     const caption = makeCaption(rank, timelineText(rank, timeline), makeSaveButtons(panel), remove);
-    element.replaceChildren(caption, none ?? box, panel.notes);
+    element.replaceChildren(...[caption, none ?? box, makeOrder(rank), panel.notes].filter(Boolean));
   };
   timelinePanels.push(panel);
   return panel;
