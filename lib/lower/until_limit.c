@@ -12,7 +12,7 @@
 
 enum {
     MOST_TIGHTER = 16,       /* how many activations less are tried */
-    TIMED_TIGHTER = 1 << 17, /* ops of one evaluation of all these */
+    TIMED_TIGHTER = 1 << 13, /* ops of one evaluation of all these */
     MOST_HALVINGS = 12,      /* of what lies between a limit that holds and one that does not */
     TIMED_HALVINGS = 1 << 15
 };
@@ -104,6 +104,7 @@ static ppsched_status try_limit(struct ppi_placing *placing, bool is_one, double
     set_limits(placing, is_one, tried);
     ppsched_status status = ppi_within_make(&within, placing, error);
     within.wants_any = true;
+    within.tries /= 2;
     if (status == PPSCHED_OK)
         status = ppi_within_search(&within, error);
     *is_found = status == PPSCHED_OK && within.best.schedule != NULL;

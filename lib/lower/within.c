@@ -12,10 +12,11 @@
 
 enum {
     LEAST_TRIES = 48,
-    MOST_TRIES = 160,
+    MOST_TRIES = 256,
     LAST_TRIES = 24,      /* beside them, where nothing has been found */
     TIMED = 1 << 20,      /* ops, in all evaluations */
     MOST_ROUNDS = 6,      /* how often places are found anew once devices wait */
+    MOST_IDLE = 3,        /* and how many sets are not better one after another */
     MOST_RAISES = 6,      /* and how often devices that are over their limits let more go */
     EXTRA_TIMED = 1 << 13 /* ops that are timed to find out what need not go */
 };
@@ -23,7 +24,8 @@ enum {
 static const uint32_t slacks[] = {1, 0, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 enum { SLACKS = sizeof slacks / sizeof slacks[0] };
 
-uint32_t ppi_within_tries(const struct ppi_placing *placing)
+/* How many evaluations a search may take. */
+static uint32_t tries_for(const struct ppi_placing *placing)
 {
     uint64_t tries = TIMED / (1 + placing->schedule->op_count);
     return (uint32_t)(tries < LEAST_TRIES ? LEAST_TRIES : tries > MOST_TRIES ? MOST_TRIES : tries);
@@ -37,7 +39,8 @@ ppsched_status ppi_within_make(struct ppi_within *out, struct ppi_placing *placi
                                .step = placing->plain->metrics.makespan,
                                .excess = PPI_INFINITE,
                                .peak = PPI_INFINITE,
-                               .tries = ppi_within_tries(placing)};
+                               .patience = 2,
+                               .tries = tries_for(placing)};
     out->slack = ppi_allocate_zeroed(host, devices, 2 * sizeof *out->slack);
     out->units = ppi_allocate_zeroed(host, devices, sizeof *out->units);
     if (out->slack == NULL || out->units == NULL)
@@ -109,8 +112,10 @@ static void note_excess(struct ppi_within *within, const struct ppi_choice *choi
 /* Keeps a choice that is within the limits and better; else it is cleared. */
 static bool keep(struct ppi_within *within, struct ppi_choice *choice)
 {
-    if (ppi_choice_is_within(choice, within->placing->limits))
+    if (ppi_choice_is_within(choice, within->placing->limits)) {
+        within->shortest = ppi_smaller(within->shortest, ppi_choice_step(choice));
         return ppi_choice_keep(&within->best, choice);
+    }
     ppi_choice_clear(choice);
     return false;
 }
@@ -208,7 +213,8 @@ static ppsched_status try_again(struct ppi_within *within, ppsched_error *error)
     struct ppi_placing *placing = within->placing;
     double last = PPI_INFINITE;
     ppsched_status status = PPSCHED_OK;
-    for (int round = 1, idle = 0; round < MOST_ROUNDS && idle < 2 && status == PPSCHED_OK && goes_on(within); round++) {
+    for (int round = 1, idle = 0; round < MOST_ROUNDS && idle < within->patience && status == PPSCHED_OK && goes_on(within);
+         round++) {
         struct ppi_choice next;
         status = spend(within, error);
         if (status == PPSCHED_OK)
@@ -266,23 +272,43 @@ static bool set_slack(const struct ppi_within *within, uint32_t slack)
     return is_possible;
 }
 
-static ppsched_status try_sets(struct ppi_within *within, ppsched_error *error)
+/* Notes the shortest number of chunks. */
+static ppsched_status try_chunks(struct ppi_within *within, ppsched_error *error)
 {
     uint32_t chunks = 0;
+    double shortest = PPI_INFINITE;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0; i < within->placing->count; i++)
         chunks = chunks > within->placing->trips[i].chunk ? chunks : within->placing->trips[i].chunk + 1;
-    for (uint32_t i = 0; i < SLACKS && status == PPSCHED_OK && goes_on(within); i++)
-        if (set_slack(within, slacks[i]))
-            status = try_rounds(within, (struct ppi_recipe){0}, error);
-    for (uint32_t k = chunks; k > 0 && status == PPSCHED_OK && goes_on(within); k--)
+    for (uint32_t k = chunks; k > 0 && status == PPSCHED_OK && goes_on(within); k--) {
+        within->shortest = PPI_INFINITE;
         status = try_rounds(within, (struct ppi_recipe){.chunks = k}, error);
+        within->chunks = within->shortest < shortest ? k : within->chunks;
+        shortest = ppi_smaller(shortest, within->shortest);
+    }
     return status;
 }
 
-static ppsched_status try_leads(struct ppi_within *within, ppsched_error *error)
+/* From few trips to many, as long as that may be better. */
+static ppsched_status try_sets(struct ppi_within *within, ppsched_error *error)
 {
-    struct ppi_recipe recipe = within->recipe;
+    uint32_t before = PPSCHED_NONE;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0, idle = 0; i < SLACKS && idle < MOST_IDLE && status == PPSCHED_OK && goes_on(within); i++) {
+        const ppsched_schedule *best = within->best.schedule;
+        if (!set_slack(within, slacks[i]))
+            break;
+        uint32_t count = pick(within);
+        if (count != before)
+            status = try_rounds(within, (struct ppi_recipe){0}, error);
+        idle = within->best.schedule != best || best == NULL ? 0 : idle + 1;
+        before = count;
+    }
+    return status == PPSCHED_OK ? try_chunks(within, error) : status;
+}
+
+static ppsched_status try_leads(struct ppi_within *within, struct ppi_recipe recipe, ppsched_error *error)
+{
     ppsched_status status = PPSCHED_OK;
     memcpy(within->slack, within->best_slack, within->placing->schedule->shape.devices * sizeof *within->slack);
     for (recipe.lead = 1; recipe.lead <= PPI_MOST_LEADS && status == PPSCHED_OK && goes_on(within); recipe.lead++)
@@ -357,7 +383,9 @@ ppsched_status ppi_within_search(struct ppi_within *within, ppsched_error *error
     if (status == PPSCHED_OK && goes_on(within))
         status = try_sets(within, error);
     if (status == PPSCHED_OK && within->best.schedule != NULL)
-        status = try_leads(within, error);
+        status = try_leads(within, within->recipe, error);
+    if (status == PPSCHED_OK && within->best.schedule != NULL && within->recipe.chunks == 0 && within->chunks > 0)
+        status = try_leads(within, (struct ppi_recipe){.chunks = within->chunks}, error);
     if (status == PPSCHED_OK && within->best.schedule != NULL && within->recipe.chunks == 0)
         status = adjust(within, error);
     if (status == PPSCHED_OK && within->best.schedule == NULL)
@@ -373,6 +401,7 @@ ppsched_status ppi_within_all(struct ppi_within *within, ppsched_error *error)
 {
     struct ppi_recipe recipe = {.chunks = UINT32_MAX};
     ppsched_status status = PPSCHED_OK;
+    within->patience = MOST_ROUNDS;
     for (recipe.lead = 0; recipe.lead <= PPI_MOST_LEADS && status == PPSCHED_OK && goes_on(within); recipe.lead++)
         status = try_rounds(within, recipe, error);
     within->tries = within->tries < LAST_TRIES ? LAST_TRIES : within->tries;

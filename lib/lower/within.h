@@ -20,6 +20,9 @@ struct ppi_within {
     double excess;                /* least that there was of a device's peak over its limit, as a factor */
     double peak;                  /* and the largest peak there */
     struct ppi_recipe recipe;     /* of the best */
+    uint32_t chunks;              /* so many of all are the best of such recipes */
+    double shortest;              /* step of what held the limits since this was set */
+    int patience;                 /* rounds that are not better than the one before */
     uint32_t tries;               /* evaluations that are left */
     uint32_t *slack, *best_slack; /* a device each: how many activations less than its limit are the aim */
     double *units;                /* of what a trip moves, the most of each device */
@@ -29,10 +32,8 @@ struct ppi_within {
 ppsched_status ppi_within_make(struct ppi_within *out, struct ppi_placing *placing, ppsched_error *error);
 void ppi_within_clear(struct ppi_within *within);
 
-/* How many evaluations a search may take: at least 48, and as many more as take no long time. */
-uint32_t ppi_within_tries(const struct ppi_placing *placing);
-
-/* Searches. Where nothing is found that holds the limits, `best` has no schedule. Errors: as of an evaluation; CANCELLED where
+/* Searches, in at least 48 evaluations and up to 256 where these take no long time, and up to 27 more where nothing has been found
+ * by then. Where nothing is found that holds the limits, `best` has no schedule. Errors: as of an evaluation; CANCELLED where
  * the config's listener says so. */
 ppsched_status ppi_within_search(struct ppi_within *within, ppsched_error *error);
 
