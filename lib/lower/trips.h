@@ -45,8 +45,8 @@ struct ppi_placing {
 ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *error);
 void ppi_placing_clear(struct ppi_placing *placing);
 
-/* Lists the trips of so many stages of each device, the lowest first, 0 for all. The schedule has been evaluated: every backward
- * comes behind its F. */
+/* Lists the trips of so many stages of each device, the lowest first, 0 for all. The schedule has been evaluated, so that each
+ * backward is behind its F. */
 void ppi_list_trips(struct ppi_placing *placing, uint32_t chunks);
 
 /* Takes the times of the schedule as it is, or with copies. */
