@@ -37,7 +37,7 @@ typedef struct ppsched_offload_options {
     uint32_t size;
     uint32_t chunks;      /* passes of so many stages of each device, the lowest first; 0 for all */
     uint32_t until_limit; /* 1: as few of them as it takes to hold PPSCHED_QUANTITY_MEM_LIMIT, those
-                             that live longest first; 0: all of them */
+                             that are needed again last first; 0: all of them */
     uint32_t reserved;    /* 0 */
 } ppsched_offload_options;
 
@@ -51,11 +51,16 @@ typedef struct ppsched_offload_options {
  *   - Where PPSCHED_QUANTITY_MEM_LIMIT does not hold with all of them offloaded, an OFFLOAD_WAIT
  *     has F or RELOAD wait for as many copies as hold it, with the shortest step that is found.
  *     Without until_limit there are also waits where they lower peaks and cost no time.
- *   - About linear in the ops (a sort), and no more than a few evaluations; up to 42 where devices
- *     have to wait for their limits.
+ *   - With until_limit, a limit that is an activation of each device wider never gives a longer
+ *     step in schedules of up to some 500 ops, as what holds tighter ones is tried, too.
+ *   - About linear in the ops (a sort), and no more than a few evaluations. Where no choice is
+ *     found that costs no time, up to 48, or 256 where these have no more than 2^20 ops in all;
+ *     and as often for tighter limits, of up to 2^13 ops, and for the limit that a refusal names.
+ *     The config's progress function is called in each, with a share of 1: it may stop the call.
  * Errors: ARGUMENT, MISMATCH; RANGE, also as of ppsched_schedule_evaluate;
  *   INVALID_SCHEDULE; REFUSED where the schedule has ops that keep less already or no backward, or
- *   none of its choice holds the limit: then with the least peaks that were found; NO_MEMORY. */
+ *   none of its choices holds the limit: then with the least limit of all devices, or the least
+ *   factor of their limits, that was found to work; CANCELLED; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
                                                     const ppsched_schedule *schedule,
                                                     const ppsched_config *config,

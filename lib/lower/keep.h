@@ -11,10 +11,6 @@ ppsched_status ppi_recompute(ppsched_schedule **out, const ppsched_schedule *sch
 ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
                            const ppsched_offload_options *options, ppsched_error *error);
 
-/* Marks the passes of so many stages of each device, the lowest first, 0 for all: one byte a lane of the placement. The
- * caller releases them. Errors: NO_MEMORY. */
-ppsched_status ppi_mark_chunks(uint8_t **out, const ppsched_schedule *schedule, uint32_t chunks, ppsched_error *error);
-
 /* The lane of an op in such a list. */
 static inline size_t ppi_keep_lane(const ppsched_schedule *schedule, const ppsched_op *op)
 {

@@ -3,7 +3,8 @@
 #include "lower/keep.h"
 #include "model/builder.h"
 
-ppsched_status ppi_mark_chunks(uint8_t **out, const ppsched_schedule *schedule, uint32_t chunks, ppsched_error *error)
+/* Marks the passes of so many stages of each device, the lowest first, 0 for all: one byte a lane of the placement. */
+static ppsched_status mark_chunks(uint8_t **out, const ppsched_schedule *schedule, uint32_t chunks, ppsched_error *error)
 {
     const struct ppi_placement *placement = &schedule->placement;
     uint32_t stages = schedule->shape.stages;
@@ -72,7 +73,7 @@ ppsched_status ppi_recompute(ppsched_schedule **out, const ppsched_schedule *sch
     uint8_t *marks = NULL;
     ppsched_status status = ppi_require_whole(schedule, error);
     if (status == PPSCHED_OK)
-        status = ppi_mark_chunks(&marks, schedule, chunks, error);
+        status = mark_chunks(&marks, schedule, chunks, error);
     if (status == PPSCHED_OK)
         status = ppi_builder_like(&builder, schedule, error);
     if (status == PPSCHED_OK)

@@ -3,11 +3,70 @@
  * each as late as it is done in time and before the next one. */
 #include "lower/trips.h"
 
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sort.h"
 #include "lower/keep.h"
 #include "model/builder.h"
+
+/* --- room --- */
+
+/* Which stage of its device each lane is. */
+static ppsched_status count_chunks(struct ppi_placing *placing, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = placing->schedule;
+    const struct ppi_placement *placement = &schedule->placement;
+    uint32_t *count = ppi_allocate_zeroed(&schedule->host, schedule->shape.devices, sizeof *count);
+    if (count == NULL)
+        return ppi_fail_memory(error, "the offloads");
+    for (uint32_t s = 0; s < schedule->shape.stages; s++)
+        for (uint32_t copy = 0; copy < placement->copies; copy++) {
+            size_t lane = (size_t)copy * schedule->shape.stages + s;
+            placing->chunk_of[lane] = count[placement->device_of[lane]]++;
+        }
+    ppi_release(&schedule->host, count);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = placing->schedule;
+    const struct ppi_host *host = &schedule->host;
+    size_t cells = ppi_cell_count(schedule), devices = schedule->shape.devices;
+    placing->chunk_of = ppi_allocate(host, (size_t)schedule->placement.copies * schedule->shape.stages, sizeof(uint32_t));
+    placing->trip_of = ppi_allocate(host, cells, 3 * sizeof *placing->trip_of);
+    placing->trips = ppi_allocate(host, cells, sizeof *placing->trips);
+    placing->keys = ppi_allocate(host, cells, sizeof *placing->keys);
+    placing->ends = ppi_allocate(host, devices, sizeof *placing->ends);
+    placing->free = ppi_allocate(host, devices, 3 * sizeof *placing->free);
+    placing->resident.events = ppi_allocate(host, cells, sizeof *placing->resident.events);
+    placing->spans = ppi_allocate(host, (size_t)schedule->op_count, sizeof *placing->spans);
+    if (placing->chunk_of == NULL || placing->trip_of == NULL || placing->trips == NULL || placing->keys == NULL ||
+        placing->ends == NULL || placing->free == NULL || placing->resident.events == NULL || placing->spans == NULL)
+        return ppi_fail_memory(error, "the offloads");
+    placing->order = placing->trip_of + cells;
+    placing->scratch = placing->order + cells;
+    placing->limits = placing->free + devices;
+    placing->peaks = placing->limits + devices;
+    if (schedule->op_count > 0)
+        memcpy(placing->spans, placing->plain->spans, (size_t)schedule->op_count * sizeof *placing->spans);
+    return count_chunks(placing, error);
+}
+
+void ppi_placing_clear(struct ppi_placing *placing)
+{
+    const struct ppi_host *host = &placing->schedule->host;
+    ppi_release(host, placing->chunk_of);
+    ppi_release(host, placing->trip_of);
+    ppi_release(host, placing->trips);
+    ppi_release(host, placing->keys);
+    ppi_release(host, placing->ends);
+    ppi_release(host, placing->free);
+    ppi_release(host, placing->resident.events);
+    ppi_release(host, placing->spans);
+}
 
 /* --- trips --- */
 
@@ -18,20 +77,35 @@ static uint32_t link_of(const ppsched_config *config, uint32_t device)
     return number < config->shape.devices ? (uint32_t)number : 0; /* the evaluator refuses what is none */
 }
 
-static void add_trip(struct ppi_placing *placing, const ppsched_queue *queue, uint32_t position, uint32_t unit,
-                     uint32_t *trip_of)
+static double moved_by(const struct ppi_placing *placing, const ppsched_op *op, double factor)
+{
+    const struct ppi_values *given = &placing->config->values[PPSCHED_QUANTITY_MEM_OFFLOAD];
+    double whole = ppi_lane_of(&placing->plain->costs, placing->schedule, op)->memory[PPSCHED_KIND_F];
+    return (given->values != NULL ? ppi_value_at(given, op->stage) : whole) * factor;
+}
+
+static double copy_time(const struct ppi_placing *placing, const ppsched_op *op, bool away, uint32_t device, double factor)
+{
+    return ppi_scaled_delay(ppi_copy_time(placing->config, op->stage, away, device), ppi_copy_latency(placing->config, device),
+                            factor);
+}
+
+static void add_trip(struct ppi_placing *placing, const ppsched_queue *queue, uint32_t position, uint32_t unit)
 {
     const ppsched_op *op = &queue->ops[position];
-    uint32_t *number = &trip_of[ppi_cell_of(placing->schedule, op)];
+    uint32_t *number = &placing->trip_of[ppi_cell_of(placing->schedule, op)], device = queue->device;
     const ppsched_span *span = &placing->spans[queue->first + position];
     if (op->kind == PPSCHED_KIND_F) {
+        double factor = ppi_factor_of(&placing->plain->costs, placing->schedule, op).memory;
         *number = placing->count++;
-        placing->trips[*number] = (struct ppi_trip){.device = queue->device,
-                                                    .link = link_of(placing->config, queue->device),
+        placing->trips[*number] = (struct ppi_trip){.device = device,
+                                                    .link = link_of(placing->config, device),
+                                                    .chunk = placing->chunk_of[ppi_keep_lane(placing->schedule, op)],
                                                     .forward = unit,
                                                     .ready = span->end,
-                                                    .offload = ppi_copy_time(placing->config, op->stage, true, queue->device),
-                                                    .reload = ppi_copy_time(placing->config, op->stage, false, queue->device),
+                                                    .offload = copy_time(placing, op, true, device, factor),
+                                                    .reload = copy_time(placing, op, false, device, factor),
+                                                    .moved = moved_by(placing, op, factor),
                                                     .op = *op};
     } else if (ppi_is_backward(op->kind)) {
         placing->trips[*number].backward = unit;
@@ -39,52 +113,23 @@ static void add_trip(struct ppi_placing *placing, const ppsched_queue *queue, ui
     }
 }
 
-void ppi_list_trips(struct ppi_placing *placing, const uint8_t *marks, uint32_t *trip_of)
+void ppi_list_trips(struct ppi_placing *placing, uint32_t chunks)
 {
     const ppsched_schedule *schedule = placing->schedule;
+    for (size_t i = 0; i < ppi_cell_count(schedule); i++)
+        placing->trip_of[i] = PPSCHED_NONE;
+    placing->count = 0;
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         const ppsched_queue *queue = &schedule->queues[d];
         for (uint32_t i = 0; i < queue->count;) {
             uint32_t length = (uint32_t)ppi_unit_length(&queue->ops[i]);
             for (uint32_t k = i; k < i + length; k++)
-                if (ppi_is_compute(queue->ops[k].kind) && marks[ppi_keep_lane(schedule, &queue->ops[k])])
-                    add_trip(placing, queue, k, i, trip_of);
+                if (ppi_is_compute(queue->ops[k].kind) &&
+                    (chunks == 0 || placing->chunk_of[ppi_keep_lane(schedule, &queue->ops[k])] < chunks))
+                    add_trip(placing, queue, k, i);
             i += length;
         }
-    }
-}
-
-static bool is_less(const void *keys, uint32_t a, uint32_t b)
-{
-    return ((const double *)keys)[a] < ((const double *)keys)[b];
-}
-
-/* Trips `first` to `last` - 1 by their keys; those of one key stay as they are listed. */
-static const uint32_t *sorted(const struct ppi_placing *placing, uint32_t first, uint32_t last)
-{
-    for (uint32_t i = first; i < last; i++)
-        placing->order[i] = i;
-    return ppi_sort(placing->order + first, placing->scratch + first, last - first, is_less, placing->keys);
-}
-
-/* The end of a device's trips, which are listed device by device. */
-static uint32_t end_of_device(const struct ppi_placing *placing, uint32_t device, uint32_t first)
-{
-    while (first < placing->count && placing->trips[first].device == device)
-        first++;
-    return first;
-}
-
-void ppi_rank_trips(const struct ppi_placing *placing)
-{
-    for (uint32_t i = 0; i < placing->count; i++)
-        placing->keys[i] = placing->trips[i].ready - placing->trips[i].due;
-    for (uint32_t d = 0, first = 0, last; d < placing->schedule->shape.devices; d++, first = last) {
-        last = end_of_device(placing, d, first);
-        const uint32_t *order = sorted(placing, first, last);
-        for (uint32_t i = 0; i < last - first; i++)
-            placing->trips[order[i]].rank = i;
-        placing->taken[d] = last - first;
+        placing->ends[d] = placing->count;
     }
 }
 
@@ -105,22 +150,48 @@ void ppi_take_times(const struct ppi_placing *placing, const ppsched_timeline *t
 
 /* --- places on the links --- */
 
+static bool is_less(const void *keys, uint32_t a, uint32_t b)
+{
+    return ((const double *)keys)[a] < ((const double *)keys)[b];
+}
+
+/* Puts the trips `first` to `last` - 1 that go, by their keys, where they are returned; those of one key stay as they are
+ * listed. */
+static const uint32_t *sorted(const struct ppi_placing *placing, uint32_t first, uint32_t last, uint32_t *count)
+{
+    *count = 0;
+    for (uint32_t i = first; i < last; i++)
+        if (placing->trips[i].goes)
+            placing->order[(*count)++] = i;
+    return ppi_sort(placing->order, placing->scratch, *count, is_less, placing->keys);
+}
+
+static void set_free(const struct ppi_placing *placing, double time)
+{
+    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
+        placing->free[d] = time;
+}
+
 static void place_reloads(const struct ppi_placing *placing)
 {
-    for (uint32_t i = 0; i < placing->count; i++)
-        placing->keys[i] = -placing->trips[i].due;
-    const uint32_t *order = sorted(placing, 0, placing->count);
-    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
-        placing->free[d] = PPI_INFINITE;
+    uint32_t count;
     for (uint32_t i = 0; i < placing->count; i++) {
+        struct ppi_trip *trip = &placing->trips[i];
+        trip->goes = trip->is_picked;
+        if (placing->is_forced)
+            trip->goes = trip->goes && trip->backward > trip->forward + 1;
+        placing->keys[i] = -trip->due;
+    }
+    const uint32_t *order = sorted(placing, 0, placing->count, &count);
+    set_free(placing, PPI_INFINITE);
+    for (uint32_t i = 0; i < count; i++) {
         struct ppi_trip *trip = &placing->trips[order[i]];
         double end = ppi_smaller(trip->due - placing->lead, placing->free[trip->link]);
         trip->start = end - trip->reload;
-        trip->goes = trip->rank < placing->taken[trip->device] && trip->start >= trip->ready + trip->offload;
-        if (placing->is_forced) {
+        if (placing->is_forced)
             trip->start = placing->is_late ? trip->due : ppi_larger(trip->start, trip->ready);
-            trip->goes = trip->rank < placing->taken[trip->device] && trip->backward > trip->forward + 1;
-        }
+        else
+            trip->goes = trip->start >= trip->ready + trip->offload;
         if (trip->goes)
             placing->free[trip->link] = trip->start;
     }
@@ -129,15 +200,15 @@ static void place_reloads(const struct ppi_placing *placing)
 /* Leaves out those whose offload is not done when their reload is to start. */
 static void place_offloads(const struct ppi_placing *placing)
 {
+    uint32_t count;
     for (uint32_t i = 0; i < placing->count; i++)
         placing->keys[i] = placing->trips[i].ready;
-    const uint32_t *order = sorted(placing, 0, placing->count);
-    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
-        placing->free[d] = 0;
-    for (uint32_t i = 0; i < placing->count; i++) {
+    const uint32_t *order = sorted(placing, 0, placing->count, &count);
+    set_free(placing, 0);
+    for (uint32_t i = 0; i < count; i++) {
         struct ppi_trip *trip = &placing->trips[order[i]];
         double end = ppi_larger(trip->ready, placing->free[trip->link]) + trip->offload;
-        trip->goes = trip->goes && (placing->is_forced || end <= trip->start);
+        trip->goes = placing->is_forced || end <= trip->start;
         if (trip->goes)
             placing->free[trip->link] = end;
     }
@@ -151,9 +222,9 @@ static ppsched_status put(ppsched_builder *builder, const struct ppi_trip *trip,
     return ppi_builder_append(builder, trip->device, &op, 1, error);
 }
 
-/* A device's queue; `reloads` are its trips by when they start, `trip_of` is by stage pass. */
+/* A device's queue; `reloads` are its trips that go, by when they start. */
 static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_builder *builder, const ppsched_queue *queue,
-                                const uint32_t *reloads, const uint32_t *end, const uint32_t *trip_of, ppsched_error *error)
+                                const uint32_t *reloads, const uint32_t *end, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0; i < queue->count && status == PPSCHED_OK;) {
@@ -162,15 +233,15 @@ static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_build
         uint32_t length = (uint32_t)ppi_unit_length(unit);
         for (; reloads < end && status == PPSCHED_OK; reloads++) {
             const struct ppi_trip *trip = &placing->trips[*reloads];
-            if (trip->goes && (trip->forward >= i || (span->end <= trip->start && span->start < trip->start)))
+            if (trip->forward >= i || (span->end <= trip->start && span->start < trip->start))
                 break;
-            if (trip->goes)
-                status = put(builder, trip, PPSCHED_KIND_RELOAD, error);
+            status = put(builder, trip, PPSCHED_KIND_RELOAD, error);
         }
         if (status == PPSCHED_OK)
             status = ppi_builder_append(builder, queue->device, unit, length, error);
         for (uint32_t k = 0; k < length && status == PPSCHED_OK; k++) {
-            uint32_t number = unit[k].kind == PPSCHED_KIND_F ? trip_of[ppi_cell_of(placing->schedule, &unit[k])] : PPSCHED_NONE;
+            uint32_t number = unit[k].kind == PPSCHED_KIND_F ? placing->trip_of[ppi_cell_of(placing->schedule, &unit[k])]
+                                                             : PPSCHED_NONE;
             if (number != PPSCHED_NONE && placing->trips[number].goes)
                 status = put(builder, &placing->trips[number], PPSCHED_KIND_OFFLOAD, error);
         }
@@ -179,8 +250,7 @@ static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_build
     return status;
 }
 
-ppsched_status ppi_place_trips(ppsched_schedule **out, const struct ppi_placing *placing, const uint32_t *trip_of,
-                               ppsched_error *error)
+ppsched_status ppi_place_trips(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error)
 {
     ppsched_builder *builder = NULL;
     ppsched_status status = ppi_builder_like(&builder, placing->schedule, error);
@@ -188,10 +258,9 @@ ppsched_status ppi_place_trips(ppsched_schedule **out, const struct ppi_placing 
     place_offloads(placing);
     for (uint32_t i = 0; i < placing->count; i++)
         placing->keys[i] = placing->trips[i].start;
-    for (uint32_t d = 0, first = 0, last; d < placing->schedule->shape.devices && status == PPSCHED_OK; d++, first = last) {
-        last = end_of_device(placing, d, first);
-        const uint32_t *reloads = sorted(placing, first, last);
-        status = put_queue(placing, builder, &placing->schedule->queues[d], reloads, reloads + (last - first), trip_of, error);
+    for (uint32_t d = 0, count; d < placing->schedule->shape.devices && status == PPSCHED_OK; d++) {
+        const uint32_t *reloads = sorted(placing, ppi_first_trip(placing, d), placing->ends[d], &count);
+        status = put_queue(placing, builder, &placing->schedule->queues[d], reloads, reloads + count, error);
     }
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(out, builder, error);

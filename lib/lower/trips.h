@@ -3,52 +3,61 @@
 #ifndef PPSCHED_LOWER_TRIPS_H
 #define PPSCHED_LOWER_TRIPS_H
 
+#include "base/heap.h"
 #include "eval/timeline.h"
 
 /* A stage pass that may be offloaded. */
 struct ppi_trip {
     uint32_t device, link;
+    uint32_t chunk;             /* its stage is the device's so-and-so-many-th, from 0 */
     uint32_t forward, backward; /* positions of their units' first ops */
     double ready, due;          /* F's end, the backward's start */
     double offload, reload;     /* durations */
+    double moved;               /* memory that goes */
     double start;               /* of the reload's place on its link */
-    uint32_t rank;              /* among those of its device by the time between, the longest is 0 */
     ppsched_op op;
+    bool is_picked; /* it goes if there is a place for its copies */
     bool goes;
 };
 
-/* What is placed, and how. `limits` and after are for who chooses. */
+/* What is placed, and how. `lead` and after are for who chooses. */
 struct ppi_placing {
     const ppsched_schedule *schedule;
     const ppsched_config *config;
     const ppsched_timeline *plain; /* of the schedule as it is */
     ppsched_span *spans;           /* of its ops, in what is placed */
-    struct ppi_trip *trips;
+    uint32_t *chunk_of;            /* of lanes */
+    uint32_t *trip_of;             /* of stage passes; PPSCHED_NONE where they stay */
+    struct ppi_trip *trips;        /* device by device, each in the order of its Fs */
     uint32_t count;
+    uint32_t *ends;            /* of each device's trips */
     double *keys;              /* of trips, to sort them by */
     uint32_t *order, *scratch; /* of trips */
     double *free;              /* a link each */
-    uint32_t *taken;           /* a device each: trips with a lower rank go */
-    uint32_t *all;             /* and those before all of them were tried */
-    double *limits, *peaks;    /* a device each: what waits are to hold, and hold */
-    double *least;             /* likewise: what they hold at best */
+    struct ppi_heap resident;  /* of picking */
+    double lead;               /* how much earlier than they are needed reloads are to be done */
     bool is_forced;            /* trips go, too, whose copies do not fit in between; their backwards wait */
     bool is_late;              /* and reloads come right before them */
-    double lead;               /* how much earlier than they are needed reloads are to be done */
+    double *limits, *peaks;    /* a device each: what is to hold, and what waits hold at best */
 };
 
-/* Lists the trips of lanes that are marked, and the trip of each stage pass, device by device. The schedule has been evaluated:
- * every backward comes behind its F. */
-void ppi_list_trips(struct ppi_placing *placing, const uint8_t *marks, uint32_t *trip_of);
+/* Makes room. The schedule, the config and `plain` are set. */
+ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *error);
+void ppi_placing_clear(struct ppi_placing *placing);
 
-/* Ranks them; all are taken. */
-void ppi_rank_trips(const struct ppi_placing *placing);
+/* Lists the trips of so many stages of each device, the lowest first, 0 for all. The schedule has been evaluated, so that each
+ * backward is behind its F. */
+void ppi_list_trips(struct ppi_placing *placing, uint32_t chunks);
 
 /* Takes the times of the schedule as it is, or with copies. */
 void ppi_take_times(const struct ppi_placing *placing, const ppsched_timeline *timeline);
 
-/* Makes the schedule in which the trips go for which there is a place. */
-ppsched_status ppi_place_trips(ppsched_schedule **out, const struct ppi_placing *placing, const uint32_t *trip_of,
-                               ppsched_error *error);
+/* Makes the schedule in which the trips go that are picked and have a place. */
+ppsched_status ppi_place_trips(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error);
+
+static inline uint32_t ppi_first_trip(const struct ppi_placing *placing, uint32_t device)
+{
+    return device == 0 ? 0 : placing->ends[device - 1];
+}
 
 #endif

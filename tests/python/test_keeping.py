@@ -159,8 +159,8 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((again["metrics"]["makespan"], max(again["metrics"]["peak_memory"])), (best["makespan"], best["peak_memory"]))
 
     def test_offload(self):
-        words = (*GIS, "--offload-times", 0.5, "--host-links", "pairs", "--format", "json")
-        plain, data = (json.loads(run(*words, *more).stdout) for more in ((), ("--offload", "all")))
+        words = (*GIS, "--offload-times", 0.5, "--format", "json")
+        plain, data = (json.loads(run(*words, *more).stdout) for more in ((), ("--offload", "all", "--host-links", "pairs")))
         self.assertEqual(data["metrics"]["makespan"], plain["metrics"]["makespan"])
         self.assertEqual((data["metrics"]["peak_memory"], plain["metrics"]["peak_memory"]), ([2] * 4, [8, 7, 6, 5]))
         for queue in data["queues"]:
@@ -180,11 +180,21 @@ class CommandTest(unittest.TestCase):
         self.assertGreater(tight["metrics"]["makespan"], data["metrics"]["makespan"])
         result = run(*words, 0.5)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("over its limit of 0.5, with all that can go offloaded; the largest peak is ", result.stderr)
+        self.assertIn("offload: no choice holds the memory limit of 0.5; the least limit found to work is 1\n", result.stderr)
 
     def test_recompute(self):
         data = json.loads(run(*GIS, "--recompute", "chunks=1", "--format", "json").stdout)
         self.assertEqual(sum("RECOMPUTE" in token for queue in data["queues"] for token in queue["ops"]), 4 * 16)
+
+    def test_lowered(self):
+        """As Python lowers them."""
+        schedule = ppsched.generate("group_interleaved_1f1b", ppsched.Config(4, 16, stages=8, offload_times=0.5, mem_limit=7))
+        for words, kept in ((("--offload", "chunks=1"), schedule.offload(1)), (("--offload", "limit"), schedule.offload(until_limit=True)),
+                            (("--recompute", "chunks=2"), schedule.recompute(2))):
+            for lowering in ("just_in_time", "by_time"):
+                words = (*words, "--lower", lowering)
+                data = json.loads(run(*GIS, *words, "--offload-times", 0.5, "--mem-limit", 7, "--format", "json").stdout)
+                self.assertEqual([queue["ops"] for queue in data["queues"]], [list(map(str, queue)) for queue in kept.lower(lowering).queues])
 
     def test_explain(self):
         words = (*GIS, "--offload", "all", "--offload-times", 4, "--host-links", "all", "--explain")
@@ -205,7 +215,7 @@ class CommandTest(unittest.TestCase):
         self.assertTrue(any("OFFLOAD_WAIT" in token for queue in held["queues"] for token in queue["ops"]))
 
     def test_trace(self):
-        names = [event["args"]["name"] for event in json.loads(run(*GIS, "--offload", "chunks=1", "--format", "chrome").stdout)["traceEvents"]
+        names = [event["args"]["name"] for event in json.loads(run(*GIS, "--offload", "chunks=1", "--offload-times", 1, "--format", "chrome").stdout)["traceEvents"]
                  if event["name"] == "thread_name"]
         self.assertIn("device 3 offload", names)
         self.assertIn("device 3 reload", names)
@@ -215,7 +225,16 @@ class CommandTest(unittest.TestCase):
                             (("--offload", "some"), "it must be chunks=N, all or limit"),
                             (("--offload", "all", "--recompute", "chunks=1"), "a schedule recomputes or offloads, not both"),
                             (("--host-links", "all", "--host-link", "0"), "both say which devices share a link"),
-                            (("--offload", "all", "--host-link", "0.5"), "host_link of device 0 is 0.5; it must be an integer from 0 to 3"),
+                            (("--offload", "all", "--offload-times", "1", "--host-link", "0.5"), "host_link of device 0 is 0.5; it must be an integer from 0 to 3"),
+                            (("--offload", "all"), "--offload all: how fast are copies? give --host-bandwidth, or --offload-times"),
+                            (("--strategy", "pipeoffload"), "--strategy pipeoffload: how fast are copies?"),
+                            (("--strategy", "po", "--offload", "all"), "pipeoffload offloads by itself; leave --offload out, or take --strategy group"),
+                            (("--strategy", "po", "--recompute", "chunks=1"), "leave --recompute chunks=N out"),
+                            (("--host-links", "all"), "--host-links: nothing goes to the host; give --offload"),
+                            (("--offload", "limit", "--offload-times", "1"), "--offload limit: which limit? give --mem-limit"),
+                            (("--offload", "all", "--offload-times", "1", "--mem-offload", "0"), "with --mem-offload 0 no memory would go"),
+                            (("--offload", "chunks=99", "--offload-times", "1"), "a device has 2 stages; chunks=1 to chunks=2 would work"),
+                            (("--recompute", "chunks=3"), "--recompute chunks=3: a device has 2 stages"),
                             (("--host-bandwidth", "0"), "host_bandwidth")):
             result = run(*GIS, *words)
             self.assertNotEqual(result.returncode, 0, words)

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, MutableMapping, Optional
 
 from . import _abi
-from ._abi import Status
+from ._abi import Kind, Status
 from ._library import Error, lib, new_handle
 from .config import Config, integer
+from .strategy import find_strategy
 from .usage import UsageError
 from .views import sized
 
@@ -95,20 +96,42 @@ def keeping_words(values: Mapping[str, Any]) -> Dict[str, str]:
     return {"recompute": f"chunks={chunks}"} if chunks is not None else {"offload": offload} if isinstance(offload, str) else {}
 
 
+def check_copies(config: Config, values: Mapping[str, Any]) -> None:
+    """Refuses copies that would be free, or of nothing, and options that would do nothing."""
+    strategy = find_strategy(values.get("strategy") or "1f1b")
+    keeping_words(values)
+    offload, own = values.get("offload"), strategy.offloads
+    if own and (offload is not None or values.get("recompute_chunks") is not None):
+        option = "--offload" if offload is not None else "--recompute chunks=N"
+        raise UsageError(f"{option}: {strategy.name} offloads by itself; leave {option} out, or take --strategy group_interleaved_1f1b")
+    if offload is None and not own:
+        if values.get("host_links") is not None:
+            raise UsageError("--host-links: nothing goes to the host; give --offload, or leave it out")
+        return
+    option = f"--offload {offload}" if offload is not None else f"--strategy {strategy.name}"
+    if not config.offload_times and not config.host_bandwidth:
+        raise UsageError(f"{option}: how fast are copies? give --host-bandwidth, or --offload-times")
+    if config.mem_offload and not any(config.mem_offload):
+        raise UsageError(f"{option}: with --mem-offload 0 no memory would go; leave it out for all of --mem-forward")
+    if offload == "limit" and not config.mem_limit:
+        raise UsageError("--offload limit: which limit? give --mem-limit")
+
+
+def _check_chunks(schedule: "Schedule", option: str, chunks: int) -> None:
+    most = max(len({op.stage for op in queue if op.kind is Kind.F}) for queue in schedule.queues)
+    if chunks > most:
+        works = "chunks=1" if most == 1 else f"chunks=1 to chunks={most}"
+        raise UsageError(f"--{option} chunks={chunks}: a device has {most} stage{'s' * (most > 1)}; {works} would work")
+
+
 def keep_less(schedule: "Schedule", values: Mapping[str, Any]) -> "Schedule":
     """The schedule with what the options have it recompute and offload."""
-    given = [option for option, name in (("--recompute chunks=N", "recompute_chunks"), ("--offload", "offload")) if values.get(name) is not None]
-    if not given:
+    words = keeping_words(values)
+    if not words:
         return schedule
-    if values.get("lower"):
-        raise UsageError(f"{' and '.join(given)}: a schedule with these cannot be lowered; leave --lower out")
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)}: a schedule recomputes or offloads, not both")
-    offload = values.get("offload")
-    if offload is None:
-        return schedule.recompute(values["recompute_chunks"])
-    if offload in ("all", "limit"):
-        return schedule.offload(until_limit=offload == "limit")
-    if not offload.startswith("chunks="):
-        raise UsageError(f"--offload {offload}: it must be chunks=N, all or limit")
-    return schedule.offload(_chunks_of("offload", offload))
+    (option, word), = words.items()
+    if word in ("all", "limit"):
+        return schedule.offload(until_limit=word == "limit")
+    chunks = _chunks_of(option, word)
+    _check_chunks(schedule, option, chunks)
+    return schedule.recompute(chunks) if option == "recompute" else schedule.offload(chunks)

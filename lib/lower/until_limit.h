@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* As few trips as hold the config's memory limits. */
+#ifndef PPSCHED_LOWER_UNTIL_LIMIT_H
+#define PPSCHED_LOWER_UNTIL_LIMIT_H
+
+#include "lower/choice.h"
+
+/* REFUSED where none is found, with limits that are held. */
+ppsched_status ppi_offload_until_limit(struct ppi_choice *out, struct ppi_placing *placing, ppsched_error *error);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ppsched_schedule_offload finds until a limit, over random problems: it holds the limit, its step is seldom longer than that
+ * of so many chunks that hold it, and never longer than under a tighter limit; and a limit that it names works, where no lower one
+ * does. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROBLEMS = 160, DEVICES = 4, CHUNKS = 2 };
+
+/* The step with OFFLOADs, infinite where that is refused or over the limit; `copies`, which may be NULL: how many go. */
+static double step_of(const ppsched_schedule *plain, ppsched_config *config, uint32_t chunks, bool until_limit,
+                      uint32_t *copies, ppsched_error *error)
+{
+    const ppsched_offload_options options = {.size = sizeof options, .chunks = chunks, .until_limit = until_limit};
+    ppsched_schedule *schedule = NULL;
+    ppsched_status status = ppsched_schedule_offload(&schedule, plain, config, &options, error);
+    if (status == PPSCHED_ERROR_REFUSED)
+        return INFINITY;
+    expect_ok(status, error);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    bool is_over = metrics_of(timeline).limit_device != PPSCHED_NONE;
+    double step = is_over ? INFINITY : metrics_of(timeline).makespan;
+    assert_true(!until_limit || !is_over);
+    for (uint32_t d = 0; d < (uint32_t)ppsched_config_devices(config) && copies != NULL; d++) {
+        size_t count;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), &count);
+        for (size_t i = 0; i < count; i++)
+            *copies += ops[i].kind == PPSCHED_KIND_OFFLOAD;
+    }
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    return step;
+}
+
+static ppsched_config *draw(uint64_t *seed, uint32_t devices, uint32_t chunks, uint32_t microbatches)
+{
+    static const double times[] = {0.5, 1, 1.5, 2, 3};
+    double links[DEVICES], forwards[DEVICES * CHUNKS];
+    ppsched_error error;
+    ppsched_config *config = make_config(devices, devices * chunks, microbatches);
+    uint32_t shared = random_below(seed, 3);
+    for (uint32_t d = 0; d < devices; d++)
+        links[d] = shared == 0 ? d : shared == 1 ? d / 2 : 0;
+    for (uint32_t s = 0; s < devices * chunks; s++)
+        forwards[s] = random_below(seed, 4) == 0 ? 1 + random_below(seed, 3) / 2.0 : 1;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forwards, devices * chunks, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_LINK, links, devices, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, times[random_below(seed, 5)]);
+    return config;
+}
+
+static struct {
+    uint32_t limits, longer, refused;
+    double worst;
+} seen;
+
+/* All limits from the peak down to the first that is refused. */
+static void look(const ppsched_schedule *plain, ppsched_config *config, uint32_t chunks)
+{
+    ppsched_error error;
+    ppsched_timeline *timeline = make_timeline(plain, config);
+    double peak = metrics_of(timeline).peak_memory, before = metrics_of(timeline).makespan;
+    ppsched_timeline_destroy(timeline);
+    for (double limit = peak; limit >= 0.5; limit--) {
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+        double step = step_of(plain, config, 0, true, NULL, &error);
+        for (uint32_t k = 1; k <= chunks; k++) {
+            double other = step_of(plain, config, k, false, NULL, &(ppsched_error){0});
+            assert_true(other == INFINITY || step < INFINITY);
+            seen.longer += k == 1 && step > other * (1 + 1e-9);
+            seen.worst = step < INFINITY ? fmax(seen.worst, step / other) : seen.worst;
+        }
+        if (step == INFINITY) { /* the limit that is named is that of the try before */
+            const char *named = strstr(error.message, "work is ");
+            assert_non_null(named);
+            seen.refused++;
+            assert_true(strtod(named + 8, NULL) == limit + 1);
+            return;
+        }
+        seen.limits++;
+        assert_true(step >= before * (1 - 1e-9));
+        before = step;
+    }
+}
+
+static void test_random(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "zb_h1", "gpipe", "gis", "interleaved_zb", "interleaved_1f1b"};
+    uint64_t seed = 2303;
+    (void)state;
+    for (int i = 0; i < PROBLEMS; i++) {
+        uint32_t which = random_below(&seed, 6), devices = 2 + random_below(&seed, DEVICES - 1);
+        uint32_t chunks = which < 3 ? 1 : CHUNKS, microbatches = devices * (1 + random_below(&seed, 2));
+        ppsched_config *config = draw(&seed, devices, chunks, microbatches);
+        ppsched_schedule *plain = make_schedule(config, strategies[which]);
+        look(plain, config, chunks);
+        ppsched_schedule_release(plain);
+        ppsched_config_destroy(config);
+    }
+    print_message("# %u limits held, %u refused; %u steps longer than with chunks=1, at most %.1f %%\n", seen.limits,
+                  seen.refused, seen.longer, 100 * (seen.worst - 1));
+    assert_true(seen.limits > 500 && seen.refused > 20 && seen.longer < seen.limits / 50 && seen.worst < 1.15);
+}
+
+/* Copies that are far slower than compute, on one link: one a device is enough. */
+static void test_slow_copies(void **state)
+{
+    static const double links[] = {0, 0, 0};
+    uint32_t copies = 0;
+    ppsched_error error;
+    (void)state;
+    ppsched_config *config = make_config(3, 6, 4);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 3);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_LINK, links, 3, &error), &error);
+    ppsched_schedule *plain = make_schedule(config, "interleaved_zb");
+    assert_true(step_of(plain, config, 0, true, &copies, &error) == 37);
+    assert_int_equal(copies, 3);
+    ppsched_schedule_release(plain);
+    ppsched_config_destroy(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_slow_copies)};
+    return cmocka_run_group_tests_name("offload_limit", tests, NULL, NULL);
+}
