@@ -87,6 +87,9 @@ class PlanTest(unittest.TestCase):
         self.assertEqual([(c.strategy, c.status, c.excess, c.reason) for c in plan], [
             ("1f1b", "over limit", 1, "device 0 is over its limit; the most that a device lacks is 1"),
             ("gpipe", "over limit", 6, "device 0 is over its limit; the most that a device lacks is 6")])
+        plan = ppsched.plan(ppsched.Config(4, 9, mem_limit=[9, 9, 1, 9]), strategies=["1f1b"])  # the most is held by device 0
+        self.assertEqual(plan[0].reason, "device 2 is over its limit; the most that a device lacks is 1")
+        self.assertEqual({candidate.chunks for candidate in ppsched.plan(ppsched.Config(2, 4, 2), strategies=["looped_bfs"])}, {1, 2, 3, 4})
 
     def test_iterations_are_timed_as_all_of_them(self):
         draw = random.Random(3)

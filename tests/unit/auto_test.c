@@ -124,6 +124,9 @@ static void test_refusals(void **state)
     expect_failure(config, PPSCHED_ERROR_REFUSED,
                    "no schedule fits the memory limit: device 0 must hold 2 for one microbatch; the least limit that works "
                    "is 2");
+    set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 0.25);
+    expect_failure(config, PPSCHED_ERROR_REFUSED,
+                   "device 0 must hold 2.5 for one microbatch; the least limit that works is 2.5");
     ppsched_config_destroy(config);
 }
 

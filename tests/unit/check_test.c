@@ -100,6 +100,26 @@ static void test_misplaced(void **state)
     (void)state;
     expect_finding((const char *const[]){"0F0 0F1 0B0 0B1 1B1", "1F0 1B0 1F1"}, 1, 2, PPSCHED_FINDING_KIND_MISPLACED,
                    "device 0, position 4: 1B1 belongs to device 1");
+    /* One that is at home too does no harm elsewhere. */
+    expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 0F0 1B0 1F1 1B1"}, 1, 1, PPSCHED_FINDING_KIND_MISPLACED,
+                   "device 1, position 1: 0F0 belongs to device 0");
+}
+
+/* A W, wherever it is, is that of an I. */
+static void test_what_belongs_to_a_weight(void **state)
+{
+    static const char *const rows[] = {"0F0 0F1 0B1", "1F0 1B0 0W0 1F1 1B1"};
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_schedule *schedule = build(config, rows);
+    ppsched_finding findings[4];
+    size_t count = 0;
+    (void)state;
+    assert_int_equal(ppsched_schedule_check(findings, 4, &count, schedule, NULL), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(count, 2);
+    assert_true(findings[0].kind == PPSCHED_FINDING_KIND_MISPLACED && findings[0].op.kind == PPSCHED_KIND_W);
+    assert_true(findings[1].kind == PPSCHED_FINDING_KIND_MISSING && findings[1].op.kind == PPSCHED_KIND_I);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
 }
 
 static void test_cycle(void **state)
@@ -348,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_blocked),
         cmocka_unit_test(test_duplicate),
         cmocka_unit_test(test_misplaced),
+        cmocka_unit_test(test_what_belongs_to_a_weight),
         cmocka_unit_test(test_cycle),
         cmocka_unit_test(test_long_findings),
         cmocka_unit_test(test_flush),

@@ -329,6 +329,50 @@ static void test_deep_nesting(void **state)
     free(text);
 }
 
+/* What is passed over may be nested 64 deep, as docs/formats.md has it. */
+static void test_deepest_nesting(void **state)
+{
+    char text[400];
+    (void)state;
+    for (int depth = 64; depth <= 65; depth++) {
+        ppsched_schedule *schedule = NULL;
+        ppsched_error error;
+        size_t length = strlen(strcpy(text, "{\"x\": "));
+        memset(text + length, '[', (size_t)depth);
+        memset(text + length + depth, ']', (size_t)depth);
+        strcpy(text + length + 2 * depth, ", \"strategy\": \"a\", \"devices\": 1, \"stages\": 1, \"microbatches\": 1, "
+                                          "\"iterations\": 1, \"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0B0\"]}]}");
+        assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_JSON, text, strlen(text), NULL, &error),
+                         depth == 64 ? PPSCHED_OK : PPSCHED_ERROR_SYNTAX);
+        ppsched_schedule_release(schedule);
+    }
+}
+
+/* Of ops that are less than a sixteenth of the stage passes 4096 passes are let through, and then one for each sixteen. */
+static void test_fewest_ops(void **state)
+{
+    static const struct {
+        int microbatches, ops;
+        ppsched_status status;
+    } cases[] = {{4096, 1, PPSCHED_OK},
+                 {4096 + 31, 1, PPSCHED_OK},
+                 {4096 + 32, 1, PPSCHED_ERROR_RANGE},
+                 {4096 + 47, 2, PPSCHED_OK},
+                 {4096 + 48, 2, PPSCHED_ERROR_RANGE}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_schedule *schedule = NULL;
+        char text[300];
+        snprintf(text, sizeof text,
+                 "{\"strategy\": \"a\", \"devices\": 1, \"stages\": 1, \"microbatches\": %d, \"iterations\": 1, "
+                 "\"queues\": [{\"device\": 0, \"ops\": [\"0F0\"%s]}]}",
+                 cases[i].microbatches, cases[i].ops > 1 ? ", \"0B0\"" : "");
+        assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_JSON, text, strlen(text), NULL, NULL),
+                         cases[i].status);
+        ppsched_schedule_release(schedule);
+    }
+}
+
 static void test_sizes_of_json(void **state)
 {
     static const char large[] = "{\"strategy\": \"a\", \"devices\": 1, \"stages\": 1, \"microbatches\": 1000000000, "
@@ -413,6 +457,8 @@ int main(void)
         cmocka_unit_test(test_json_escapes),
         cmocka_unit_test(test_json_that_is_refused),
         cmocka_unit_test(test_deep_nesting),
+        cmocka_unit_test(test_deepest_nesting),
+        cmocka_unit_test(test_fewest_ops),
         cmocka_unit_test(test_sizes_of_json),
         cmocka_unit_test(test_largest_sizes),
         cmocka_unit_test(test_bad_arguments),
