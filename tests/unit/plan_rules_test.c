@@ -340,7 +340,7 @@ static void test_least_limit_of_the_better_placement(void **state)
 
 struct told {
     uint32_t count, calls, inside; /* calls, and those between the candidates */
-    double last, best;
+    double last, best, furthest;   /* furthest: the largest share of a candidate that was told inside it */
 };
 
 static int32_t note(void *user, const ppsched_progress *progress)
@@ -352,6 +352,8 @@ static int32_t note(void *user, const ppsched_progress *progress)
     told->best = progress->best;
     told->calls++;
     told->inside += fabs(place - nearbyint(place)) > 1e-9;
+    if (fabs(place - nearbyint(place)) > 1e-9)
+        told->furthest = fmax(told->furthest, place - floor(place));
     return 0;
 }
 
@@ -377,6 +379,7 @@ static void test_progress_inside_a_candidate(void **state)
         assert_int_equal(told.count, 2 - first);
         expect_ok(ppsched_plan_run(plan, &error), &error);
         assert_true(told.inside > 3 && told.inside < told.calls && told.last == 1);
+        assert_true(told.furthest > 0.5); /* the search ends before its share is spent */
         assert_true(told.best == ranked(plan, 0).step_time);
         ppsched_plan_destroy(plan);
         ppsched_config_destroy(config);
