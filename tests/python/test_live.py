@@ -384,6 +384,8 @@ class PageTest(unittest.TestCase):
         self.settled()
         self.assertIn("&offload=limit&", self.value("location.hash"))
         self.set("keep", "recompute chunks=1")
+        self.ranked()
+        self.assertIn("does not follow Keep less", self.text("ranking"))
         self.set("strategy", "zb_auto")  # of a worker
         self.settled()
         self.assertEqual(self.state("strategy"), "zb_auto")
