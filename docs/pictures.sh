@@ -46,18 +46,10 @@ if command -v chromium >/dev/null; then
   /usr/bin/python3 -c 'import sys; from PIL import Image; picture = Image.open(sys.argv[1]).convert("RGB")
 picture.quantize(64, dither=Image.Dither.NONE).save(sys.argv[2], optimize=True)' "$page/report.png" pictures/report.png
   rm -r "$page"
-  if [ -e ../bindings/wasm/ppsched.wasm ]; then # the page of live.md
+  if [ -e ../bindings/wasm/ppsched.wasm ]; then # the pages of live.md
     page=$(mktemp -d)
     ../bindings/python/run.sh live -o "$page/live.html"
-    PYTHONPATH=../tests/python /usr/bin/python3 -c 'import sys; from browser import Browser
-with Browser() as browser:
-    browser.window(1200, 1000)
-    browser.call("Page.navigate", url=f"file://{sys.argv[1]}/live.html#v=1&strategy=zbv&devices=8&stages=16&microbatches=16&p2p_time=0.1&mem_limit=18")
-    browser.wait("document.documentElement?.dataset.ranked === \"yes\"")
-    browser.frames()
-    open(f"{sys.argv[1]}/live.png", "wb").write(browser.screenshot())' "$page"
-    /usr/bin/python3 -c 'import sys; from PIL import Image; picture = Image.open(sys.argv[1]).convert("RGB")
-picture.quantize(64, dither=Image.Dither.NONE).save(sys.argv[2], optimize=True)' "$page/live.png" pictures/live.png
+    PYTHONPATH=../tests/python /usr/bin/python3 live_pictures.py "$page/live.html" pictures
     rm -r "$page"
   fi
 fi

@@ -64,7 +64,7 @@ class FileTest(unittest.TestCase):
         self.assertNotIn("'unsafe-eval'", policy)
         self.assertNotIn("connect-src", policy)
         self.assertEqual(re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=(?!\"data:)[^>]*>", text), [])
-        self.assertLess(len(text), 500_000)
+        self.assertLess(len(text), 530_000)
 
     def test_command_writes_it(self):
         target = FOLDER / "written.html"
@@ -384,6 +384,8 @@ class PageTest(unittest.TestCase):
         self.settled()
         self.assertIn("&offload=limit&", self.value("location.hash"))
         self.set("keep", "recompute chunks=1")
+        self.ranked()
+        self.assertIn("does not follow Keep less", self.text("ranking"))
         self.set("strategy", "zb_auto")  # of a worker
         self.settled()
         self.assertEqual(self.state("strategy"), "zb_auto")

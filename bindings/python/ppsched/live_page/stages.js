@@ -33,8 +33,7 @@ function makeStageField(name, stage) {
 }
 
 function makeStageRow(stage, columns) {
-  return make("tr", {}, make("th", { scope: "row" }, String(stage)), ...columns.map((name) => makeStageField(name, stage)),
-    makeBar(stage));
+  return make("tr", {}, make("th", { scope: "row" }, String(stage)), makeBar(stage), ...columns.map((name) => makeStageField(name, stage)));
 }
 
 /** Up and down go to the same field of the stage before and after. */
@@ -69,7 +68,7 @@ function showStageTimes() {
   }
   if (shownStages !== wanted) {
     shownStages = wanted;
-    const heads = ["stage", ...columns.map((name) => STAGE_COLUMNS[name]), "together"];
+    const heads = ["stage", "together", ...columns.map((name) => STAGE_COLUMNS[name])];
     byId("stage-times").replaceChildren(
       make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),
       make("tbody", {}, ...Array.from({ length: problem.stages }, (_, stage) => makeStageRow(stage, columns))));

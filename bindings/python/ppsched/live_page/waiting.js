@@ -36,7 +36,7 @@ function cancelSearch() {
   searcher.drop();
   searched = null;
   showSearching(false);
-  showProblem("The search was ended before it had found anything to show; turn a knob to go on.");
+  showProblem("The search was ended, and what it had found so far is gone; turn a knob to go on.");
   byId("knob-strategy").focus();
 }
 

@@ -94,7 +94,7 @@ function paintNumbersAbove(context, numbers, arrows) {
   for (const { x, y, size, text, fill } of crossed) {
     const wide = 0.62 * size * text.length;
     context.fillStyle = fill;
-    context.fillRect(x - wide / 2 - 0.5, y - 0.45 * size, wide + 1, 0.9 * size);
+    context.fillRect(x - wide / 2 - 2, y - 0.45 * size, wide + 4, 0.9 * size);
   }
   paintNumbers(context, crossed);
 }
