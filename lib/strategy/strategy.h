@@ -69,6 +69,10 @@ struct ppi_strategy {
      * attempt that comes back with none. */
     ppsched_status (*plan)(struct ppi_attempt *attempt, ppsched_error *error);
 
+    /* All of it, where an option asks for more than an order; where none does, it leaves `*out` as it is. */
+    ppsched_status (*make)(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
+                           ppsched_error *error);
+
     /* Options that the caller has left to the costs of the config; on the strategy's placement. */
     void (*take_costs)(struct ppi_task *task, const ppsched_config *config);
 

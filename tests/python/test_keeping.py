@@ -175,6 +175,17 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("offload: no choice holds the memory limit of 0.5; the least limit found to work is 1\n", result.stderr)
 
+    def test_auto(self):
+        """It chooses its order together with what goes."""
+        words = ("schedule", "--num-devices", 4, "-s", 8, "-b", 8, "--backward-input-times", 1, "--backward-weight-times", 1, "--format", "json",
+                 "--offload-times", 1, "--offload", "limit", "--mem-limit")
+        for limit, step in ((5, 51), (4, 53), (3, 54), (2, 54), (1, 84)):
+            data = json.loads(run(*words, limit, "--strategy", "auto").stdout)
+            self.assertEqual((data["strategy"], data["metrics"]["makespan"]), ("auto", step))
+            self.assertLessEqual(max(data["metrics"]["peak_memory"]), limit)
+        self.assertIn("auto: offload: no choice holds the memory limit of 0.5; the least limit found to work is 1\n",
+                      run(*words, 0.5, "--strategy", "auto").stderr)
+
     def test_recompute(self):
         data = json.loads(run(*GIS, "--recompute", "chunks=1", "--format", "json").stdout)
         self.assertEqual(sum("RECOMPUTE" in token for queue in data["queues"] for token in queue["ops"]), 4 * 16)

@@ -17,7 +17,7 @@ from .launch_options import add_launch_argument, check_job, launch_fault, print_
 from .layer_options import OF_LAYERS, add_split_arguments, read_layers, split_config, split_of
 from .layers import LayerSplit
 from .magnitudes import magnitude_warning
-from .keeping import add_keeping_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks
+from .keeping import add_keeping_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .memory_report import memory_rows, memory_text
 from .microbatches import add_order_argument, in_best_order, order_beside, with_order
@@ -265,12 +265,13 @@ def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
     take_recomputed_chunks(values)
     values["model"] = _model(values)
-    problem = _problem(values)
+    asked = with_offload_option(values)
+    problem = _problem(asked)
     link_hosts(problem, values)
     check_copies(problem, values)
     with ProgressBar() as bar:
         schedule = in_best_order(generate(values.get("strategy", "1f1b"), problem, progress=bar), values, bar)
-    timeline = evaluate(lower(keep_less(schedule, values), values), values)
+    timeline = evaluate(lower(keep_less(schedule, asked), values), values)
     check_limit(timeline)
     return timeline
 
