@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ppsched_schedule_offload finds until a limit, over random problems: it holds the limit, its step is seldom longer than that
- * of so many chunks that hold it, and never longer than under a tighter limit; and a limit that it names works, where no lower one
- * does. */
+/* What ppsched_schedule_offload finds until a limit, over random problems: it holds the limit, its step is seldom longer than
+ * that of so many chunks that hold it, and never longer than under a tighter limit; and a limit that it names works, where no
+ * lower one does. */
 #include "support/problem.h"
 
 #include <math.h>

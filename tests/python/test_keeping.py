@@ -151,6 +151,18 @@ class CommandTest(unittest.TestCase):
         again = json.loads(run(*command[1:], "--format", "json").stdout)
         self.assertEqual((again["metrics"]["makespan"], max(again["metrics"]["peak_memory"])), (best["makespan"], best["peak_memory"]))
 
+    def test_pick_auto(self):
+        """A search that chooses its order with what goes, where there is a limit."""
+        words = ("pick", "--num-devices", 4, "-s", 8, "-b", 8, "--backward-input-times", 1, "--backward-weight-times", 1, "--offload-times", 1,
+                 "--strategies", "auto", "gis", "--chunks", 2, "--placements", "loop", "--effort", 4, "--offload", "--json", "--top", 20)
+        for limit, step in (((4,), 53), ((4, 4, 4, 4), 53)):
+            rows = json.loads(run(*words, "--mem-limit", *limit).stdout)
+            self.assertEqual((rows[0]["strategy"], rows[0]["offloaded"], rows[0]["makespan"]), ("auto", True, step))
+            command = shlex.split(rows[0]["command"])
+            self.assertEqual(command[-2:], ["--offload", "limit"])
+            self.assertEqual(json.loads(run(*command[1:], "--format", "json").stdout)["metrics"]["makespan"], step)
+        self.assertFalse(any(row["strategy"] == "auto" and row["offloaded"] for row in json.loads(run(*words).stdout)))
+
     def test_offload(self):
         words = (*GIS, "--offload-times", 0.5, "--format", "json")
         plain, data = (json.loads(run(*words, *more).stdout) for more in ((), ("--offload", "all", "--host-links", "pairs")))

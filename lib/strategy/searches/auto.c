@@ -172,6 +172,7 @@ static const struct ppi_option_row options[] = {
      .maximum = PPI_MOST_EFFORT,
      .usual = PPI_DEFAULT_EFFORT},
     {.name = "offload",
+     .role = PPI_ROLE_OFFLOAD,
      .default_text = "none",
      .summary = "what goes to the host: none, or as little as holds the memory limit, for which orders are chosen, too",
      .maximum = 1,
