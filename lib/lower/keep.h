@@ -11,6 +11,11 @@ ppsched_status ppi_recompute(ppsched_schedule **out, const ppsched_schedule *sch
 ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
                            const ppsched_offload_options *options, ppsched_error *error);
 
+/* As few copies as hold the config's memory limits. Where none do, REFUSED, with a message and the least limit that was found
+ * to work, or factor of them, in `*least`; NULL: without both, which take time. */
+ppsched_status ppi_offload_to_fit(ppsched_schedule **out, double *least, const ppsched_schedule *schedule,
+                                  const ppsched_config *config, ppsched_error *error);
+
 /* The lane of an op in such a list. */
 static inline size_t ppi_keep_lane(const ppsched_schedule *schedule, const ppsched_op *op)
 {

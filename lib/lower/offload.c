@@ -110,12 +110,12 @@ static ppsched_status choose_all(struct ppi_choice *best, struct ppi_placing *pl
     return status;
 }
 
-static ppsched_status place(ppsched_schedule **out, struct ppi_placing *placing, const ppsched_offload_options *options,
-                            ppsched_error *error)
+static ppsched_status place(ppsched_schedule **out, double *least, struct ppi_placing *placing,
+                            const ppsched_offload_options *options, ppsched_error *error)
 {
     struct ppi_choice best;
     ppi_list_trips(placing, options->chunks);
-    ppsched_status status = options->until_limit != 0 ? ppi_offload_until_limit(&best, placing, error)
+    ppsched_status status = options->until_limit != 0 ? ppi_offload_until_limit(&best, least, placing, error)
                                                       : choose_all(&best, placing, error);
     if (status != PPSCHED_OK)
         return status;
@@ -125,8 +125,8 @@ static ppsched_status place(ppsched_schedule **out, struct ppi_placing *placing,
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                           const ppsched_offload_options *options, ppsched_error *error)
+static ppsched_status offload(ppsched_schedule **out, double *least, const ppsched_schedule *schedule,
+                              const ppsched_config *config, const ppsched_offload_options *options, ppsched_error *error)
 {
     ppsched_timeline *plain = NULL;
     ppsched_status status = ppi_require_whole(schedule, error);
@@ -136,9 +136,23 @@ ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *sched
         struct ppi_placing placing = {.schedule = schedule, .config = config, .plain = plain};
         status = ppi_placing_make(&placing, error);
         if (status == PPSCHED_OK)
-            status = place(out, &placing, options, error);
+            status = place(out, least, &placing, options, error);
         ppi_placing_clear(&placing);
     }
     ppi_timeline_destroy(plain);
     return status;
+}
+
+ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                           const ppsched_offload_options *options, ppsched_error *error)
+{
+    double least;
+    return offload(out, &least, schedule, config, options, error);
+}
+
+ppsched_status ppi_offload_to_fit(ppsched_schedule **out, double *least, const ppsched_schedule *schedule,
+                                  const ppsched_config *config, ppsched_error *error)
+{
+    const ppsched_offload_options options = {.size = sizeof options, .until_limit = 1};
+    return offload(out, least, schedule, config, &options, error);
 }

@@ -148,14 +148,17 @@ static ppsched_status find_least(double *high, struct ppi_placing *placing, bool
     return status;
 }
 
-static ppsched_status refuse(struct ppi_placing *placing, const struct ppi_within *within, ppsched_error *error)
+static ppsched_status refuse(double *least, struct ppi_placing *placing, const struct ppi_within *within, ppsched_error *error)
 {
     bool is_one = have_one_limit(placing);
     double value = is_one ? within->peak : within->excess;
     uint32_t device = 0;
+    if (least == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "offload: no choice holds the memory limits");
     ppsched_status status = find_least(&value, placing, is_one, error);
     if (status != PPSCHED_OK)
         return status;
+    *least = value;
     while (device + 1 < placing->schedule->shape.devices &&
            !ppi_is_over_limit(placing->plain->devices[device].peak_memory, limit_of(placing, device)))
         device++;
@@ -168,7 +171,7 @@ static ppsched_status refuse(struct ppi_placing *placing, const struct ppi_withi
                     limit_of(placing, device), value);
 }
 
-ppsched_status ppi_offload_until_limit(struct ppi_choice *out, struct ppi_placing *placing, ppsched_error *error)
+ppsched_status ppi_offload_until_limit(struct ppi_choice *out, double *least, struct ppi_placing *placing, ppsched_error *error)
 {
     struct ppi_within within;
     *out = (struct ppi_choice){0};
@@ -181,7 +184,7 @@ ppsched_status ppi_offload_until_limit(struct ppi_choice *out, struct ppi_placin
     if (status == PPSCHED_OK)
         status = ppi_within_search(&within, error);
     if (status == PPSCHED_OK && within.best.schedule == NULL)
-        status = refuse(placing, &within, error);
+        status = refuse(least, placing, &within, error);
     if (status == PPSCHED_OK) {
         *out = within.best;
         within.best = (struct ppi_choice){0};

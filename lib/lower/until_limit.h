@@ -5,7 +5,8 @@
 
 #include "lower/choice.h"
 
-/* REFUSED where none is found, with limits that are held. */
-ppsched_status ppi_offload_until_limit(struct ppi_choice *out, struct ppi_placing *placing, ppsched_error *error);
+/* REFUSED where none is found, with limits that are held; see ppi_offload_to_fit for `least`. */
+ppsched_status ppi_offload_until_limit(struct ppi_choice *out, double *least, struct ppi_placing *placing,
+                                       ppsched_error *error);
 
 #endif

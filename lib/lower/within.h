@@ -33,8 +33,8 @@ ppsched_status ppi_within_make(struct ppi_within *out, struct ppi_placing *placi
 void ppi_within_clear(struct ppi_within *within);
 
 /* Searches, in at least 48 evaluations, up to 256 where these take no long time, and up to 27 more where nothing has been
- * found by then. Where nothing is found that holds the limits, `best` has no schedule. Errors: as of an evaluation; CANCELLED where the
- * config's listener says so. */
+ * found by then. Where nothing is found that holds the limits, `best` has no schedule. Errors: as of an evaluation; CANCELLED
+ * where the config's listener says so. */
 ppsched_status ppi_within_search(struct ppi_within *within, ppsched_error *error);
 
 /* Likewise with all trips. */

@@ -78,6 +78,8 @@ static ppsched_status specialise(ppsched_config *config, const ppsched_plan *pla
         status = set_goal(config, plan, error);
     if (status == PPSCHED_OK && candidate->memory_limit >= 0)
         status = ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &candidate->memory_limit, 1, error);
+    if (status == PPSCHED_OK && candidate->offloads)
+        status = set_role(config, strategy, PPI_ROLE_OFFLOAD, "limit", error);
     return status;
 }
 
@@ -153,19 +155,21 @@ static uint64_t count_offloads(const ppsched_schedule *schedule)
     return count;
 }
 
-/* Replaces a schedule by one whose activations go to the host. */
+/* Replaces a schedule by one whose activations go to the host, but where its strategy has done so. */
 static ppsched_status offload(ppsched_schedule **schedule, const struct ppi_candidate *candidate, const ppsched_config *config,
                               ppsched_error *error)
 {
     const ppsched_offload_options options = {.size = sizeof options,
                                              .until_limit = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL};
-    ppsched_schedule *next = NULL;
-    ppsched_status status = ppi_offload(&next, *schedule, config, &options, error);
-    if (status != PPSCHED_OK)
-        return status;
-    ppi_schedule_release(*schedule);
-    *schedule = next;
-    if (count_offloads(next) == 0)
+    if (ppi_option_for(candidate->strategy, PPI_ROLE_OFFLOAD) == NULL) {
+        ppsched_schedule *next = NULL;
+        ppsched_status status = ppi_offload(&next, *schedule, config, &options, error);
+        if (status != PPSCHED_OK)
+            return status;
+        ppi_schedule_release(*schedule);
+        *schedule = next;
+    }
+    if (count_offloads(*schedule) == 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: %s", candidate->strategy->name,
                         options.until_limit != 0 ? "it holds its memory limit without offload"
                                                  : "no copy fits between a forward and its backward");

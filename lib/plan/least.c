@@ -106,10 +106,11 @@ static ppsched_status least_of_stages(double *least, size_t *best, const ppsched
     for (size_t place = 0; place < plan->count; place++) {
         size_t i = ppi_candidate_at(plan, place);
         double before = *least;
-        ppsched_status status = plan->candidates[i].offloads ? halve_offloaded(least, plan, &plan->candidates[i], error)
-                                : plan->candidates[i].strategy->plan != NULL
-                                    ? search_least(least, plan, &plan->candidates[i], error)
-                                    : PPSCHED_OK;
+        bool searches = plan->candidates[i].strategy->plan != NULL;
+        ppsched_status status = plan->candidates[i].offloads && searches ? PPSCHED_OK /* which would take long */
+                                : plan->candidates[i].offloads ? halve_offloaded(least, plan, &plan->candidates[i], error)
+                                : searches                     ? search_least(least, plan, &plan->candidates[i], error)
+                                                               : PPSCHED_OK;
         if (status != PPSCHED_OK)
             return status;
         if (*least < before)

@@ -45,12 +45,21 @@ static ppsched_status add(struct listing *listing, const struct ppi_candidate *c
     return PPSCHED_OK;
 }
 
+/* Whether a strategy that searches knows to choose its order together with what goes, for a limit that there is. */
+static bool chooses_offload(const struct listing *listing, const struct ppi_candidate *candidate)
+{
+    const ppsched_config *config = listing->plan->config;
+    return ppi_option_for(candidate->strategy, PPI_ROLE_OFFLOAD) != NULL && listing->plan->layers == NULL &&
+           (candidate->memory_limit >= 0 || config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL);
+}
+
 /* Whether a twin whose activations go to the host is tried: with layers, where each is a search, not of all groups. */
 static bool may_offload(const struct listing *listing, const struct ppi_candidate *candidate)
 {
     uint32_t devices = listing->plan->config->shape.devices, group = candidate->group_size;
     bool is_usual = group == 0 || group == devices || group == (devices + 1) / 2;
-    return listing->options->offload != 0 && candidate->strategy->plan == NULL && !candidate->strategy->offloads &&
+    return listing->options->offload != 0 && !candidate->strategy->offloads &&
+           (candidate->strategy->plan == NULL || chooses_offload(listing, candidate)) &&
            (listing->plan->layers == NULL || is_usual || listing->options->group_size_count > 0);
 }
 

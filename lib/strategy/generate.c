@@ -315,6 +315,13 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
     ppsched_builder *builder = NULL;
     ppsched_schedule *made = NULL;
     ppsched_status status = ppi_task_make(&task, strategy, config, error);
+    if (status == PPSCHED_OK && strategy->make != NULL) {
+        status = strategy->make(&made, &task, config, error);
+        if (status != PPSCHED_OK || made != NULL) {
+            *out = status == PPSCHED_OK ? made : *out;
+            return status;
+        }
+    }
     if (status == PPSCHED_OK)
         status = ppi_builder_create(&builder, config, task.placement, strategy->name, error);
     if (status != PPSCHED_OK)

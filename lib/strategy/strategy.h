@@ -10,7 +10,7 @@
 enum { PPI_MOST_OPTIONS = 4 };
 
 /* What an option means to those who set it for the caller, such as a plan. */
-enum ppi_role { PPI_ROLE_NONE, PPI_ROLE_GROUP_SIZE, PPI_ROLE_PLACEMENT, PPI_ROLE_OBJECTIVE, PPI_ROLE_EFFORT };
+enum ppi_role { PPI_ROLE_NONE, PPI_ROLE_GROUP_SIZE, PPI_ROLE_PLACEMENT, PPI_ROLE_OBJECTIVE, PPI_ROLE_EFFORT, PPI_ROLE_OFFLOAD };
 
 /* The objective's values. */
 enum { PPI_BY_SPAN, PPI_BY_MAKESPAN };
@@ -68,6 +68,10 @@ struct ppi_strategy {
     /* Or a search: keeps its best schedule of one run in the attempt. REFUSED where nothing fits the memory limit; so is an
      * attempt that comes back with none. */
     ppsched_status (*plan)(struct ppi_attempt *attempt, ppsched_error *error);
+
+    /* All of it, where an option asks for more than an order; where none does, it leaves `*out` as it is. */
+    ppsched_status (*make)(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
+                           ppsched_error *error);
 
     /* Options that the caller has left to the costs of the config; on the strategy's placement. */
     void (*take_costs)(struct ppi_task *task, const ppsched_config *config);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ppsched_schedule_offload finds until a limit, over random problems: it holds the limit, its step is seldom longer than that
- * of so many chunks that hold it, and never longer than under a tighter limit; and a limit that it names works, where no lower one
- * does. */
+/* What ppsched_schedule_offload finds until a limit, over random problems: it holds the limit, its step is seldom longer than
+ * that of so many chunks that hold it, and never longer than under a tighter limit; and a limit that it names works, where no
+ * lower one does. */
 #include "support/problem.h"
 
 #include <math.h>
@@ -108,6 +108,63 @@ static void test_random(void **state)
     assert_true(seen.limits > 500 && seen.refused > 20 && seen.longer < seen.limits / 50 && seen.worst < 1.15);
 }
 
+/* --- auto, which chooses its order with its copies --- */
+
+/* The step of auto, which offloads by itself. */
+static double auto_step(ppsched_config *config)
+{
+    ppsched_config *own = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_config_copy(&own, config, &error), &error);
+    expect_ok(ppsched_config_set_option(own, "offload", "limit", &error), &error);
+    expect_ok(ppsched_config_set_option(own, "effort", "2", &error), &error);
+    ppsched_status status = ppsched_schedule_generate(&schedule, own, "auto", &error);
+    ppsched_config_destroy(own);
+    if (status == PPSCHED_ERROR_REFUSED) {
+        assert_non_null(strstr(error.message, "auto: offload: no choice holds the memory limit of "));
+        return INFINITY;
+    }
+    expect_ok(status, &error);
+    assert_string_equal(ppsched_schedule_name(schedule), "auto");
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    double step = metrics_of(timeline).makespan;
+    assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    return step;
+}
+
+/* Never longer than others with as few copies as hold the limit. */
+static void test_auto(void **state)
+{
+    static const char *const straight[] = {"1f1b", "zb_h1", "zb_h2", "gpipe", "zb_auto"};
+    static const char *const interleaved[] = {"gis", "interleaved_zb", "interleaved_1f1b", "looped_bfs"};
+    uint64_t seed = 1906;
+    uint32_t shorter = 0, held = 0;
+    (void)state;
+    for (int i = 0; i < 80; i++) {
+        uint32_t chunks = 1 + random_below(&seed, CHUNKS), devices = 2 + random_below(&seed, DEVICES - 1);
+        ppsched_config *config = draw(&seed, devices, chunks, devices * (1 + random_below(&seed, 2)));
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1 + random_below(&seed, 2 * devices));
+        double own = auto_step(config), best = INFINITY;
+        for (uint32_t k = 0; k < (chunks == 1 ? 5u : 4u); k++) {
+            ppsched_schedule *plain = NULL;
+            ppsched_error error;
+            if (ppsched_schedule_generate(&plain, config, (chunks == 1 ? straight : interleaved)[k], &error) != PPSCHED_OK)
+                continue;
+            best = fmin(best, step_of(plain, config, 0, true, NULL, &error));
+            ppsched_schedule_release(plain);
+        }
+        assert_true(own <= best * (1 + 1e-9));
+        held += own < INFINITY;
+        shorter += own < best * (1 - 1e-9);
+        ppsched_config_destroy(config);
+    }
+    print_message("# auto offloads within %u limits, in a shorter step than others in %u\n", held, shorter);
+    assert_true(held > 60 && shorter > 10);
+}
+
 /* Copies that are far slower than compute, on one link: one a device is enough. */
 static void test_slow_copies(void **state)
 {
@@ -131,6 +188,7 @@ static void test_slow_copies(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_slow_copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_auto),
+                                       cmocka_unit_test(test_slow_copies)};
     return cmocka_run_group_tests_name("offload_limit", tests, NULL, NULL);
 }

@@ -158,6 +158,18 @@ class CommandTest(unittest.TestCase):
         again = json.loads(run(*command[1:], "--format", "json").stdout)
         self.assertEqual((again["metrics"]["makespan"], max(again["metrics"]["peak_memory"])), (best["makespan"], best["peak_memory"]))
 
+    def test_pick_auto(self):
+        """A search that chooses its order with what goes, where there is a limit."""
+        words = ("pick", "--num-devices", 4, "-s", 8, "-b", 8, "--backward-input-times", 1, "--backward-weight-times", 1, "--offload-times", 1,
+                 "--strategies", "auto", "gis", "--chunks", 2, "--placements", "loop", "--effort", 4, "--offload", "--json", "--top", 20)
+        for limit, step in (((4,), 53), ((4, 4, 4, 4), 53)):
+            rows = json.loads(run(*words, "--mem-limit", *limit).stdout)
+            self.assertEqual((rows[0]["strategy"], rows[0]["offloaded"], rows[0]["makespan"]), ("auto", True, step))
+            command = shlex.split(rows[0]["command"])
+            self.assertEqual(command[-2:], ["--offload", "limit"])
+            self.assertEqual(json.loads(run(*command[1:], "--format", "json").stdout)["metrics"]["makespan"], step)
+        self.assertFalse(any(row["strategy"] == "auto" and row["offloaded"] for row in json.loads(run(*words).stdout)))
+
     def test_offload(self):
         words = (*GIS, "--offload-times", 0.5, "--format", "json")
         plain, data = (json.loads(run(*words, *more).stdout) for more in ((), ("--offload", "all", "--host-links", "pairs")))
@@ -181,6 +193,17 @@ class CommandTest(unittest.TestCase):
         result = run(*words, 0.5)
         self.assertEqual(result.returncode, 1)
         self.assertIn("offload: no choice holds the memory limit of 0.5; the least limit found to work is 1\n", result.stderr)
+
+    def test_auto(self):
+        """It chooses its order together with what goes."""
+        words = ("schedule", "--num-devices", 4, "-s", 8, "-b", 8, "--backward-input-times", 1, "--backward-weight-times", 1, "--format", "json",
+                 "--offload-times", 1, "--offload", "limit", "--mem-limit")
+        for limit, step in ((5, 51), (4, 53), (3, 54), (2, 54), (1, 84)):
+            data = json.loads(run(*words, limit, "--strategy", "auto").stdout)
+            self.assertEqual((data["strategy"], data["metrics"]["makespan"]), ("auto", step))
+            self.assertLessEqual(max(data["metrics"]["peak_memory"]), limit)
+        self.assertIn("auto: offload: no choice holds the memory limit of 0.5; the least limit found to work is 1\n",
+                      run(*words, 0.5, "--strategy", "auto").stderr)
 
     def test_recompute(self):
         data = json.loads(run(*GIS, "--recompute", "chunks=1", "--format", "json").stdout)

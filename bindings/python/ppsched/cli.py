@@ -16,7 +16,7 @@ from .exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
 from .layer_options import OF_LAYERS, add_split_arguments, read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
-from .keeping import add_keeping_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks
+from .keeping import add_keeping_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .memory_report import memory_rows, memory_text
 from .microbatch_map import TELLS, order_line, tell_order, write_beside
@@ -275,12 +275,13 @@ def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
     from .split_finding import found_split  # which needs this module
     values["model"] = found_split(values)
-    problem = asked_goal(_problem(values), values)
+    asked = with_offload_option(values)
+    problem = asked_goal(_problem(asked), asked)
     link_hosts(problem, values)
     check_copies(problem, values)
     with ProgressBar() as bar:
         schedule = in_best_order(generate(values.get("strategy", "1f1b"), problem, progress=bar), values, bar)
-    timeline = evaluate(lower(keep_less(schedule, values), values), values)
+    timeline = evaluate(lower(keep_less(schedule, asked), values), values)
     check_limit(timeline)
     return timeline
 

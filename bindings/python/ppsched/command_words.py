@@ -108,10 +108,10 @@ def _lowering_words(plan: "Plan") -> List[str]:
     return ["--lower", plan.lowering.name.lower(), *sharding, *(["--channel", order.lower()] if order.lower() != "none" else []), *flags]
 
 
-def _offload_words(candidate: "Candidate") -> List[str]:
+def _offload_words(plan: "Plan", candidate: "Candidate") -> List[str]:
     if not candidate.offloaded:
         return []
-    return ["--offload", "all" if candidate.memory_limit is None else "limit"]
+    return ["--offload", "limit" if plan.config_of(candidate).mem_limit else "all"]
 
 
 def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequence[str]] = None) -> List[str]:
@@ -119,7 +119,7 @@ def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequenc
     words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate), *goal_words(plan, candidate.strategy)]
     if is_own(plan, candidate):
         own = plan.config_of(candidate)
-        return [*words, *_size_words(own, False), *cost_words(own), *list_words(own, OF_CANDIDATES), *_lowering_words(plan), *_offload_words(candidate)]
+        return [*words, *_size_words(own, False), *cost_words(own), *list_words(own, OF_CANDIDATES), *_lowering_words(plan), *_offload_words(plan, candidate)]
     model = plan.model(candidate)
     words += _size_words(plan.config, model is not None) + (cost_words(plan.config, model is not None) if costs is None else list(costs))
     words += list_words(plan.config_of(candidate), OF_CANDIDATES)
@@ -127,4 +127,4 @@ def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequenc
         words += split_words(model)
         if costs is None:
             words += ["--layers", _layers_word(model.layers, plan.config.units)]
-    return words + _resizing_words(plan, candidate, costs or ()) + _lowering_words(plan) + _offload_words(candidate)
+    return words + _resizing_words(plan, candidate, costs or ()) + _lowering_words(plan) + _offload_words(plan, candidate)

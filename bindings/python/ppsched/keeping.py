@@ -96,11 +96,24 @@ def keeping_words(values: Mapping[str, Any]) -> Dict[str, str]:
     return {"recompute": f"chunks={chunks}"} if chunks is not None else {"offload": offload} if isinstance(offload, str) else {}
 
 
+def chooses_offload(strategy: str) -> bool:
+    """Whether a strategy has an option that has it choose its order and what goes to the host together."""
+    return any(option.name == "offload" and "limit" in option.choices for option in find_strategy(strategy).options)
+
+
+def with_offload_option(values: Dict[str, Any]) -> Dict[str, Any]:
+    """--offload limit as an option of a strategy that has it."""
+    if values.get("offload") != "limit" or not chooses_offload(values.get("strategy") or "1f1b"):
+        return values
+    return {**values, "offload": None, "options": {**values["options"], "offload": "limit"}}
+
+
 def check_copies(config: Config, values: Mapping[str, Any]) -> None:
     """Refuses copies that would be free, or of nothing, and options that would do nothing."""
     strategy = find_strategy(values.get("strategy") or "1f1b")
     keeping_words(values)
-    offload, own = values.get("offload"), strategy.offloads
+    offload, own = values.get("offload") or values.get("options", {}).get("offload"), strategy.offloads
+    offload = None if offload == "none" or own and values.get("offload") is None else offload
     if own and (offload is not None or values.get("recompute_chunks") is not None):
         option = "--offload" if offload is not None else "--recompute chunks=N"
         raise UsageError(f"{option}: {strategy.name} offloads by itself; leave {option} out, or take --strategy group_interleaved_1f1b")

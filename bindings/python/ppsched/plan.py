@@ -15,6 +15,7 @@ from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config, Numbers, config_of, integer, numbers
 from .enums import member
 from .exporting import format_name
+from .keeping import chooses_offload
 from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress, check_progress
 from .lowering import channel_model
@@ -284,7 +285,9 @@ class Plan(Shared, Sequence[Candidate]):
         return self._made(candidate) or self._offloaded(candidate, generate(candidate.strategy, config, progress=progress))
 
     def _offloaded(self, candidate: Candidate, schedule: Schedule) -> Schedule:
-        return schedule.offload(until_limit=candidate.memory_limit is not None) if candidate.offloaded else schedule
+        if not candidate.offloaded or chooses_offload(candidate.strategy):
+            return schedule
+        return schedule.offload(until_limit=bool(schedule.config.mem_limit))
 
     def _made(self, candidate: Candidate) -> Optional[Schedule]:
         """What a function of the caller's made; None for the library's strategies."""

@@ -4,8 +4,10 @@
 #include "base/checked.h"
 #include "search/explore.h"
 #include "strategy/descriptors.h"
+#include "strategy/searches/auto_offload.h"
 
-enum { PLACEMENT, OBJECTIVE, EFFORT };
+enum { PLACEMENT, OBJECTIVE, EFFORT, OFFLOAD };
+enum { NO_OFFLOAD, UNTIL_LIMIT };
 
 enum {
     OPS_PRICED = 4000000, /* for each strategy that has groups of microbatches, at the default effort twice as many */
@@ -14,15 +16,14 @@ enum {
 
 /* --- the other strategies --- */
 
-/* Whether a strategy's own placement puts every stage on the same device as the task's. */
-static bool has_our_placement(const struct ppi_attempt *attempt, const struct ppi_strategy *strategy)
+bool ppi_auto_has_placement(const struct ppi_task *task, const ppsched_config *config, const struct ppi_strategy *strategy)
 {
-    const struct ppi_shape *shape = &attempt->config->shape;
+    const struct ppi_shape *shape = &config->shape;
     if (strategy->placement == PPSCHED_PLACEMENT_DEFAULT || strategy->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL ||
         ppi_placement_fits(strategy->placement, shape, NULL) != PPSCHED_OK)
         return false;
     for (uint32_t s = 0; s < shape->stages; s++)
-        if (ppi_placed_device(strategy->placement, shape, s, NULL) != attempt->problem.stage[s].device)
+        if (ppi_placed_device(strategy->placement, shape, s, NULL) != ppi_placed_device(task->placement, shape, s, config->map))
             return false;
     return true;
 }
@@ -46,7 +47,7 @@ static ppsched_status try_strategy(struct ppi_attempt *attempt, const struct ppi
 static bool is_rival(const struct ppi_attempt *attempt, const struct ppi_strategy *strategy)
 {
     return strategy->flushes && !strategy->offloads && !(attempt->config->has_whole_backwards && strategy->splits_backward) &&
-           has_our_placement(attempt, strategy);
+           ppi_auto_has_placement(attempt->task, attempt->config, strategy);
 }
 
 /* Fixed rules first: they cost nothing. */
@@ -128,10 +129,22 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     return status;
 }
 
+static ppsched_status make(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
+                           ppsched_error *error)
+{
+    if (task->option[OFFLOAD] == NO_OFFLOAD || config->values[PPSCHED_QUANTITY_MEM_LIMIT].values == NULL)
+        return PPSCHED_OK;
+    double runs = config->repeats > 0 ? config->repeats : 1;
+    return ppi_auto_offload(out, task, config, task->option[OBJECTIVE] == PPI_BY_SPAN ? 1 / runs : 0, task->option[EFFORT],
+                            error);
+}
+
 /* --- the descriptor --- */
 
 static const char *const placements[] = {"default", "linear", "loop", "v", "map"};
 static const char *const objectives[] = {[PPI_BY_SPAN] = "span", [PPI_BY_MAKESPAN] = "makespan"};
+
+static const char *const offloads[] = {[NO_OFFLOAD] = "none", [UNTIL_LIMIT] = "limit"};
 
 static int32_t place(const struct ppi_task *task, const ppsched_config *config)
 {
@@ -176,6 +189,12 @@ static const struct ppi_option_row options[] = {
      .summary = "one more is about twice the search; 0: the best of the other strategies, or else a plain list schedule",
      .maximum = PPI_MOST_EFFORT,
      .usual = PPI_DEFAULT_EFFORT},
+    {.name = "offload",
+     .role = PPI_ROLE_OFFLOAD,
+     .default_text = "none",
+     .summary = "what goes to the host: none, or as little as holds the memory limit, for which orders are chosen, too",
+     .maximum = 1,
+     .choices = offloads},
 };
 
 const struct ppi_strategy ppi_auto = {
@@ -191,8 +210,9 @@ const struct ppi_strategy ppi_auto = {
     .searches_long = true,
     .most_memory = PPI_BEAM_MEMORY + PPI_POOL_MEMORY,
     .options = options,
-    .option_count = 3,
+    .option_count = 4,
     .fits = fits,
+    .make = make,
     .plan = plan,
     .place = place,
 };

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* auto with copies to the host. */
+#ifndef PPSCHED_STRATEGY_AUTO_OFFLOAD_H
+#define PPSCHED_STRATEGY_AUTO_OFFLOAD_H
+
+#include "strategy/strategy.h"
+
+/* The shortest that is found with as few copies as hold the config's memory limits. `span_share` is as in a problem. REFUSED
+ * where none is. */
+ppsched_status ppi_auto_offload(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
+                                double span_share, int64_t effort, ppsched_error *error);
+
+/* Whether a strategy's own placement puts every stage on the same device as the task's. */
+bool ppi_auto_has_placement(const struct ppi_task *task, const ppsched_config *config, const struct ppi_strategy *strategy);
+
+#endif
