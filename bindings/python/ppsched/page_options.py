@@ -10,9 +10,8 @@ from .report_choice import ALL, Timelines, baseline_of
 from .report_timeline import Variation
 from .scenarios import asked_scenarios
 from .usage import UsageError
-from .writing import ending_of
+from .writing import PAGES as PAGES, ending_of
 
-PAGES = (".html", ".htm")
 _WORDS = ("title", "baseline", "timelines", "live")
 
 
