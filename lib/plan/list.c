@@ -262,14 +262,21 @@ static uint32_t usual_count(const ppsched_plan *plan)
     return each < 1 ? 1 : each > MOST_CHUNKS ? MOST_CHUNKS : each;
 }
 
-/* Those that differ in the sizes of groups alone share what is found for the first. What comes last takes nothing from the
- * others. */
+/* Those that differ in the sizes of groups alone, which share what is found for the first: how many such families there are
+ * whose strategy comes last, or not. */
+static uint64_t count_families(const ppsched_plan *plan, bool comes_last)
+{
+    uint64_t families = 0;
+    for (size_t i = 0; i < plan->count; i++)
+        families += plan->candidates[i].strategy->comes_last == comes_last &&
+                    (i == 0 || !ppi_candidates_are_alike(&plan->candidates[i], &plan->candidates[i - 1]));
+    return families;
+}
+
+/* What comes last takes nothing from the others. */
 static void share_visits(ppsched_plan *plan)
 {
-    uint64_t families = plan->count > 0;
-    for (size_t i = 1; i < plan->count; i++)
-        families += !plan->candidates[i].strategy->comes_last &&
-                    !ppi_candidates_are_alike(&plan->candidates[i], &plan->candidates[i - 1]);
+    uint64_t others = count_families(plan, false), families = others > 0 ? others : count_families(plan, true);
     uint64_t each = families > 1 ? ALL_VISITS / families : PPI_MOST_VISITS;
     plan->most_visited = each < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : each > PPI_MOST_VISITS ? PPI_MOST_VISITS : each;
 }

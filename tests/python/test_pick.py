@@ -287,6 +287,19 @@ class AgainTest(FolderTest):
         with self.assertRaisesRegex(ppsched.Error, "a.any: unknown ending; known are .png .svg .pdf .trace.json .json .csv .txt"):
             plan.write(plan[0], "a.any")
 
+    def test_plan_writes_a_page(self):
+        """That of the plan, with the candidate first."""
+        plan = ppsched.plan(ppsched.Config(2, 4), layers=[{"name": "decoder", "count": 4, "forward_time": 1}])
+        plan.write(plan.best, self.folder / "a.html")
+        self.assertEqual(self.read("a.html"), ppsched.report(plan))
+        plan.write(plan[2], self.folder / "b.htm")
+        data = page_data(self.read("b.htm"))
+        self.assertEqual([row["rank"] for row in data["candidates"]], list(range(2, len(plan))))
+        self.assertEqual(data["timelines"][0]["rank"], 2)
+        with self.assertRaisesRegex(ppsched.Error, "is no candidate of this plan"):
+            plan.write(plan[0]._replace(step_time=1.0), self.folder / "c.html")
+        self.assertFalse((self.folder / "c.html").exists())
+
 
 class SizesTest(FolderTest):
     """schedule takes stages and microbatches as pick does."""

@@ -28,8 +28,8 @@ from .text_columns import text_columns, with_width
 from .timeline import Timeline
 from .transfer_report import TransferReport, error_row
 from .words import counted
+from .writing import PAGES
 
-PAGES = (".html", ".htm")
 DRAWN, DRAWING = (*PICTURES, *PAGES), "drawing"
 
 # Keys of a config file that state sizes, and what they must agree with.

@@ -9,9 +9,8 @@ from .plan import Plan
 from .report_choice import ALL, Timelines, baseline_of
 from .report_timeline import Variation
 from .usage import UsageError
-from .writing import ending_of
+from .writing import PAGES as PAGES, ending_of
 
-PAGES = (".html", ".htm")
 _WORDS = ("title", "baseline", "timelines", "live")
 
 

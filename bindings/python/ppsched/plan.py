@@ -335,15 +335,25 @@ class Plan(Shared, Sequence[Candidate]):
     def write(self, candidate: Candidate, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
               time_scale: float = 0.0, progress: Optional[Progress] = None) -> None:
         """Writes the candidate's schedule to a file: .png, .svg and .pdf draw its timeline, .csv holds its order as torchtitan
-        and PyTorch read it, not lowered, .trace.json its trace, .json and .txt its schedule with all times. Where its microbatches
-        have an order, it stands beside a CSV in a file of that name with .order.json behind it.
+        and PyTorch read it, not lowered, .trace.json its trace, .json and .txt its schedule with all times (where `pick -o` has its
+        answer). .html is a page with it first, and all that rank behind it: of the best that of the plan. Where its microbatches have
+        an order, it stands beside a CSV in a file of that name with .order.json behind it.
 
         format: as in Timeline.export, whatever the ending is; time_scale: microseconds per unit of time in a trace.
         """
-        from .writing import write_file
+        from .writing import PAGES, ending_of, write_file
+        if format is None and ending_of(os.fspath(path), PAGES):
+            self._write_page(candidate, os.fspath(path))
+            return
         name = None if format is None else format_name(format)
         write_file(os.fspath(path), name, lambda: self.timeline(candidate, progress), lambda: self.schedule(candidate, progress),
                    time_scale)
+
+    def _write_page(self, candidate: Candidate, path: str) -> None:
+        from .output import write_text
+        from .report import report_data, report_html
+        self._number(candidate)
+        write_text(path, report_html(report_data(self, candidates=self[candidate.rank:])))
 
     def csv(self) -> str:
         """All candidates as CSV, a row each by rank: the columns are what `ppsched compare --json` prints, with "bubble.of_total"

@@ -11,6 +11,7 @@ from .schedule import Schedule
 from .timeline import Timeline
 
 PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html", ".htm")
 FORMATS: Dict[str, str] = {".trace.json": "chrome", ".json": "json", ".csv": "csv", ".txt": "text"}
 
 
