@@ -182,6 +182,7 @@ class OrderTest(unittest.TestCase):
                   [["0F0", "0F1", "0B0", "0B1", "0F2", "0F3", "0B2", "0B3"], ["1F0", "1F1", "1B0", "1B1", "1F2", "1F3", "1B2", "1B3"]]]
         made = ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2, microbatch_scale=[1, 2]), queues).renumber()
         self.assertEqual((list(made.config.microbatch_scale), made.config.microbatch_order), ([2, 1], (1, 0)))
+
     def test_comes_back(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE)).order_microbatches()
         order, makespan = schedule.config.microbatch_order, schedule.evaluate().metrics.makespan
@@ -392,6 +393,21 @@ class GoalTest(unittest.TestCase):
             self.assertNotEqual(result.returncode, 0, words)
             self.assertIn(told, result.stderr)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+    def test_it_goes_with_what_tells_no_scenarios(self):
+        words = ("schedule", "-s", 3, "-b", 4, "--strategy", "auto", "--jitter", 0.2, "--scenarios", 20, "--rank-by", "mean")
+        for more in (("--format", "csv"), ("--launch", "pytorch"), ("--lower", "by_time")):
+            self.assertEqual(run(*words, *more).returncode, 0, more)
+
+    def test_the_command_has_it(self):
+        words = ("pick", "-s", 3, "-b", 6, "--p2p-time", 0.2, "--jitter", 0.2, "--message-jitter", 0.3, "--slow-link", "0:1:3", "--slow-rank", "1:1.2",
+                 "--scenarios", 20, "--strategies", "auto", "--effort", 1, "--chunks", 1, "--json")
+        row = json.loads(run(*words).stdout)[0]
+        for part in ("--message-jitter 0.3", "--slow-link 0:1:3", "--slow-rank 1:1.2"):
+            self.assertIn(part, row["command"])
+        again = printed(*shlex.split(row["command"])[1:])
+        self.assertEqual(again["metrics"]["makespan"], row["makespan"])
+        self.assertAlmostEqual(again["scenarios"]["mean"], row["scenario_time"])
 
 
 class ScenarioTest(unittest.TestCase):

@@ -28,7 +28,7 @@ from .progress import ProgressBar
 from .rounding import at_least, at_most
 from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
 from .goal import add_goal_arguments, asked_goal
-from .scenarios import add_scenario_arguments, check_scenarios, found_scenarios, take_file_words, take_idle, with_scenarios
+from .scenarios import add_scenario_arguments, found_scenarios, take_file_words, take_idle, tells_scenarios, with_scenarios
 from .schedule import generate
 from .shown import printable
 from .size_options import add_size_arguments, resized
@@ -291,7 +291,7 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
     if fault:
         raise UsageError(fault)
     values["launch"] = arguments.launch
-    check_scenarios(values, vars(arguments))
+    tells_scenarios(values, vars(arguments))
     print_launch(_build(values).schedule, arguments, values["model"])
 
 
@@ -322,9 +322,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--{name.replace('_', '-')}: it goes with text and json, not with {chosen}")
     if values.get("slots") and chosen != "json":
         raise UsageError("--slots: it goes with json alone")
-    check_scenarios(values, vars(arguments), chosen)
+    is_told = tells_scenarios(values, vars(arguments), chosen)
     timeline = _build(values)
-    scenarios = found_scenarios(timeline.schedule, values)
+    scenarios = found_scenarios(timeline.schedule, values) if is_told else None
     order = timeline.config.microbatch_order
     if chosen == CHAKRA:
         write_traces(timeline, values)

@@ -529,7 +529,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
                     bool(asked), scenarios > 0)
         del alive
         if options.rank_by != RankBy.STEP and options.effort and varying.dispatch == Dispatch.PLANNED:
-            made._goal = words_of_goal(options, device_factors)
+            made._goal = words_of_goal(options, config.devices)
         made._varying = {} if not scenarios else {"scenarios": scenarios, "seed": seed, "jitter": jitter, "message_jitter": message_jitter,
                                                   "device_factors": device_factors, "link_factors": link_factors}
         made._has_listed = bool(named) or not own

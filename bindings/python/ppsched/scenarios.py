@@ -229,14 +229,18 @@ def scenario_fault(values: Mapping[str, Any], format: Optional[str]) -> Optional
     return None
 
 
-def check_scenarios(values: Dict[str, Any], given: Mapping[str, Any], format: Optional[str] = None) -> None:
-    """Refuses options that do not go with others; what a config file says of scenarios is passed over there."""
+def tells_scenarios(values: Dict[str, Any], given: Mapping[str, Any], format: Optional[str] = None) -> bool:
+    """Whether what is printed has a place for them. Refuses options of them where it has none, unless a search aims at them; what a
+    config file says is passed over there."""
     fault = scenario_fault(values, format)
-    if fault is None or all(values.get(name) is None for name in (*VARYING, *BESIDE)):
-        return
+    if fault is None:
+        return True
+    if values.get("rank_by") is not None:
+        return False
     if any(given.get(name) is not None for name in (*VARYING, *BESIDE)):
         raise UsageError(fault)
     values.update(dict.fromkeys((*VARYING, *BESIDE)))
+    return False
 
 
 def asked_scenarios(values: Mapping[str, Any], devices: int, stages: Optional[int] = None) -> Optional[Dict[str, Any]]:
