@@ -331,7 +331,8 @@ class StrategyTest(unittest.TestCase):
             self.assertFalse((strategy.searches_long or strategy.most_memory) and not strategy.searches, name)
 
     def test_choices(self):
-        placement, objective, effort = ppsched.find_strategy("auto").options
+        placement, objective, effort, offload = ppsched.find_strategy("auto").options
+        self.assertEqual(offload.choices, ["none", "limit"])
         self.assertEqual(placement.choices, ["default", "linear", "loop", "v", "map"])
         self.assertEqual(objective.choices, ["span", "makespan"])
         self.assertEqual((effort.choices, effort.minimum, effort.maximum, effort.default), ([], 0, 12, "4"))

@@ -528,7 +528,7 @@ class StrategiesTest(CommandTest):
         self.assertEqual((auto["searches"], auto["placement"], auto["chunks"]), (True, "default", 0))
         self.assertEqual([(option["name"], option["choices"]) for option in auto["options"]],
                          [("placement", ["default", "linear", "loop", "v", "map"]), ("objective", ["span", "makespan"]),
-                          ("effort", [])])
+                          ("effort", []), ("offload", ["none", "limit"])])
 
 
 class PublishedTest(unittest.TestCase):

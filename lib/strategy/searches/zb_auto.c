@@ -15,8 +15,9 @@
 #define FAR 1.1 /* a span so many times the lower bound is worth more work; most plans with ample memory are closer */
 
 enum {
-    PERIODS = 2,     /* of the patterns then: more find little more */
-    VISITS = 4000000 /* of ops, by the search for slices: some 50 ms */
+    PERIODS = 2,         /* of the patterns then: more find little more */
+    VISITS = 4000000,    /* of ops, by the search for slices: some 50 ms, */
+    VISITS_PER_OP = 2000 /* or less: small problems need no more */
 };
 
 /* The choices that a plan is made with. */
@@ -225,7 +226,8 @@ static ppsched_status plan_slices(struct ppi_attempt *attempt, ppsched_error *er
     if (status == PPSCHED_OK)
         status = ppi_list_pieces(attempt, true, VISITS / 4, error);
     attempt->pool = NULL; /* what the search finds stays its own */
-    return status == PPSCHED_OK ? ppi_relink(attempt, &pool, VISITS, error) : status;
+    double visits = ppi_smaller(VISITS, (double)VISITS_PER_OP * (double)ppi_problem_ops(&attempt->problem));
+    return status == PPSCHED_OK ? ppi_relink(attempt, &pool, visits, error) : status;
 }
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
