@@ -54,7 +54,7 @@ typedef struct ppsched_offload_options {
  *   - With until_limit, a limit that is an activation of each device wider never gives a longer
  *     step in schedules of up to some 500 ops, as what holds tighter ones is tried, too.
  *   - About linear in the ops (a sort), and no more than a few evaluations. Where no choice is
- *     found that costs no time, up to 48, or 256 where these have no more than 2^20 ops in all;
+ *     found that costs no time, up to 48, or 256 where these have some 10^6 ops in all at most;
  *     and as often for tighter limits, of up to 2^13 ops, and for the limit that a refusal names.
  *     The config's progress function is called in each, with a share of 1: it may stop the call.
  * Errors: ARGUMENT, MISMATCH; RANGE, also as of ppsched_schedule_evaluate;

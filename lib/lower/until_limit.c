@@ -155,6 +155,8 @@ static ppsched_status refuse(double *least, struct ppi_placing *placing, const s
     uint32_t device = 0;
     if (least == NULL)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "offload: no choice holds the memory limits");
+    if (!ppi_is_finite(value))
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "offload: no choice holds the memory limits, of which one is 0");
     ppsched_status status = find_least(&value, placing, is_one, error);
     if (status != PPSCHED_OK)
         return status;

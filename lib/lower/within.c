@@ -14,7 +14,7 @@ enum {
     LEAST_TRIES = 48,
     MOST_TRIES = 256,
     LAST_TRIES = 24,      /* beside them, where nothing has been found */
-    TIMED = 1 << 20,      /* ops, in all evaluations */
+    TIMED = 3 << 18,      /* ops, in all evaluations */
     MOST_ROUNDS = 6,      /* how often places are found anew once devices wait */
     MOST_IDLE = 3,        /* and how many sets are not better one after another */
     MOST_RAISES = 6,      /* and how often devices that are over their limits let more go */
@@ -39,7 +39,6 @@ ppsched_status ppi_within_make(struct ppi_within *out, struct ppi_placing *placi
                                .step = placing->plain->metrics.makespan,
                                .excess = PPI_INFINITE,
                                .peak = PPI_INFINITE,
-                               .patience = 2,
                                .tries = tries_for(placing)};
     out->slack = ppi_allocate_zeroed(host, devices, 2 * sizeof *out->slack);
     out->units = ppi_allocate_zeroed(host, devices, sizeof *out->units);
@@ -238,6 +237,7 @@ static ppsched_status try_rounds(struct ppi_within *within, struct ppi_recipe re
     placing->lead = ppi_lead(placing, recipe.lead);
     placing->is_forced = recipe.is_forced;
     placing->is_late = recipe.is_late;
+    within->patience = recipe.chunks > 0 ? MOST_ROUNDS : 2;
     ppi_take_times(placing, placing->plain);
     if (recipe.chunks > 0)
         ppi_pick_chunks(placing, recipe.chunks);
@@ -272,29 +272,34 @@ static bool set_slack(const struct ppi_within *within, uint32_t slack)
     return is_possible;
 }
 
-/* Notes the shortest number of chunks. */
-static ppsched_status try_chunks(struct ppi_within *within, ppsched_error *error)
+static uint32_t count_chunks(const struct ppi_within *within)
 {
     uint32_t chunks = 0;
-    double shortest = PPI_INFINITE;
-    ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0; i < within->placing->count; i++)
         chunks = chunks > within->placing->trips[i].chunk ? chunks : within->placing->trips[i].chunk + 1;
-    for (uint32_t k = chunks; k > 0 && status == PPSCHED_OK && goes_on(within); k--) {
+    return chunks;
+}
+
+/* All of so many chunks, from `chunks` down to `last`; notes the shortest number. */
+static ppsched_status try_chunks(struct ppi_within *within, uint32_t chunks, uint32_t last, double *shortest,
+                                 ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t k = chunks; k >= last && k > 0 && status == PPSCHED_OK && goes_on(within); k--) {
         within->shortest = PPI_INFINITE;
         status = try_rounds(within, (struct ppi_recipe){.chunks = k}, error);
-        within->chunks = within->shortest < shortest ? k : within->chunks;
-        shortest = ppi_smaller(shortest, within->shortest);
+        within->chunks = within->chunks == 0 || within->shortest < *shortest ? k : within->chunks;
+        *shortest = ppi_smaller(*shortest, within->shortest);
     }
     return status;
 }
 
-/* From few trips to many, as long as that may be better. */
-static ppsched_status try_sets(struct ppi_within *within, ppsched_error *error)
+/* What is needed with so many activations to spare, from few trips to many, as long as that may be better. */
+static ppsched_status try_needed(struct ppi_within *within, uint32_t first, uint32_t last, ppsched_error *error)
 {
     uint32_t before = PPSCHED_NONE;
     ppsched_status status = PPSCHED_OK;
-    for (uint32_t i = 0, idle = 0; i < SLACKS && idle < MOST_IDLE && status == PPSCHED_OK && goes_on(within); i++) {
+    for (uint32_t i = first, idle = 0; i < last && idle < MOST_IDLE && status == PPSCHED_OK && goes_on(within); i++) {
         const ppsched_schedule *best = within->best.schedule;
         if (!set_slack(within, slacks[i]))
             break;
@@ -304,7 +309,20 @@ static ppsched_status try_sets(struct ppi_within *within, ppsched_error *error)
         idle = within->best.schedule != best || best == NULL ? 0 : idle + 1;
         before = count;
     }
-    return status == PPSCHED_OK ? try_chunks(within, error) : status;
+    return status;
+}
+
+/* Those first that are the best most often, as evaluations may be few. */
+static ppsched_status try_sets(struct ppi_within *within, ppsched_error *error)
+{
+    uint32_t chunks = count_chunks(within);
+    double shortest = PPI_INFINITE;
+    ppsched_status status = try_needed(within, 0, 1, error);
+    if (status == PPSCHED_OK)
+        status = try_chunks(within, chunks, chunks, &shortest, error);
+    if (status == PPSCHED_OK)
+        status = try_needed(within, 1, SLACKS, error);
+    return status == PPSCHED_OK && chunks > 1 ? try_chunks(within, chunks - 1, 1, &shortest, error) : status;
 }
 
 static ppsched_status try_leads(struct ppi_within *within, struct ppi_recipe recipe, ppsched_error *error)
@@ -401,7 +419,6 @@ ppsched_status ppi_within_all(struct ppi_within *within, ppsched_error *error)
 {
     struct ppi_recipe recipe = {.chunks = UINT32_MAX};
     ppsched_status status = PPSCHED_OK;
-    within->patience = MOST_ROUNDS;
     for (recipe.lead = 0; recipe.lead <= PPI_MOST_LEADS && status == PPSCHED_OK && goes_on(within); recipe.lead++)
         status = try_rounds(within, recipe, error);
     within->tries = within->tries < LAST_TRIES ? LAST_TRIES : within->tries;

@@ -355,6 +355,12 @@ static void test_keeping_is_refused(void **state)
     offload.until_limit = 1;
     expect_line(ppsched_schedule_offload(&again, plain, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
                 "offload: no choice holds the memory limit of 1; the least limit found to work is 2");
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, (double[]){0.5, 1}, 2, &error), &error);
+    expect_line(ppsched_schedule_offload(&again, plain, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
+                "offload: no choice holds the memory limits, as that of device 0, 0.5; 4 times these limits work");
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, (double[]){0, 1}, 2, &error), &error);
+    expect_line(ppsched_schedule_offload(&again, plain, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
+                "offload: no choice holds the memory limits, of which one is 0");
     ppsched_schedule_release(schedule);
     ppsched_schedule_release(plain);
     ppsched_config_destroy(config);
