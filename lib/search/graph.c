@@ -47,6 +47,7 @@ ppsched_status ppi_graph_make(struct ppi_graph *out, struct ppi_room *room, cons
         .problem = problem,
         .microbatches = problem->microbatches,
         .links = 2 * problem->stages,
+        .slices = problem->slices,
         .fronts = cells,
         .backs = cells + problem->devices,
         .node = ppi_room_take_zeroed(room, cells + 2 * (size_t)problem->devices, sizeof *graph.node),
@@ -175,7 +176,7 @@ static void put_behind(struct ppi_graph *graph, uint32_t before, uint32_t behind
 /* The op's node. `next`: a microbatch by row. Only an I has a W: that of a B is none. */
 static uint32_t take(const struct ppi_graph *graph, uint32_t *next, const ppsched_op *op)
 {
-    uint32_t row = row_of(graph, op->stage, op->kind), slices = graph->problem->slices;
+    uint32_t row = row_of(graph, op->stage, op->kind), slices = graph->slices;
     if (slices > 1)
         return row * graph->microbatches + op->microbatch * slices + op->slice;
     while (op->kind == PPSCHED_KIND_W && next[row] + 1 < graph->microbatches &&
@@ -253,7 +254,7 @@ void ppi_graph_read(struct ppi_graph *graph, const struct ppi_orders *orders)
 
 void ppi_graph_write(const struct ppi_graph *graph, struct ppi_orders *orders)
 {
-    const struct ppi_shape shape = {.slices = graph->problem->slices};
+    const struct ppi_shape shape = {.slices = graph->slices};
     for (uint32_t d = 0; d < graph->problem->devices; d++) {
         orders->count[d] = graph->queued[d];
         for (uint32_t i = 0; i < graph->queued[d]; i++) {

@@ -28,6 +28,7 @@ struct ppi_node {
 struct ppi_graph {
     const struct ppi_problem *problem;
     uint32_t microbatches, links; /* M and 2S */
+    uint32_t slices;              /* so many microbatches here are one */
     uint32_t fronts, backs;       /* those of device 0 */
     uint32_t count;               /* ops */
     uint32_t mark;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/inline.h"
 
 static uint32_t *queue_of(const struct ppi_graph *graph, const struct ppi_shift *shift)
 {
@@ -13,7 +14,7 @@ static uint32_t *queue_of(const struct ppi_graph *graph, const struct ppi_shift 
 /* --- what is allowed --- */
 
 /* The op of the same kind and stage before (-1) or behind (1) another, where microbatches have slices. */
-static const struct ppi_node *neighbour_piece(const struct ppi_graph *graph, const struct ppi_node *node, int side)
+PPI_APART const struct ppi_node *neighbour_piece(const struct ppi_graph *graph, const struct ppi_node *node, int side)
 {
     const struct ppi_node *first = graph->node + (size_t)node->row * graph->microbatches;
     bool is_backward = node->row > graph->problem->stages;
@@ -31,7 +32,7 @@ static const struct ppi_node *neighbour(const struct ppi_graph *graph, const str
 {
     const struct ppi_node *first = graph->node + (size_t)node->row * graph->microbatches;
     const struct ppi_node *end = first + graph->microbatches;
-    if (graph->problem->slices > 1)
+    if (graph->slices > 1)
         return neighbour_piece(graph, node, side);
     for (node += side; node >= first && node < end; node += side)
         if (node->place != PPSCHED_NONE)

@@ -128,6 +128,64 @@ static void count_strategy(const ppsched_strategy_info *info)
     ppsched_config_destroy(config);
 }
 
+/* --- what microbatches and slices that differ cost --- */
+
+enum feature { MICROBATCH_SCALE = 1, SLICES = 2, SLICE_SCALE = 4 };
+
+static void set_factors(ppsched_config *config, int32_t quantity, size_t count)
+{
+    double factors[64];
+    ppsched_error error;
+    for (size_t i = 0; i < count; i++)
+        factors[i] = 0.5 + (double)(i % 7) / 4;
+    if (ppsched_config_set_values(config, quantity, factors, count, &error) != PPSCHED_OK)
+        die("factors", error.message);
+}
+
+static ppsched_config *make_featured(int features)
+{
+    ppsched_config *config = make_config(2);
+    ppsched_error error;
+    if ((features & SLICES) != 0 && ppsched_config_set_slices(config, 4, &error) != PPSCHED_OK)
+        die("slices", error.message);
+    if ((features & MICROBATCH_SCALE) != 0)
+        set_factors(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, 64);
+    if ((features & SLICE_SCALE) != 0)
+        set_factors(config, PPSCHED_QUANTITY_SLICE_SCALE, 4);
+    return config;
+}
+
+/* Earliest starts, all of an evaluation, and a scenario. */
+static void count_featured(const char *name, int features)
+{
+    const ppsched_scenario_options options = {.size = sizeof options, .jitter = 0.1};
+    ppsched_config *config = make_featured(features);
+    ppsched_schedule *schedule = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_scenarios *scenarios = NULL;
+    ppsched_error error;
+    if (ppsched_schedule_generate(&schedule, config, "interleaved_1f1b", &error) != PPSCHED_OK)
+        die(name, error.message);
+    const uint64_t ops = ppsched_schedule_op_count(schedule);
+    begin();
+    if (ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, "evaluate_earliest", ops);
+    ppsched_timeline_destroy(timeline);
+    begin();
+    if (ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, "evaluate_all", ops);
+    ppsched_timeline_destroy(timeline);
+    begin();
+    if (ppsched_schedule_evaluate_scenarios(&scenarios, schedule, config, 256, &options, &error) != PPSCHED_OK)
+        die(name, error.message);
+    end(name, "scenario", 256 * ops);
+    ppsched_scenarios_destroy(scenarios);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     ppsched_config *config = make_config(2);
@@ -141,6 +199,10 @@ int main(void)
     if (ppsched_schedule_generate(&schedule, config, "interleaved_1f1b", &error) != PPSCHED_OK)
         die("interleaved_1f1b", error.message);
     count_steps(schedule, config, "interleaved_1f1b");
+    count_featured("alike", 0);
+    count_featured("microbatch_scale", MICROBATCH_SCALE);
+    count_featured("slices", SLICES);
+    count_featured("slices, microbatch_scale, slice_scale", SLICES | MICROBATCH_SCALE | SLICE_SCALE);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
     return 0;
