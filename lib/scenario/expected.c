@@ -87,12 +87,13 @@ static ppsched_status set_all(ppsched_config *config, const struct expecting *e,
     return status == PPSCHED_OK ? set_links(config, e, PPSCHED_QUANTITY_P2P_BANDWIDTH, true, error) : status;
 }
 
-/* With the room of the longest list: by pair of stages or devices. */
+/* With the room of the longest list: one a stage, or as many as the caller gives by pairs. */
 static ppsched_status expect(ppsched_config *config, struct expecting *e, ppsched_error *error)
 {
-    size_t most = e->stages > e->devices ? e->stages : e->devices;
+    size_t most = e->costs->overlapped.count > e->stages ? e->costs->overlapped.count : e->stages;
     ppsched_status status;
-    e->room = ppi_allocate(&config->host, most * most, sizeof *e->room);
+    most = e->options->link_factor_count > most ? e->options->link_factor_count : most;
+    e->room = ppi_allocate(&config->host, most, sizeof *e->room);
     status = e->room != NULL ? set_all(config, e, error) : ppi_fail_memory(error, "the average scenario");
     ppi_release(&config->host, e->room);
     return status;

@@ -141,16 +141,6 @@ static ppsched_status choose_start(struct hardening *h, const struct ppi_pool *p
     return status;
 }
 
-/* Overlapped pairs stay as they are: moves know none. */
-static bool has_pairs(const struct ppi_orders *orders)
-{
-    for (uint32_t d = 0; d < orders->devices; d++)
-        for (size_t i = 0; i < orders->count[d]; i++)
-            if ((orders->ops[orders->first[d] + i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0)
-                return true;
-    return false;
-}
-
 /* The order becomes the attempt's best, whatever its time as planned. */
 static ppsched_status hand_over(struct hardening *h, ppsched_error *error)
 {
@@ -185,7 +175,8 @@ ppsched_status ppi_harden(struct ppi_attempt *attempt, const struct ppi_pool *po
         status = ppi_scenario_tables_make(&h.tables, room.host, &h.goal->options, error);
     if (status == PPSCHED_OK)
         status = choose_start(&h, pool, error);
-    if (status == PPSCHED_OK && ppi_graph_can_hold(&attempt->problem) && !has_pairs(&h.present)) {
+    if (status == PPSCHED_OK && ppi_graph_can_hold(&attempt->problem) &&
+        !ppi_orders_have_pairs(&h.present)) { /* which moves do not know */
         status = ppi_graph_make(&h.graph, &room, &attempt->problem, error);
         if (status == PPSCHED_OK)
             status = improve(&h, error);

@@ -13,6 +13,8 @@
 /* The three rows of a stage, each in the order of its turns: B is a row of inputs whose op has no weight behind it. */
 enum { FORWARD, INPUT, WEIGHT, ROWS };
 
+enum { LOOKS = 8000000 /* in eights: the most that one of several schedules is worth */ };
+
 /* What comes first of that which could start now. */
 struct rule {
     bool fills;         /* Fs, or else backwards */
@@ -33,6 +35,7 @@ struct lister {
     double *level;            /* by device */
     double *held, *needed;    /* by device and microbatch: what it holds of it, and what its Fs still add */
     uint32_t *oldest, *count; /* by device: the first microbatch that is not over, and behind the last that has begun */
+    double looks;             /* at microbatches that have begun, since they were counted as work */
     uint32_t *left;           /* by device and microbatch: backwards that are not over */
 };
 
@@ -80,7 +83,7 @@ static double ready_at(const struct lister *lister, uint32_t stage, uint32_t row
 }
 
 /* Whether an F that adds so much leaves room for all that has begun. */
-static bool is_admitted(const struct lister *lister, uint32_t device, uint32_t microbatch, double adds)
+static bool is_admitted(struct lister *lister, uint32_t device, uint32_t microbatch, double adds)
 {
     const double *held = lister->held + (size_t)device * lister->microbatches;
     const double *needed = lister->needed + (size_t)device * lister->microbatches;
@@ -89,6 +92,7 @@ static bool is_admitted(const struct lister *lister, uint32_t device, uint32_t m
     if (limit == PPI_INFINITE)
         return true;
     uint32_t end = lister->count[device] > microbatch ? lister->count[device] : microbatch + 1;
+    lister->looks += end - lister->oldest[device];
     for (uint32_t j = end; j-- > lister->oldest[device];) {
         behind += held[j];
         if (behind + needed[j] + (j < microbatch ? adds : 0) > limit)
@@ -211,15 +215,22 @@ static void start(struct lister *lister)
         choose(lister, d);
 }
 
-static ppsched_status list(struct lister *lister, ppsched_error *error)
+/* One schedule. Where there is one already it may be given up: with many microbatches in flight admissions are most of the
+ * work. */
+static ppsched_status list(struct lister *lister, double most, ppsched_error *error)
 {
     const double visits = 2.0 + lister->problem->devices / 16.0 + lister->problem->most_stages;
     ppsched_status status = PPSCHED_OK;
+    double looks = 0;
     uint32_t device;
     start(lister);
     while (status == PPSCHED_OK && (device = first_to_start(lister)) != PPSCHED_NONE) {
         put(lister, device);
-        status = ppi_watch_spend(&lister->attempt->watch, visits, error);
+        status = ppi_watch_spend(&lister->attempt->watch, visits + lister->looks / 8, error);
+        looks += lister->looks / 8;
+        lister->looks = 0;
+        if (looks > most && lister->attempt->objective < PPI_INFINITE)
+            return status;
     }
     ppi_pricer_clear(&lister->attempt->pricer); /* which pairs ops as the order did that it was made with */
     return status == PPSCHED_OK ? ppi_attempt_offer(lister->attempt, error) : status;
@@ -270,7 +281,7 @@ ppsched_status ppi_list_pieces(struct ppi_attempt *attempt, bool splits, double 
             continue;
         lister.rule = rules[i / 2];
         lister.rule.splits = i % 2 == 0;
-        status = list(&lister, error);
+        status = list(&lister, LOOKS, error);
     }
     ppi_room_clear(&room);
     return status;

@@ -38,3 +38,12 @@ void ppi_orders_read(struct ppi_orders *to, const ppsched_schedule *schedule)
             memcpy(to->ops + to->first[d], queue->ops, queue->count * sizeof *to->ops);
     }
 }
+
+bool ppi_orders_have_pairs(const struct ppi_orders *orders)
+{
+    for (uint32_t d = 0; d < orders->devices; d++)
+        for (size_t i = 0; i < orders->count[d]; i++)
+            if ((orders->ops[orders->first[d] + i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0)
+                return true;
+    return false;
+}

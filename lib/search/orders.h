@@ -24,4 +24,7 @@ void ppi_orders_copy(struct ppi_orders *to, const struct ppi_orders *from);
 /* Copies those of a schedule of one iteration, of as many ops or fewer. */
 void ppi_orders_read(struct ppi_orders *to, const ppsched_schedule *schedule);
 
+/* Whether some op is overlapped with the next one. */
+bool ppi_orders_have_pairs(const struct ppi_orders *orders);
+
 #endif

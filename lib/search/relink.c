@@ -83,21 +83,12 @@ static ppsched_status approach(struct relinking *relinking, const struct ppi_ord
 
 /* --- the search --- */
 
-static bool has_pairs(const struct ppi_orders *orders)
-{
-    for (uint32_t d = 0; d < orders->devices; d++)
-        for (size_t i = 0; i < orders->count[d]; i++)
-            if ((orders->ops[orders->first[d] + i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0)
-                return true;
-    return false;
-}
-
 static void drop_pairs(struct ppi_pool *pool)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < pool->count; i++) {
         struct ppi_orders order = pool->order[i];
-        if (has_pairs(&order))
+        if (ppi_orders_have_pairs(&order))
             continue;
         pool->order[i] = pool->order[kept];
         pool->order[kept] = order;
