@@ -23,8 +23,14 @@ HUNG = 124
 
 
 def run(ranks, words, *, program=0, mpi=(), seconds=60):
-    """Returns the exit code and what was printed; HUNG if it did not end."""
-    command = [*MPIRUN, *mpi, "-n", str(ranks), PROGRAMS[program], *map(str, words)]
+    """Returns the exit code and what was printed; HUNG if it did not end. Each run has a folder of its own: one that ends removes
+    what another that starts has just made in Open MPI's common one."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [*MPIRUN, "--mca", "orte_tmpdir_base", folder, *mpi, "-n", str(ranks), PROGRAMS[program], *map(str, words)]
+        return wait_for(command, seconds)
+
+
+def wait_for(command, seconds):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT) as process:
         try:
             text = process.communicate(timeout=seconds)[0]
