@@ -855,7 +855,7 @@ export const STRUCTS = {
     unshard: ["u32", 92, 1],
     unshard_lookahead: ["i32", 96, 1],
     reduce_grad: ["u32", 100, 1],
-    reserved_too: ["u32", 104, 1],
+    receive_lead: ["u32", 104, 1],
     slices: ["pointer", 108, 1],
     slice_count: ["u32", 112, 1],
     order_effort: ["u32", 116, 1],

@@ -22,7 +22,8 @@ static inline ppsched_lower_options ppi_lower_options_of(const ppsched_plan_opti
                                    .lowering = options->lowering,
                                    .unshard = options->unshard,
                                    .unshard_lookahead = options->unshard_lookahead,
-                                   .reduce_grad = options->reduce_grad};
+                                   .reduce_grad = options->reduce_grad,
+                                   .receive_lead = options->receive_lead};
 }
 
 /* What a candidate is, and once it is evaluated what it costs. */

@@ -123,7 +123,8 @@ class LoweringTest(unittest.TestCase):
     def test_receives_ahead(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 3, p2p_time=0.25))
         late, ahead = (schedule.lower(receive_lead=lead) for lead in (0, 1))
-        self.assertEqual(tokens(late, 1), tokens(schedule.lower(), 1))
+        self.assertEqual(" ".join(tokens(late, 1)), "1RECV_F0 1F0 1B0 1RECV_F1 1SEND_B0 1F1 1B1 1RECV_F2 1SEND_B1 1F2 1B2 1SEND_B2")
+        self.assertEqual(tokens(ahead, 1), tokens(schedule.lower(), 1))  # the default
         self.assertEqual(" ".join(tokens(ahead, 1)), "1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1RECV_F2 1B1 1SEND_B1 1F2 1B2 1SEND_B2")
         self.assertTrue(ahead.prove("group", rendezvous=True, blocking=True))
         longer = ppsched.generate("1f1b", ppsched.Config(4, 8, p2p_time=0.25))
@@ -133,8 +134,9 @@ class LoweringTest(unittest.TestCase):
                             (dict(lowering="pytorch", receive_lead=1), "goes with the just_in_time lowering alone")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 schedule.lower(**given)
-        words = ("schedule", "--num-devices", "2", "-b", "3", "--lower", "just_in_time", "--receive-lead", "1", "--format", "csv")
+        words = ("schedule", "--num-devices", "2", "-b", "3", "--lower", "just_in_time", "--format", "csv")
         self.assertEqual(run(*words).stdout, ahead.export("csv"))
+        self.assertEqual(run(*words, "--receive-lead", "0").stdout, late.export("csv"))
 
     def test_backwards(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 3))
@@ -162,7 +164,7 @@ class LoweringTest(unittest.TestCase):
             lowered().prove("ring")
 
     def test_traffic(self):
-        schedule = lowered(devices=3, microbatches=4)
+        schedule = lowered(devices=3, microbatches=4, receive_lead=0)
         self.assertEqual([(edge.sender, edge.receiver, edge.transfers) for edge in schedule.edges()],
                          [(1, 0, 4), (0, 1, 4), (2, 1, 4), (1, 2, 4)])
         self.assertTrue(all(edge.most_in_flight == 1 for edge in schedule.edges()))
@@ -181,7 +183,7 @@ class LoweringTest(unittest.TestCase):
 
     def test_transfers(self):
         config = ppsched.Config(2, 3, p2p_time=0.5, p2p_bandwidth=2, activation_bytes=6)
-        schedule = ppsched.generate("gpipe", config).lower()
+        schedule = ppsched.generate("gpipe", config).lower(receive_lead=0)
         timeline = schedule.evaluate_transfers()
         self.assertEqual(timeline.metrics.makespan, 25)
         self.assertEqual(timeline.idle[1], ppsched.Idle(1, 7.5, 0, 0, 7.5, 0, 0))

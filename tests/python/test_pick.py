@@ -226,6 +226,8 @@ class AgainTest(FolderTest):
         for more in ((), ("--channel", "group", "--rendezvous"), ("--channel", "pair", "--batched"), ("--channel", "direction", "--blocking")):
             for lower in ("pytorch", "just_in_time", "by_time"):
                 self.expect_again(*PROBLEM, "--strategies", "1f1b", "zb_h1", "--p2p-time", 0.2, "--lower", lower, *more)
+        _, command = self.expect_again(*PROBLEM, "--strategies", "1f1b", "--p2p-time", 0.2, "--lower", "just_in_time", "--receive-lead", 0, "--rendezvous")
+        self.assertIn("--receive-lead 0", command)
 
     def test_config_files(self):
         self.write("problem.json", {"num_devices": 4, "num_stages": 24, "num_batches": 8, "chunks": [1, 2], "microbatch_counts": [8, 12],

@@ -39,6 +39,7 @@ struct PlanOptions {
     uint32_t unshard = 0; /* with a lowering, as the next two: see ppsched_lower_options */
     ppsched_unshard_lookahead unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_FULL;
     bool reduce_grad = false;
+    uint32_t receive_lead = 0; /* of PPSCHED_LOWERING_JUST_IN_TIME */
     std::vector<uint32_t> slices; /* of each microbatch */
     uint32_t order_effort = 0;    /* 0: microbatches stay in order */
     double slice_time = 0, attention_share = 0;
@@ -174,6 +175,7 @@ inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options
     own.unshard = options.unshard;
     own.unshard_lookahead = options.unshard_lookahead;
     own.reduce_grad = options.reduce_grad;
+    own.receive_lead = options.receive_lead;
     own.order_effort = options.order_effort;
     own.slice_time = options.slice_time;
     own.attention_share = options.attention_share;

@@ -1463,7 +1463,7 @@ class PlanOptions(Structure):
     unshard: int
     unshard_lookahead: int
     reduce_grad: int
-    reserved_too: int
+    receive_lead: int
     slices: _Pointer[c_uint32]
     slice_count: int
     order_effort: int
@@ -1502,7 +1502,7 @@ class PlanOptions(Structure):
         ("unshard", c_uint32),
         ("unshard_lookahead", c_int32),
         ("reduce_grad", c_uint32),
-        ("reserved_too", c_uint32),
+        ("receive_lead", c_uint32),
         ("slices", POINTER(c_uint32)),
         ("slice_count", c_uint32),
         ("order_effort", c_uint32),

@@ -8,6 +8,7 @@ from .config import QUANTITIES, Config
 from .goal import goal_words
 from .layers import Layers
 from .layer_options import OF_LAYERS, UNREAD, split_words
+from .lowering import lead_of
 from .model_end import ModelEnd, model_end
 from .same_units import places, worded
 from .strategy import find_strategy
@@ -105,6 +106,8 @@ def _lowering_words(plan: "Plan") -> List[str]:
     sharding = ["--unshard", str(passes.unshard), "--unshard-lookahead", passes.unshard_lookahead] if passes.unshard else []
     if passes.reduce_grad:
         sharding.append("--reduce-grad")
+    if passes.receive_lead != lead_of(plan.lowering, None, channel.blocking):
+        sharding += ["--receive-lead", str(passes.receive_lead)]
     return ["--lower", plan.lowering.name.lower(), *sharding, *(["--channel", order.lower()] if order.lower() != "none" else []), *flags]
 
 

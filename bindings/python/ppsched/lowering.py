@@ -52,6 +52,14 @@ class Buffer(NamedTuple):
     until: Optional[int]
 
 
+def lead_of(lowering: Union[Lowering, str], receive_lead: Optional[int], blocking: bool = False) -> int:
+    """By how many ops receives come ahead; without a number 1 with JUST_IN_TIME, which measured best: a message that starts once
+    both sides are there is then there in time. 0 where a device does nothing else meanwhile."""
+    if receive_lead is not None:
+        return integer("receive_lead", receive_lead)
+    return int(member(Lowering, "lowering", lowering) == Lowering.JUST_IN_TIME and not blocking)
+
+
 def edges(schedule: "Schedule") -> List[Edge]:
     records = records_of(_abi.Edge, lib.ppsched_schedule_get_edges, schedule._handle)
     return [Edge(*(getattr(record, name) for name, _ in record._fields_)) for record in records]

@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from ._abi import ChannelOrder
 from .config import Config
+from .lowering import lead_of
 from .schedule import Schedule
 from .timeline import Timeline
 from .usage import UsageError
@@ -16,9 +17,9 @@ PASSES = {
     "merge_backwards": "make an I with its W right behind it a B",
     "split_backwards": "make a B an I with its W right behind it",
     "defer_receives": "with --lower pytorch: its defer_pp_recv",
-    "receive_lead": "with --lower just_in_time: post each receive up to N ops before its consumer",
+    "receive_lead": "with --lower just_in_time: post each receive up to N ops before its consumer (default: 1; 0 with --blocking)",
 }
-SHARDING = ("unshard", "reduce_grad")
+OF_PLANS = ("unshard", "reduce_grad", "receive_lead")
 CHANNEL = {
     "rendezvous": "a send starts when its receive has its turn, too",
     "batched": "neighbouring sends and receives of a device start together",
@@ -38,22 +39,22 @@ def _lookahead(word: str) -> Union[str, List[int]]:
 def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower", choices=LOWERINGS,
                         help="place sends and receives: as PyTorch does, by the times, or each right before it is needed")
-    add_sharding_arguments(parser)
+    add_plan_arguments(parser)
     for name, text in PASSES.items():
         option = "--" + name.replace("_", "-")
-        if name == "receive_lead":
-            parser.add_argument(option, type=int, metavar="N", default=0, help=text)
-        elif name not in SHARDING:
+        if name not in OF_PLANS:
             parser.add_argument(option, action="store_true", help=text)
 
 
-def add_sharding_arguments(parser: argparse.ArgumentParser) -> None:
+def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    """Those of lowering that plans take, too."""
     parser.add_argument("--unshard", type=int, metavar="N", default=0, help=PASSES["unshard"])
     parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
                         help="with --unshard N: of how many of the next stages to gather what is not there: full (N, the default), auto "
                              "(r + 2 on device r, N at most), a number for each device, as 2,3,3, or needed: as late as the times of "
                              "gathering hide behind compute")
     parser.add_argument("--reduce-grad", action="store_true", help=PASSES["reduce_grad"])
+    parser.add_argument("--receive-lead", type=int, metavar="N", help=PASSES["receive_lead"])
 
 
 def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:
@@ -68,12 +69,13 @@ def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none"
 def lower(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     """The schedule, lowered as the options say."""
     passes: Dict[str, Any] = {name: values.get(name) for name in PASSES if values.get(name)}
+    passes["receive_lead"] = lead_of(values.get("lower") or "none", values.get("receive_lead"), bool(values.get("blocking")))
     lookahead = values.get("unshard_lookahead")
     if lookahead is not None:
         if "unshard" not in passes:
             raise UsageError("--unshard-lookahead goes with --unshard N, 1 or more stages")
         passes["unshard_lookahead"] = lookahead
-    if not values.get("lower") and not passes:
+    if not values.get("lower") and not any(passes.values()):
         return schedule
     return schedule.lower(values.get("lower") or "none", **passes)
 

@@ -18,7 +18,7 @@ from .exporting import format_name
 from .keeping import chooses_offload
 from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress, check_progress
-from .lowering import channel_model
+from .lowering import channel_model, lead_of
 from .model_end import ModelEnd, model_end
 from .goal import words_of_goal
 from .rounding import at_least
@@ -147,11 +147,12 @@ class _Channel(NamedTuple):
 
 
 class _Passes(NamedTuple):
-    """Those of a lowering for sharded parameters; see Schedule.lower."""
+    """Those of a lowering for sharded parameters, and its lead; see Schedule.lower."""
 
     unshard: int
     unshard_lookahead: str
     reduce_grad: bool
+    receive_lead: int
 
 
 class Plan(Shared, Sequence[Candidate]):
@@ -451,7 +452,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
          lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
          batched: bool = False, blocking: bool = False, unshard: int = 0, unshard_lookahead: Union[UnshardLookahead, str] = "full",
-         reduce_grad: bool = False, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
+         reduce_grad: bool = False, receive_lead: Optional[int] = None, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
          attention_share: float = 0.0, order_effort: int = 0, scenarios: int = 0, seed: int = 0, jitter: float = 0.0,
          message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
@@ -473,7 +474,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     runtimes: which are asked whether they run a candidate (Candidate.runs_on).
     runtime: candidates that this training runtime cannot run are refused, and splits follow its rules.
     With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove), and with what gathering and
-    reducing sharded parameters take: unshard, unshard_lookahead ("full", "auto" or "needed"), reduce_grad (see Schedule.lower).
+    reducing sharded parameters take: unshard, unshard_lookahead ("full", "auto" or "needed"), reduce_grad; receive_lead (see Schedule.lower).
     slices: into how many slices the config's whole microbatches are cut, such as [1, 2, 4, 8]; an op of slice k of K then takes
     (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K), slice_time but for W. order_effort: 1 to 10 to run
     microbatches that differ in the best order that is found for each candidate (Plan.microbatch_order).
@@ -492,6 +493,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.lowering, options.placements = member(Lowering, "lowering", lowering), _placement_bits(placements)
     options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), bool(reduce_grad)
     options.unshard_lookahead = member(UnshardLookahead, "unshard_lookahead", unshard_lookahead)
+    options.receive_lead = _within("receive_lead", lead_of(lowering, receive_lead, blocking), 64)
     chosen = [] if strategies is None else _several("strategies", strategies)
     own = [function for function in chosen if callable(function)]
     named = [encoded("strategy", name) for name in chosen if not callable(name)]
@@ -525,7 +527,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with config.units.telling(), Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
-                    Lowering(options.lowering), _Passes(unshard, UnshardLookahead(options.unshard_lookahead).name.lower(), bool(reduce_grad)), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
+                    Lowering(options.lowering), _Passes(unshard, UnshardLookahead(options.unshard_lookahead).name.lower(), bool(reduce_grad), options.receive_lead), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked), scenarios > 0)
         del alive
         if options.rank_by != RankBy.STEP and options.effort and varying.dispatch == Dispatch.PLANNED:

@@ -14,7 +14,7 @@ from .keeping import add_link_argument, link_hosts
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
 from .microbatch_map import order_line
 from .microbatches import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
-from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_sharding_arguments, channel_of
+from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of
 from .number_options import add_number_argument
 from .page_options import PAGES, add_page_arguments, check_page_words, page_words
 from .plan import Candidate, LeastLimit, Plan, plan
@@ -87,7 +87,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runtime", choices=RUNTIME_NAMES, help="only schedules that this training runtime can run")
     parser.add_argument("--lower", choices=LOWERINGS, help="time the candidates with their transfers, lowered so")
     add_channel_arguments(parser)
-    add_sharding_arguments(parser)
+    add_plan_arguments(parser)
     add_page_arguments(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -124,7 +124,7 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
     with ProgressBar() as bar:
         return plan(config, objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
                     lowering=values.get("lower") or "none", order=order, progress=bar, unshard=values.get("unshard", 0),
-                    unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=bool(values.get("reduce_grad")),
+                    unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=bool(values.get("reduce_grad")), receive_lead=values.get("receive_lead"),
                     offload=bool(values.get("offload")), embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
                     layers=layers, empty_stages=bool(values.get("empty_stages")), **_asked(values, layers is not None), **given)
 
@@ -179,8 +179,8 @@ def check_words(arguments: argparse.Namespace) -> None:
     """What is wrong with the words, whatever is written."""
     if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
         raise UsageError(f"--channel, --{', --'.join(CHANNEL)}: they go with --lower")
-    if arguments.lower is None and (arguments.unshard or arguments.reduce_grad):
-        raise UsageError("--unshard, --reduce-grad: they go with --lower")
+    if arguments.lower is None and (arguments.unshard or arguments.reduce_grad or arguments.receive_lead):
+        raise UsageError("--unshard, --reduce-grad, --receive-lead: they go with --lower")
     if arguments.unshard_lookahead is not None and not arguments.unshard:
         raise UsageError("--unshard-lookahead goes with --unshard N, 1 or more stages")
     if isinstance(arguments.unshard_lookahead, list):

@@ -16,7 +16,7 @@ from .launching import launch_line
 from .layers import LayerSplit
 from .listener import Listener, Progress, check_progress
 from .keeping import offloaded, recomputed
-from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lowered, proof
+from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lead_of, lowered, proof
 from .microbatch_map import with_order
 from .microbatches import ordered, renumbered
 from .op import Op, from_record, to_records
@@ -171,7 +171,7 @@ class Schedule(Shared):
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
               unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: bool = False, merge_backwards: bool = False,
-              split_backwards: bool = False, defer_receives: bool = False, receive_lead: int = 0) -> "Schedule":
+              split_backwards: bool = False, defer_receives: bool = False, receive_lead: Optional[int] = None) -> "Schedule":
         """A schedule that a runtime can run: with sends and receives where the lowering puts them ("pytorch", "by_time",
         "just_in_time", or "none" for the other passes alone).
 
@@ -179,10 +179,10 @@ class Schedule(Shared):
         many of the next stages it gathers what it has not, "full" for as many, "auto" for r + 2 on device r, a number for
         each device, or "needed": as late as gathering hides by the config's times; reduce_grad: REDUCE_GRAD behind a stage's last
         weight gradient; merge_backwards, split_backwards: neighbouring I and W into B, and back; defer_receives: PyTorch's
-        defer_pp_recv; receive_lead: with "just_in_time" each receive stands up to so many ops before its consumer.
+        defer_pp_recv; receive_lead: with "just_in_time" each receive stands up to so many ops before its consumer, 1 by default.
         """
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
-                         split_backwards=split_backwards, defer_receives=defer_receives, receive_lead=receive_lead)
+                         split_backwards=split_backwards, defer_receives=defer_receives, receive_lead=lead_of(lowering, receive_lead))
         return Schedule(handle, self.config)
 
     def recompute(self, chunks: Optional[int] = None) -> "Schedule":

@@ -25,7 +25,6 @@ __all__ = ["PlannedSchedule", "measure", "planned", "stages_of"]
 COMPUTE = {Kind.F, Kind.B, Kind.I, Kind.W}
 KNOWN = COMPUTE | {Kind.SEND_F, Kind.RECV_F, Kind.SEND_B, Kind.RECV_B, Kind.UNSHARD, Kind.RESHARD, Kind.REDUCE_GRAD}
 ACTIVE_STAGES = 3  # that PyTorch's own lowering has gathered at once
-LEAD = 1           # ops by which receives come ahead: messages start once both sides are there
 
 
 def planned(plan_or_schedule: Union[Plan, Schedule]) -> Schedule:
@@ -79,8 +78,7 @@ def _is_lowered(schedule: Schedule) -> bool:
 def _lowered(schedule: Schedule, lowering: Union[Lowering, str, None], rendezvous: bool) -> Schedule:
     """With sends and receives, if these are ours; proved."""
     if lowering is not None and member(Lowering, "lowering", lowering) != Lowering.NONE:
-        lead = LEAD if member(Lowering, "lowering", lowering) == Lowering.JUST_IN_TIME else 0
-        schedule = schedule.lower(lowering, unshard=ACTIVE_STAGES, reduce_grad=True, receive_lead=lead)
+        schedule = schedule.lower(lowering, unshard=ACTIVE_STAGES, reduce_grad=True)
     if _is_lowered(schedule):
         proof = schedule.prove("pair", rendezvous=rendezvous)
         if not proof:
