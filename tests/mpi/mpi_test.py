@@ -5,6 +5,7 @@ never to hang does not.
 
 usage: mpi_test.py [PROGRAM C++_PROGRAM]; without them, as where Open MPI is missing, it is skipped."""
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -69,13 +70,17 @@ class MpiTest(unittest.TestCase):
 
     def test_what_is_not_proven_hangs(self):
         """It is refused with the circle; whoever tries it all the same waits forever where sends block, and not where they do not."""
-        words = ["--blocking", "--pytorch", "--defer-receives", "--steps", 1, "--strategy"]
-        for name in ("1f1b", "zbv"):
-            code, text = run(4, [*words, name], mpi=RENDEZVOUS)
-            self.assertEqual(code, 1)
-            self.assertRegex(text, r"mpi_runtime: device \d waits in \S+ for device \d, which waits")
-            self.assertEqual(run(4, [*words, name, "--unsafe"], mpi=RENDEZVOUS, seconds=3)[0], HUNG)
-        self.train(4, [*words, "1f1b", "--unsafe"])
+        words = ["--blocking", "--steps", 1, "--file"]
+        with tempfile.TemporaryDirectory() as folder:
+            for name, stages in (("zbv", 8), ("1f1b", 4)):
+                deferred = ppsched.generate(name, ppsched.Config(4, 8, stages)).lower("pytorch", defer_receives=True)
+                path = pathlib.Path(folder, f"{name}.csv")
+                path.write_text(deferred.export("csv"), encoding="utf-8")
+                code, text = run(4, [*words, path], mpi=RENDEZVOUS)
+                self.assertEqual(code, 1)
+                self.assertRegex(text, r"mpi_runtime: device \d waits in \S+ for device \d, which waits")
+                self.assertEqual(run(4, [*words, path, "--unsafe"], mpi=RENDEZVOUS, seconds=3)[0], HUNG)
+            self.train(4, [*words, path, "--unsafe"])
 
     def test_lowered_by_hand(self):
         """Two devices that send to each other first, in a file: a circle only where sends block. What is received nowhere is no

@@ -18,6 +18,8 @@ from ppsched import _library
 
 TREE = os.environ.get("PPSCHED_TORCH")
 PYTHON = ["chroot", TREE, "python3"] if TREE else os.environ.get("PPSCHED_TORCH_PYTHON", sys.executable).split()
+# Without uv, which Debian's has not; and its transports tell nothing where programs print what they found.
+ENVIRONMENT = {**os.environ, "USE_LIBUV": "0", "MASTER_ADDR": "127.0.0.1", "UCX_LOG_LEVEL": "fatal"}
 HERE = pathlib.Path(__file__).resolve().parent
 PROBE = ("import sys, torch, torch.distributed.pipelining\n"
          "sys.exit(tuple(map(int, torch.__version__.split('+')[0].split('.')[:2])) < (2, 6))")
@@ -46,8 +48,7 @@ def folder():
 def run(program, *words, timeout=900):
     """What a program of this folder prints, JSON, run by the Python that has PyTorch."""
     with folder() as (_, there):
-        environment = {**os.environ, "USE_LIBUV": "0", "MASTER_ADDR": "127.0.0.1", "PYTHONPATH": there,
-                       "PPSCHED_LIBRARY": f"{there}/libppsched.so.0"}
+        environment = {**ENVIRONMENT, "PYTHONPATH": there, "PPSCHED_LIBRARY": f"{there}/libppsched.so.0"}
         result = subprocess.run([*PYTHON, f"{there}/{program}", *map(str, words)], capture_output=True, text=True, check=False,
                                 timeout=timeout, env=environment)
     if result.returncode != 0:

@@ -40,9 +40,8 @@ def schedules():
 
 
 def train(text, form):
-    environment = {**os.environ, "USE_LIBUV": "0", "MASTER_ADDR": "127.0.0.1"}
     result = subprocess.run([*PYTHON, "-c", TRAIN, form], input=text, capture_output=True, text=True, check=False, timeout=300,
-                            env=environment)
+                            env=place.ENVIRONMENT)
     if result.returncode != 0:
         raise AssertionError(result.stderr[-2000:])
     return float(result.stdout)

@@ -31,45 +31,39 @@ static void require(ppsched_status status, const ppsched_error *error)
 
 /* --- the schedule --- */
 
-enum {
-    STRATEGY,
-    SCHEDULE_FILE,
-    CHUNKS,
-    MICROBATCHES,
-    ITERATIONS,
-    SLICES,
-    STEPS,
-    WORK,
-    RECEIVE_LEAD,
-    PYTORCH,
-    DEFER_RECEIVES,
-    BLOCKING,
-    UNSAFE,
-    OPTIONS
-};
-static const char *const names[OPTIONS] = {"--strategy",       "--file",     "--chunks", "--microbatches", "--iterations",
-                                           "--slices",         "--steps",    "--work",   "--receive-lead", "--pytorch",
-                                           "--defer-receives", "--blocking", "--unsafe"};
-static const char *given[OPTIONS] = {"1f1b", NULL, "1", "8", "1", "1", "3", "0", "1"};
+/* Those with a value first. */
+static const char *const options[] = {"--strategy", "--file", "--chunks",       "--microbatches", "--iterations", "--slices",
+                                      "--steps",    "--work", "--receive-lead", "--blocking",     "--unsafe"};
+enum { WITH_VALUE = 9, OPTIONS = sizeof options / sizeof *options };
+static char **words; /* of the command line, behind the program's name */
 
-static void read_arguments(int count, char **words)
+static void check_words(void)
 {
-    for (int i = 1; i < count; i++) {
+    for (char **word = words; *word != NULL; word++) {
         int k = 0;
-        while (k < OPTIONS && strcmp(words[i], names[k]) != 0)
+        while (k < OPTIONS && strcmp(*word, options[k]) != 0)
             k++;
-        if (k == OPTIONS || (k < PYTORCH && i + 1 == count))
+        if (k == OPTIONS || (k < WITH_VALUE && *++word == NULL))
             agree("--strategy NAME or --file SCHEDULE.csv|.json, --chunks V, --microbatches M, --iterations N, --slices K, "
-                  "--steps K, --work MILLISECONDS, --receive-lead OPS, --pytorch, --defer-receives, --blocking, --unsafe");
-        given[k] = k < PYTORCH ? words[++i] : "1";
-        if (k >= CHUNKS && (given[k][0] == '\0' || given[k][strspn(given[k], "0123456789")] != '\0'))
-            agree("--chunks, --microbatches, --iterations, --slices, --steps, --work and --receive-lead are whole numbers");
+                  "--steps K, --work MILLISECONDS, --receive-lead OPS, --blocking, --unsafe");
     }
 }
 
-static long number(int option)
+/* The word behind an option, "" behind the last one; NULL where the option is not given. */
+static const char *given(const char *option)
 {
-    return given[option] != NULL ? strtol(given[option], NULL, 10) : 0;
+    for (char **word = words; *word != NULL; word++)
+        if (strcmp(*word, option) == 0)
+            return word[1] != NULL ? word[1] : "";
+    return NULL;
+}
+
+static long number(const char *option, long otherwise)
+{
+    const char *text = given(option);
+    if (text != NULL && (*text == '\0' || text[strspn(text, "0123456789")] != '\0'))
+        agree("--chunks, --microbatches, --iterations, --slices, --steps, --work and --receive-lead are whole numbers");
+    return text != NULL ? strtol(text, NULL, 10) : otherwise;
 }
 
 static ppsched_schedule *read_schedule(const char *path)
@@ -91,19 +85,27 @@ static ppsched_schedule *read_schedule(const char *path)
     return schedule;
 }
 
+/* A device a rank, stages alike. */
+static ppsched_config *make_config(long stages, long microbatches, long iterations, long slices)
+{
+    ppsched_config *config = NULL;
+    ppsched_error error;
+    require(ppsched_config_create(&config, ranks, stages, microbatches, NULL, &error), &error);
+    require(ppsched_config_set_iterations(config, iterations, &error), &error);
+    require(ppsched_config_set_slices(config, slices, &error), &error);
+    return config;
+}
+
 static ppsched_schedule *make_schedule(const char *strategy)
 {
     ppsched_strategy_info info = {.size = sizeof info};
     ppsched_schedule *schedule = NULL;
-    ppsched_config *config = NULL;
     ppsched_error error;
     uint32_t index = 0;
     require(ppsched_strategy_find(&index, strategy, &error), &error);
     require(ppsched_strategy_get_info(&info, index, &error), &error);
-    long chunks = info.chunks != 0 ? (long)info.chunks : number(CHUNKS);
-    require(ppsched_config_create(&config, ranks, ranks * chunks, number(MICROBATCHES), NULL, &error), &error);
-    require(ppsched_config_set_iterations(config, number(ITERATIONS), &error), &error);
-    require(ppsched_config_set_slices(config, number(SLICES), &error), &error);
+    long stages = ranks * (info.chunks != 0 ? (long)info.chunks : number("--chunks", 1));
+    ppsched_config *config = make_config(stages, number("--microbatches", 8), number("--iterations", 1), number("--slices", 1));
     require(ppsched_schedule_generate(&schedule, config, strategy, &error), &error);
     ppsched_config_destroy(config);
     return schedule;
@@ -112,40 +114,28 @@ static ppsched_schedule *make_schedule(const char *strategy)
 /* With sends and receives, if it has none yet. */
 static const ppsched_schedule *lower(const ppsched_schedule *schedule)
 {
-    const ppsched_lower_options options = {.size = sizeof options,
-                                           .lowering = number(PYTORCH) ? PPSCHED_LOWERING_PYTORCH
-                                                                       : PPSCHED_LOWERING_JUST_IN_TIME,
-                                           .defer_receives = number(DEFER_RECEIVES) != 0,
-                                           .receive_lead = number(PYTORCH) ? 0 : (uint32_t)number(RECEIVE_LEAD)};
+    const ppsched_lower_options how = {
+        .size = sizeof how, .lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_lead = (uint32_t)number("--receive-lead", 1)};
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
-    ppsched_status status = ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error);
-    if (status == PPSCHED_ERROR_REFUSED && given[SCHEDULE_FILE] != NULL)
+    ppsched_status status = ppsched_schedule_lower(&lowered, schedule, NULL, &how, &error);
+    if (status == PPSCHED_ERROR_REFUSED && given("--file") != NULL)
         return ppsched_schedule_retain(schedule); /* lowered in the file */
     require(status, &error);
     return lowered;
-}
-
-static void refuse_copies(const ppsched_schedule *schedule)
-{
-    size_t count = 0;
-    const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, (uint32_t)rank), &count);
-    while (count > 0 && ops[count - 1].kind != PPSCHED_KIND_OFFLOAD)
-        count--;
-    agree(count > 0 ? "the schedule copies activations to the host, which this program does not do" : NULL);
 }
 
 /* Runs only what is proven never to hang, unless it is told to try. What misses a send or a receive has no circle, and is no try. */
 static void prove(const ppsched_schedule *lowered)
 {
     const ppsched_channel_model model = {
-        .size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_NONE, .rendezvous = 1, .blocking = number(BLOCKING) != 0};
+        .size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_NONE, .rendezvous = 1, .blocking = given("--blocking") != NULL};
     ppsched_error error;
     size_t circle = 0;
     ppsched_status safe = ppsched_schedule_prove(NULL, 0, &circle, lowered, &model, &error);
     if (rank == 0)
         printf("sends and receives: %s\n", safe == PPSCHED_OK ? "proven never to hang" : error.message);
-    if (circle == 0 || !number(UNSAFE))
+    if (circle == 0 || given("--unsafe") == NULL)
         require(safe, &error);
 }
 
@@ -181,12 +171,12 @@ static double check(struct walk *walk, struct mlp *alone)
 {
     double worst = 0, size = 0, expected = without_pipeline(alone, walk->stages, walk->pieces);
     for (uint32_t s = 0; s < walk->stages; s++) {
-        MPI_Allreduce(MPI_IN_PLACE, walk->stage[s].gradient, DEPTH * WEIGHT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        double *sums = walk->stage[s].gradient;
+        MPI_Allreduce(MPI_IN_PLACE, sums, DEPTH * WEIGHT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         for (int i = 0; i < DEPTH * WEIGHT; i++) {
-            double difference = fabs(walk->stage[s].gradient[i / WEIGHT][i % WEIGHT] -
-                                     alone[s].gradient[i / WEIGHT][i % WEIGHT]);
+            double difference = fabs(sums[i] - alone[s].gradient[i]);
             worst = isnan(difference) ? INFINITY : fmax(worst, difference);
-            size = fmax(size, fabs(alone[s].gradient[i / WEIGHT][i % WEIGHT]));
+            size = fmax(size, fabs(alone[s].gradient[i]));
         }
         mlp_descend(&walk->stage[s], 0.5);
         mlp_descend(&alone[s], 0.5);
@@ -222,21 +212,18 @@ static void plan_again(const ppsched_schedule *schedule, const struct walk *walk
 {
     uint32_t chunks = walk->stages / (uint32_t)ranks;
     uint32_t iterations = ppsched_schedule_iterations(schedule);
-    const ppsched_plan_options options = {.size = sizeof options, .chunks = &chunks, .chunk_count = 1};
+    const ppsched_plan_options wanted = {.size = sizeof wanted, .chunks = &chunks, .chunk_count = 1};
     ppsched_candidate candidate = {.size = sizeof candidate};
     ppsched_metrics metrics = {.size = sizeof metrics};
-    ppsched_config *config = NULL;
+    ppsched_config *config = make_config(walk->stages, ppsched_schedule_microbatches(schedule), iterations, walk->slices);
     ppsched_timeline *timeline = NULL;
     ppsched_plan *plan = NULL;
     ppsched_error error;
-    require(ppsched_config_create(&config, ranks, walk->stages, ppsched_schedule_microbatches(schedule), NULL, &error), &error);
-    require(ppsched_config_set_iterations(config, iterations, &error), &error);
-    require(ppsched_config_set_slices(config, walk->slices, &error), &error);
     require(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
     set_measured(config, walk);
     require(ppsched_timeline_update(timeline, config, &error), &error); /* in a loop of one's own it allocates nothing */
     require(ppsched_timeline_get_metrics(&metrics, timeline, &error), &error);
-    require(ppsched_plan_create(&plan, config, &options, &error), &error);
+    require(ppsched_plan_create(&plan, config, &wanted, &error), &error);
     require(ppsched_plan_run(plan, &error), &error);
     require(ppsched_plan_get_candidate(&candidate, plan, ppsched_plan_candidate_at_rank(plan, 0), &error), &error);
     if (rank == 0)
@@ -248,18 +235,18 @@ static void plan_again(const ppsched_schedule *schedule, const struct walk *walk
 }
 
 /* Returns the largest difference of all steps; `*measured` gets their mean time. */
-static double train(struct walk *walk, double *measured)
+static double train(struct walk *walk, long steps, double *measured)
 {
     struct mlp *alone = walk_room(walk->stages, sizeof *alone);
     double worst = 0;
     for (uint32_t s = 0; s < walk->stages; s++)
         mlp_start(&alone[s], s);
-    for (long step = 0; step <= number(STEPS); step++) { /* the first one is not measured */
+    for (long step = 0; step <= steps; step++) { /* the first one is not measured */
         MPI_Barrier(MPI_COMM_WORLD);
         double start = MPI_Wtime();
         walk_step(walk, step > 0);
         MPI_Barrier(MPI_COMM_WORLD);
-        *measured += step > 0 ? (MPI_Wtime() - start) / (double)number(STEPS) : 0;
+        *measured += step > 0 ? (MPI_Wtime() - start) / (double)steps : 0;
         worst = fmax(worst, check(walk, alone));
         if (rank == 0)
             printf("step %ld: loss %.6f\n", step, walk->loss);
@@ -268,28 +255,30 @@ static double train(struct walk *walk, double *measured)
     return worst;
 }
 
-int main(int count, char **words)
+int main(int count, char **arguments)
 {
     static struct walk walk;
     ppsched_error error;
     double measured = 0;
-    MPI_Init(&count, &words);
+    MPI_Init(&count, &arguments);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    read_arguments(count, words);
-    const ppsched_schedule *schedule = given[SCHEDULE_FILE] != NULL ? read_schedule(given[SCHEDULE_FILE])
-                                                                    : make_schedule(given[STRATEGY]);
+    words = arguments + 1;
+    check_words();
+    long steps = number("--steps", 3);
+    walk.work = (double)number("--work", 0) / 1e3;
+    walk.blocks = given("--blocking") != NULL;
+    const char *file = given("--file"), *strategy = given("--strategy");
+    const ppsched_schedule *schedule = file != NULL ? read_schedule(file) : make_schedule(strategy != NULL ? strategy : "1f1b");
     const ppsched_schedule *lowered = lower(schedule);
-    refuse_copies(lowered);
     prove(lowered);
-    walk.blocks = number(BLOCKING) != 0;
-    walk.work = (double)number(WORK) / 1e3;
     require(walk_lay_out(&walk, lowered, (uint32_t)rank, &error), &error);
-    double worst = train(&walk, &measured);
+    agree(walk.copies ? "the schedule copies activations to the host, which this program does not do" : NULL);
+    double worst = train(&walk, steps, &measured);
     if (rank == 0)
         printf("gradients differ by %.1e of the largest from those without a pipeline; rank 0 has an arena of %zu bytes\n",
                worst, walk.bytes);
-    if (number(STEPS) > 0)
+    if (steps > 0)
         plan_again(schedule, &walk, measured);
     walk_free(&walk);
     ppsched_schedule_release(lowered);

@@ -11,8 +11,8 @@ enum { WIDTH = 24, ROWS = 16, DEPTH = 2, VALUE = ROWS * WIDTH, WEIGHT = WIDTH * 
 
 /* A stage's weights, and the sums of their gradients. */
 struct mlp {
-    double weight[DEPTH][WEIGHT];
-    double gradient[DEPTH][WEIGHT];
+    double weight[DEPTH * WEIGHT];
+    double gradient[DEPTH * WEIGHT];
 };
 
 /* What a stage keeps of a microbatch from its forward to the last of its backwards. */
@@ -34,9 +34,8 @@ static inline double some(uint32_t a, uint32_t b, uint32_t c)
 static inline void mlp_start(struct mlp *mlp, uint32_t stage)
 {
     memset(mlp, 0, sizeof *mlp);
-    for (uint32_t k = 0; k < DEPTH; k++)
-        for (uint32_t i = 0; i < WEIGHT; i++)
-            mlp->weight[k][i] = some(stage + 1, k, i) / sqrt((double)WIDTH);
+    for (uint32_t i = 0; i < DEPTH * WEIGHT; i++)
+        mlp->weight[i] = some(stage + 1, i / WEIGHT, i % WEIGHT) / sqrt((double)WIDTH);
 }
 
 /* A microbatch's inputs. */
@@ -46,17 +45,22 @@ static inline void mlp_inputs(double *inputs, uint32_t microbatch)
         inputs[i] = some(microbatch, 11, i);
 }
 
+/* The sum of products of two lists whose values stand so far apart. */
+static inline double dot(const double *a, int a_step, const double *b, int b_step, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += a[i * a_step] * b[i * b_step];
+    return sum;
+}
+
 /* F: from value[0] to value[DEPTH]. */
 static inline void mlp_forward(const struct mlp *mlp, struct activation *kept)
 {
     for (int k = 0; k < DEPTH; k++)
-        for (int r = 0; r < ROWS; r++)
-            for (int c = 0; c < WIDTH; c++) {
-                double sum = 0;
-                for (int i = 0; i < WIDTH; i++)
-                    sum += kept->value[k][r * WIDTH + i] * mlp->weight[k][i * WIDTH + c];
-                kept->value[k + 1][r * WIDTH + c] = tanh(sum);
-            }
+        for (int i = 0; i < VALUE; i++)
+            kept->value[k + 1][i] = tanh(
+                dot(&kept->value[k][i - i % WIDTH], 1, &mlp->weight[k * WEIGHT + i % WIDTH], WIDTH, WIDTH));
 }
 
 /* The gradient of the loss by the model's outputs, for a microbatch, one of `count`. Returns its part of the loss. */
@@ -79,13 +83,8 @@ static inline void mlp_backward_input(const struct mlp *mlp, struct activation *
     for (int k = DEPTH; k-- > 0; above = by_inputs) {
         for (int i = 0; i < VALUE; i++)
             kept->slope[k][i] = above[i] * (1 - kept->value[k + 1][i] * kept->value[k + 1][i]);
-        for (int r = 0; r < ROWS; r++)
-            for (int i = 0; i < WIDTH; i++) {
-                double sum = 0;
-                for (int c = 0; c < WIDTH; c++)
-                    sum += kept->slope[k][r * WIDTH + c] * mlp->weight[k][i * WIDTH + c];
-                by_inputs[r * WIDTH + i] = sum;
-            }
+        for (int i = 0; i < VALUE; i++)
+            by_inputs[i] = dot(&kept->slope[k][i - i % WIDTH], 1, &mlp->weight[k * WEIGHT + i % WIDTH * WIDTH], 1, WIDTH);
     }
 }
 
@@ -93,20 +92,15 @@ static inline void mlp_backward_input(const struct mlp *mlp, struct activation *
 static inline void mlp_backward_weight(struct mlp *mlp, const struct activation *kept)
 {
     for (int k = 0; k < DEPTH; k++)
-        for (int i = 0; i < WIDTH; i++)
-            for (int c = 0; c < WIDTH; c++) {
-                double sum = 0;
-                for (int r = 0; r < ROWS; r++)
-                    sum += kept->value[k][r * WIDTH + i] * kept->slope[k][r * WIDTH + c];
-                mlp->gradient[k][i * WIDTH + c] += sum;
-            }
+        for (int i = 0; i < WEIGHT; i++)
+            mlp->gradient[k * WEIGHT + i] += dot(&kept->value[k][i / WIDTH], WIDTH, &kept->slope[k][i % WIDTH], WIDTH, ROWS);
 }
 
 /* A step against the gradients, which are forgotten. */
 static inline void mlp_descend(struct mlp *mlp, double rate)
 {
     for (int i = 0; i < DEPTH * WEIGHT; i++)
-        mlp->weight[i / WEIGHT][i % WEIGHT] -= rate * mlp->gradient[i / WEIGHT][i % WEIGHT];
+        mlp->weight[i] -= rate * mlp->gradient[i];
     memset(mlp->gradient, 0, sizeof mlp->gradient);
 }
 

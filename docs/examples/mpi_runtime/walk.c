@@ -6,20 +6,17 @@
 #include <stdlib.h>
 #include <time.h>
 
-static int is_send(const ppsched_op *op)
-{
-    return op->kind == PPSCHED_KIND_SEND_F || op->kind == PPSCHED_KIND_SEND_B;
-}
+enum {
+    SENDS = 1 << PPSCHED_KIND_SEND_F | 1 << PPSCHED_KIND_SEND_B,
+    RECEIVES = 1 << PPSCHED_KIND_RECV_F | 1 << PPSCHED_KIND_RECV_B,
+    GRADIENTS = 1 << PPSCHED_KIND_SEND_B | 1 << PPSCHED_KIND_RECV_B, /* and not activations */
+    COMPUTES = 1 << PPSCHED_KIND_F | 1 << PPSCHED_KIND_B | 1 << PPSCHED_KIND_I | 1 << PPSCHED_KIND_W |
+               1 << PPSCHED_KIND_RECOMPUTE
+};
 
-static int is_receive(const ppsched_op *op)
+static int is_one(const ppsched_op *op, int kinds)
 {
-    return op->kind == PPSCHED_KIND_RECV_F || op->kind == PPSCHED_KIND_RECV_B;
-}
-
-/* Whether a gradient is sent or received, not an activation. */
-static int goes_back(const ppsched_op *op)
-{
-    return op->kind == PPSCHED_KIND_SEND_B || op->kind == PPSCHED_KIND_RECV_B;
+    return kinds >> op->kind & 1;
 }
 
 /* --- once --- */
@@ -55,7 +52,7 @@ static size_t choose_send_slots(struct walk *walk, ppsched_op_buffer *buffers)
 {
     size_t slots = 0, *ends = walk_room(walk->count, sizeof *ends);
     for (size_t i = 0; i < walk->count; i++) {
-        if (!is_send(&walk->tasks[i].op))
+        if (!is_one(&walk->tasks[i].op, SENDS))
             continue;
         size_t slot = 0, end = buffers[i].until == PPSCHED_NONE ? walk->count : buffers[i].until;
         while (slot < slots && ends[slot] >= i)
@@ -92,8 +89,8 @@ static ppsched_status lay_out_arena(struct walk *walk, struct pass *passes, ppsc
         for (size_t i = 0; i < count; i++)
             pass_of(walk, passes, lifetimes[i].stage, lifetimes[i].microbatch)->kept = walk->arena + lifetimes[i].slot;
         for (size_t i = 0; i < walk->count; i++)
-            if (is_send(&walk->tasks[i].op) || is_receive(&walk->tasks[i].op))
-                walk->tasks[i].slot = values[buffers[i].slot + (is_send(&walk->tasks[i].op) ? receives : 0)];
+            if (is_one(&walk->tasks[i].op, SENDS | RECEIVES))
+                walk->tasks[i].slot = values[buffers[i].slot + (is_one(&walk->tasks[i].op, SENDS) ? receives : 0)];
     }
     free(lifetimes);
     free(buffers);
@@ -104,14 +101,14 @@ static ppsched_status lay_out_arena(struct walk *walk, struct pass *passes, ppsc
 static void lay_out_message(const struct walk *walk, struct pass *passes, struct task *task)
 {
     const ppsched_op *op = &task->op;
-    int back = goes_back(op);
-    uint32_t other = is_send(op) == back ? op->stage - 1u : op->stage + 1u;
-    uint32_t receiver = is_send(op) ? other : op->stage;
+    int back = is_one(op, GRADIENTS);
+    uint32_t other = is_one(op, SENDS) == back ? op->stage - 1u : op->stage + 1u;
+    uint32_t receiver = is_one(op, SENDS) ? other : op->stage;
     struct pass *pass = pass_of(walk, passes, op->stage, piece_of(walk, op));
     task->rank = (int)ppsched_schedule_device_of(walk->schedule, other, op->microbatch);
     task->tag = (int)(2 * (receiver * walk->pieces + piece_of(walk, op))) + back;
     task->input = back ? pass->kept->received : pass->kept->value[DEPTH];
-    if (is_receive(op))
+    if (is_one(op, RECEIVES))
         pass->receive[back] = task;
 }
 
@@ -153,8 +150,10 @@ ppsched_status walk_lay_out(struct walk *walk, const ppsched_schedule *schedule,
     for (size_t i = 0; i < walk->count && status == PPSCHED_OK; i++)
         if (walk->tasks[i].slot != NULL)
             lay_out_message(walk, passes, &walk->tasks[i]);
-        else if (ops[i].kind <= PPSCHED_KIND_W || ops[i].kind == PPSCHED_KIND_RECOMPUTE)
+        else if (is_one(&ops[i], COMPUTES))
             lay_out_compute(walk, passes, &walk->tasks[i]);
+        else
+            walk->copies |= ops[i].kind == PPSCHED_KIND_OFFLOAD;
     free(passes);
     return status;
 }
@@ -171,11 +170,11 @@ void walk_free(struct walk *walk)
 
 static void communicate(const struct walk *walk, struct task *task)
 {
-    if (is_send(&task->op))
+    if (is_one(&task->op, SENDS))
         memcpy(task->slot, task->input, sizeof(double[VALUE]));
-    if (is_send(&task->op) && walk->blocks)
+    if (is_one(&task->op, SENDS) && walk->blocks)
         MPI_Send(task->slot, VALUE, MPI_DOUBLE, task->rank, task->tag, MPI_COMM_WORLD);
-    else if (is_send(&task->op))
+    else if (is_one(&task->op, SENDS))
         MPI_Isend(task->slot, VALUE, MPI_DOUBLE, task->rank, task->tag, MPI_COMM_WORLD, &task->request);
     else if (walk->blocks)
         MPI_Recv(task->slot, VALUE, MPI_DOUBLE, task->rank, task->tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

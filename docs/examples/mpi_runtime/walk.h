@@ -29,9 +29,9 @@ struct walk {
     const ppsched_schedule *schedule;
     uint32_t device, stages, slices, pieces; /* pieces: slices of microbatches, of all iterations */
     int blocks;                              /* sends and receives by MPI_Send and MPI_Recv */
-    int measures;
-    double work;        /* seconds that an F takes at least, an I and a W too, and a B twice */
-    struct task *tasks; /* one an op, and one for the queue's end */
+    int measures, copies;                    /* copies: to the host, which it cannot */
+    double work;                             /* seconds that an F takes at least, an I and a W too, and a B twice */
+    struct task *tasks;                      /* one an op, and one for the queue's end */
     size_t count, bytes;
     struct activation *arena; /* slots of live stage passes, of receives, and of sends under way */
     struct mlp *stage;        /* all stages; only those of this device are used */
