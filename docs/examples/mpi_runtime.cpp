@@ -16,7 +16,7 @@
 
 #include <ppsched/ppsched.hpp>
 
-#include "mpi_runtime/mlp.h"
+#include "mlp.h"
 
 using Value = std::vector<double>;
 using Pass = std::pair<uint32_t, uint32_t>; /* stage, microbatch */

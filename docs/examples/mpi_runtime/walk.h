@@ -7,7 +7,7 @@
 
 #include <ppsched/ppsched.h>
 
-#include "mlp.h"
+#include "../mlp.h"
 
 enum { KINDS = 4 }; /* F, B, I, W: kind - 1 */
 

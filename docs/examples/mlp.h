@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model: stages of DEPTH layers tanh(x W), trained to hit given outputs; and the same model without any pipeline. */
+/* The model of the runtimes on MPI: stages of DEPTH layers tanh(x W), trained to hit given outputs. */
 #ifndef MLP_H
 #define MLP_H
 
