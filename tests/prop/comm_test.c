@@ -3,6 +3,7 @@
  * with a plain execution of the channel model, and what claims to be safe is safe. */
 #include "support/channel_rules.h"
 #include "support/lowering.h"
+#include "support/rounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,7 +261,7 @@ static void test_lowerings(void **state)
     uint64_t seed = 4;
     int unsafe = 0, deferred_unsafe = 0;
     (void)state;
-    for (int trial = 0; trial < 250; trial++) {
+    for (int trial = 0; trial < ROUNDS(250); trial++) {
         const char *strategy = NULL;
         ppsched_config *config = random_problem(&seed, &strategy);
         ppsched_schedule *schedule = make_schedule(config, strategy);
@@ -312,7 +313,7 @@ static void test_pairs_by_time(void **state)
                 }
                 ppsched_config_destroy(config);
             }
-    assert_true(served > 50);
+    assert_true(served > ROUNDS(50));
     assert_int_equal(unsafe, 0);
 }
 
@@ -367,7 +368,7 @@ static void test_receives_ahead(void **state)
     size_t more = 0;
     int faster = 0;
     (void)state;
-    for (int trial = 0; trial < 250; trial++) {
+    for (int trial = 0; trial < ROUNDS(250); trial++) {
         const char *strategy = NULL;
         int unsafe = 0;
         ppsched_config *config = random_problem(&seed, &strategy);
@@ -386,7 +387,7 @@ static void test_receives_ahead(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# of 250 orders %d are faster with receives ahead\n", faster);
-    assert_true(more > 1000 && faster > 50);
+    assert_true(more > ROUNDS(1000) && faster > ROUNDS(50));
 }
 
 static void test_shuffled_orders(void **state)
@@ -394,7 +395,7 @@ static void test_shuffled_orders(void **state)
     uint64_t seed = 5;
     int unsafe = 0;
     (void)state;
-    for (int trial = 0; trial < 250; trial++) {
+    for (int trial = 0; trial < ROUNDS(250); trial++) {
         const char *strategy = NULL;
         ppsched_config *config = random_problem(&seed, &strategy);
         if (strcmp(strategy, "dualpipe") == 0 || strcmp(strategy, "looped_bfs") == 0) {
@@ -412,7 +413,7 @@ static void test_shuffled_orders(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# of %d runs of shuffled orders %d hang\n", 250 * MODELS, unsafe);
-    assert_true(unsafe > 1000);
+    assert_true(unsafe > ROUNDS(1000));
 }
 
 /* The example of the documentation: two devices, each sends before it receives. */

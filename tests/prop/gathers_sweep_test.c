@@ -2,6 +2,7 @@
 /* UNSHARDs that come as late as they hide, over random uneven problems, beside PyTorch's rules and right before their use. */
 #include "support/channel_rules.h"
 #include "support/lowering.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -176,7 +177,7 @@ static void test_never_worse(void **state)
     uint64_t seed = 77;
     int faster = 0, shorter = 0, tight = 0;
     (void)state;
-    for (int n = 0; n < 2000; n++) {
+    for (int n = 0; n < ROUNDS(2000); n++) {
         const char *strategy = NULL;
         struct result results[RULES + 1];
         ppsched_config *config = draw_problem(&seed, &strategy);
@@ -209,7 +210,7 @@ static void test_never_worse(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# faster %d, held for less %d, tight %d of 2000\n", faster, shorter, tight);
-    assert_true(faster > 0 && shorter > 500 && tight > 100);
+    assert_true(faster > 0 && shorter > ROUNDS(500) && tight > ROUNDS(100));
 }
 
 /* Two stages of one device, of which it keeps one or both: then the second is gathered while the first computes. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches with a goal over scenarios: never worse by it than the plain search, within limits, the same each time; what is
  * refused; and plans that rank by it. */
+#include "support/rounds.h"
 #include "support/uneven.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PROBLEMS = 24, SCENARIOS = 64 };
+enum { PROBLEMS = ROUNDS(24), SCENARIOS = 64 };
 
 static const double ROUNDING = 1e-12;
 

@@ -3,12 +3,13 @@
  * tick to tick and looks at every device, every copy and every link at each: all times, all peaks, busy time, and that idle
  * causes sum up. The critical path. The same lowered. And what ppsched_schedule_offload promises of them. */
 #include "support/problem.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 6, STAGES = 18, PASSES = 1200, OPS = 5 * PASSES, CASES = 5000, TICKS = 4 /* of a unit of time */ };
+enum { DEVICES = 6, STAGES = 18, PASSES = 1200, OPS = 5 * PASSES, CASES = ROUNDS(5000), TICKS = 4 /* of a unit of time */ };
 
 /* --- problems --- */
 
@@ -685,7 +686,7 @@ static void test_offload(void **state)
     print_message("# of %u devices whose limit is held anyway %u have no OFFLOAD; %u fewer in all; %u schedules wait\n",
                   seen_few.held_anyway, seen_few.without, seen_few.fewer, seen_few.waiting);
     assert_true(seen_few.without >= seen_few.held_anyway * 0.95);
-    assert_true(free_of_cost + seen_few.waiting > count / 2 && seen_few.fewer > count && seen_few.waiting > 20);
+    assert_true(free_of_cost + seen_few.waiting > count / 2 && seen_few.fewer > count && seen_few.waiting > ROUNDS(20));
 }
 
 int main(void)

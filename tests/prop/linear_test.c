@@ -2,6 +2,7 @@
 /* zb_auto on random problems: it keeps to the memory limits, is no longer than any fixed schedule that does, and not much
  * longer than what a full search finds, however short of memory the devices are. */
 #include "support/problem.h"
+#include "support/rounds.h"
 
 #include <math.h>
 
@@ -70,7 +71,7 @@ static void compare_all(int tight, double most)
 {
     uint64_t seed = 21 + tight;
     double worst = 0;
-    for (int trial = 0; trial < 250; trial++) {
+    for (int trial = 0; trial < ROUNDS(250); trial++) {
         ppsched_config *config = random_problem(&seed, tight);
         double span = span_of(config, "zb_auto");
         assert_true(isfinite(span));

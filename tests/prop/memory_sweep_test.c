@@ -3,6 +3,7 @@
  * with a size, a beginning and an end, and a level is the sum of all that stand. Sizes are eighths, so that sums are exact. */
 #include "support/channel_rules.h"
 #include "support/lowering.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -528,7 +529,7 @@ static void test_objects(void **state)
     uint64_t seed = 19;
     int timed = 0;
     (void)state;
-    for (int n = 0; n < 5000; n++) {
+    for (int n = 0; n < ROUNDS(5000); n++) {
         const char *strategy = NULL;
         ppsched_error error;
         ppsched_config *config = random_problem(&seed, &strategy);
@@ -556,7 +557,7 @@ static void test_objects(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
-    assert_true(timed > 1000);
+    assert_true(timed > ROUNDS(1000));
 }
 
 /* What a search finds within limits fits, with all that takes memory. */
@@ -565,7 +566,7 @@ static void test_searches(void **state)
     uint64_t seed = 91;
     int found = 0, refused = 0;
     (void)state;
-    for (int n = 0; n < 300; n++) {
+    for (int n = 0; n < ROUNDS(300); n++) {
         static const char *const names[] = {"zb_auto", "auto", "zbv_auto"};
         const char *name = names[n % 3];
         uint32_t devices = 1 + random_below(&seed, 4);
@@ -588,8 +589,8 @@ static void test_searches(void **state)
         refused += status == PPSCHED_ERROR_REFUSED;
         ppsched_config_destroy(config);
     }
-    assert_int_equal(found + refused, 300);
-    assert_true(found > 50 && refused > 50);
+    assert_int_equal(found + refused, ROUNDS(300));
+    assert_true(found > ROUNDS(50) && refused > ROUNDS(50));
 }
 
 int main(void)

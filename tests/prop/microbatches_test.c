@@ -2,6 +2,7 @@
 /* Microbatches that differ: their order against all orders, their shares against all shares, and what searches and bounds make
  * of them against the evaluator. */
 #include "support/problem.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -154,7 +155,7 @@ static void test_order_of_few_is_the_best(void **state)
     uint64_t seed = 7;
     int gained = 0;
     (void)state;
-    for (int trial = 0; trial < 300; trial++) {
+    for (int trial = 0; trial < ROUNDS(300); trial++) {
         uint32_t chunks = 1 + random_below(&seed, 2), count = 2 + random_below(&seed, 4), order[MOST];
         ppsched_config *config = random_problem(&seed, 2 + random_below(&seed, 3), chunks, count);
         double limit = 2 + 4 * random_number(&seed);
@@ -175,7 +176,7 @@ static void test_order_of_few_is_the_best(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
-    assert_true(gained > 200);
+    assert_true(gained > ROUNDS(200));
 }
 
 static const double *sorted_by;
@@ -263,7 +264,7 @@ static void test_bounds_and_searches(void **state)
 {
     uint64_t seed = 9;
     (void)state;
-    for (int trial = 0; trial < 300; trial++) {
+    for (int trial = 0; trial < ROUNDS(300); trial++) {
         uint32_t chunks = 1 + random_below(&seed, 2), count = 2 + random_below(&seed, 9);
         ppsched_config *config = random_problem(&seed, 2 + random_below(&seed, 3), chunks, count);
         ppsched_schedule *schedule = random_schedule(&seed, config, chunks);
@@ -357,7 +358,7 @@ static void test_shares_of_few_are_the_best(void **state)
 {
     uint64_t seed = 11;
     (void)state;
-    for (int trial = 0; trial < 400; trial++) {
+    for (int trial = 0; trial < ROUNDS(400); trial++) {
         double costs[8];
         struct shares shares = {
             .costs = costs, .count = 2 + random_below(&seed, 7), .even = (int)random_below(&seed, 2), .least = HUGE_VAL};

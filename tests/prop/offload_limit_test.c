@@ -3,13 +3,14 @@
  * that of so many chunks that hold it, and never longer than under a tighter limit; and a limit that it names works, where no
  * lower one does. */
 #include "support/problem.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBLEMS = 160, DEVICES = 4, CHUNKS = 2 };
+enum { PROBLEMS = ROUNDS(160), DEVICES = 4, CHUNKS = 2 };
 
 /* The step with OFFLOADs, infinite where that is refused or over the limit; `copies`, which may be NULL: how many go. */
 static double step_of(const ppsched_schedule *plain, ppsched_config *config, uint32_t chunks, bool until_limit,
@@ -105,7 +106,7 @@ static void test_random(void **state)
     }
     print_message("# %u limits held, %u refused; %u steps longer than with chunks=1, at most %.1f %%\n", seen.limits,
                   seen.refused, seen.longer, 100 * (seen.worst - 1));
-    assert_true(seen.limits > 500 && seen.refused > 20 && seen.longer < seen.limits / 50 && seen.worst < 1.15);
+    assert_true(seen.limits > ROUNDS(500) && seen.refused > ROUNDS(20) && seen.longer < seen.limits / 50 && seen.worst < 1.15);
 }
 
 /* --- auto, which chooses its order with its copies --- */
@@ -143,7 +144,7 @@ static void test_auto(void **state)
     uint64_t seed = 1906;
     uint32_t shorter = 0, held = 0;
     (void)state;
-    for (int i = 0; i < 80; i++) {
+    for (int i = 0; i < ROUNDS(80); i++) {
         uint32_t chunks = 1 + random_below(&seed, CHUNKS), devices = 2 + random_below(&seed, DEVICES - 1);
         ppsched_config *config = draw(&seed, devices, chunks, devices * (1 + random_below(&seed, 2)));
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1 + random_below(&seed, 2 * devices));
@@ -162,7 +163,7 @@ static void test_auto(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# auto offloads within %u limits, in a shorter step than others in %u\n", held, shorter);
-    assert_true(held > 60 && shorter > 10);
+    assert_true(held > ROUNDS(60) && shorter > ROUNDS(10));
 }
 
 /* Copies that are far slower than compute, on one link: one a device is enough. */

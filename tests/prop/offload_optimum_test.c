@@ -3,6 +3,7 @@
  * behind F and its RELOAD at any place before the backward, with the waits that the limit takes, or without any. Of these the
  * shortest within the limit. */
 #include "support/problem.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <string.h>
@@ -216,7 +217,7 @@ static uint32_t run(const char *const *strategies, uint32_t count, uint32_t chun
                     uint64_t seed)
 {
     memset(&seen, 0, sizeof seen);
-    for (int i = 0; i < problems; i++) {
+    for (int i = 0; i < ROUNDS(problems); i++) {
         struct small s;
         uint32_t devices = 1 + random_below(&seed, DEVICES), microbatches = 2 + random_below(&seed, MICROBATCHES - 1);
         if (draw(&s, &seed, strategies[random_below(&seed, count)], devices, chunks, microbatches)) {
@@ -239,7 +240,7 @@ static void test_whole_backwards(void **state)
     static const char *const strategies[] = {"1f1b", "gpipe"};
     (void)state;
     uint32_t held = run(strategies, 2, 1, 400, 60000, 1914);
-    assert_true(seen.problems > 250 && seen.missed == 0);
+    assert_true(seen.problems > ROUNDS(250) && seen.missed == 0);
     assert_true(seen.equal > held * 0.9 && seen.sum / held < 0.01);
 }
 
@@ -248,7 +249,7 @@ static void test_split_backwards(void **state)
     static const char *const strategies[] = {"zb_h1", "zb_h2"};
     (void)state;
     uint32_t held = run(strategies, 2, 1, 300, 12000, 1915);
-    assert_true(seen.problems > 50 && seen.missed == 0);
+    assert_true(seen.problems > ROUNDS(50) && seen.missed == 0);
     assert_true(seen.equal > held * 0.9 && seen.sum / held < 0.02);
 }
 
@@ -257,7 +258,7 @@ static void test_two_stages(void **state)
     static const char *const strategies[] = {"interleaved_1f1b", "gis", "interleaved_zb", "looped_bfs"};
     (void)state;
     uint32_t held = run(strategies, 4, 2, 400, 24000, 1916);
-    assert_true(seen.problems > 50 && seen.missed == 0);
+    assert_true(seen.problems > ROUNDS(50) && seen.missed == 0);
     assert_true(seen.equal > held * 0.9 && seen.sum / held < 0.02);
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the runtime takes for each op: every problem that has it is the one whose stages' times have it in them already. */
+#include "support/rounds.h"
 #include "support/uneven.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBLEMS = 60, MOST_STAGES = 16, KINDS = 4 };
+enum { PROBLEMS = ROUNDS(60), MOST_STAGES = 16, KINDS = 4 };
 
 static const int32_t times[KINDS] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
                                      PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};

@@ -3,6 +3,7 @@
  * bit; with them it equals a run that looks at everything again at every moment; idle times add up. */
 #include "support/channel_rules.h"
 #include "support/lowering.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -490,7 +491,7 @@ static void test_asynchronous_without_bandwidth_is_the_plain_evaluation(void **s
 {
     uint64_t seed = 77;
     (void)state;
-    for (int trial = 0; trial < 1500; trial++) {
+    for (int trial = 0; trial < ROUNDS(1500); trial++) {
         const char *strategy = NULL;
         ppsched_config *config = random_problem(&seed, &strategy);
         ppsched_error error;
@@ -555,7 +556,7 @@ static void test_every_model_equals_a_plain_run(void **state)
     uint64_t seed = 4;
     int hung = 0, runs = 0;
     (void)state;
-    for (int trial = 0; trial < 300; trial++) {
+    for (int trial = 0; trial < ROUNDS(300); trial++) {
         const char *strategy = NULL;
         ppsched_config *config = random_problem(&seed, &strategy);
         bool has_other_queues = strcmp(strategy, "dualpipe") == 0 || strcmp(strategy, "looped_bfs") == 0;
@@ -583,8 +584,8 @@ static void test_every_model_equals_a_plain_run(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# %d runs, %d of them hang\n", runs, hung);
-    assert_true(seen.transfer > 1000 && seen.edge > 200 && seen.head_of_line > 1000);
-    assert_true(runs > 3000 && hung > 300 && hung < runs / 2);
+    assert_true(seen.transfer > ROUNDS(1000) && seen.edge > ROUNDS(200) && seen.head_of_line > ROUNDS(1000));
+    assert_true(runs > ROUNDS(3000) && hung > ROUNDS(300) && hung < runs / 2);
 }
 
 /* Copies of uneven times on links that devices share, passes that are recomputed. NULL where no copies hold the limit. */
@@ -624,7 +625,7 @@ static void test_copies_beside_every_model(void **state)
     uint64_t seed = 23;
     int hung = 0, runs = 0;
     (void)state;
-    for (int trial = 0; trial < 300; trial++) {
+    for (int trial = 0; trial < ROUNDS(300); trial++) {
         const char *strategy = NULL;
         ppsched_config *config = random_problem(&seed, &strategy);
         if (ppsched_config_microbatches(config) > 8) {
@@ -652,7 +653,7 @@ static void test_copies_beside_every_model(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# %d runs, %d of them hang; %d copies, %d devices waited for one\n", runs, hung, seen_copies, seen.reload);
-    assert_true(runs > 2000 && seen_copies > 20000 && seen.reload > 1000);
+    assert_true(runs > ROUNDS(2000) && seen_copies > ROUNDS(20000) && seen.reload > ROUNDS(1000));
 }
 
 int main(void)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans whose microbatches are cut or differ, and whose times vary: each candidate against its problem stated by hand. */
 #include "support/layered.h"
+#include "support/rounds.h"
 #include "support/uneven.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SLICED = 20, LAYERED = 150, ORDERED = 12, VARIED = 12, MOST_STAGES = 64, MOST_MICROBATCHES = 16, COUNT = 40 };
+enum { SLICED = ROUNDS(20), LAYERED = ROUNDS(150), ORDERED = 12, VARIED = 12, COUNT = 40 };
+enum { MOST_STAGES = 64, MOST_MICROBATCHES = 16 };
 
 static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
 {
@@ -128,7 +130,7 @@ static void test_cut_microbatches(void **state)
         ppsched_plan_destroy(plan);
         ppsched_config_destroy(config);
     }
-    assert_true(whole > 200 && cut > 200);
+    assert_true(whole > ROUNDS(200) && cut > ROUNDS(200));
 }
 
 /* --- layers that are cut --- */
@@ -321,7 +323,7 @@ static void test_offloaded_layers(void **state)
         expect_offloaded(&seed, &tally);
     print_message("# layers with copies: %u found, %.2f %% longer than the best of all splits, %.1f %% at most; %u missed\n",
                   tally.found, 100 * tally.sum / tally.found, 100 * tally.most, tally.missed);
-    assert_true(tally.found > LAYERED / 2 && tally.missed <= 6);
+    assert_true(tally.found > LAYERED * 2 / 5 && tally.missed <= 6);
     assert_true(tally.sum / tally.found < 0.006);
 }
 
