@@ -109,11 +109,6 @@ static bool is_same(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-bool ppi_rules_divide_evenly(const struct ppi_split_rules *rules, bool is_v)
-{
-    return !rules->may_be_uneven || (rules->even_on_v != NULL && is_v);
-}
-
 bool ppi_rules_tell(const struct ppi_split_rules *rules, const char *kind, enum ppi_reach *reach)
 {
     *reach = PPI_REACH_DECODERS;

@@ -65,7 +65,10 @@ ppsched_status ppi_parts_lay_out(struct ppi_parts *parts, uint32_t devices, ppsc
 bool ppi_rules_tell(const struct ppi_split_rules *rules, const char *kind, enum ppi_reach *reach);
 
 /* Whether all stages must have as many decoders. */
-bool ppi_rules_divide_evenly(const struct ppi_split_rules *rules, bool is_v);
+static inline bool ppi_rules_divide_evenly(const struct ppi_split_rules *rules, bool is_v)
+{
+    return !rules->may_be_uneven || (rules->even_on_v != NULL && is_v);
+}
 
 /* How many of a stage's decoders have the kind. */
 uint32_t ppi_parts_count_first(const struct ppi_parts *parts, uint32_t stage);

@@ -12,6 +12,15 @@ const { load, PpschedError, Kind, Status } = await import(url);
 const bytes = readFileSync(wasm);
 const pp = await load(bytes);
 
+/** Why a call, or the candidate that it gives, is refused. */
+function refusal(call) {
+  try {
+    return call().reason;
+  } catch (error) {
+    return error.message;
+  }
+}
+
 const tests = {
   "no imports"() {
     assert.deepEqual(WebAssembly.Module.imports(new WebAssembly.Module(bytes)), []);
@@ -137,6 +146,12 @@ const tests = {
     assert.equal(schedule.offload(config, { untilLimit: true }).evaluate(config).metrics.peak_memory, 7);
     config.set("mem_limit", 1);
     assert.throws(() => schedule.offload(config, { untilLimit: true }), /no choice holds the memory limit of 1; the least limit found to work is 7/);
+  },
+  "what the module is without says so"() {
+    const config = pp.config(2, 2, 4), schedule = config.generate("gpipe");
+    for (const [what, options] of [["lowerings", { lowering: 1 }], ["scenarios", { scenario_count: 4 }]])
+      assert.match(refusal(() => config.plan({ strategies: ["gpipe"], ...options }).run().candidate(0)), new RegExp(`without ${what}`));
+    assert.throws(() => schedule.export("sail"), /without the formats text, deepspeed and sail/);
   },
   "slices that a plan tries"() {
     const plan = pp.config(4, 4, 8).plan({ slices: [1, 2], strategies: ["1f1b"], chunks: [1] }).run();

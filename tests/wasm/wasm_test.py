@@ -21,7 +21,7 @@ import generate_abi  # noqa: E402
 
 CLANG = ["clang-14", "--target=wasm32-wasi"]
 OPTIMIZER = shutil.which("wasm-opt")  # which build.sh calls where it is
-MOST_BYTES, MOST_COMPRESSED = (405_000, 181_000) if OPTIMIZER else (460_000, 188_000)
+MOST_BYTES, MOST_COMPRESSED = (295_000, 132_000) if OPTIMIZER else (345_000, 141_000)
 
 
 def needs_node(test):

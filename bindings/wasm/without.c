@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ppsched.wasm is without, in the place of the library's own: layers and their splits, scenarios, lowering, and formats of
+ * runtimes, none of which ppsched.mjs gives out. Linked before the library, so that the linker takes nothing behind these doors.
+ * A door that a number could open says that it is shut; the others are behind a pointer that nobody can make here. */
+#include "base/error.h"
+#include "format/formats.h"
+#include "launch/parts.h"
+#include "lower/evaluate_transfers.h"
+#include "lower/lower.h"
+#include "plan/plan.h"
+#include "scenario/scenario.h"
+#include "search/explore.h"
+#include "split/splitting.h"
+
+static ppsched_status lacks(const char *what, ppsched_error *error)
+{
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "ppsched.wasm is without %s; the library itself has them", what);
+}
+
+/* --- lowering --- */
+
+ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                         const ppsched_lower_options *options, ppsched_error *error)
+{
+    (void)out, (void)schedule, (void)config, (void)options;
+    return lacks("lowerings", error);
+}
+
+ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                      const ppsched_channel_model *model, ppsched_error *error)
+{
+    (void)out, (void)schedule, (void)config, (void)model, (void)error;
+    __builtin_trap();
+}
+
+/* --- formats --- */
+
+static ppsched_status fits_nothing(const ppsched_schedule *schedule, ppsched_error *error)
+{
+    (void)schedule;
+    return lacks("the formats text, deepspeed and sail", error);
+}
+
+const struct ppi_format ppi_text_format = {.name = "text", .tells_slices = true, .fits = fits_nothing};
+const struct ppi_format ppi_deepspeed_format = {.name = "deepspeed", .tells_slices = true, .fits = fits_nothing};
+const struct ppi_format ppi_sail_format = {.name = "sail", .tells_slices = true, .fits = fits_nothing};
+
+/* --- scenarios --- */
+
+ppsched_status ppi_scenario_options_check(const ppsched_scenario_options *options, uint32_t devices, uint32_t stages,
+                                          int64_t count, ppsched_error *error)
+{
+    (void)options, (void)devices, (void)stages, (void)count;
+    return lacks("scenarios", error);
+}
+
+ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                 uint32_t count, const ppsched_scenario_options *options, ppsched_error *error)
+{
+    (void)out, (void)schedule, (void)config, (void)options, (void)count, (void)error;
+    __builtin_trap();
+}
+
+double ppi_scenarios_figure(const ppsched_scenarios *scenarios, int32_t rank_by, double quantile)
+{
+    (void)scenarios, (void)rank_by, (void)quantile;
+    __builtin_trap();
+}
+
+void ppi_scenarios_destroy(ppsched_scenarios *scenarios)
+{
+    (void)scenarios;
+}
+
+ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *config, const ppsched_scenario_options *options,
+                                   uint32_t count, int32_t placement, ppsched_error *error)
+{
+    (void)out, (void)config, (void)options, (void)count, (void)placement, (void)error;
+    __builtin_trap();
+}
+
+ppsched_status ppi_harden(struct ppi_attempt *attempt, const struct ppi_pool *pool, const ppsched_config *stated, double visits,
+                          ppsched_error *error)
+{
+    (void)attempt, (void)pool, (void)stated, (void)visits, (void)error;
+    __builtin_trap();
+}
+
+/* --- layers --- */
+
+void ppi_layers_retain(const ppsched_layers *layers)
+{
+    (void)layers;
+}
+
+void ppi_layers_release(const ppsched_layers *layers)
+{
+    (void)layers;
+}
+
+ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name, ppsched_error *error)
+{
+    (void)out, (void)layers, (void)name, (void)error;
+    __builtin_trap();
+}
+
+ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *config, const ppsched_layers *layers,
+                                 const ppsched_split *split, ppsched_error *error)
+{
+    (void)out, (void)config, (void)layers, (void)split, (void)error;
+    __builtin_trap();
+}
+
+ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split *split, ppsched_error *error)
+{
+    (void)layers, (void)split;
+    return lacks("layers", error);
+}
+
+double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, double passes, bool is_chain)
+{
+    (void)layers, (void)devices, (void)stages, (void)passes, (void)is_chain;
+    __builtin_trap();
+}
+
+ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                   ppsched_progress_function progress, void *user, ppsched_error *error)
+{
+    (void)candidate, (void)progress, (void)user;
+    return plan->layers == NULL ? PPSCHED_OK : lacks("layers", error);
+}
+
+void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate)
+{
+    (void)plan, (void)candidate;
+}
+
+/* --- layers in launches --- */
+
+ppsched_status ppi_parts_make(struct ppi_parts *out, const struct ppi_host *host, const ppsched_layers *layers,
+                              const ppsched_split *split, ppsched_error *error)
+{
+    (void)out, (void)host, (void)layers, (void)split;
+    return lacks("layers", error);
+}
+
+void ppi_parts_clear(struct ppi_parts *parts)
+{
+    (void)parts;
+}
+
+uint32_t ppi_parts_first_named(const struct ppi_parts *parts, uint32_t entry)
+{
+    (void)parts, (void)entry;
+    __builtin_trap();
+}
+
+bool ppi_parts_is_recomputed(const struct ppi_parts *parts, uint32_t layer)
+{
+    (void)parts, (void)layer;
+    __builtin_trap();
+}
+
+ppsched_status ppi_parts_lay_out(struct ppi_parts *parts, uint32_t devices, ppsched_error *error)
+{
+    (void)parts, (void)devices, (void)error;
+    __builtin_trap();
+}
+
+uint32_t ppi_parts_count_first(const struct ppi_parts *parts, uint32_t stage)
+{
+    (void)parts, (void)stage;
+    __builtin_trap();
+}
+
+ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rules *rules, bool is_even, const char *title,
+                             ppsched_error *error)
+{
+    (void)parts, (void)rules, (void)is_even, (void)title, (void)error;
+    __builtin_trap();
+}
