@@ -27,6 +27,7 @@ command -v clang-format-14 >/dev/null || apt_install clang-format-14 || echo "th
 if ! [ -e /usr/lib/wasm32-wasi/libc.a ] || ! command -v clang-14 wasm-ld-14 llvm-ar-14 node >/dev/null; then
   apt_install clang-14 llvm-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32 nodejs binaryen || echo "the tests of WebAssembly are skipped" >&2
 fi
+command -v tsc >/dev/null || apt_install node-typescript || echo "the test of types for TypeScript is skipped" >&2
 
 # Other platforms; where these packages cannot be had, the tests skip them.
 install_platforms() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes abi.mjs from the public headers: constants, struct layouts of wasm32, and prototypes.
+"""Writes abi.mjs from the public headers: constants, struct layouts of wasm32, and prototypes; and abi.d.mts, the types of these.
 
-usage: generate_abi.py [--check]     --check: exit 1 where the file in the tree is not what the headers say
+usage: generate_abi.py [--check]     --check: exit 1 where a file in the tree is not what the headers say
 """
 import importlib.util
 import json
@@ -11,7 +11,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-TARGET = HERE / "abi.mjs"
+TARGET, TYPES = HERE / "abi.mjs", HERE / "abi.d.mts"
 
 _spec = importlib.util.spec_from_file_location("python_abi", HERE.parent / "python" / "generate_abi.py")
 python_abi = importlib.util.module_from_spec(_spec)
@@ -62,13 +62,47 @@ def passed(c_type):
     return NUMBERS[c_type][0] if c_type in NUMBERS else "string" if c_type == "c_char_p" else "pointer"
 
 
-def enum_lines(abi):
+def enumerations(abi):
+    """(class name, [(member, value)]) of each."""
     for name, body in abi.enums:
         prefix = python_abi.PREFIXES.get(name, f"{name.upper()}_")
-        yield f"\nexport const {python_abi.CLASSES.get(name, python_abi.class_name(name))} = Object.freeze({{"
-        for member, value in re.findall(r"(PPSCHED_\w+)\s*=\s*(\d+)", body):
-            yield f"  {member.removeprefix(prefix)}: {value},"
+        members = re.findall(r"(PPSCHED_\w+)\s*=\s*(\d+)", body)
+        yield (python_abi.CLASSES.get(name, python_abi.class_name(name)),
+               [(member.removeprefix(prefix), value) for member, value in members])
+
+
+def enum_lines(abi):
+    for name, members in enumerations(abi):
+        yield f"\nexport const {name} = Object.freeze({{"
+        yield from (f"  {member}: {value}," for member, value in members)
         yield "});"
+
+
+def seen_type(kind, count):
+    """What a field is where a struct is read as an object."""
+    if kind == "text":
+        return "string"
+    one = "string | null" if kind == "string" else "number" if kind == "pointer" or kind in dict(NUMBERS.values()) else kind
+    return one if count == 1 else f"{one}[]"
+
+
+def generate_types():
+    abi = python_abi.Abi()
+    lines = ["// SPDX-License-Identifier: Apache-2.0",
+             "// Written by generate_abi.py from include/ppsched/*.h. Do not edit.",
+             "// Types of the C ABI: constants, and structs as objects of JavaScript.", ""]
+    lines += [f"export const {name.removeprefix('PPSCHED_')}: {value};" for name, value in sorted(abi.defines.items())]
+    for name, members in enumerations(abi):
+        lines += [f"\nexport const {name}: {{", *(f"  readonly {member}: {value};" for member, value in members), "};",
+                  f"export type {name} = (typeof {name})[keyof typeof {name}];"]
+    for name, (_, _, rows) in Layouts(abi).structs.items():
+        lines.append(f"\nexport interface {name} {{")
+        lines += [f"  {field}: {seen_type(kind, count)};" for field, kind, _, count in rows
+                  if field != "size" and "reserved" not in field]
+        lines.append("}")
+    lines += ["", "export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number]> }>;",
+              "export const FUNCTIONS: Record<string, string[]>;"]
+    return "\n".join([*lines, ""])
 
 
 def generate():
@@ -91,4 +125,4 @@ def generate():
 
 
 if __name__ == "__main__":
-    sys.exit(python_abi.main(generate, TARGET))
+    sys.exit(max(python_abi.main(generate, TARGET), python_abi.main(generate_types, TYPES)))

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const [folder, wasm] = process.argv.slice(2);
 const url = pathToFileURL(`${folder}/ppsched.mjs`).href;
-const { load, PpschedError, Kind, Status } = await import(url);
+const module = await import(url), { load, PpschedError, Kind, Status } = module;
 const bytes = readFileSync(wasm);
 const pp = await load(bytes);
 
@@ -50,6 +50,20 @@ const tests = {
     assert.equal(ops.get(1, "kind"), Kind.B);
     assert.equal(timeline.spans(3).view(Float64Array)[0], 3);
     assert.throws(() => ops.at(16), RangeError);
+  },
+  "types name what there is, and all of it"() {
+    const config = pp.config(2, 2, 4), builder = config.builder(), schedule = config.generate("gpipe"), timeline = schedule.evaluate(config);
+    const samples = { Config: config, Builder: builder, Schedule: schedule, Timeline: timeline, Plan: config.plan(), Engine: pp,
+                      Records: schedule.ops(0), PpschedError: new PpschedError(Status.ERROR_RANGE) };
+    const text = readFileSync(`${folder}/ppsched.d.mts`, "utf8"), seen = [];
+    for (const [, name, body] of text.matchAll(/^export class (\w+)[^{]*\{\n(.*?)^\}/gms)) {
+      const declared = [...body.matchAll(/^ {2}(?:readonly |set )?(\w+)[(<:]/gm)].map((match) => match[1]).filter((word) => word !== "constructor");
+      const own = Object.getOwnPropertyNames(module[name].prototype).filter((word) => word !== "constructor" && !(name === "Records" && word === "place"));
+      assert.deepEqual(declared.filter((word) => !(word in samples[name])), [], name);
+      assert.deepEqual(name === "Engine" ? [] : own.filter((word) => !declared.includes(word)), [], name);
+      seen.push(name);
+    }
+    assert.deepEqual(seen.sort(), Object.keys(samples).sort());
   },
   "errors carry the library's message"() {
     assert.throws(() => pp.config(4, 4, 8).generate("1f1x"),

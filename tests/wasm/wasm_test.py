@@ -118,6 +118,17 @@ class WasmTest(unittest.TestCase):
                 native = str(error)
             self.assertEqual(told["results"][strategy.name], native, strategy.name)
 
+    @unittest.skipUnless(shutil.which("tsc"), "needs the package node-typescript")
+    def test_types(self):
+        """What the compiler of TypeScript refuses are the lines that are wrong, and no others."""
+        source = pathlib.Path(__file__).parent / "typed" / "client.mts"
+        wanted = [number for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1) if line.endswith("// wrong")]
+        self.assertGreater(len(wanted), 10)
+        told = run("tsc", "--strict", "--noEmit", "--target", "es2022", "--module", "node16", "--moduleResolution", "node16",
+                   "--lib", "es2022,dom", source).stdout
+        places = re.findall(r"^(?:.*/)?([\w.]+)\((\d+),\d+\): error", told, flags=re.M)
+        self.assertEqual(places, [("client.mts", str(number)) for number in wanted], told)
+
     @needs_node
     def test_code_of_the_page_runs(self):
         (code,) = re.findall(r"```js\n(.*?)```", (ROOT / "docs" / "wasm.md").read_text(encoding="utf-8"), flags=re.S)

@@ -1,0 +1,888 @@
+// SPDX-License-Identifier: Apache-2.0
+// Written by generate_abi.py from include/ppsched/*.h. Do not edit.
+// Types of the C ABI: constants, and structs as objects of JavaScript.
+
+export const ABI_VERSION: 0;
+export const MAX_CELLS: 1073741824;
+export const MAX_LAYERS: 65535;
+export const MAX_LAYOUT_LAYERS: 1000000;
+export const MAX_RECOMPUTES: 8;
+export const MAX_SLICES: 65535;
+export const MAX_STAGES: 65535;
+export const NONE: 4294967295;
+export const VERSION_MAJOR: 0;
+export const VERSION_MINOR: 1;
+export const VERSION_PATCH: 0;
+
+export const Objective: {
+  readonly SPAN: 1;
+  readonly MAKESPAN: 2;
+};
+export type Objective = (typeof Objective)[keyof typeof Objective];
+
+export const ChakraSizes: {
+  readonly BYTES: 0;
+  readonly TIMES: 1;
+};
+export type ChakraSizes = (typeof ChakraSizes)[keyof typeof ChakraSizes];
+
+export const ChakraLinks: {
+  readonly SENDERS: 0;
+  readonly RANKS: 1;
+};
+export type ChakraLinks = (typeof ChakraLinks)[keyof typeof ChakraLinks];
+
+export const ChannelOrder: {
+  readonly GROUP: 0;
+  readonly DIRECTION: 1;
+  readonly PAIR: 2;
+  readonly NONE: 3;
+  readonly SENDS: 4;
+};
+export type ChannelOrder = (typeof ChannelOrder)[keyof typeof ChannelOrder];
+
+export const FindingKind: {
+  readonly MISSING: 1;
+  readonly DUPLICATE: 2;
+  readonly MISPLACED: 3;
+  readonly CYCLE: 4;
+  readonly BLOCKED: 5;
+  readonly CONFLICT: 6;
+};
+export type FindingKind = (typeof FindingKind)[keyof typeof FindingKind];
+
+export const Placement: {
+  readonly DEFAULT: 0;
+  readonly LINEAR: 1;
+  readonly LOOP: 2;
+  readonly V: 3;
+  readonly BIDIRECTIONAL: 4;
+  readonly MAP: 5;
+};
+export type Placement = (typeof Placement)[keyof typeof Placement];
+
+export const Quantity: {
+  readonly FORWARD_TIMES: 1;
+  readonly BACKWARD_TIMES: 2;
+  readonly BACKWARD_INPUT_TIMES: 3;
+  readonly BACKWARD_WEIGHT_TIMES: 4;
+  readonly BACKWARD_INPUT_SHARE: 5;
+  readonly OVERLAPPED_TIMES: 6;
+  readonly P2P_TIME: 7;
+  readonly MEM_FORWARD: 8;
+  readonly MEM_BACKWARD_INPUT: 9;
+  readonly MEM_BACKWARD_WEIGHT: 10;
+  readonly MEM_STATIC: 11;
+  readonly MEM_WEIGHTS: 12;
+  readonly MEM_LIMIT: 13;
+  readonly P2P_BANDWIDTH: 14;
+  readonly ACTIVATION_BYTES: 15;
+  readonly GRADIENT_BYTES: 16;
+  readonly MEM_OPTIMIZER: 17;
+  readonly MEM_OTHER: 18;
+  readonly MEM_GRADIENTS: 19;
+  readonly MEM_GATHERED: 20;
+  readonly MEM_OUTPUT: 21;
+  readonly MEM_SEND_FORWARD: 22;
+  readonly MEM_SEND_BACKWARD: 23;
+  readonly MEM_RECEIVE_FORWARD: 24;
+  readonly MEM_RECEIVE_BACKWARD: 25;
+  readonly MEM_WORK_FORWARD: 26;
+  readonly MEM_WORK_BACKWARD: 27;
+  readonly MEM_WORK_BACKWARD_INPUT: 28;
+  readonly MEM_WORK_BACKWARD_WEIGHT: 29;
+  readonly UNSHARD_TIMES: 30;
+  readonly REDUCE_GRAD_TIMES: 31;
+  readonly UNSHARD_BYTES: 32;
+  readonly REDUCE_GRAD_BYTES: 33;
+  readonly SHARDING_BANDWIDTH: 34;
+  readonly SHARDING_SLOWDOWN: 35;
+  readonly RECOMPUTE_TIMES: 36;
+  readonly MEM_RECOMPUTE: 37;
+  readonly OFFLOAD_TIMES: 38;
+  readonly RELOAD_TIMES: 39;
+  readonly OFFLOAD_BYTES: 40;
+  readonly HOST_BANDWIDTH: 41;
+  readonly HOST_LATENCY: 42;
+  readonly MEM_OFFLOAD: 43;
+  readonly HOST_LINK: 44;
+  readonly MICROBATCH_SCALE: 45;
+  readonly MICROBATCH_MEMORY_SCALE: 46;
+  readonly SLICE_SCALE: 47;
+  readonly OP_OVERHEAD: 48;
+};
+export type Quantity = (typeof Quantity)[keyof typeof Quantity];
+
+export const LogLevel: {
+  readonly WARNING: 1;
+  readonly INFO: 2;
+};
+export type LogLevel = (typeof LogLevel)[keyof typeof LogLevel];
+
+export const EvaluateFlag: {
+  readonly EARLIEST_ONLY: 1;
+  readonly REUSABLE: 2;
+};
+export type EvaluateFlag = (typeof EvaluateFlag)[keyof typeof EvaluateFlag];
+
+export const MemoryCause: {
+  readonly STATIC: 0;
+  readonly WEIGHTS: 1;
+  readonly OPTIMIZER: 2;
+  readonly OTHER: 3;
+  readonly GRADIENTS: 4;
+  readonly GATHERED: 5;
+  readonly SENDS: 6;
+  readonly RECEIVES: 7;
+  readonly OUTPUTS: 8;
+  readonly WORK: 9;
+  readonly ACTIVATIONS: 10;
+};
+export type MemoryCause = (typeof MemoryCause)[keyof typeof MemoryCause];
+
+export const Reason: {
+  readonly BEGIN: 1;
+  readonly DEVICE: 2;
+  readonly INPUT: 3;
+  readonly FLUSH: 4;
+  readonly COPY: 5;
+};
+export type Reason = (typeof Reason)[keyof typeof Reason];
+
+export const Format: {
+  readonly TEXT: 1;
+  readonly CSV: 2;
+  readonly JSON: 3;
+  readonly CHROME_TRACE: 4;
+  readonly MEGATRON: 5;
+  readonly DEEPSPEED: 6;
+  readonly SAIL: 7;
+};
+export type Format = (typeof Format)[keyof typeof Format];
+
+export const Runtime: {
+  readonly MEGATRON: 1;
+  readonly TORCHTITAN: 2;
+  readonly PYTORCH: 3;
+  readonly DEEPSPEED: 4;
+  readonly SAIL: 5;
+  readonly PRIMUS: 6;
+  readonly COLOSSALAI: 7;
+  readonly JAXPP: 8;
+  readonly MINDSPEED: 9;
+};
+export type Runtime = (typeof Runtime)[keyof typeof Runtime];
+
+export const LayerPlace: {
+  readonly ANY: 0;
+  readonly FIRST: 1;
+  readonly LAST: 2;
+};
+export type LayerPlace = (typeof LayerPlace)[keyof typeof LayerPlace];
+
+export const LayerFlag: {
+  readonly WITH_NEXT: 1;
+  readonly TIED: 2;
+};
+export type LayerFlag = (typeof LayerFlag)[keyof typeof LayerFlag];
+
+export const Lowering: {
+  readonly NONE: 0;
+  readonly PYTORCH: 1;
+  readonly BY_TIME: 2;
+  readonly JUST_IN_TIME: 3;
+};
+export type Lowering = (typeof Lowering)[keyof typeof Lowering];
+
+export const UnshardLookahead: {
+  readonly FULL: 0;
+  readonly AUTO: 1;
+  readonly LIST: 2;
+  readonly NEEDED: 3;
+};
+export type UnshardLookahead = (typeof UnshardLookahead)[keyof typeof UnshardLookahead];
+
+export const TransformerFlag: {
+  readonly TIED: 1;
+  readonly GATED: 2;
+  readonly NORM_BIAS: 4;
+  readonly QKV_BIAS: 8;
+  readonly PROJECTION_BIAS: 16;
+  readonly MLP_BIAS: 32;
+  readonly QK_NORM: 64;
+  readonly POST_NORMS: 128;
+  readonly ROUTER_BIAS: 256;
+  readonly CAUSAL: 512;
+  readonly DROPOUT: 1024;
+  readonly NO_FINAL_NORM: 2048;
+};
+export type TransformerFlag = (typeof TransformerFlag)[keyof typeof TransformerFlag];
+
+export const TrainingFlag: {
+  readonly SEQUENCE_PARALLEL: 1;
+  readonly KEEPS_SCORES: 2;
+};
+export type TrainingFlag = (typeof TrainingFlag)[keyof typeof TrainingFlag];
+
+export const ModelLayer: {
+  readonly EMBEDDING: 0;
+  readonly DENSE: 1;
+  readonly EXPERT: 2;
+  readonly MTP: 3;
+  readonly HEAD: 4;
+};
+export type ModelLayer = (typeof ModelLayer)[keyof typeof ModelLayer];
+
+export const ModelPass: {
+  readonly FORWARD: 0;
+  readonly INPUT: 1;
+  readonly WEIGHT: 2;
+  readonly SELECTIVE: 3;
+  readonly FULL: 4;
+};
+export type ModelPass = (typeof ModelPass)[keyof typeof ModelPass];
+
+export const Kind: {
+  readonly F: 1;
+  readonly B: 2;
+  readonly I: 3;
+  readonly W: 4;
+  readonly SEND_F: 5;
+  readonly RECV_F: 6;
+  readonly SEND_B: 7;
+  readonly RECV_B: 8;
+  readonly UNSHARD: 9;
+  readonly RESHARD: 10;
+  readonly REDUCE_GRAD: 11;
+  readonly RECOMPUTE: 12;
+  readonly OFFLOAD: 13;
+  readonly RELOAD: 14;
+  readonly OPTIMIZER_STEP: 15;
+  readonly OFFLOAD_WAIT: 16;
+};
+export type Kind = (typeof Kind)[keyof typeof Kind];
+
+export const OpFlag: {
+  readonly OVERLAPPED: 1;
+  readonly SLICED: 2;
+};
+export type OpFlag = (typeof OpFlag)[keyof typeof OpFlag];
+
+export const Dispatch: {
+  readonly PLANNED: 0;
+  readonly READY: 1;
+};
+export type Dispatch = (typeof Dispatch)[keyof typeof Dispatch];
+
+export const RankBy: {
+  readonly STEP: 0;
+  readonly MEAN: 1;
+  readonly QUANTILE: 2;
+  readonly WORST: 3;
+};
+export type RankBy = (typeof RankBy)[keyof typeof RankBy];
+
+export const Status: {
+  readonly OK: 0;
+  readonly ERROR_ARGUMENT: 1;
+  readonly ERROR_NO_MEMORY: 2;
+  readonly ERROR_RANGE: 3;
+  readonly ERROR_LENGTH: 4;
+  readonly ERROR_STRUCT_SIZE: 5;
+  readonly ERROR_UNKNOWN_STRATEGY: 6;
+  readonly ERROR_UNKNOWN_OPTION: 7;
+  readonly ERROR_REFUSED: 8;
+  readonly ERROR_INVALID_SCHEDULE: 9;
+  readonly ERROR_MISMATCH: 10;
+  readonly ERROR_BUFFER: 11;
+  readonly ERROR_WRITER: 12;
+  readonly ERROR_CALLBACK: 13;
+  readonly ERROR_INTERNAL: 14;
+  readonly ERROR_CANCELLED: 15;
+  readonly ERROR_SYNTAX: 16;
+};
+export type Status = (typeof Status)[keyof typeof Status];
+
+export const Connecting: {
+  readonly EDGES: 0;
+  readonly STAGES: 1;
+};
+export type Connecting = (typeof Connecting)[keyof typeof Connecting];
+
+export const SlotUse: {
+  readonly STAGE_MICROBATCH: 0;
+  readonly MICROBATCH: 1;
+  readonly RECEIVE: 2;
+};
+export type SlotUse = (typeof SlotUse)[keyof typeof SlotUse];
+
+export interface Bound {
+  device: number;
+  value: number;
+  work: number;
+  fill_drain: number;
+  memory: number;
+  least_limit: number;
+  one_machine: number;
+}
+
+export interface ChakraOptions {
+  sizes: number;
+  links: number;
+  time_scale: number;
+  bytes_scale: number;
+  memory_scale: number;
+  most_loss: number;
+}
+
+export interface ChakraTrace {
+  data: string | null;
+  length: number;
+}
+
+export interface ChannelModel {
+  order: number;
+  rendezvous: number;
+  batched: number;
+  blocking: number;
+}
+
+export interface Progress {
+  share: number;
+  best: number;
+}
+
+export interface ModelEnd {
+  forward_time: number;
+  backward_time: number;
+  backward_input_time: number;
+  backward_weight_time: number;
+  mem_forward: number;
+  mem_backward_input: number;
+  mem_backward_weight: number;
+  mem_static: number;
+  mem_weights: number;
+}
+
+export interface Environment {
+  log_level: number;
+  user: number;
+  allocate: number;
+  release: number;
+  log: number;
+}
+
+export interface Metrics {
+  span_device: number;
+  peak_device: number;
+  limit_device: number;
+  makespan: number;
+  span: number;
+  bubble_of_total: number;
+  bubble_of_ideal: number;
+  bubble_of_span: number;
+  peak_memory: number;
+}
+
+export interface DeviceMetrics {
+  peak_position: number;
+  busy: number;
+  idle: number;
+  first_start: number;
+  last_end: number;
+  static_memory: number;
+  peak_memory: number;
+  peak_time: number;
+  memory_limit: number;
+}
+
+export interface Idle {
+  fill: number;
+  drain: number;
+  neighbour: number;
+  imbalance: number;
+  transfer: number;
+  edge: number;
+  head_of_line: number;
+  weights: number;
+  reload: number;
+}
+
+export interface IdleWindow {
+  start: number;
+  end: number;
+  memory: number;
+  free: number;
+}
+
+export interface MemoryItem {
+  cause: number;
+  stage: number;
+  microbatch: number;
+  position: number;
+  memory: number;
+  since: number;
+}
+
+export interface MemoryPoint {
+  time: number;
+  memory: number;
+}
+
+export interface Sensitivity {
+  more: number;
+  less: number;
+}
+
+export interface ExportOptions {
+  text_columns: number;
+  time_scale: number;
+}
+
+export interface RecomputeOptions {
+  chunks: number;
+}
+
+export interface OffloadOptions {
+  chunks: number;
+  until_limit: number;
+}
+
+export interface Recompute {
+  name: string | null;
+  time: number;
+  mem_forward: number;
+}
+
+export interface Split {
+  stages: number;
+  layers: number;
+  recomputes: number;
+}
+
+export interface LayoutStage {
+  embeddings: number;
+  decoders: number;
+  mtps: number;
+  heads: number;
+}
+
+export interface LayoutRules {
+  no_decoders: number;
+  no_mtps: number;
+  launcher: number;
+  no_overlap: number;
+  chunks: number;
+  decoders: number;
+  mtps: number;
+}
+
+export interface MegatronSplit {
+  account_for_embedding: number;
+  account_for_loss: number;
+  no_overlap: number;
+  layers_per_chunk: number;
+  chunks: number;
+  first_decoders: number;
+  last_decoders: number;
+  mtps: number;
+}
+
+export interface LowerOptions {
+  lowering: number;
+  merge_backwards: number;
+  split_backwards: number;
+  unshard: number;
+  reduce_grad: number;
+  defer_receives: number;
+  unshard_lookahead: number;
+  unshard_lookaheads: number;
+  unshard_lookahead_count: number;
+  receive_lead: number;
+}
+
+export interface OrderOptions {
+  objective: number;
+  effort: number;
+}
+
+export interface Balance {
+  is_best: number;
+  most: number;
+  bound: number;
+}
+
+export interface Transformer {
+  flags: number;
+  layers: number;
+  hidden_size: number;
+  ffn_size: number;
+  heads: number;
+  key_value_heads: number;
+  head_size: number;
+  vocabulary_size: number;
+  positions: number;
+  query_rank: number;
+  key_value_rank: number;
+  rope_head_size: number;
+  value_head_size: number;
+  experts: number;
+  experts_per_token: number;
+  expert_ffn_size: number;
+  shared_ffn_size: number;
+  dense_layers: number;
+  expert_interval: number;
+  expert_offset: number;
+  mtp_layers: number;
+}
+
+export interface Training {
+  flags: number;
+  sequence_length: number;
+  micro_batch_size: number;
+  tensor_parallel: number;
+  context_parallel: number;
+  expert_parallel: number;
+  expert_tensor_parallel: number;
+  data_parallel: number;
+  sharding: number;
+  weight_bytes: number;
+  gradient_bytes: number;
+  optimizer_bytes: number;
+  activation_bytes: number;
+}
+
+export interface Efficiency {
+  least: number;
+  share: number;
+}
+
+export interface Link {
+  bandwidth: number;
+  efficiency: number;
+  latency: number;
+  all_reduce: number;
+  all_gather: number;
+}
+
+export interface Parameters {
+  total: number;
+  active: number;
+  embedding: number;
+  positions: number;
+  output: number;
+  final_norm: number;
+  attention_with_norms: number;
+  dense_mlp: number;
+  expert_mlp: number;
+  expert_mlp_active: number;
+  mtp: number;
+  dense_layers: number;
+  expert_layers: number;
+}
+
+export interface PassCost {
+  time: number;
+  matrix_time: number;
+  vector_time: number;
+  memory_time: number;
+  communication_time: number;
+  matrix_operations: number;
+  vector_operations: number;
+  memory_bytes: number;
+  communication_bytes: number;
+}
+
+export interface LayerMemory {
+  parameters: number;
+  weights: number;
+  gradients: number;
+  optimizer: number;
+  activations: number;
+  activations_until_weight: number;
+  selective: number;
+  full: number;
+  output_bytes: number;
+  expert_parameters: number;
+}
+
+export interface UpdateCost {
+  optimizer_time: number;
+  reduce_time: number;
+}
+
+export interface Calibration {
+  factors: number[];
+}
+
+export interface MegatronMemory {
+  weight_and_optimizer_bytes: number;
+  activation_bytes: number;
+  activation_bytes_with_sequence_parallel: number;
+  activation_bytes_without: number;
+}
+
+export interface MegatronPipeline {
+  devices: number;
+  chunks: number;
+  microbatches: number;
+  selective: number;
+}
+
+export interface Op {
+  microbatch: number;
+  stage: number;
+  slice: number;
+  kind: number;
+  flags: number;
+}
+
+export interface Span {
+  start: number;
+  end: number;
+}
+
+export interface Candidate {
+  status: number;
+  strategy: string | null;
+  reason: string | null;
+  chunks: number;
+  stages: number;
+  microbatches: number;
+  group_size: number;
+  placement: number;
+  evaluated: number;
+  fits: number;
+  limit_device: number;
+  peak_device: number;
+  rank: number;
+  memory_limit: number;
+  step_time: number;
+  makespan: number;
+  span: number;
+  bubble_of_total: number;
+  bubble_of_ideal: number;
+  bubble_of_span: number;
+  peak_memory: number;
+  excess: number;
+  bound: number;
+  bytes: number;
+  transfers: number;
+  runs_on: number;
+  proved: number;
+  slices: number;
+  ordered: number;
+  scenario_time: number;
+  offloads: number;
+  offloaded: number;
+}
+
+export interface ScenarioOptions {
+  seed: number;
+  jitter: number;
+  message_jitter: number;
+  device_factors: number;
+  device_factor_count: number;
+  stage_factors: number;
+  stage_factor_count: number;
+  link_factors: number;
+  link_factor_count: number;
+  dispatch: number;
+}
+
+export interface ScenarioMetrics {
+  count: number;
+  best_scenario: number;
+  worst_scenario: number;
+  cause_device: number;
+  mean: number;
+  best: number;
+  worst: number;
+}
+
+export interface Error {
+  status: number;
+  device: number;
+  stage: number;
+  microbatch: number;
+  position: number;
+  message: string;
+}
+
+export interface StrategyInfo {
+  placement: number;
+  option_count: number;
+  alias_count: number;
+  chunks: number;
+  weight_versions: number;
+  splits_backward: number;
+  flushes: number;
+  searches: number;
+  searches_long: number;
+  takes_group_size: number;
+  most_memory: number;
+  name: string | null;
+  summary: string | null;
+  source: string | null;
+  aliases: number;
+  slices: number;
+  offloads: number;
+}
+
+export interface OptionInfo {
+  choice_count: number;
+  minimum: number;
+  maximum: number;
+  name: string | null;
+  default_text: string | null;
+  summary: string | null;
+  choices: number;
+}
+
+export interface Edge {
+  sender: number;
+  receiver: number;
+  transfers: number;
+  most_in_flight: number;
+}
+
+export interface OpBuffer {
+  slot: number;
+  until: number;
+}
+
+export interface Connection {
+  round: number;
+  sender: number;
+  receiver: number;
+  sending_stage: number;
+  receiving_stage: number;
+}
+
+export interface Lifetime {
+  microbatch: number;
+  stage: number;
+  kind: number;
+  slot: number;
+  first: number;
+  last: number;
+}
+
+export interface Arena {
+  stage: number;
+  kind: number;
+  slots: number;
+  first: number;
+  count: number;
+}
+
+export interface Wait {
+  device: number;
+  position: number;
+  op: Op;
+}
+
+export interface Finding {
+  kind: number;
+  device: number;
+  position: number;
+  other_device: number;
+  other_position: number;
+  op: Op;
+  other: Op;
+}
+
+export interface CriticalOp {
+  device: number;
+  position: number;
+  op: Op;
+  reason: number;
+  start: number;
+  end: number;
+}
+
+export interface LaunchOptions {
+  exact: number;
+  csv: string | null;
+  layers: number;
+  micro_batch: number;
+  model: number;
+  split: number;
+  data_parallel: number;
+}
+
+export interface Layer {
+  count: number;
+  name: string | null;
+  place: number;
+  flags: number;
+  forward_time: number;
+  backward_time: number;
+  backward_input_time: number;
+  backward_weight_time: number;
+  mem_forward: number;
+  mem_backward_input: number;
+  mem_backward_weight: number;
+  mem_static: number;
+  mem_weights: number;
+  output_bytes: number;
+  recomputes: number;
+  recompute_count: number;
+}
+
+export interface Accelerator {
+  node_devices: number;
+  name: string | null;
+  matrix_rate: number;
+  vector_rate: number;
+  memory_bandwidth: number;
+  memory: number;
+  matrix_efficiency: number;
+  vector_efficiency: number;
+  memory_efficiency: number;
+  matrix_efficiency_count: number;
+  vector_efficiency_count: number;
+  memory_efficiency_count: number;
+  inside: Link;
+  between: Link;
+}
+
+export interface PlanOptions {
+  objective: number;
+  strategies: number;
+  chunks: number;
+  group_sizes: number;
+  microbatches: number;
+  memory_limits: number;
+  strategy_count: number;
+  chunk_count: number;
+  group_size_count: number;
+  microbatch_count: number;
+  memory_limit_count: number;
+  placements: number;
+  effort: number;
+  lowering: number;
+  channel: number;
+  embedding: number;
+  head: number;
+  layers: number;
+  runtimes: number;
+  runtime: number;
+  empty_stages: number;
+  unshard: number;
+  unshard_lookahead: number;
+  reduce_grad: number;
+  slices: number;
+  slice_count: number;
+  order_effort: number;
+  slice_time: number;
+  attention_share: number;
+  scenario_options: number;
+  scenario_count: number;
+  rank_by: number;
+  quantile: number;
+  offload: number;
+}
+
+export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number]> }>;
+export const FUNCTIONS: Record<string, string[]>;

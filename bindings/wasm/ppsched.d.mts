@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types of ppsched.mjs. What the library fills is typed by abi.d.mts, which is written from the headers.
+import type { Bound as AbiBound, Candidate as AbiCandidate, CriticalOp, DeviceMetrics, Finding as AbiFinding, Idle, MemoryPoint,
+  Metrics, Op, OptionInfo as AbiOption, PlanOptions as AbiPlanOptions, Span, StrategyInfo as AbiStrategy } from "./abi.mjs";
+import { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, Status } from "./abi.mjs";
+
+export { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, Status };
+export type { CriticalOp, DeviceMetrics, Idle, MemoryPoint, Metrics, Op, Span };
+
+/** An enumerator: its value, or its name in capitals or small letters. */
+type Of<Enumeration> = Enumeration[keyof Enumeration] | keyof Enumeration | Lowercase<keyof Enumeration & string>;
+type PlacementName = Lowercase<keyof typeof Placement>;
+
+export class PpschedError extends Error {
+  readonly status: Status;
+  readonly device: number | null;
+  readonly stage: number | null;
+  readonly microbatch: number | null;
+  readonly position: number | null;
+}
+
+/** A typed array's constructor, such as Uint8Array or Float64Array. */
+interface ViewType<View> {
+  readonly BYTES_PER_ELEMENT: number;
+  new (buffer: ArrayBuffer, offset: number, length: number): View;
+}
+
+/** Records in the memory of the module, not copied. */
+export class Records<Row> implements Iterable<Row> {
+  private constructor();
+  readonly length: number;
+  readonly pointer: number;
+  readonly stride: number;
+  readonly struct: string;
+  readonly owner: Schedule | Timeline;
+  at(index: number): Row;
+  get<Field extends keyof Row>(index: number, field: Field): Row[Field];
+  view(): Uint8Array;
+  view<View>(Type: ViewType<View>): View;
+  [Symbol.iterator](): Iterator<Row>;
+}
+
+declare class Handle {
+  protected constructor();
+  destroy(): void;
+}
+
+export interface Progress {
+  /** Of the search's work. */
+  share: number;
+  /** The objective of the best schedule so far, infinite for none. */
+  best: number;
+}
+
+export class Config extends Handle {
+  readonly devices: number;
+  readonly stages: number;
+  readonly microbatches: number;
+  iterations: number;
+  slices: number;
+  forwardOnly: boolean;
+  splitBackward: boolean;
+  set weightVersions(count: number);
+  readonly placement: PlacementName;
+  place(placement: Of<typeof Placement>, map?: readonly number[]): this;
+  set(quantity: Of<typeof Quantity>, values: number | readonly number[] | null): this;
+  get(quantity: Of<typeof Quantity>): number[];
+  setOption(name: string, value: string | number | null): this;
+  onProgress(tell: ((progress: Progress) => boolean | void) | null): this;
+  copy(): Config;
+  withStages(stages: number): Config;
+  validate(): void;
+  fits(strategy: string): void;
+  generate(strategy: string): Schedule;
+  builder(): Builder;
+  bound(objective?: Of<typeof Objective>): AbiBound;
+  plan(options?: PlanOptions): Plan;
+}
+
+/** An op to append. */
+export type NewOp = Pick<Op, "kind" | "stage" | "microbatch"> & Partial<Op>;
+
+export class Builder extends Handle {
+  append(device: number, ops: readonly NewOp[]): this;
+  name(text: string): this;
+  flushes(isFlushed: boolean): this;
+  weightVersions(count: number): this;
+  finish(): Schedule;
+}
+
+export interface Finding extends AbiFinding {
+  text: string;
+}
+
+export class Schedule extends Handle {
+  readonly name: string;
+  readonly devices: number;
+  readonly stages: number;
+  readonly microbatches: number;
+  readonly iterations: number;
+  readonly slices: number;
+  readonly placement: PlacementName;
+  readonly flushes: boolean;
+  readonly weightVersions: number;
+  readonly opCount: number;
+  deviceOf(stage: number, microbatch?: number): number | null;
+  ops(device: number): Records<Op>;
+  evaluate(config: Config, options?: { earliestOnly?: boolean }): Timeline;
+  recompute(options?: { chunks?: number }): Schedule;
+  offload(config: Config, options?: { chunks?: number; untilLimit?: boolean }): Schedule;
+  findings(most?: number): Finding[];
+  export(format: Of<typeof Format>, timeline?: Timeline | null): string;
+  launchArguments(runtime: Of<typeof Runtime>): string;
+}
+
+export class Timeline extends Handle {
+  readonly schedule: Schedule;
+  readonly metrics: Metrics;
+  deviceMetrics(device: number): DeviceMetrics;
+  idle(device: number): Idle;
+  spans(device: number): Records<Span>;
+  memory(device: number): MemoryPoint[];
+  memoryCurve(device: number): [time: number, memory: number][];
+  peakCauses(device: number): number[];
+  deviceSlack(): number[];
+  criticalPath(): CriticalOp[];
+  export(format: Of<typeof Format>): string;
+}
+
+/** Lists take the place of the header's pointers and counts; other fields are as there. */
+export interface PlanOptions extends Partial<Pick<AbiPlanOptions, "placements" | "effort" | "runtimes" | "runtime" | "order_effort" | "slice_time"
+  | "attention_share" | "offload">> {
+  objective?: Of<typeof Objective>;
+  strategies?: readonly string[];
+  chunks?: readonly number[];
+  group_sizes?: readonly number[];
+  microbatches?: readonly number[];
+  slices?: readonly number[];
+  memory_limits?: readonly number[];
+}
+
+export interface Candidate extends Omit<AbiCandidate, "placement" | "rank" | "strategy"> {
+  number: number;
+  strategy: string;
+  placement: PlacementName;
+  rank: number | null;
+}
+
+export class Plan extends Handle {
+  readonly length: number;
+  evaluate(candidate: number): void;
+  run(): this;
+  candidate(number: number): Candidate;
+  ranked(): Candidate[];
+  config(candidate: number): Config;
+  leastLimit(): { limit: number; candidate: number };
+}
+
+export interface Option extends Omit<AbiOption, "choices" | "name"> {
+  name: string;
+  choices: string[];
+}
+
+export interface Strategy extends Omit<AbiStrategy, "placement" | "aliases" | "name"> {
+  name: string;
+  placement: PlacementName;
+  aliases: string[];
+  options: Option[];
+}
+
+/** The library. */
+export class Engine {
+  constructor(instance: WebAssembly.Instance);
+  readonly exports: WebAssembly.Exports & { readonly memory: WebAssembly.Memory };
+  readonly version: string;
+  config(devices: number, stages: number, microbatches: number): Config;
+  importSchedule(format: "csv" | "json" | "CSV" | "JSON" | Format, text: string): Schedule;
+  strategies(): Strategy[];
+  token(op: NewOp): string;
+  kindText(kind: Kind): string;
+}
+
+export function load(source?: string | URL | BufferSource | WebAssembly.Module): Promise<Engine>;
