@@ -120,7 +120,7 @@ export class Timeline extends Handle {
   idle(device: number): Idle;
   spans(device: number): Records<Span>;
   memory(device: number): MemoryPoint[];
-  memoryCurve(device: number): [time: number, memory: number][];
+  memoryCurve(device: number): Float64Array;
   peakCauses(device: number): number[];
   deviceSlack(): number[];
   criticalPath(): CriticalOp[];

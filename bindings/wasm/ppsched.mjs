@@ -40,6 +40,8 @@ function nameOf(enumeration, value) {
   return Object.keys(enumeration).find((name) => enumeration[name] === value)?.toLowerCase() ?? null;
 }
 
+const seenFields = {}; // of each struct, what of it is handed out
+
 /** The module's memory, with views that are made anew when it has grown. */
 class Memory {
   constructor(memory) {
@@ -108,8 +110,10 @@ class Memory {
   }
 
   struct(name, at) {
-    const fields = Object.keys(STRUCTS[name].fields).filter((field) => field !== "size" && !/reserved/.test(field));
-    return Object.fromEntries(fields.map((field) => [field, this.field(name, field, at)]));
+    const row = {};
+    for (const field of seenFields[name] ??= Object.keys(STRUCTS[name].fields).filter((word) => word !== "size" && !/reserved/.test(word)))
+      row[field] = this.field(name, field, at);
+    return row;
   }
 }
 
@@ -389,6 +393,7 @@ export class Timeline extends Handle {
   constructor(engine, schedule, pointer) {
     super(engine, pointer, "ppsched_timeline_destroy");
     this.schedule = schedule;
+    this.mostPoints = 0; // of a device's memory, as far as asked for
   }
 
   get metrics() { return this.struct("Metrics", "ppsched_timeline_get_metrics"); }
@@ -401,12 +406,12 @@ export class Timeline extends Handle {
   /** Memory over time: {time, memory} of each step. */
   memory(device) { return this.list("MemoryPoint", "ppsched_timeline_get_memory", device); }
 
-  /** The same as [time, memory], which takes less time to make. */
+  /** The same as numbers: time, memory, time, memory, ... */
   memoryCurve(device) {
     return this.engine.filled(16, "ppsched_timeline_get_memory", [this.alive(), device], (out, count) => {
-      const numbers = new Float64Array(this.engine.memory.memory.buffer, out, 2 * count);
-      return Array.from({ length: count }, (_, i) => [numbers[2 * i], numbers[2 * i + 1]]);
-    });
+      this.mostPoints = Math.max(this.mostPoints, count);
+      return new Float64Array(this.engine.memory.memory.buffer, out, 2 * count).slice();
+    }, this.mostPoints);
   }
 
   peakCauses(device) { return this.list("f64", "ppsched_timeline_get_peak_causes", device); }
@@ -612,11 +617,18 @@ export class Engine {
     });
   }
 
-  /** The room that a call needs, then what it fills that with. */
-  filled(size, name, values, read) {
+  /** The room that a call needs, then what it fills that with. Where about as many are expected as there are, one call does. */
+  filled(size, name, values, read, expected = 0) {
     return this.scratch((room) => {
-      const needed = room.take(4);
-      this.call(name, 0, 0, needed, ...values);
+      const needed = room.take(4), place = expected > 0 ? room.take(expected * size) : 0;
+      try {
+        this.call(name, place, expected, needed, ...values);
+        if (expected > 0)
+          return read(place, this.memory.read("u32", needed));
+      } catch (error) {
+        if (error.status !== Status.ERROR_BUFFER)
+          throw error;
+      }
       const count = this.memory.read("u32", needed), out = room.take(count * size);
       this.call(name, out, count, needed, ...values);
       return read(out, count);

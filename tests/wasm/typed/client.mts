@@ -15,7 +15,7 @@ const best: Candidate | undefined = config.plan({ chunks: [1, 2], objective: "sp
 const placement: "default" | "linear" | "loop" | "v" | "bidirectional" | "map" | undefined = best?.placement;
 const mine = config.builder().append(0, [{ kind: Kind.F, stage: 0, microbatch: 0 }]).finish();
 const found: string[] = mine.findings().map(({ text }) => text);
-const [[time, memory]] = timeline.memoryCurve(0);
+const [time, memory]: Float64Array = timeline.memoryCurve(0);
 const choices: string[] = pp.strategies().flatMap(({ options }) => options.flatMap((option) => option.choices));
 try {
   mine.export("csv", timeline);

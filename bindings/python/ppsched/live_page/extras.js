@@ -13,7 +13,7 @@ function freeSlot() {
 
 /** Keeps what is drawn now beside what will be. */
 function keepBeside() {
-  const one = { slot: freeSlot(), picture: current.picture, raw: rawNow(), title: titleOf() };
+  const one = { slot: freeSlot(), picture: current.picture, raw: rawNow(), idle: current.picture.idle, title: titleOf() }; // asked for now, as its timeline goes
   readTimelines.set(one.slot, one.picture);
   rawTimelines.set(one.slot, one.raw);
   candidateByRank.set(one.slot, { rank: one.slot, strategy: current.schedule.name, options: {} });

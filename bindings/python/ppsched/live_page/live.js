@@ -94,7 +94,8 @@ function showPicture() {
 function draw(schedule, drawnProblem) {
   const config = configOf(engine, drawnProblem), begun = performance.now();
   try {
-    const timeline = schedule.evaluate(config), picture = pictureOf(schedule, timeline);
+    const timeline = schedule.evaluate(config), isKept = kept.some((one) => one.picture === current.picture);
+    const picture = pictureOf(schedule, timeline, isKept ? null : current.picture);
     current.timeline?.destroy();
     current.schedule?.destroy();
     Object.assign(current, { problem: drawnProblem, schedule, timeline, picture });

@@ -5,7 +5,7 @@ const kindNames = []; // by number
 
 /** An op, as readEntry makes it of a report's data; its token is made when it is asked for. */
 class DrawnOp {
-  constructor(kind, stage, microbatch, slice, start, end, position) {
+  fill(kind, stage, microbatch, slice, start, end, position) {
     this.kind = kind;
     this.stage = stage;
     this.microbatch = microbatch;
@@ -14,7 +14,7 @@ class DrawnOp {
     this.end = end;
     this.position = position;
     this.second = null;
-    this.isMark = false;
+    this.isMark = Object.hasOwn(MARKS, kind);
     this.reach = end;
     this.chunk = 0;
     this.style = 0;
@@ -27,24 +27,28 @@ class DrawnOp {
 
 const OVERLAPPED = 1, SLICED = 2; // flags of an op
 
-/** A device's entries, read from the library's memory. */
-function laneOf(schedule, timeline, device) {
+/** A device's entries, read from the library's memory. They take the place of those of a lane that is not needed any more: at
+ * large sizes the collector would take longer than all else. */
+function laneOf(schedule, timeline, device, lane) {
   const ops = schedule.ops(device), bytes = ops.view(Uint8Array), numbers = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const times = timeline.spans(device).view(Float64Array), lane = [];
-  const opAt = (i) => {
-    const at = 12 * i, microbatch = numbers.getUint32(at, true);
-    return new DrawnOp(kindNames[bytes[at + 8]], numbers.getUint16(at + 4, true), microbatch === 0xFFFFFFFF ? null : microbatch,
+  const times = timeline.spans(device).view(Float64Array);
+  const opAt = (i, spare) => {
+    const at = 12 * i, microbatch = numbers.getUint32(at, true), op = spare ?? new DrawnOp();
+    op.fill(kindNames[bytes[at + 8]], numbers.getUint16(at + 4, true), microbatch === 0xFFFFFFFF ? null : microbatch,
       bytes[at + 9] & SLICED ? numbers.getUint16(at + 6, true) : null, times[2 * i], times[2 * i + 1], i);
+    return op;
   };
-  let reach = -Infinity, areInOrder = true;
+  let reach = -Infinity, before = -Infinity, areInOrder = true, count = 0;
   for (let i = 0; i < ops.length; i += 1) {
-    const entry = opAt(i);
+    const entry = opAt(i, lane[count]);
     if (bytes[12 * i + 9] & OVERLAPPED)
-      entry.second = opAt(i += 1);
-    entry.isMark = Object.hasOwn(MARKS, entry.kind);
-    areInOrder &&= lane.length === 0 || lane.at(-1).start <= entry.start;
-    lane.push(entry);
+      entry.second = opAt(i += 1, null);
+    areInOrder &&= before <= entry.start;
+    before = entry.start;
+    lane[count] = entry;
+    count += 1;
   }
+  lane.length = count;
   if (!areInOrder) // ops that run beside the others
     lane.sort((a, b) => a.start - b.start || a.position - b.position);
   for (const entry of lane)
@@ -59,10 +63,10 @@ function idleByCause(timeline, devices) {
     .filter(([, times]) => times.some((time) => time !== 0)));
 }
 
-/** What the drawings need. */
-function pictureOf(schedule, timeline) {
+/** What the drawings need; `spare` is a picture that nothing shows any more, or null. */
+function pictureOf(schedule, timeline, spare = null) {
   const devices = schedule.devices, numbers = Array.from({ length: devices }, (_, device) => device);
-  const lanes = numbers.map((device) => laneOf(schedule, timeline, device));
+  const lanes = numbers.map((device) => laneOf(schedule, timeline, device, spare?.lanes[device] ?? []));
   const figures = numbers.map((device) => timeline.deviceMetrics(device)), { metrics } = timeline;
   const chunks = setChunks(lanes, schedule.placement), kinds = setStyles(lanes);
   return {
@@ -71,6 +75,11 @@ function pictureOf(schedule, timeline) {
     microbatches: schedule.microbatches, iterations: schedule.iterations,
     memory: numbers.map((device) => timeline.memoryCurve(device)),
     limits: figures.map(({ memory_limit: limit }) => (Number.isFinite(limit) ? limit : null)), peaks: figures.map((row) => row.peak_memory),
-    held: {}, busy: figures.map((row) => row.busy), idleTotal: figures.map((row) => row.idle), idle: idleByCause(timeline, devices),
+    held: {}, busy: figures.map((row) => row.busy), idleTotal: figures.map((row) => row.idle),
+    get idle() { // when it is first asked for, while there is the timeline: not at each step of a slider
+      const value = idleByCause(timeline, devices);
+      Object.defineProperty(this, "idle", { value });
+      return value;
+    },
   };
 }

@@ -3,16 +3,17 @@
 
 /** A lane as flat arrays, which are read fast: times, styles of both halves, and for marks 1 above, 2 below, for blocks 0. */
 function flatLane(lane) {
-  const flat = { start: new Float64Array(lane.length), end: new Float64Array(lane.length), upper: new Uint16Array(lane.length),
-                 lower: new Uint16Array(lane.length), mark: new Uint8Array(lane.length) };
-  for (const [i, entry] of lane.entries()) {
-    flat.start[i] = entry.start;
-    flat.end[i] = entry.end;
-    flat.upper[i] = entry.style;
-    flat.lower[i] = (entry.second ?? entry).style;
-    flat.mark[i] = entry.isMark ? (MARKS[entry.kind].below ? 2 : 1) : 0;
+  const size = lane.length, start = new Float64Array(size), end = new Float64Array(size);
+  const upper = new Uint16Array(size), lower = new Uint16Array(size), mark = new Uint8Array(size);
+  for (let i = 0; i < size; i += 1) {
+    const entry = lane[i];
+    start[i] = entry.start;
+    end[i] = entry.end;
+    upper[i] = entry.style;
+    lower[i] = (entry.second ?? entry).style;
+    mark[i] = entry.isMark ? (MARKS[entry.kind].below ? 2 : 1) : 0;
   }
-  return flat;
+  return { start, end, upper, lower, mark };
 }
 
 /** Colours as numbers of an image's pixels, which are RGBA in memory. */

@@ -118,12 +118,17 @@ function setChunks(lanes, placement) {
     const stages = new Set();
     for (const entry of lane)
       for (let op = entry; op; op = op.second)
-        stages.add(op.stage);
+        if (!stages.has(op.stage))
+          stages.add(op.stage);
     const inOrder = [...stages].sort((a, b) => a - b);
     const numbers = new Map(inOrder.map((stage, i) => [stage, placement === "bidirectional" ? Number(stage !== device) : i]));
+    let stage = null, chunk = 0;
     for (const entry of lane)
-      for (let op = entry; op; op = op.second)
-        op.chunk = numbers.get(op.stage);
+      for (let op = entry; op; op = op.second) {
+        if (op.stage !== stage)
+          chunk = numbers.get(stage = op.stage);
+        op.chunk = chunk;
+      }
     chunks = Math.max(chunks, 1 + largest(numbers.values()));
   }
   return chunks;
@@ -154,10 +159,10 @@ function makeStyle(kind, chunk) {
 
 /** The number of the style of a kind and chunk. */
 function styleNumber(kind, chunk) {
-  const key = `${kind} ${chunk}`;
-  if (!styleNumbers.has(key))
-    styleNumbers.set(key, styles.push(makeStyle(kind, chunk)) - 1);
-  return styleNumbers.get(key);
+  let ofKind = styleNumbers.get(kind);
+  if (!ofKind)
+    styleNumbers.set(kind, ofKind = []);
+  return ofKind[chunk] ??= styles.push(makeStyle(kind, chunk)) - 1;
 }
 
 /** Gives each op its style; returns the kinds that there are. */
@@ -166,10 +171,17 @@ function setStyles(lanes) {
   for (const lane of lanes)
     for (const entry of lane)
       for (let op = entry; op; op = op.second) {
-        kinds.add(op.kind);
         op.style = styleNumber(op.kind, op.chunk);
+        if (!kinds.has(op.kind))
+          kinds.add(op.kind);
       }
   return kinds;
+}
+
+/** Memory over time as numbers: time, level, time, level, ...; of pairs, or of such numbers. */
+function curveOf(points) {
+  return points instanceof Float64Array ? points
+    : Float64Array.from(list(points).filter((point) => isNumber(point?.[0]) && isNumber(point?.[1])).flatMap(([time, level]) => [time, level]));
 }
 
 const NOISE = 1e-9; // of the makespan: what the rounding of sums leaves is no idle time
@@ -205,7 +217,7 @@ function readTimeline(raw) {
     hasMarks: [...kinds].some((kind) => Object.hasOwn(MARKS, kind)),
     hasPairs: lanes.some((lane) => lane.some((entry) => entry.second)),
     microbatches: schedule.microbatches, iterations: schedule.iterations,
-    memory: list(raw.memory).map((curve) => list(curve).filter((point) => isNumber(point?.[0]) && isNumber(point?.[1]))),
+    memory: list(raw.memory).map(curveOf),
     limits: list(raw.memory_limits), peaks: list(schedule.metrics?.peak_memory),
     held: readHeld(schedule.peak_by_cause),
     busy: list(schedule.metrics?.busy), idleTotal: list(schedule.metrics?.idle), idle: readIdle(schedule.idle_by_cause, end),

@@ -4,12 +4,19 @@
 const CHART = 130, WIDEST_BAR = 70; // pixels
 let memoryDevice = null; // null: the fullest of each candidate
 
+// Curves are numbers: time, level, time, level, ...
+
 function peakOf(curve) {
-  let best = null;
-  for (const [time, level] of curve)
-    if (best === null || level > best.level)
-      best = { time, level };
-  return best;
+  let best = 1;
+  for (let i = 3; i < curve.length; i += 2)
+    if (curve[i] > curve[best])
+      best = i;
+  return curve.length === 0 ? null : { time: curve[best - 1], level: curve[best] };
+}
+
+/** The first point behind a time. */
+function pointBehind(curve, time) {
+  return firstIndex(curve.length / 2, (i) => curve[2 * i] > time);
 }
 
 function peaksOf(timeline) {
@@ -48,15 +55,13 @@ function yOf(level, top) {
 /** The highest level of all devices in each column of pixels. */
 function highest(timeline, width) {
   const columns = Math.ceil(plotWidth(width)), most = new Float64Array(columns);
-  for (const curve of timeline.memory) {
-    const first = Math.max(0, firstIndex(curve.length, (i) => curve[i][0] > view.from) - 1);
-    for (let i = first; i < curve.length && curve[i][0] <= view.to; i += 1) {
-      const start = Math.max(0, Math.floor(xOf(curve[i][0], width) - GUTTER));
-      const end = xOf(i + 1 < curve.length ? curve[i + 1][0] : timeline.end, width) - GUTTER;
+  for (const curve of timeline.memory)
+    for (let i = 2 * Math.max(0, pointBehind(curve, view.from) - 1); i < curve.length && curve[i] <= view.to; i += 2) {
+      const start = Math.max(0, Math.floor(xOf(curve[i], width) - GUTTER));
+      const end = xOf(i + 2 < curve.length ? curve[i + 2] : timeline.end, width) - GUTTER;
       for (let x = start; x < columns && (x === start || x < end); x += 1)
-        most[x] = Math.max(most[x], curve[i][1]);
+        most[x] = Math.max(most[x], curve[i + 1]);
     }
-  }
   return most;
 }
 
@@ -81,19 +86,18 @@ function paintBand(context, timeline, width, top) {
 
 /** The steps of a device's curve that can be seen. */
 function paintCurve(context, timeline, curve, width, top) {
-  const first = Math.max(0, firstIndex(curve.length, (i) => curve[i][0] > view.from) - 1);
   context.strokeStyle = colours.curve;
   context.lineWidth = 1.75;
   context.lineJoin = "round";
   context.beginPath();
   let x = GUTTER, y = null;
-  for (let i = first; i < curve.length && curve[i][0] <= view.to; i += 1) {
-    x = Math.max(GUTTER, xOf(curve[i][0], width));
+  for (let i = 2 * Math.max(0, pointBehind(curve, view.from) - 1); i < curve.length && curve[i] <= view.to; i += 2) {
+    x = Math.max(GUTTER, xOf(curve[i], width));
     if (y === null)
-      context.moveTo(x, yOf(curve[i][1], top));
+      context.moveTo(x, yOf(curve[i + 1], top));
     else
       context.lineTo(x, y);
-    y = yOf(curve[i][1], top);
+    y = yOf(curve[i + 1], top);
     context.lineTo(x, y);
   }
   if (y !== null)
@@ -164,7 +168,7 @@ function paintMemory(timeline, context, width) {
 
 function pointAtMemory(timeline, box, x, y) {
   const device = deviceOf(timeline), curve = timeline.memory[device] ?? [], time = timeOf(x, box.clientWidth);
-  const index = firstIndex(curve.length, (i) => curve[i][0] > time) - 1;
+  const index = pointBehind(curve, time) - 1;
   if (index < 0 || x < GUTTER || time > timeline.end) {
     letGo();
     return;
@@ -173,7 +177,7 @@ function pointAtMemory(timeline, box, x, y) {
   pointed = null;
   cursorTime = time;
   paintOvers();
-  showTip(left + x, top + y, `device ${device}`, [["time", timeFigure(time, 4)], ["memory", memoryFigure(curve[index][1])],
+  showTip(left + x, top + y, `device ${device}`, [["time", timeFigure(time, 4)], ["memory", memoryFigure(curve[2 * index + 1])],
                                                     ["limit", memoryFigure(timeline.limits[device])]]);
 }
 
