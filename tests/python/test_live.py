@@ -5,6 +5,7 @@ usage: test_live.py [FOLDER]     FOLDER keeps what is built from run to run"""
 import base64
 import hashlib
 import html
+import json
 import os
 import pathlib
 import re
@@ -100,6 +101,10 @@ class FileTest(unittest.TestCase):
         told = ppsched_command("schedule", "-s", 4, "-b", 8, "--offload", "limit", "--mem-limit", 3, "--host-links", "pairs", "--link")
         self.assertEqual((told.returncode, told.stdout), (0, "ppsched.html#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8&offload=limit&"
                          "mem_limit=3&host_link=0,0,1,1\n"), told.stderr)
+        for words, part in ((("--slices", 2), "slices=2"), (("--recompute", "chunks=1"), "recompute=chunks%3D1"), (("--offload", "all", "--offload-times", 1), "offload=all&offload_times=1")):
+            link, opened = (ppsched_command(*command, "-s", 4, "-b", 8, *words) for command in (("schedule", "--link"), ("live", "-o", FOLDER / "written.html")))
+            self.assertEqual((link.returncode, link.stdout), (0, f"ppsched.html#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8&{part}\n"), link.stderr)
+            self.assertEqual((opened.returncode, opened.stdout.partition("#")[2]), (0, link.stdout.partition("#")[2]), opened.stderr)
         for words in (("--offload", "some"), ("--offload", "chunks=0"), ("--offload", "all", "--recompute", "chunks=1")):
             told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link", *words)
             self.assertEqual((told.returncode, told.stdout, told.stderr.count("\n")), (2, "", 1), words)
@@ -189,6 +194,14 @@ class PageTest(unittest.TestCase):
 
     # --- figures ---
 
+    def test_layers_are_told_as_stages(self):
+        words = ("-s", 4, "-b", 8, "--num-layers", 18, "--head", "forward_time=2", "backward_time=4")
+        told = ppsched_command("schedule", *words, "--link")
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        self.open(told.stdout.partition("#")[2].strip())
+        self.assertEqual(self.makespan(), json.loads(ppsched_command("schedule", *words, "--format", "json").stdout)["metrics"]["makespan"])
+        self.assertEqual(self.text("notes").count("does not know"), 0)
+
     def test_figures_are_those_of_the_library(self):
         self.open()
         for name in (strategy.name for strategy in ppsched.strategies() if not strategy.searches_long):
@@ -233,6 +246,14 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.value("document.getElementById('knob-chunks').value"), "2")
         self.assertTrue(self.value("document.getElementById('knob-forward_times').value").endswith(" 0.5 1.5 1.5"))
         self.assertEqual(self.state("refused"), None)
+
+    def test_devices_there_and_back(self):
+        self.open("v=1&devices=4&stages=4&microbatches=8&forward_times=1,2,3,4")
+        for devices, times in ((2, "1 4"), (6, "1 2 2 3 3 4"), (4, "1 2 3 4")):
+            self.set("devices", devices)
+            self.assertEqual(self.value("document.getElementById('knob-forward_times').value"), times)
+            self.set("p2p_time", "0.5")  # which is of none of them
+        self.assertEqual(self.makespan(), float(f"{ppsched.generate('1f1b', ppsched.Config(4, 8, forward_times=[1, 2, 3, 4], p2p_time=0.5)).evaluate().metrics.makespan:.6g}"))
 
     # --- one model in other stages ---
 
@@ -329,6 +350,32 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.state("strategy"), candidate.strategy)
         self.assertEqual(self.makespan(), float(f"{candidate.makespan:.6g}"))
 
+    def test_table_follows_what_is_kept_less(self):
+        """Each row is the best of its strategy's candidates after the native library has recomputed or offloaded."""
+        sizes = {"p2p_time": 0.1, "offload_times": 0.2}
+        for fragment, limit, less in (("recompute=chunks%3D1", 2.25, lambda schedule: schedule.recompute(1)), ("offload=limit", 3, lambda schedule: schedule.offload(until_limit=True))):
+            self.open(f"v=1&devices=2&stages=4&microbatches=6&p2p_time=0.1&offload_times=0.2&mem_limit={limit}&{fragment}")
+            self.ranked()
+            plan, best = ppsched.plan(ppsched.Config(2, 6, 4, **sizes, mem_limit=limit)), {}
+            for candidate in plan:
+                try:
+                    metrics = less(plan.schedule(candidate)).evaluate().metrics
+                except ppsched.Error:
+                    continue
+                fits = metrics.limit_device is None
+                key = (not fits, 0 if fits else max(0, metrics.peak_memory - limit), float(f"{metrics.makespan:.12g}"), metrics.peak_memory)
+                best[candidate.strategy] = min(best.get(candidate.strategy, key), key)
+            shown = self.value("[...document.querySelectorAll('#ranks tr')].map(row => row.innerText.split('\\t'))")
+            rows = [(row[1], row[9] != "fits", float(row[2]), float(row[5])) for row in shown]
+            wanted = [(name, key[0], float(f"{key[2]:.6g}"), float(f"{key[3]:.6g}")) for name, key in sorted(best.items(), key=lambda item: item[1])]
+            self.assertEqual(sorted(rows), sorted(wanted))
+            self.assertEqual([row[1:] for row in rows], [row[1:] for row in wanted])
+            self.assertEqual({over for _, over, _, _ in rows}, {False} if "offload" in fragment else {False, True})
+            self.value("[...document.querySelectorAll('#ranks button')][1].click()")
+            self.settled()
+            self.assertEqual((self.state("strategy"), self.makespan()), (rows[1][0], rows[1][2]))
+            self.assertIn(f"&{fragment}&", self.value("location.hash"))
+
     def test_least_limit_where_none_fits(self):
         self.open("v=1&devices=4&stages=4&microbatches=8&mem_limit=0.25")
         self.ranked()
@@ -385,7 +432,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("&offload=limit&", self.value("location.hash"))
         self.set("keep", "recompute chunks=1")
         self.ranked()
-        self.assertIn("does not follow Keep less", self.text("ranking"))
+        self.assertIn("keep less, as chosen", self.text("ranking"))
         self.set("strategy", "zb_auto")  # of a worker
         self.settled()
         self.assertEqual(self.state("strategy"), "zb_auto")

@@ -262,7 +262,7 @@ def print_text(text: str, path: Optional[str] = None) -> None:
         write_text(path, text)
 
 
-def _problem(values: Values) -> Config:
+def problem_of(values: Values) -> Config:
     """The problem in its own stages: those of the split, or those that costs are given for, divided or added up."""
     model = values["model"]
     if model is None:
@@ -276,7 +276,7 @@ def _build(values: Values) -> Timeline:
     from .split_finding import found_split  # which needs this module
     values["model"] = found_split(values)
     asked = with_offload_option(values)
-    problem = asked_goal(_problem(asked), asked)
+    problem = asked_goal(problem_of(asked), asked)
     link_hosts(problem, values)
     check_copies(problem, values)
     with ProgressBar() as bar:

@@ -8,13 +8,15 @@ import webbrowser
 from typing import Any, Dict
 
 from ._library import Error, call, lib
-from .cli import Commands, Values, add_problem_arguments, make_config, merged, print_text
+from .cli import Commands, Values, add_problem_arguments, merged, print_text, problem_of
 from .config import QUANTITIES, Config
-from .keeping import keeping_words, link_hosts, take_recomputed_chunks
+from .keeping import add_keeping_arguments, keeping_words, link_hosts, take_recomputed_chunks
+from .layer_options import add_split_arguments
 from .live import link_of, live_html
 from .output import write_text
 from .shown import printable
-from .size_options import add_size_arguments, resized
+from .size_options import add_size_arguments
+from .split_finding import found_split
 from .strategy import find_strategy
 from .usage import UsageError
 
@@ -25,7 +27,10 @@ def add_commands(commands: Commands) -> None:
         description="Opens a page in the browser that computes everything itself, with the problem that is given; or writes it to a file.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
+    parser.add_argument("--slices", type=int, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
     add_size_arguments(parser)
+    add_keeping_arguments(parser)
+    add_split_arguments(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help="set an option of the strategy")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this .html file, and open nothing")
     parser.set_defaults(run=run_live)
@@ -35,6 +40,7 @@ def add_commands(commands: Commands) -> None:
 _TOLD = {"command", "run", "words", "config", "settings", "job", "job_keys", "config_values", "link", "link_base", "output",
          "strategy", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "weight_versions",
          "profile", "statistic", "time_unit", "warmup", "slices", "chunks", "microbatch_count", "embedding", "head", "offload", "host_links",
+         "layers", "num_layers", "empty_stages", "split", "recompute",
          *QUANTITIES}
 
 _PLAIN = {"data_parallel_size": 1}  # which says nothing
@@ -55,18 +61,16 @@ def _check_problem(config: Config, strategy: str) -> None:
 
 
 def link_to(arguments: argparse.Namespace, values: Values, page: str) -> str:
-    """The page with the problem of merged values."""
-    keeping = dict(values)
-    take_recomputed_chunks(keeping)
-    words = argparse.Namespace(**vars(arguments))
-    if "recompute_chunks" in keeping:
-        words.recompute = None
-    _check_told(words, keeping)
-    config = resized(make_config(values), {**values, "layers": None, "num_layers": None})
-    link_hosts(config, values)
-    strategy = find_strategy(values.get("strategy") or "1f1b").name
+    """The page with the problem of merged values; of layers it is told what the stages of their split cost."""
+    told = dict(values)
+    take_recomputed_chunks(told)
+    _check_told(arguments, told)
+    told["model"] = found_split(told)
+    config = problem_of(told)
+    link_hosts(config, told)
+    strategy = find_strategy(told.get("strategy") or "1f1b").name
     _check_problem(config, strategy)
-    return link_of(config, strategy, page, keeping_words(keeping))
+    return link_of(config, strategy, page, keeping_words(told))
 
 
 def print_link(arguments: argparse.Namespace, values: Values) -> None:

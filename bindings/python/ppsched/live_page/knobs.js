@@ -45,7 +45,7 @@ function setValues(name, list) {
   if (OF_STAGES.test(name))
     takeModel(problem);
   else
-    model = withValues(model, name, list);
+    takeOther(name, list);
 }
 
 function setOptionOf(name, value) {

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model whose costs were given: it stays the same when a strategy, or the knob of chunks, wants it in another number of stages.
 
-let model = { devices: 8, stages: 8, values: {} }; // as it was given; the problem is made of it
+let model = { devices: 8, stages: 8, values: {} }; // on the devices that there are; the problem is made of it
+let givenModel = model;                            // on those that it was given for, of which the model is made
 
 const OF_STAGES = /_times$|_share$|^mem_(?!limit|other)|_bytes$/; // quantities that say what stages cost
 
 /** What is now given: other sizes are made of it. */
 function takeModel({ devices, stages, values }) {
-  model = { devices, stages, values };
+  model = givenModel = { devices, stages, values };
 }
 
-/** The same pipeline on other devices: each stage costs what it did, but for lists, whose first and last stay. */
+/** A list of another length than one, and not of stages, is of the devices that there are. */
+function takeOther(name, list) {
+  model = withValues(model, name, list);
+  givenModel = list.length > 1 ? model : withValues(givenModel, name, list);
+}
+
+/** The same pipeline on other devices: each stage costs what it did, but for lists, whose first and last stay. It is made of what
+ * was given, so that a knob that is turned there and back loses nothing. */
 function modelOn(devices) {
-  const stages = Math.max(1, Math.round(model.stages / model.devices)) * devices;
-  const fitting = (list) => (list.length < 2 ? list : list.length === model.stages ? stretched(list, stages)
-    : list.length === model.devices ? stretched(list, devices) : list);
-  return { devices, stages, values: Object.fromEntries(Object.entries(model.values).map(([name, list]) => [name, fitting(list)])) };
+  const given = givenModel, stages = Math.max(1, Math.round(given.stages / given.devices)) * devices;
+  if (devices === given.devices)
+    return given;
+  const fitting = (list) => (list.length < 2 ? list : list.length === given.stages ? stretched(list, stages)
+    : list.length === given.devices ? stretched(list, devices) : list);
+  return { devices, stages, values: Object.fromEntries(Object.entries(given.values).map(([name, list]) => [name, fitting(list)])) };
 }
 
 function alike(a, b) {

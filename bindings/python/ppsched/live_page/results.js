@@ -49,12 +49,12 @@ function aboveBound(time, bound, fits) {
 }
 
 function showCards({ metrics, peaks, limits }, bound, iterations) {
-  const fits = metrics.limit_device === 0xFFFFFFFF;
+  const fits = metrics.limit_device === NO_DEVICE;
   setCard("step", figure(metrics.makespan), `span ${figure(metrics.span)}`);
   setCard("bubble", percent(metrics.bubble_of_total), `${percent(metrics.bubble_of_ideal)} of ideal, ${percent(metrics.bubble_of_span)} of span`);
   setCard("bound", aboveBound(metrics.makespan / iterations, bound, fits),
     bound === null ? "no lower bound at this size" : `above the lower bound ${figure(bound)}${fits ? "" : ", which is of what fits"}`);
-  const device = metrics.limit_device === 0xFFFFFFFF ? metrics.peak_device : metrics.limit_device, limit = limits[device];
+  const device = metrics.limit_device === NO_DEVICE ? metrics.peak_device : metrics.limit_device, limit = limits[device];
   setCard("memory", figure(metrics.peak_memory), fits ? `on device ${device}${isNumber(limit) ? `, of ${figure(limit)}` : ""}`
     : `over the limit: device ${device} needs ${figure(peaks[device])} of ${figure(limit)}`);
   byId("card-memory").classList.toggle("warning", !fits);
@@ -75,7 +75,7 @@ function drawRow(row) {
   turn(() => {
     const options = row.group_size ? { group_size: String(row.group_size) } : {};
     problem = { ...problem, strategy: row.strategy, stages: row.stages, values: valuesIn(row.stages), options,
-                recompute: "", offload: "", placement: row.strategy === "auto" ? row.placement : "default" };
+                placement: row.strategy === "auto" ? row.placement : "default" };
     shownOptions = null;
   });
   announce(`${row.strategy} is drawn`);
@@ -116,7 +116,7 @@ function showRanks({ rows, candidates: count, refused: no, least, error, share }
   }
   byId("ranks").classList.remove("stale");
   status.textContent = `${counted(count, "candidate")} of ${counted(rows.length, "strategy", "strategies")} evaluated, ${no} refused; the best of each strategy, as ppsched pick ranks them.`
-    + (problem.recompute || problem.offload ? " All of them keep everything: the table does not follow Keep less." : "")
+    + (problem.recompute || problem.offload ? " All of them keep less, as chosen." : "")
     + (least === undefined ? "" : ` None fits: the least limit that does is ${figure(least)}.`);
   byId("ranks").replaceChildren(...rows.map(makeRankRow));
 }

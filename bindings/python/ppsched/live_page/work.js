@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers: one ranks all candidates and tells how far it is; one runs searches, and is ended when another question comes.
 
+const NO_DEVICE = 0xFFFFFFFF; // PPSCHED_NONE
+
 // Functions that workers are made of, by their text: they call each other and nothing else.
 
 /** Answers the questions of the page, by their kind: kinds.NAME({engine, problem, number, isNewest, more}). */
@@ -19,21 +21,62 @@ function answerQuestions(makeKinds) {
   };
 }
 
-/** Evaluates all candidates, and tells now and then how far it is; false where another question has come meanwhile. */
-async function evaluateAll(plan, number, isNewest) {
+/** Does something with each candidate, and tells now and then how far it is, of that part of the work; false where another
+ * question has come meanwhile. */
+async function eachCandidate(plan, number, isNewest, [from, to], act) {
   let told = performance.now();
   for (let candidate = 0; candidate < plan.length; candidate += 1) {
-    plan.evaluate(candidate);
+    act(candidate);
     if (performance.now() - told < 40)
       continue;
     told = performance.now();
-    postMessage({ number, share: (candidate + 1) / plan.length });
+    postMessage({ number, share: from + (to - from) * (candidate + 1) / plan.length });
     await new Promise((resolve) => setTimeout(resolve));
     if (!isNewest())
       return false;
   }
-  plan.run();
   return true;
+}
+
+/** Evaluates all candidates. */
+async function evaluateAll(plan, number, isNewest, part = [0, 1]) {
+  const isDone = await eachCandidate(plan, number, isNewest, part, (candidate) => plan.evaluate(candidate));
+  if (isDone)
+    plan.run();
+  return isDone;
+}
+
+/** A candidate that recomputes or offloads as the problem says. */
+function lessOf(plan, row, problem) {
+  const made = [];
+  const keep = (handle) => { made.push(handle); return handle; };
+  try {
+    const config = keep(plan.config(row.number)), schedule = keep(keepLess(config.generate(row.strategy), config, problem));
+    const timeline = keep(schedule.evaluate(config, { earliestOnly: true })), { metrics } = timeline;
+    const lacks = Array.from({ length: config.devices }, (_, device) => timeline.deviceMetrics(device))
+      .map((device) => device.peak_memory - device.memory_limit);
+    return { ...row, ...metrics, step_time: metrics.makespan * (row.step_time / row.makespan), excess: Math.max(0, ...lacks),
+             fits: metrics.limit_device === NO_DEVICE ? 1 : 0 };
+  } catch (error) {
+    return { ...row, reason: error.message };
+  } finally {
+    for (const handle of made)
+      handle.destroy();
+  }
+}
+
+/** All candidates with what is kept less, ranked as a plan ranks; null where another question has come meanwhile. */
+async function rankLess(plan, problem, number, isNewest) {
+  const before = plan.ranked(), byNumber = new Map(before.map((row) => [row.number, row])), rows = [];
+  const isDone = await eachCandidate(plan, number, isNewest, [0.3, 1], (candidate) => {
+    const row = byNumber.get(candidate);
+    rows.push(row.reason === null ? lessOf(plan, row, problem) : row);
+  });
+  const rounded = (value) => Number(value.toPrecision(12)); // about as a plan does
+  const group = (row) => (row.reason !== null ? 2 : row.fits ? 0 : 1), keys = [(row) => group(row), (row) => (group(row) === 1 ? rounded(row.excess) : 0),
+    (row) => rounded(row.step_time), (row) => rounded(row.peak_memory), (row) => before.indexOf(byNumber.get(row.number))];
+  const order = (a, b) => keys.reduce((sign, key) => sign || key(a) - key(b), 0);
+  return isDone ? rows.sort(order) : null;
 }
 
 /** The least limit under which a candidate fits, where none does: {limit, candidate}, or null. */
@@ -50,10 +93,10 @@ function leastLimitOf(plan, rows) {
 /** What the live page asks: the best of each strategy, and searches. */
 function liveKinds() {
   /** The best of each strategy. */
-  const rowsOf = (plan) => {
+  const rowsOf = (plan, ranked) => {
     const seen = new Set(), rows = [];
     let refused = 0;
-    for (const row of plan.ranked()) {
+    for (const row of ranked) {
       refused += row.reason === null ? 0 : 1;
       if (row.reason !== null || seen.has(row.strategy))
         continue;
@@ -66,10 +109,14 @@ function liveKinds() {
   const rank = async ({ engine, problem, number, isNewest }) => {
     const config = configOf(engine, { ...problem, options: {}, placement: "default" }), plan = config.plan();
     try {
-      if (!await evaluateAll(plan, number, isNewest))
+      const keepsAll = !problem.recompute && !problem.offload;
+      if (!await evaluateAll(plan, number, isNewest, [0, keepsAll ? 1 : 0.3]))
         return;
-      const answer = rowsOf(plan);
-      postMessage({ number, ...answer, least: leastLimitOf(plan, answer.rows)?.limit });
+      const ranked = keepsAll ? plan.ranked() : await rankLess(plan, problem, number, isNewest);
+      if (ranked === null)
+        return;
+      const answer = rowsOf(plan, ranked);
+      postMessage({ number, ...answer, least: keepsAll ? leastLimitOf(plan, answer.rows)?.limit : undefined });
     } finally {
       plan.destroy();
       config.destroy();
@@ -98,7 +145,8 @@ let workerLink = null;
 
 /** A worker that answers the questions of these kinds. */
 function makeWorker(makeKinds) {
-  const text = [makeLibrary, configOf, answerQuestions, evaluateAll, leastLimitOf, makeKinds].join("\n");
+  const text = [`const NO_DEVICE = ${NO_DEVICE};`, makeLibrary, configOf, keepLess, answerQuestions, eachCandidate, evaluateAll, lessOf, rankLess,
+                leastLimitOf, makeKinds].join("\n");
   workerLink ??= URL.createObjectURL(new Blob([`${text}\nanswerQuestions(${makeKinds.name});`], { type: "text/javascript" }));
   return new Worker(workerLink);
 }

@@ -180,8 +180,10 @@ function setStyles(lanes) {
 
 /** Memory over time as numbers: time, level, time, level, ...; of pairs, or of such numbers. */
 function curveOf(points) {
-  return points instanceof Float64Array ? points
-    : Float64Array.from(list(points).filter((point) => isNumber(point?.[0]) && isNumber(point?.[1])).flatMap(([time, level]) => [time, level]));
+  if (points instanceof Float64Array)
+    return points;
+  const sound = list(points).filter((point) => isNumber(point?.[0]) && isNumber(point?.[1]));
+  return Float64Array.from(sound.flatMap(([time, level]) => [time, level]));
 }
 
 const NOISE = 1e-9; // of the makespan: what the rounding of sums leaves is no idle time
