@@ -836,6 +836,29 @@ class PageTest(unittest.TestCase):
 
     # --- people ---
 
+    def test_paper(self):
+        """Drawings are as wide as paper, whatever stands beside them on the screen."""
+        self.open("devices=16&stages=16&microbatches=32&strategy=zb_h1")
+        width = "document.querySelector('#timeline-panels canvas').width"
+        before = self.value(width)
+        self.value("dispatchEvent(new Event('beforeprint'))")
+        self.assertTrue(600 < self.value(width) < 750, self.value(width))
+        self.value("dispatchEvent(new Event('afterprint'))")
+        self.browser.frames()
+        self.assertEqual(self.value(width), before)
+        self.assertEqual(self.browser.pdf().count(b"/Type /Page\n"), 3)
+
+    def test_numbers_are_on_all_ops_of_a_width_or_none(self):
+        self.open("devices=4&stages=4&microbatches=16")
+        self.value("""window.seen = []; const write = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+              if (this.textAlign === 'center' && this.canvas.closest('#timeline-panels')) seen.push(text);
+              write.call(this, text, ...place); }""")
+        self.set("microbatches", 32)
+        self.browser.frames()
+        seen = self.value("seen")
+        self.assertEqual({text: seen.count(text) for text in seen}, {str(number): 4 for number in range(32)})  # of B; F has room for a digit
+
     def test_keys_and_screen_readers(self):
         self.open("devices=4&stages=4&microbatches=8")
         self.value("document.querySelector('#timeline-panels [tabindex]').focus()")

@@ -22,7 +22,7 @@ class PictureTest(unittest.TestCase):
         for name, strategy, config in (
                 ("small", "1f1b", ppsched.Config(4, 8)), ("chunks", "interleaved_1f1b", ppsched.Config(4, 8, 20)),
                 ("pairs", "dualpipe", ppsched.Config(4, 8)), ("long", "zb_h1", ppsched.Config(8, 200)),
-                ("many", "1f1b", ppsched.Config(40, 48, mem_limit=50)), ("sliced", "seq_1f1b", ppsched.Config(4, 4, slices=3)),
+                ("many", "1f1b", ppsched.Config(40, 48, mem_limit=50)), ("tall", "1f1b", ppsched.Config(64, 128)), ("sliced", "seq_1f1b", ppsched.Config(4, 4, slices=3)),
                 ("uneven", "1f1b", ppsched.Config(4, 8, forward_times=[1, 0.02, 1, 1], backward_times=[2, 2, 2, 2]))):
             timeline = ppsched.generate(strategy, config).evaluate()
             cls.figures[name] = timeline, timeline.draw()
@@ -30,7 +30,9 @@ class PictureTest(unittest.TestCase):
 
     def test_they_fit_paper(self):
         for name, (_, figure) in self.figures.items():
-            self.assertLessEqual(figure.get_size_inches()[0], 16, name)
+            width, height = figure.get_size_inches()
+            self.assertLessEqual(width, 16, name)
+            self.assertLessEqual(height, 13, name)
         self.assertEqual(self.figures["long"][1].get_size_inches()[0], 16)
 
     def test_all_text_can_be_read(self):

@@ -25,7 +25,7 @@ _TRACK = 0.12       # of a row, their height
 GROUND = "#ffffff"
 
 _ROW = 0.36         # inches, of a device
-_ALL_ROWS = 24.0    # inches, most for all of them
+_ALL_ROWS = 9.6     # inches, most for all of them: with the memory the picture is no higher than wide
 _MEMORY = 2.1       # inches, for the memory panel
 _LONGEST = 16.0     # inches, widest picture
 _HISTOGRAM = 1.6    # inches, for the makespans of scenarios

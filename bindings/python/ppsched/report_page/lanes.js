@@ -85,11 +85,12 @@ function paintDevices(context, timeline) {
     context.fillText(String(device), GUTTER - 6, device * row + Math.max(top + block / 2, size / 2));
 }
 
-function addNumber(numbers, op, { ink, fill }, x, y, width, height, room) {
+/** `letters` of the longest number there is: ops of the same width have numbers all or none. */
+function addNumber(numbers, op, { ink, fill }, x, y, width, height, room, letters) {
   if (op.microbatch === null)
     return;
   const text = op.slice === null ? String(op.microbatch) : `${op.microbatch}.${op.slice}`;
-  const fitting = (room - 1.5) / (0.62 * text.length);
+  const fitting = (room - 1.5) / (0.62 * (letters + text.length - String(op.microbatch).length));
   const size = Math.floor(Math.min(LARGEST_NUMBER, 0.8 * height, fitting));
   if (size >= LEAST_NUMBER)
     numbers.push({ text, size, ink, fill, x: x + width / 2, y: y + height / 2 + 0.5 });
@@ -97,11 +98,12 @@ function addNumber(numbers, op, { ink, fill }, x, y, width, height, room) {
 
 /** What a lane's ops are painted as: below all others edges, then fills, lines, and digits. */
 class Painting {
-  constructor() {
+  constructor(letters) {
     this.edges = new Strokes();
     this.fills = new Strokes();
     this.lines = new Strokes();
     this.numbers = [];
+    this.letters = letters; // of the largest microbatch
   }
 
   paint(context) {
@@ -152,7 +154,7 @@ function addOp(painting, op, x, y, width, height, room) {
   if (isLined)
     painting.lines.add(DARK_INK, x, y + 0.75 * height, width, Math.max(1, 0.1 * height));
   if (room >= LEAST_NUMBER)
-    addNumber(painting.numbers, op, styles[op.style], x, y, width, height, room);
+    addNumber(painting.numbers, op, styles[op.style], x, y, width, height, room, painting.letters);
 }
 
 function paintNumbers(context, numbers) {
@@ -166,6 +168,11 @@ function paintNumbers(context, numbers) {
       context.fillStyle = ink = number.ink;
     context.fillText(number.text, number.x, number.y);
   }
+}
+
+/** Of the largest number of a microbatch. */
+function lettersOf({ microbatches, iterations }) {
+  return String(Math.max(1, (microbatches ?? 1) * (iterations ?? 1)) - 1).length;
 }
 
 /** Entries that can be seen, all or nearly. */
@@ -186,7 +193,7 @@ function paintTimeline(panel, context, width, height, mayBeCoarse = true) {
     paintColumns(panel, context, width, height);
     panel.drawn = visible;
   } else {
-    const painting = new Painting();
+    const painting = new Painting(lettersOf(timeline));
     for (const [device, lane] of timeline.lanes.entries())
       addLane(painting, lane, device, timeline, width);
     painting.paint(context);

@@ -65,11 +65,13 @@ function startPrinting() {
   let screenTheme;
   addEventListener("beforeprint", () => {
     screenTheme = document.documentElement.dataset.theme;
+    document.documentElement.dataset.paper = "yes";
     document.body.style.width = PAPER_WIDTH;
     setTheme("light");
     paintAll();
   });
   addEventListener("afterprint", () => {
+    delete document.documentElement.dataset.paper;
     document.body.style.width = "";
     setTheme(screenTheme);
   });
