@@ -39,6 +39,6 @@ clang-14 --target=wasm32-wasi -mexec-model=reactor -fuse-ld=/usr/bin/wasm-ld-14 
   -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=1048576,--export=malloc,--export=free,--export-table,--growable-table,--fatal-warnings \
   "${exports[@]/#/-Wl,--export=}" "$build/without.o" "$build/lib/libppsched.a"
 if command -v wasm-opt >/dev/null; then
-  wasm-opt -Oz --converge --low-memory-unused --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int -o "$file.linked" "$file.linked"
+  wasm-opt -Oz --low-memory-unused --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int -o "$file.linked" "$file.linked"
 fi
 mv "$file.linked" "$file"

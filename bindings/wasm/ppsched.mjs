@@ -376,7 +376,7 @@ export class Schedule extends Handle {
     return this.engine.findings(this, most);
   }
 
-  /** As text: "csv", and with a timeline "json", "chrome_trace", "text" and others. */
+  /** As text: "csv", "megatron", and with a timeline "json" and "chrome_trace". */
   export(format, timeline = null) {
     return this.engine.text("ppsched_schedule_export_to_buffer", this.alive(), timeline === null ? 0 : timeline.alive(),
       valueOf(Format, "format", format), 0);

@@ -73,6 +73,8 @@ class FileTest(unittest.TestCase):
         self.assertEqual((told.returncode, told.stderr), (0, ""))
         self.assertEqual(told.stdout, f"{target.resolve().as_uri()}#v=1&strategy=zb_h1&devices=4&stages=4&microbatches=8\n")
         self.assertEqual(target.read_bytes(), PAGE.read_bytes())
+        told = ppsched_command("live", "-o", target)  # with no problem
+        self.assertEqual((told.returncode, told.stdout, told.stderr), (0, f"{target.resolve().as_uri()}\n", ""))
         told = ppsched_command("live", "-o", FOLDER / "page.txt")
         self.assertEqual((told.returncode, told.stderr.count("\n")), (2, 1))
         self.assertIn("ends with .html", told.stderr)

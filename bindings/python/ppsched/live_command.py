@@ -33,7 +33,7 @@ def add_commands(commands: Commands) -> None:
     add_split_arguments(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help="set an option of the strategy")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this .html file, and open nothing")
-    parser.set_defaults(run=run_live)
+    parser.set_defaults(run=lambda arguments: run_live(arguments, _has_problem(arguments, parser)))
 
 
 # What a link tells, or what comes to be in what it tells; an option that is not here is refused with --link.
@@ -85,13 +85,13 @@ def print_link(arguments: argparse.Namespace, values: Values) -> None:
     print_text(link_to(arguments, values, base) + "\n")
 
 
-def _has_problem(arguments: argparse.Namespace) -> bool:
+def _has_problem(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> bool:
     """Whether anything was given but where the page goes."""
-    return any(getattr(arguments, name) not in (None, []) for name in vars(arguments) if name not in ("command", "run", "words", "output", "job_keys", "config_values"))
+    return any(value not in (None, parser.get_default(name)) for name, value in vars(arguments).items()
+               if name not in ("command", "run", "words", "output", "job_keys", "config_values"))
 
 
-def run_live(arguments: argparse.Namespace) -> None:
-    has_problem = _has_problem(arguments)
+def run_live(arguments: argparse.Namespace, has_problem: bool) -> None:
     values: Dict[str, Any] = merged(arguments) if has_problem else {"output": arguments.output}
     path = values.get("output")
     if path is not None and not path.endswith((".html", ".htm")):
