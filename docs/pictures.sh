@@ -42,9 +42,13 @@ if command -v chromium >/dev/null; then
   page=$(mktemp -d)
   ../bindings/python/run.sh compare --num-devices 4 -s 4 -b 8 --p2p-time 0.1 --mem-limit 5 \
     --strategies 1f1b interleaved_1f1b zb_h1 zbv dualpipe -o "$page/report.html"
-  chromium --headless --no-sandbox --hide-scrollbars --window-size=1100,1500 --screenshot="$page/report.png" "$page/report.html"
-  /usr/bin/python3 -c 'import sys; from PIL import Image; picture = Image.open(sys.argv[1]).convert("RGB")
-picture.quantize(64, dither=Image.Dither.NONE).save(sys.argv[2], optimize=True)' "$page/report.png" pictures/report.png
+  PYTHONPATH=../tests/python /usr/bin/python3 -c 'import io, sys; from browser import Browser; from PIL import Image
+with Browser() as browser:
+    browser.window(1100, 1500)
+    browser.open(sys.argv[1])
+    browser.frames()
+    picture = Image.open(io.BytesIO(browser.screenshot())).convert("RGB")
+picture.quantize(64, dither=Image.Dither.NONE).save(sys.argv[2], optimize=True)' "$page/report.html" pictures/report.png
   rm -r "$page"
   if [ -e ../bindings/wasm/ppsched.wasm ]; then # the pages of live.md
     page=$(mktemp -d)
