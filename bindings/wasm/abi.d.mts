@@ -872,6 +872,7 @@ export interface PlanOptions {
   unshard: number;
   unshard_lookahead: number;
   reduce_grad: number;
+  receive_lead: number;
   slices: number;
   slice_count: number;
   order_effort: number;
