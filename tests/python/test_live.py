@@ -850,8 +850,8 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.value(width), before)
         self.assertEqual(self.browser.pdf().count(b"/Type /Page\n"), 3)
 
-    def test_numbers_are_on_all_ops_of_a_width_or_none(self):
-        self.open("devices=4&stages=4&microbatches=16")
+    def test_numbers_are_on_all_ops_of_a_kind_or_none(self):
+        self.open("devices=4&stages=4&microbatches=16&forward_times=1,1,1,2")
         self.value("""window.seen = []; const write = CanvasRenderingContext2D.prototype.fillText;
             CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
               if (this.textAlign === 'center' && this.canvas.closest('#timeline-panels')) seen.push(text);

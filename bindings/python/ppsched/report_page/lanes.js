@@ -85,15 +85,17 @@ function paintDevices(context, timeline) {
     context.fillText(String(device), GUTTER - 6, device * row + Math.max(top + block / 2, size / 2));
 }
 
-/** `letters` of the longest number there is: ops of the same width have numbers all or none. */
-function addNumber(numbers, op, { ink, fill }, x, y, width, height, room, letters) {
-  if (op.microbatch === null)
+/** The number of an op's microbatch, where the longest number there is has room in all ops of its kind that are seen. */
+function addNumber(painting, op, { ink, fill }, x, y, width, height, { seen, whole }) {
+  if (op.microbatch === null || whole <= 0 || painting.bare.has(op.kind))
     return;
   const text = op.slice === null ? String(op.microbatch) : `${op.microbatch}.${op.slice}`;
-  const fitting = (room - 1.5) / (0.62 * (letters + text.length - String(op.microbatch).length));
-  const size = Math.floor(Math.min(LARGEST_NUMBER, 0.8 * height, fitting));
-  if (size >= LEAST_NUMBER)
-    numbers.push({ text, size, ink, fill, x: x + width / 2, y: y + height / 2 + 0.5 });
+  const letters = painting.letters + text.length - String(op.microbatch).length;
+  const sizeIn = (room) => Math.floor(Math.min(LARGEST_NUMBER, 0.8 * height, (room - 1.5) / (0.62 * letters)));
+  if (sizeIn(whole) < LEAST_NUMBER)
+    painting.bare.add(op.kind);
+  else if (sizeIn(seen) >= LEAST_NUMBER)
+    painting.numbers.push({ text, kind: op.kind, size: sizeIn(seen), ink, fill, x: x + width / 2, y: y + height / 2 + 0.5 });
 }
 
 /** What a lane's ops are painted as: below all others edges, then fills, lines, and digits. */
@@ -103,12 +105,14 @@ class Painting {
     this.fills = new Strokes();
     this.lines = new Strokes();
     this.numbers = [];
+    this.bare = new Set();  // kinds without numbers, as one of them is too narrow
     this.letters = letters; // of the largest microbatch
   }
 
   paint(context) {
     for (const strokes of [this.edges, this.fills, this.lines])
       strokes.paint(context);
+    this.numbers = this.numbers.filter(({ kind }) => !this.bare.has(kind));
     paintNumbers(context, this.numbers);
   }
 }
@@ -130,11 +134,15 @@ function addLane(painting, lane, device, timeline, width) {
         Math.max(right - left, 1.5), parts.strip);
     else
       addBlock(painting, entry, left, y + parts.top, right - left, parts.block,
-        Math.min(xOf(entry.end, width) - xOf(entry.start, width), right - left + 1));
+        roomOf(xOf(entry.end, width) - xOf(entry.start, width), right - left + 1));
   }
 }
 
-/** `room` for a number is the exact width, so that ops of the same duration look the same. */
+/** Room for a number is the exact width, so that ops of the same duration look the same, as far as it is seen. */
+function roomOf(whole, seen) {
+  return { whole, seen: Math.min(whole, seen) };
+}
+
 function addBlock(painting, entry, x, y, length, height, room) {
   const width = Math.max(length > 4 ? length - 1 : length, 1 / pixelRatio); // neighbours are a pixel apart where there is room
   if (entry.second) {
@@ -153,8 +161,7 @@ function addOp(painting, op, x, y, width, height, room) {
   painting.fills.add(fill, x + rim, y + rim, width - 2 * rim, height - 2 * rim);
   if (isLined)
     painting.lines.add(DARK_INK, x, y + 0.75 * height, width, Math.max(1, 0.1 * height));
-  if (room >= LEAST_NUMBER)
-    addNumber(painting.numbers, op, styles[op.style], x, y, width, height, room, painting.letters);
+  addNumber(painting, op, styles[op.style], x, y, width, height, room);
 }
 
 function paintNumbers(context, numbers) {
