@@ -412,7 +412,7 @@ class BrowserTest(PageCase):
         self.look(360, 740, 3)
         self.assertIn("receives", self.text("#kinds"))
         left, top, _, height = self.place("#timeline-panels .surface")
-        self.browser.tap(left + 47, top + height / 8)
+        self.browser.tap(left + 46.5, top + height / 8)
         self.assertIn("0F0 forward", self.text("#tip"))
         self.assertTrue(self.value("document.getElementById('tip').checkVisibility()"))
         self.click("#rows-higher")
