@@ -39,7 +39,7 @@ struct PlanOptions {
     uint32_t unshard = 0; /* with a lowering, as the next two: see ppsched_lower_options */
     ppsched_unshard_lookahead unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_FULL;
     bool reduce_grad = false;
-    uint32_t receive_lead = 0; /* of PPSCHED_LOWERING_JUST_IN_TIME */
+    uint32_t receive_lead = 0;    /* of PPSCHED_LOWERING_JUST_IN_TIME */
     std::vector<uint32_t> slices; /* of each microbatch */
     uint32_t order_effort = 0;    /* 0: microbatches stay in order */
     double slice_time = 0, attention_share = 0;
