@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "split/fit.h"
 
+#include <string.h>
+
 #include <ppsched/op.h>
 
 #include "base/checked.h"
 
 /* Steps of the search for the cheapest, beyond which the best so far is taken. */
 enum { MOST_STEPS = 150, MOST_STAGES = 16, MOST_SETS = 64 };
+
+/* Sets that are added up together. */
+enum { AT_ONCE = 64 };
 
 /* The sets that a stage may have: these and those between. */
 static uint32_t first_of(const struct ppi_fit *fit, uint32_t stage)
@@ -41,25 +46,32 @@ static const uint32_t *set_at(const struct ppi_fit *fit, uint32_t set)
     return fit->holding->sets + (size_t)set * 2 * fit->holding->count;
 }
 
+/* What sets from the first on need, by adding up what each stage holds in all of them. */
+static void sum_columns(double *need, const struct ppi_fit *fit, const uint32_t *dishes, uint32_t first, uint32_t count)
+{
+    const struct ppi_holding *holding = fit->holding;
+    memset(need, 0, AT_ONCE * sizeof *need);
+    for (uint32_t i = 0; i < 2 * holding->count; i++) {
+        const struct ppi_dish *dish = dish_of(fit, dishes, i / 2);
+        const double *passes = holding->passes + (size_t)i * holding->set_count + first;
+        double held = i % 2 == 0 ? dish->held : dish->weight_held;
+        for (uint32_t k = 0; k < count && holding->has_any[i]; k++)
+            need[k] += passes[k] * held;
+    }
+}
+
 double ppi_fit_most(const uint32_t *dishes, const struct ppi_fit *fit, uint32_t *which)
 {
-    uint32_t count = fit->holding->count;
-    double most = 0, held[2 * MOST_STAGES];
+    uint32_t sets = fit->holding->set_count;
+    double most = 0, need[AT_ONCE];
     *which = 0;
-    for (uint32_t i = 0; i < count && count <= MOST_STAGES; i++) {
-        const struct ppi_dish *dish = dish_of(fit, dishes, i);
-        held[2 * i] = dish->held;
-        held[2 * i + 1] = dish->weight_held;
-    }
-    for (uint32_t k = 0; k < fit->holding->set_count; k++) {
-        const uint32_t *set = set_at(fit, k);
-        double need = 0;
-        for (uint32_t i = 0; i < 2 * count && count <= MOST_STAGES; i++)
-            need += set[i] * held[i];
-        if (count > MOST_STAGES)
-            need = need_of(fit, set, dishes);
-        *which = need > most ? k : *which;
-        most = ppi_larger(most, need);
+    for (uint32_t first = 0; first < sets; first += AT_ONCE) {
+        uint32_t count = sets - first < AT_ONCE ? sets - first : AT_ONCE;
+        sum_columns(need, fit, dishes, first, count);
+        for (uint32_t k = 0; k < count; k++) {
+            *which = need[k] > most ? first + k : *which;
+            most = ppi_larger(most, need[k]);
+        }
     }
     return most;
 }
@@ -110,6 +122,8 @@ struct search {
     const struct ppi_fit *fit;
     uint32_t now[MOST_STAGES], best[MOST_STAGES];
     double best_cost;
+    const uint32_t *sets[MOST_SETS]; /* those of the holding that may lack room */
+    uint32_t set_count;
     double least[MOST_STAGES + 1][MOST_SETS]; /* what a set needs at least for its stages from the i-th on */
     uint32_t steps;
 };
@@ -117,21 +131,20 @@ struct search {
 /* Whether each set has room for a dish of the i-th stage beside what it needs for the others. */
 static bool has_room(const struct search *search, uint32_t i, const double *need, const struct ppi_dish *dish)
 {
-    const struct ppi_holding *holding = search->fit->holding;
-    const uint32_t *set = holding->sets + 2 * (size_t)i;
-    for (uint32_t k = 0; k < holding->set_count; k++, set += 2 * (size_t)holding->count)
+    for (uint32_t k = 0; k < search->set_count; k++) {
+        const uint32_t *set = search->sets[k] + 2 * (size_t)i;
         if (need[k] + set[0] * dish->held + set[1] * dish->weight_held + search->least[i + 1][k] > search->fit->room)
             return false;
+    }
     return true;
 }
 
 /* What a dish of the i-th stage may hold, where layers release all at once: then it holds as much until W. */
 static double most_held(const struct search *search, uint32_t i, const double *need)
 {
-    const struct ppi_holding *holding = search->fit->holding;
-    const uint32_t *set = holding->sets + 2 * (size_t)i;
     double most = PPI_INFINITE;
-    for (uint32_t k = 0; k < holding->set_count; k++, set += 2 * (size_t)holding->count) {
+    for (uint32_t k = 0; k < search->set_count; k++) {
+        const uint32_t *set = search->sets[k] + 2 * (size_t)i;
         double left = search->fit->room - need[k] - search->least[i + 1][k];
         uint32_t passes = set[0] + set[1];
         if (left < most * passes || left < 0)
@@ -165,10 +178,10 @@ static uint32_t first_with_room(const struct search *search, uint32_t i, const d
 
 static void add_dish(const struct search *search, uint32_t i, const struct ppi_dish *dish, const double *need, double *sum)
 {
-    const struct ppi_holding *holding = search->fit->holding;
-    const uint32_t *set = holding->sets + 2 * (size_t)i;
-    for (uint32_t k = 0; k < holding->set_count; k++, set += 2 * (size_t)holding->count)
+    for (uint32_t k = 0; k < search->set_count; k++) {
+        const uint32_t *set = search->sets[k] + 2 * (size_t)i;
         sum[k] = need[k] + set[0] * dish->held + set[1] * dish->weight_held;
+    }
 }
 
 static void keep_best(struct search *search, double cost)
@@ -229,12 +242,43 @@ bool ppi_fit_may(const struct ppi_fit *fit)
     return fit->holding->set_count > 0 || fit->room >= 0;
 }
 
+/* The most of what a stage's sets hold, and of what they hold until W. */
+static struct ppi_dish most_of(const struct ppi_fit *fit, uint32_t stage)
+{
+    const struct ppi_dish *dishes = fit->menus[stage].dishes;
+    struct ppi_dish most = dishes[first_of(fit, stage)];
+    for (uint32_t d = first_of(fit, stage) + 1; d <= last_of(fit, stage) && !fit->releases_at_once; d++) {
+        most.held = ppi_larger(most.held, dishes[d].held);
+        most.weight_held = ppi_larger(most.weight_held, dishes[d].weight_held);
+    }
+    return most;
+}
+
+/* Lists the sets that may lack room: the others have it whatever is chosen. */
+static void list_sets(struct search *search)
+{
+    const struct ppi_fit *fit = search->fit;
+    uint32_t count = fit->holding->count;
+    struct ppi_dish most[MOST_STAGES];
+    for (uint32_t i = 0; i < count; i++)
+        most[i] = most_of(fit, fit->holding->stages[i]);
+    search->set_count = 0;
+    for (uint32_t k = 0; k < fit->holding->set_count; k++) {
+        const uint32_t *set = set_at(fit, k);
+        double need = 0;
+        for (uint32_t i = 0; i < count; i++)
+            need += set[2 * i] * most[i].held + set[2 * i + 1] * most[i].weight_held;
+        if (need > fit->room * (1 - 1e-12))
+            search->sets[search->set_count++] = set;
+    }
+}
+
 /* Fills in what sets need at least. */
 static void sum_least(struct search *search)
 {
     const struct ppi_fit *fit = search->fit;
     uint32_t count = fit->holding->count;
-    for (uint32_t k = 0; k < fit->holding->set_count; k++)
+    for (uint32_t k = 0; k < search->set_count; k++)
         search->least[count][k] = 0;
     for (uint32_t i = count; i-- > 0;) {
         const struct ppi_dish least = least_of(fit, fit->holding->stages[i]);
@@ -251,6 +295,7 @@ static bool find_cheapest(const struct ppi_fit *fit, uint32_t *dishes, uint64_t 
     search.fit = fit;
     search.best_cost = PPI_INFINITE;
     search.steps = 0;
+    list_sets(&search);
     sum_least(&search);
     search_from(&search, 0, 0, search.least[fit->holding->count]); /* nothing is chosen: all zero */
     *visited += (uint64_t)search.steps * (fit->holding->set_count + 4);

@@ -6,11 +6,13 @@
 #include "base/room.h"
 #include "split/holding.h"
 
-/* A slot has the question (first and last layer and pin of each stage), then the answer: what is lacking, and the sets. */
+/* A slot has when it was asked and the question (first and last layer and pin of each stage), then the answer: what is lacking,
+ * and the sets. */
 struct ppi_fitted {
     struct ppi_room *room;
     uint32_t **slots; /* of each device, made when it is asked first */
     double **lacks;
+    uint32_t time; /* of the questions that are not forgotten; what was never asked is of time 0 */
 };
 
 ppsched_status ppi_fitted_open(struct ppi_fitted *out, struct ppi_room *room, uint32_t devices, ppsched_error *error);
@@ -21,6 +23,6 @@ bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct pp
                      const uint32_t *pin, uint32_t **dishes, double **lack);
 
 /* Forgets all answers. */
-void ppi_fitted_forget(struct ppi_fitted *fitted, const struct ppi_holding *holdings, uint32_t devices);
+void ppi_fitted_forget(struct ppi_fitted *fitted);
 
 #endif

@@ -15,6 +15,8 @@ struct ppi_holding {
     uint32_t count; /* of stages */
     uint32_t *sets; /* `set_count` rows of 2 * count numbers */
     uint32_t set_count;
+    double *passes; /* the same as 2 * count columns of `set_count` numbers */
+    bool *has_any;  /* of each column: not all of it is 0 */
 };
 
 /* Of each device of a valid schedule, for one iteration. NO_MEMORY. */

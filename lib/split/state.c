@@ -305,7 +305,7 @@ void ppi_split_state_weigh(struct ppi_split_state *state)
 
 static void make_stale(struct ppi_split_state *state)
 {
-    ppi_fitted_forget(&state->fitted, state->holdings, state->schedule->shape.devices);
+    ppi_fitted_forget(&state->fitted);
     for (uint32_t d = 0; d < state->schedule->shape.devices; d++)
         state->is_stale[d] = true;
 }
