@@ -5,6 +5,11 @@
 
 #include "base/error.h"
 
+/* Sums of a set's numbers, as they are and with a factor each: equal sets have equal ones. */
+struct mark {
+    uint64_t sum, mixed;
+};
+
 /* One device's sets in the making: room for more is taken as they grow. */
 struct making {
     struct ppi_holding *holding;
@@ -12,15 +17,15 @@ struct making {
     uint32_t *now; /* what it holds */
     uint32_t capacity;
     uint32_t next;  /* set that is asked first */
-    uint64_t *sums; /* of the numbers of each set, and of what it holds */
-    uint64_t sum;
+    struct mark *marks; /* of each set, and of what it holds */
+    struct mark mark;
 };
 
-/* Whether `a` holds all of `b`; their sums tell most. */
-static bool contains(const uint32_t *a, uint64_t sum_a, const uint32_t *b, uint64_t sum_b, uint32_t width)
+/* Whether `a` holds all of `b`; their marks tell most. */
+static bool contains(const uint32_t *a, struct mark mark, const uint32_t *b, struct mark other, uint32_t width)
 {
-    if (sum_a <= sum_b)
-        return sum_a == sum_b && memcmp(a, b, width * sizeof *a) == 0;
+    if (mark.sum <= other.sum && (mark.sum < other.sum || mark.mixed != other.mixed))
+        return false;
     for (uint32_t i = 0; i < width; i++)
         if (a[i] < b[i])
             return false;
@@ -36,12 +41,12 @@ static bool grow(struct making *making, uint32_t width)
         return false;
     if (holding->set_count > 0)
         memcpy(grown, holding->sets, (size_t)holding->set_count * width * sizeof *grown);
-    uint64_t *sums = ppi_room_take(making->room, capacity, sizeof *sums);
-    if (sums == NULL)
+    struct mark *marks = ppi_room_take(making->room, capacity, sizeof *marks);
+    if (marks == NULL)
         return false;
     if (holding->set_count > 0)
-        memcpy(sums, making->sums, holding->set_count * sizeof *sums);
-    making->sums = sums;
+        memcpy(marks, making->marks, holding->set_count * sizeof *marks);
+    making->marks = marks;
     holding->sets = grown;
     making->capacity = capacity;
     return true;
@@ -53,7 +58,7 @@ static bool is_within_one(struct making *making, uint32_t width)
     const struct ppi_holding *holding = making->holding;
     for (uint32_t asked = 0, i = making->next; asked < holding->set_count; asked++, i++) {
         i = i < holding->set_count ? i : 0;
-        if (contains(holding->sets + (size_t)i * width, making->sums[i], making->now, making->sum, width)) {
+        if (contains(holding->sets + (size_t)i * width, making->marks[i], making->now, making->mark, width)) {
             making->next = i + 1;
             return true;
         }
@@ -70,18 +75,26 @@ static void keep(struct making *making)
         return;
     for (uint32_t i = 0; i < holding->set_count; i++) {
         const uint32_t *set = holding->sets + (size_t)i * width;
-        if (contains(making->now, making->sum, set, making->sums[i], width))
+        if (contains(making->now, making->mark, set, making->marks[i], width))
             continue;
         if (left < i)
             memcpy(holding->sets + (size_t)left * width, set, width * sizeof *set);
-        making->sums[left++] = making->sums[i];
+        making->marks[left++] = making->marks[i];
     }
     holding->set_count = left;
     if (left == making->capacity && !grow(making, width))
         return; /* the room tells */
     memcpy(holding->sets + (size_t)left * width, making->now, width * sizeof *holding->sets);
-    making->sums[left] = making->sum;
+    making->marks[left] = making->mark;
     holding->set_count++;
+}
+
+static void add(struct making *making, uint32_t *number, int passes)
+{
+    uint64_t added = (uint64_t)(int64_t)passes, factor = (uint64_t)(number - making->now) * 2 + 1;
+    *number += (uint32_t)passes;
+    making->mark.sum += added;
+    making->mark.mixed += added * (factor * factor * 0x9e3779b97f4a7c15u);
 }
 
 static void follow(struct making *making, const ppsched_schedule *schedule, uint32_t device, const uint32_t *place)
@@ -95,13 +108,12 @@ static void follow(struct making *making, const ppsched_schedule *schedule, uint
         if (op->kind != PPSCHED_KIND_F && grew)
             keep(making); /* the most is there before something is given back */
         grew = op->kind == PPSCHED_KIND_F;
-        held[0] += op->kind == PPSCHED_KIND_F;
-        held[0] -= ppi_is_backward(op->kind);
-        held[1] += op->kind == PPSCHED_KIND_I;
-        held[1] -= op->kind == PPSCHED_KIND_W;
-        making->sum += op->kind == PPSCHED_KIND_F || op->kind == PPSCHED_KIND_I;
-        making->sum -= ppi_is_backward(op->kind);
-        making->sum -= op->kind == PPSCHED_KIND_W;
+        if (op->kind == PPSCHED_KIND_F)
+            add(making, held, 1);
+        if (ppi_is_backward(op->kind))
+            add(making, held, -1);
+        if (op->kind == PPSCHED_KIND_I || op->kind == PPSCHED_KIND_W)
+            add(making, held + 1, op->kind == PPSCHED_KIND_I ? 1 : -1);
     }
     if (grew)
         keep(making);

@@ -116,17 +116,20 @@ static double added_lack(double slack, double more)
     return ppi_larger(more - slack, 0) - ppi_larger(-slack, 0);
 }
 
-static double lack_of(const struct ppi_split_moves *moves, uint32_t from, uint32_t to)
+/* What moves from a stage, to the left and to the right, change whatever stage takes the block. */
+struct giving {
+    double given[2], lack[2], work[2];
+};
+
+static double lack_of(const struct ppi_split_moves *moves, const struct giving *giving, uint32_t from, uint32_t to)
 {
     const uint32_t *device_of = moves->splitting->state.schedule->placement.device_of;
-    double given, taken;
     if (!moves->has_lacks)
         return 0;
-    given = moves->gives[to > from][from];
-    taken = moves->takes[to > from][to];
+    double taken = moves->takes[to > from][to];
     if (device_of[from] == device_of[to])
-        return added_lack(moves->slack[device_of[from]], taken - given);
-    return added_lack(moves->slack[device_of[from]], -given) + added_lack(moves->slack[device_of[to]], taken);
+        return added_lack(moves->slack[device_of[from]], taken - giving->given[to > from]);
+    return giving->lack[to > from] + added_lack(moves->slack[device_of[to]], taken);
 }
 
 /* --- all --- */
@@ -171,21 +174,32 @@ void ppi_split_moves_start(struct ppi_split_moves *moves, bool mends)
 }
 
 /* How much more uneven the work of two devices is then. */
-static double unevenness_of(const struct ppi_split_moves *moves, uint32_t from, uint32_t to)
+static double unevenness_of(const struct ppi_split_moves *moves, double work, uint32_t from, uint32_t to)
 {
-    const struct ppi_splitting *splitting = moves->splitting;
-    const struct ppi_split_state *state = &splitting->state;
-    const uint32_t *device_of = state->schedule->placement.device_of, *at = splitting->at;
-    uint32_t block = to > from ? at[from + 1] - 1 : at[from];
-    double work = ppi_split_work(state, splitting->cut[block], splitting->cut[block + 1]);
+    const struct ppi_split_state *state = &moves->splitting->state;
+    const uint32_t *device_of = state->schedule->placement.device_of;
     return device_of[from] != device_of[to] ? work * (state->load[device_of[to]] - state->load[device_of[from]] + work) : 0;
 }
 
-static double worth_of_move(const struct ppi_split_moves *moves, uint32_t from, uint32_t to)
+static double worth_of_move(const struct ppi_split_moves *moves, const struct giving *giving, uint32_t from, uint32_t to)
 {
     if (moves->mends)
-        return unevenness_of(moves, from, to);
+        return unevenness_of(moves, giving->work[to > from], from, to);
     return to > from ? moves->right[to] - moves->right[from] : moves->left[from] - moves->left[to];
+}
+
+static struct giving giving_of(const struct ppi_split_moves *moves, uint32_t from)
+{
+    const struct ppi_splitting *splitting = moves->splitting;
+    const struct ppi_split_state *state = &splitting->state;
+    struct giving giving = {{0}};
+    for (int right = 0; right < 2; right++) {
+        uint32_t block = right != 0 ? splitting->at[from + 1] - 1 : splitting->at[from];
+        giving.work[right] = ppi_split_work(state, splitting->cut[block], splitting->cut[block + 1]);
+        giving.given[right] = moves->gives[right][from];
+        giving.lack[right] = added_lack(moves->slack[state->schedule->placement.device_of[from]], -giving.given[right]);
+    }
+    return giving;
 }
 
 void ppi_split_moves_offer(struct ppi_split_moves *moves, uint32_t from)
@@ -193,9 +207,11 @@ void ppi_split_moves_offer(struct ppi_split_moves *moves, uint32_t from)
     const struct ppi_splitting *splitting = moves->splitting;
     if (!ppi_split_may_give(splitting, from))
         return;
+    const struct giving giving = giving_of(moves, from);
     for (uint32_t to = 0; to < splitting->state.stages; to++)
         if (to != from)
-            offer(moves, (struct ppi_split_move){lack_of(moves, from, to), worth_of_move(moves, from, to), from, to});
+            offer(moves, (struct ppi_split_move){lack_of(moves, &giving, from, to), worth_of_move(moves, &giving, from, to),
+                                                 from, to});
 }
 
 /* --- mending --- */
