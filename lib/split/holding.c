@@ -16,9 +16,10 @@ struct making {
     struct ppi_room *room;
     uint32_t *now; /* what it holds */
     uint32_t capacity;
-    uint32_t next;  /* set that is asked first */
+    uint32_t next;      /* set that is asked first */
     struct mark *marks; /* of each set, and of what it holds */
     struct mark mark;
+    uint64_t least, most; /* of the sums of all sets that there were */
 };
 
 /* Whether `a` holds all of `b`; their marks tell most. */
@@ -56,6 +57,8 @@ static bool grow(struct making *making, uint32_t width)
 static bool is_within_one(struct making *making, uint32_t width)
 {
     const struct ppi_holding *holding = making->holding;
+    if (making->mark.sum > making->most)
+        return false;
     for (uint32_t asked = 0, i = making->next; asked < holding->set_count; asked++, i++) {
         i = i < holding->set_count ? i : 0;
         if (contains(holding->sets + (size_t)i * width, making->marks[i], making->now, making->mark, width)) {
@@ -73,7 +76,9 @@ static void keep(struct making *making)
     uint32_t width = 2 * holding->count, left = 0;
     if (is_within_one(making, width))
         return;
-    for (uint32_t i = 0; i < holding->set_count; i++) {
+    if (making->mark.sum <= making->least)
+        left = holding->set_count; /* none is smaller */
+    for (uint32_t i = left; i < holding->set_count; i++) {
         const uint32_t *set = holding->sets + (size_t)i * width;
         if (contains(making->now, making->mark, set, making->marks[i], width))
             continue;
@@ -86,6 +91,8 @@ static void keep(struct making *making)
         return; /* the room tells */
     memcpy(holding->sets + (size_t)left * width, making->now, width * sizeof *holding->sets);
     making->marks[left] = making->mark;
+    making->least = left == 0 || making->mark.sum < making->least ? making->mark.sum : making->least;
+    making->most = making->mark.sum > making->most ? making->mark.sum : making->most;
     holding->set_count++;
 }
 
