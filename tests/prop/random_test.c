@@ -45,22 +45,22 @@ static void random_factors(uint64_t *state, ppsched_config *config, struct brute
         set_list(config, PPSCHED_QUANTITY_SLICE_SCALE, slice, slices);
 }
 
-/* What is sent, at a bandwidth that divides without rest. */
+/* What is sent, at bandwidths that divide without rest. */
 static void random_bytes(uint64_t *state, ppsched_config *config, struct brute_costs *costs)
 {
-    uint32_t stages = ppsched_config_stages(config);
-    double bandwidth = 4, bytes[2][BRUTE_STAGES];
+    uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
+    double list[BRUTE_DEVICES * BRUTE_DEVICES];
     int sends = (int)random_below(state, 2);
-    for (uint32_t s = 0; s < stages; s++)
-        for (int way = 0; way < 2; way++) {
-            bytes[way][s] = sends ? random_below(state, 40) / 8.0 : 0;
-            costs->sent[way][s] = bytes[way][s] / bandwidth;
-        }
+    for (int way = 0; way < 2; way++)
+        for (uint32_t s = 0; s < stages; s++)
+            costs->sent[way][s] = sends ? random_below(state, 40) / 8.0 : 0;
     if (!sends)
         return;
-    set_list(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, bytes[0], stages);
-    set_list(config, PPSCHED_QUANTITY_GRADIENT_BYTES, bytes[1], stages);
-    set_list(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &bandwidth, 1);
+    for (uint32_t edge = 0; edge < devices * devices; edge++)
+        list[edge] = costs->bandwidth[edge / devices][edge % devices] = 1 << random_below(state, 4);
+    set_list(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, costs->sent[0], stages);
+    set_list(config, PPSCHED_QUANTITY_GRADIENT_BYTES, costs->sent[1], stages);
+    set_list(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, list, devices * devices);
 }
 
 /* Draws all numbers of a problem, for the library and for brute force. */

@@ -63,9 +63,9 @@ static double available(const struct brute *brute, const ppsched_schedule *sched
         return -1;
     if (writer->device == reader->device)
         return writer->end;
-    return writer->end + (costs->sent[kind != PPSCHED_KIND_F][stage] * brute_memory_factor(costs, schedule, &writer->op) +
-                          costs->delay[writer->device][reader->device]) *
-                             reader->delay_factor;
+    double bytes = costs->sent[kind != PPSCHED_KIND_F][stage] * brute_memory_factor(costs, schedule, &writer->op);
+    double on_edge = bytes > 0 ? bytes / costs->bandwidth[writer->device][reader->device] : 0;
+    return writer->end + (on_edge + costs->delay[writer->device][reader->device]) * reader->delay_factor;
 }
 
 static int raise_start(double *start, double time)

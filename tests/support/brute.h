@@ -13,7 +13,8 @@ struct brute_costs {
     double overlapped[BRUTE_STAGES][BRUTE_STAGES]; /* negative: the sum */
     double delay[BRUTE_DEVICES][BRUTE_DEVICES];
     double memory[5][BRUTE_STAGES];
-    double sent[2][BRUTE_STAGES]; /* what F, and B or I, of a stage add to the delay, times the memory factor */
+    double sent[2][BRUTE_STAGES]; /* bytes of F, and of B or I, times the memory factor */
+    double bandwidth[BRUTE_DEVICES][BRUTE_DEVICES];
     double time_factor[BRUTE_PIECES], memory_factor[BRUTE_PIECES]; /* by microbatch of an iteration times K + slice */
 };
 
