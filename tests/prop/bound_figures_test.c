@@ -9,6 +9,11 @@
 
 enum { MOST_DEVICES = 4, MOST_LANES = 12 };
 
+/* What a copy's slices of microbatches take, as multiples: sums of 1, of times, of memory, of both; the least and the most. */
+struct pieces {
+    double count, time, held, both, least_time, least_sent, most_held;
+};
+
 /* A lane is a stage of a model copy. */
 struct problem {
     uint32_t devices, stages, copies, microbatches, device[2][MOST_LANES];
@@ -16,7 +21,9 @@ struct problem {
     double pair[MOST_LANES][MOST_LANES], delay[MOST_DEVICES][MOST_DEVICES];
     double held[MOST_LANES], after_input[MOST_LANES]; /* by a stage pass, and what of it W releases */
     double fixed[MOST_DEVICES], limit[MOST_DEVICES];
-    int has_pairs, has_limits;
+    double bytes[2][MOST_LANES], bandwidth[MOST_DEVICES][MOST_DEVICES]; /* of F, and of what goes back */
+    struct pieces pieces[2];
+    int has_pairs, by_forward_stage, has_limits, has_pieces;
 };
 
 static double lower(double a, double b)
@@ -78,9 +85,13 @@ static double least_chain(const struct problem *p, uint32_t stage)
 
 /* --- along the chain of a copy --- */
 
+/* From one stage to the next one, or back. Latency does not grow with what is sent. */
 static double delay_between(const struct problem *p, uint32_t copy, uint32_t from, uint32_t to)
 {
-    return p->delay[p->device[copy][from]][p->device[copy][to]];
+    uint32_t sender = p->device[copy][from], receiver = p->device[copy][to];
+    if (sender == receiver)
+        return 0;
+    return p->delay[sender][receiver] + p->bytes[from > to][from] * p->pieces[copy].least_sent / p->bandwidth[sender][receiver];
 }
 
 /* From 0 to the first F of a stage. */
@@ -88,52 +99,50 @@ static double head_of(const struct problem *p, uint32_t copy, uint32_t stage)
 {
     double head = 0;
     for (uint32_t s = 0; s < stage; s++)
-        head += least_forward(p, s) + delay_between(p, copy, s, s + 1);
+        head += p->pieces[copy].least_time * least_forward(p, s) + delay_between(p, copy, s, s + 1);
     return head;
 }
 
 /* From the end of an I of a stage to the last end of stage 0. */
 static double tail_of(const struct problem *p, uint32_t copy, uint32_t stage)
 {
-    double tail = least_backward(p, 0) - least_input(p, 0);
+    double tail = p->pieces[copy].least_time * (least_backward(p, 0) - least_input(p, 0));
     for (uint32_t s = 0; s < stage; s++)
-        tail += least_input(p, s) + delay_between(p, copy, s + 1, s);
+        tail += p->pieces[copy].least_time * least_input(p, s) + delay_between(p, copy, s + 1, s);
     return tail;
 }
 
-/* Memory times time of a stage pass: from its F to the last stage, back to its I, and until its W. */
+/* Memory times time of all stage passes: from F to the last stage, back to I, and until W. What is on its way takes as long as
+ * the smallest one, what is computed as long as its own. */
 static double area_of(const struct problem *p, uint32_t copy, uint32_t stage)
 {
-    double trip = 0;
+    double computed = 0, sent = 0;
     for (uint32_t s = stage; s < p->stages; s++) {
-        trip += least_forward(p, s) + least_input(p, s);
+        computed += least_forward(p, s) + least_input(p, s);
         if (s + 1 < p->stages)
-            trip += delay_between(p, copy, s, s + 1) + delay_between(p, copy, s + 1, s);
+            sent += delay_between(p, copy, s, s + 1) + delay_between(p, copy, s + 1, s);
     }
-    return p->held[stage] * trip + p->after_input[stage] * (least_backward(p, stage) - least_input(p, stage));
+    double until_weight = p->after_input[stage] * (least_backward(p, stage) - least_input(p, stage));
+    return p->pieces[copy].both * (p->held[stage] * computed + until_weight) + p->pieces[copy].held * p->held[stage] * sent;
 }
 
 /* --- the figures --- */
-
-static double passes_of(const struct problem *p, uint32_t copy)
-{
-    return p->copies == 1 ? p->microbatches : copy == 1 ? p->microbatches / 2 : p->microbatches - p->microbatches / 2;
-}
 
 static void add_device(const struct problem *p, uint32_t device, int by_span, ppsched_bound *out)
 {
     double work = 0, area = 0, hold = 0, chains = 0, first = HUGE_VAL, last = HUGE_VAL, longest = 0;
     for (uint32_t copy = 0; copy < p->copies; copy++) {
         double chain = 0, head = HUGE_VAL, tail = HUGE_VAL, own = 0;
-        for (uint32_t s = 0; s < p->stages && passes_of(p, copy) > 0; s++) {
+        const struct pieces *pieces = &p->pieces[copy];
+        for (uint32_t s = 0; s < p->stages && pieces->count > 0; s++) {
             if (p->device[copy][s] != device)
                 continue;
-            work += passes_of(p, copy) * least_pass(p, s);
-            area += passes_of(p, copy) * area_of(p, copy, s);
-            chain += passes_of(p, copy) * least_chain(p, s);
+            work += pieces->time * least_pass(p, s);
+            area += area_of(p, copy, s);
+            chain += pieces->time * least_chain(p, s);
             head = lower(head, head_of(p, copy, s));
             tail = lower(tail, tail_of(p, copy, s));
-            own += p->held[s];
+            own += pieces->most_held * p->held[s];
         }
         hold = higher(hold, own); /* one microbatch, of one copy */
         chains += chain;
@@ -180,20 +189,54 @@ static void read_costs(struct problem *p, const ppsched_config *config)
         p->held[s] = value_at(config, PPSCHED_QUANTITY_MEM_FORWARD, s, 0);
         p->after_input[s] = p->held[s] + value_at(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, s, 0);
         for (uint32_t other = 0; other < p->stages; other++)
-            p->pair[s][other] = value_at(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, s * p->stages + other, HUGE_VAL);
+            p->pair[s][other] = value_at(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES,
+                                         p->by_forward_stage ? s : s * p->stages + other, HUGE_VAL);
         for (uint32_t copy = 0; copy < p->copies; copy++)
             p->fixed[p->device[copy][s]] += value_at(config, PPSCHED_QUANTITY_MEM_STATIC, s, 0) +
                                             value_at(config, PPSCHED_QUANTITY_MEM_WEIGHTS, s, 0);
     }
+    for (uint32_t s = 0; s < p->stages; s++) {
+        p->bytes[0][s] = value_at(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, s, 0);
+        p->bytes[1][s] = value_at(config, PPSCHED_QUANTITY_GRADIENT_BYTES, s, 0);
+    }
     for (uint32_t a = 0; a < p->devices; a++) {
         p->limit[a] = value_at(config, PPSCHED_QUANTITY_MEM_LIMIT, a, HUGE_VAL);
         p->fixed[a] += value_at(config, PPSCHED_QUANTITY_MEM_OTHER, a, 0);
-        for (uint32_t b = 0; b < p->devices; b++)
-            p->delay[a][b] = a == b ? 0 : value_at(config, PPSCHED_QUANTITY_P2P_TIME, a * p->devices + b, 0);
+        for (uint32_t b = 0; b < p->devices; b++) {
+            p->delay[a][b] = value_at(config, PPSCHED_QUANTITY_P2P_TIME, a * p->devices + b, 0);
+            p->bandwidth[a][b] = value_at(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, a * p->devices + b, 0);
+        }
     }
 }
 
-/* Bytes count where there is a bandwidth; here they are left out, as delays differ by edge anyway. */
+/* The second copy has the second half of the microbatches. Where pairs have times of their own nobody knows which microbatches
+ * they save on: then all count as the shortest. */
+static void read_pieces(struct problem *p, const ppsched_config *config)
+{
+    uint32_t slices = ppsched_config_slices(config), first = p->microbatches - p->microbatches / 2;
+    for (uint32_t copy = 0; copy < p->copies; copy++) {
+        struct pieces sum = {.least_time = HUGE_VAL, .least_sent = HUGE_VAL};
+        for (uint32_t m = copy * first; m < (p->copies == 2 && copy == 0 ? first : p->microbatches); m++)
+            for (uint32_t k = 0; k < slices; k++) {
+                double scale = value_at(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, m, 1);
+                double time = scale * value_at(config, PPSCHED_QUANTITY_SLICE_SCALE, k, 1);
+                double memory = value_at(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, m, scale);
+                sum.count++;
+                sum.time += time;
+                sum.held += memory;
+                sum.both += memory * time;
+                sum.least_time = lower(sum.least_time, time);
+                sum.least_sent = lower(sum.least_sent, memory);
+                sum.most_held = higher(sum.most_held, memory * slices);
+            }
+        if (p->has_pairs && p->has_pieces) {
+            sum.time = sum.count * sum.least_time;
+            sum.both = sum.held * sum.least_time;
+        }
+        p->pieces[copy] = sum;
+    }
+}
+
 static ppsched_config *draw(struct problem *p, uint64_t *seed)
 {
     int32_t placement = PPSCHED_PLACEMENT_LINEAR + (int32_t)random_below(seed, 5);
@@ -207,18 +250,25 @@ static ppsched_config *draw(struct problem *p, uint64_t *seed)
     p->stages = devices * sizes.chunks;
     p->microbatches = sizes.microbatches;
     p->has_pairs = random_below(seed, 2) == 0;
+    p->by_forward_stage = random_below(seed, 4) == 0;
     p->has_limits = random_below(seed, 2) == 0;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, NULL, 0, NULL), NULL);
+    p->has_pieces = random_below(seed, 2) == 0;
+    expect_ok(ppsched_config_set_iterations(config, 1 + random_below(seed, 2), NULL), NULL); /* bounds are those of one */
+    if (random_below(seed, 3) == 0)
+        expect_ok(ppsched_config_set_slices(config, 1 + random_below(seed, 4), NULL), NULL);
+    if (p->has_pieces)
+        add_uneven(config, UNEVEN_PIECES, seed);
     if (random_below(seed, 2)) /* whole backwards, some of which are shorter than both their parts */
         set_uneven(config, PPSCHED_QUANTITY_BACKWARD_TIMES, p->stages, 1.5, seed);
     if (p->has_pairs) /* from as long as one op to about as long as both */
-        set_uneven(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, (size_t)p->stages * p->stages, 1 + 2 * random_below(seed, 2),
-                   seed);
+        set_uneven(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, (size_t)p->stages * (p->by_forward_stage ? 1 : p->stages),
+                   1 + 2 * random_below(seed, 2), seed);
     set_uneven(config, PPSCHED_QUANTITY_MEM_OTHER, devices, 1, seed);
     place(p, config, placement, seed);
     if (p->has_limits) /* with some that are below what is fixed */
         set_uneven(config, PPSCHED_QUANTITY_MEM_LIMIT, devices, 2 + random_below(seed, 30), seed);
     read_costs(p, config);
+    read_pieces(p, config);
     return config;
 }
 
