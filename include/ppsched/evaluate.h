@@ -193,9 +193,9 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
 
 /* Times the schedule of a timeline anew, as ppsched_schedule_evaluate would with this config and
  * the timeline's flags: for a launcher that plans each step with the costs it has just measured.
- * Allocates nothing, but where a config gives mem_optimizer or a quantity of memory behind it (enum
- * ppsched_quantity), the first two times. What was borrowed from the timeline is invalid
- * afterwards; on an error all is as before.
+ * Allocates nothing, but where a config gives mem_optimizer or a quantity of memory behind it, or a
+ * scale of microbatches or slices (enum ppsched_quantity), the first two times. What was borrowed
+ * from the timeline is invalid afterwards; on an error all is as before.
  * Errors: ARGUMENT, also where the timeline was made without REUSABLE; MISMATCH, RANGE, and where
  *   it allocates NO_MEMORY, as ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline,

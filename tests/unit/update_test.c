@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timelines that are timed anew: as a fresh evaluation to the last bit, without memory, and untouched by what fails. */
 #include "support/failing_allocator.h"
-#include "support/problem.h"
+#include "support/uneven.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,25 +9,23 @@
 static const char *const strategies[] = {"gpipe",    "1f1b",       "interleaved_1f1b", "zb_h1",       "zbv",
                                          "dualpipe", "dualpipe_v", "1f1b_no_flush",    "1f1b_overlap"};
 
-enum { STRATEGIES = sizeof strategies / sizeof strategies[0], MOST_STAGES = 16 };
+enum { STRATEGIES = sizeof strategies / sizeof strategies[0], MOST_POINTS = 2048 };
 
-/* Durations, delay, memory and limit, all at random; `pairs` decides whether overlapped pairs have times of their own. */
-static void set_random_costs(ppsched_config *config, uint64_t *state, int pairs)
+/* Everything that a timeline is made of, each stage, device, edge, microbatch and slice with a number of its own; `pairs`
+ * decides whether overlapped pairs have times of theirs, `parts` what else there is. */
+static void set_random_costs(ppsched_config *config, uint64_t *state, int pairs, unsigned parts)
 {
-    static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
-                                         PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_QUANTITY_MEM_STATIC};
-    const uint32_t stages = ppsched_config_stages(config);
-    double values[MOST_STAGES];
-    ppsched_error error;
-    for (size_t q = 0; q < sizeof quantities / sizeof quantities[0]; q++) {
-        for (uint32_t s = 0; s < stages; s++)
-            values[s] = 1 + random_below(state, 1000) / 97.0;
-        expect_ok(ppsched_config_set_values(config, quantities[q], values, stages, &error), &error);
-    }
-    set_number(config, PPSCHED_QUANTITY_P2P_TIME, random_below(state, 100) / 31.0);
-    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1 + random_below(state, 40));
-    if (pairs)
-        set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 3 + random_below(state, 100) / 7.0);
+    static const int32_t by_stage[] = {
+        PPSCHED_QUANTITY_FORWARD_TIMES,    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES,
+        PPSCHED_QUANTITY_MEM_FORWARD,      PPSCHED_QUANTITY_MEM_STATIC,           PPSCHED_QUANTITY_MEM_WEIGHTS,
+        PPSCHED_QUANTITY_ACTIVATION_BYTES, PPSCHED_QUANTITY_GRADIENT_BYTES};
+    const uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
+    for (size_t q = 0; q < sizeof by_stage / sizeof by_stage[0]; q++)
+        set_uneven(config, by_stage[q], stages, 1 + random_below(state, 3), state);
+    set_uneven(config, PPSCHED_QUANTITY_P2P_TIME, (size_t)devices * devices, random_below(state, 3), state);
+    set_uneven(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, (size_t)devices * devices, 1 + random_below(state, 3), state);
+    set_uneven(config, PPSCHED_QUANTITY_MEM_LIMIT, devices, 1 + random_below(state, 40), state);
+    add_uneven(config, parts | UNEVEN_RUNTIME | (pairs ? UNEVEN_PAIRS : 0), state);
 }
 
 /* A schedule of a strategy that takes the sizes; NULL where it does not. */
@@ -62,14 +60,14 @@ static void expect_same_bits(const void *a, const void *b, size_t size)
 static void expect_same_device(const ppsched_timeline *a, const ppsched_timeline *b, uint32_t device, int earliest_only)
 {
     ppsched_idle idle = {.size = sizeof idle}, other_idle = idle;
-    ppsched_memory_point points[2][512];
+    ppsched_memory_point points[2][MOST_POINTS];
     size_t count = 0, other_count = 0;
     const ppsched_device_metrics metrics = device_metrics_of(a, device), other_metrics = device_metrics_of(b, device);
     const ppsched_span *spans = ppsched_timeline_spans(a, device, &count);
     expect_same_bits(spans, ppsched_timeline_spans(b, device, NULL), count * sizeof *spans);
     assert_memory_equal(&metrics, &other_metrics, sizeof metrics);
-    assert_int_equal(ppsched_timeline_get_memory(points[0], 512, &count, a, device, NULL), PPSCHED_OK);
-    assert_int_equal(ppsched_timeline_get_memory(points[1], 512, &other_count, b, device, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_memory(points[0], MOST_POINTS, &count, a, device, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_timeline_get_memory(points[1], MOST_POINTS, &other_count, b, device, NULL), PPSCHED_OK);
     assert_int_equal(count, other_count);
     assert_memory_equal(points[0], points[1], count * sizeof points[0][0]);
     if (earliest_only)
@@ -100,18 +98,19 @@ static void test_as_a_fresh_evaluation(void **state)
         ppsched_config *config = NULL;
         ppsched_timeline *timeline = NULL;
         ppsched_error error;
-        const int earliest_only = round % 3 == 0;
+        const int earliest_only = round % 3 == 0, with_more = round % 2;
+        const unsigned parts = !with_more ? 0 : round % 4 == 1 ? UNEVEN_CAUSES : UNEVEN_CAUSES | UNEVEN_PIECES;
         const uint32_t flags = earliest_only ? PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY : 0;
         ppsched_schedule *schedule = any_schedule(&random, &environment, &config);
         if (schedule == NULL)
             continue;
-        set_random_costs(config, &random, 0);
+        set_random_costs(config, &random, 0, parts);
         expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, flags | PPSCHED_EVALUATE_FLAG_REUSABLE, &error),
                   &error);
-        for (int update = 0; update < 3; update++, updates++) {
+        for (int update = 0; update < 4; update++, updates++) {
             ppsched_timeline *fresh = NULL;
-            set_random_costs(config, &random, update > 0);
-            allocator.until_failure = 0;
+            set_random_costs(config, &random, update > 0, parts);
+            allocator.until_failure = with_more && update < 2 ? -1 : 0;
             expect_ok(ppsched_timeline_update(timeline, config, &error), &error);
             allocator.until_failure = -1;
             expect_ok(ppsched_schedule_evaluate(&fresh, schedule, config, flags, &error), &error);
