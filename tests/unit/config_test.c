@@ -242,6 +242,33 @@ static void test_most_options(void **state)
     ppsched_config_destroy(config);
 }
 
+/* The largest of each that config.h names, and one more. */
+static void test_largest(void **state)
+{
+    ppsched_config *config = make_config(1, 1, 1), *other = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_weight_versions(config, 1024, &error), &error);
+    assert_int_equal(ppsched_config_set_weight_versions(config, 1025, &error), PPSCHED_ERROR_RANGE);
+    expect_ok(ppsched_config_set_slices(config, PPSCHED_MAX_SLICES, &error), &error);
+    assert_int_equal(ppsched_config_set_slices(config, PPSCHED_MAX_SLICES + 1, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_config_slices(config), PPSCHED_MAX_SLICES);
+    ppsched_config_destroy(config);
+    config = make_config(PPSCHED_MAX_STAGES, PPSCHED_MAX_STAGES, 1);
+    assert_int_equal(ppsched_config_create(&other, 1, PPSCHED_MAX_STAGES + 1, 1, NULL, &error), PPSCHED_ERROR_RANGE);
+    ppsched_config_destroy(config);
+    config = make_config(1, 1024, PPSCHED_MAX_CELLS / 1024);
+    assert_int_equal(ppsched_config_create(&other, 1, 1024, PPSCHED_MAX_CELLS / 1024 + 1, NULL, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_config_set_iterations(config, 2, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_config_set_slices(config, 2, &error), PPSCHED_ERROR_RANGE);
+    ppsched_config_destroy(config);
+    config = make_config(1, 1, PPSCHED_MAX_CELLS / 4);
+    expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
+    expect_ok(ppsched_config_set_slices(config, 2, &error), &error);
+    assert_int_equal(ppsched_config_set_slices(config, 3, &error), PPSCHED_ERROR_RANGE);
+    ppsched_config_destroy(config);
+}
+
 static void test_null_arguments(void **state)
 {
     ppsched_error error;
@@ -277,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_placements),
         cmocka_unit_test(test_copy_is_independent),
         cmocka_unit_test(test_most_options),
+        cmocka_unit_test(test_largest),
         cmocka_unit_test(test_null_arguments),
         cmocka_unit_test(test_quantity_names),
     };
