@@ -99,9 +99,26 @@ static void test_short_memory(void **state)
     compare_all(1, 1.25);
 }
 
+/* With F = I = W, M >= 2D and a limit of k >= D stage passes the longest span idles 2D - 1 - k, but no less than nothing. */
+static void test_idle_cells_of_alike_stages(void **state)
+{
+    (void)state;
+    for (uint32_t devices = 2; devices <= 12; devices++)
+        for (uint32_t limit = devices; limit <= 2 * devices; limit++) {
+            uint32_t microbatches = 2 * devices + limit % 4;
+            ppsched_config *config = make_config(devices, devices, microbatches);
+            set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+            double idle = span_of(config, "zb_auto") - 3.0 * microbatches;
+            if (idle != (limit < 2 * devices ? 2 * devices - 1 - limit : 0))
+                fail_msg("%u devices, a limit of %u: %g cells", devices, limit, idle);
+            ppsched_config_destroy(config);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_idle_cells_of_alike_stages),
         cmocka_unit_test(test_ample_memory),
         cmocka_unit_test(test_short_memory),
     };
