@@ -288,6 +288,12 @@ class TraceTest(FilesTest):
         profile = self.profile(trace(pair))
         self.assertEqual(profile.pairs, {(0, 0): [3]})
         self.assertEqual(profile.lists(), {"forward_times": [1], "backward_times": [2], "overlapped_times": [[3]]})
+        empty = [event("PP:0F0", 1, 1), event("PP:0F0", 1, 1), event("PP:0F1", 1, 1), event("PP:0B0", 2, 3), event("PP:0B1", 3, 4),
+                 event("PP:0F0", 4.5, 4.5), event("PP:0F1", 4.5, 4.5), event("PP:0B0", 5, 6), event("PP:0B1", 6, 7)]
+        profile = self.profile(trace(empty))  # those without a length count by their op and begin
+        self.assertEqual((profile.samples[ppsched.Kind.F][0], profile.iterations), ([0, 0, 0, 0], 2))
+        profile = self.profile(trace([event("PP:0F0", 1, 1), event("PP:0F0", 1.5, 1.5), event("PP:0B0", 2, 3), event("PP:0B0", 3, 4)]))
+        self.assertEqual(profile.samples[ppsched.Kind.F][0], [0, 0])
         within = trace([event("PP:0F0", 0, 2), event("PP:0F1", 1, 2)])
         self.refused("event 2 ('PP:0F1'): it begins within 'PP:0F0'", self.profile, within)
 
@@ -348,7 +354,8 @@ class TraceTest(FilesTest):
     def test_ranges_that_overlap_by_a_rounding(self):
         """Up to a rounding, and up to half of the shorter one, a range begins when the one before has ended; else it is in it."""
         rounding = ppsched.trace._ROUNDING / 1000  # in milliseconds, as in event()
-        for first, second, overlap, fits in ((1, 1, rounding / 2, True), (1, 1, rounding * 2, False),
+        for first, second, overlap, fits in ((1, 1, rounding, True), (1, 1, rounding * 1.125, False),
+                                             (rounding / 2, 1, rounding / 5, True), (1, rounding / 2, rounding / 5, True),
                                              (rounding / 2, 1, rounding / 8, True), (rounding / 2, 1, rounding / 2.5, False),
                                              (1, rounding / 2, rounding / 8, True), (1, rounding / 2, rounding / 2.5, False)):
             start = 2 + first - overlap
@@ -611,6 +618,15 @@ class ComparisonTest(FilesTest):
             self.assertEqual([note for note in ppsched.compare_run(timeline, self.of_spans(spans)).notes if "clocks" in note],
                              [f"{worst} before its input {worst[:3].replace('1', '0', 1)} ended: the clocks of devices 0 and 1 differ "
                               "by that at least"])
+
+    def test_roundings_of_clocks_are_not_told(self):
+        """Below 1e-9 of the makespan; nor where nothing takes any time."""
+        timeline = plan("gpipe", devices=2)
+        for share, told in ((0.5e-9, False), (2e-9, True)):
+            spans = [[(token, start - share * timeline.metrics.makespan * (token == "1F0"), end) for token, start, end in queue]
+                     for queue in spans_of(timeline)]
+            notes = ppsched.compare_run(timeline, self.of_spans(spans)).notes
+            self.assertEqual(any("clocks" in note for note in notes), told)
 
     def test_other_schedules_are_refused(self):
         timeline = plan(devices=2)
