@@ -73,6 +73,15 @@ class ScheduleTest(unittest.TestCase):
             with self.assertRaises(ppsched.Error):
                 schedule.launch("pytorch", csv=csv)
 
+    def test_counts(self):
+        """0, which says nothing, to 2^32 - 1."""
+        schedule = generate("1f1b", 2, 4)
+        for name in ("layers", "micro_batch", "data_parallel"):
+            for count in (-1, 2**32):
+                with self.assertRaisesRegex(ppsched.Error, f"^{name} is {count}; it must not be negative, nor that large$"):
+                    schedule.launch("megatron", **{name: count})
+            self.assertEqual(schedule.launch("megatron", **{name: 0}), schedule.launch("megatron"))
+
     def test_invalid_schedules(self):
         schedule = ppsched.Schedule.from_queues(ppsched.Config(2, 1), [["0F0", "0B0"], ["1F0"]])
         with self.assertRaises(ppsched.InvalidSchedule):

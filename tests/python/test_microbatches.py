@@ -27,6 +27,27 @@ def printed(*words):
     return json.loads(result.stdout)
 
 
+class BalanceTest(unittest.TestCase):
+    """By hand: two replicas share 5 + 4 and 3 + 3 + 3."""
+
+    def test_shares(self):
+        found = ppsched.balance_microbatches([5, 4, 3, 3, 3], 2)
+        self.assertEqual((found.replica[0] == found.replica[1] != found.replica[2], len(set(found.replica[2:]))), (True, 1))
+        self.assertEqual((found.most, found.bound, found.is_best), (9, 9, True))
+        long = [8, 1, 1, 1, 1]
+        self.assertEqual((ppsched.balance_microbatches(long, 2).most, ppsched.balance_microbatches(long, 2, even_counts=True).most), (8, 9))
+        self.assertEqual(sorted(ppsched.balance_microbatches([2, 2, 1], 3).replica), [0, 1, 2])
+        self.assertEqual(ppsched.balance_microbatches([2, 2, 1], 1).replica, [0, 0, 0])
+
+    def test_refusals(self):
+        for replicas, told in ((0, 0), (-1, 0), (4, 4), (2**32 - 1, 2**32 - 1), (2**40, 2**32 - 1)):
+            with self.assertRaisesRegex(ppsched.Error, f"there are 3 microbatches for {told} replicas; each needs one at least"):
+                ppsched.balance_microbatches([1, 2, 3], replicas)
+        for wrong in ((["a"], 1), ([1], "2")):
+            with self.assertRaises(ppsched.Error):
+                ppsched.balance_microbatches(*wrong)
+
+
 class SliceTest(unittest.TestCase):
     def test_published_figures(self):
         for microbatches, makespan in ((4, 33), (6, 45)):

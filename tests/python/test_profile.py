@@ -275,6 +275,14 @@ class TraceTest(FilesTest):
         self.refused("stage 1 has no F; give the traces of all ranks", self.profile, whole[0], whole[2])
         self.refused("0F0 is in ", self.profile, silent[0], silent[0])
 
+    def test_what_is_neither_a_trace_nor_a_profile(self):
+        """A list, or an object with traceEvents, is a trace; all else is read as a profile, whose reader says what is wrong."""
+        for text, reason in (("3", "must hold a mapping"), ('"traceEvents"', "must hold a mapping"), ("null", "must hold a mapping"),
+                             ("{}", "stages"), ("[]", "there are no ranges"), ('{"traceEvents": []}', "there are no ranges")):
+            with self.subTest(text=text), self.assertRaises(ppsched.Error) as caught:
+                ppsched.Profile.read(self.write("some.json", text))
+            self.assertIn(reason, str(caught.exception), text)
+
     def test_doubled_ranges_count_once(self):
         timeline = plan(devices=2)
         spans = spans_of(timeline)

@@ -93,6 +93,14 @@ class CandidatesTest(unittest.TestCase):
         self.assertGreater(found.fitting, 64)
 
 
+    def test_planned_for_another_runtime(self):
+        """command.md: candidates of a plan for one runtime are all its own; another is asked for each."""
+        layers = ppsched.Layers([{"name": "decoder", "count": 9, "forward_time": 1}])
+        for runtime, asked, wanted in (("pytorch", "megatron", {"1f1b"}), ("pytorch", "pytorch", {"1f1b", "gpipe"}), (None, "megatron", {"1f1b"})):
+            plan = ppsched.plan(ppsched.Config(2, 4), layers=layers, strategies=["1f1b", "gpipe"], runtime=runtime)
+            self.assertEqual({candidate.strategy for candidate in runs_on.Runnable(plan, asked).among(plan)}, wanted)
+
+
 class ProgressTest(unittest.TestCase):
     def test_the_bar_waits(self):
         """command.md: "A search that takes longer than 0.3 seconds shows on a terminal how far it is" """
