@@ -17,8 +17,9 @@ struct problem {
     ppsched_config *config;
     ppsched_schedule *schedule;
     struct brute_costs costs;
-    double device[SCENARIOS * BRUTE_DEVICES], stage[BRUTE_STAGES];
-    double limit; /* 0: none */
+    double device[SCENARIOS * BRUTE_DEVICES], stage[SCENARIOS * BRUTE_STAGES];
+    uint32_t stage_rows; /* 1: all scenarios have the same, or one a scenario */
+    double limit;        /* 0: none */
 };
 
 static double eighths(uint64_t *seed, uint32_t below)
@@ -71,8 +72,9 @@ static void draw_memory(uint64_t *seed, struct problem *p, uint32_t devices, uin
         set_list(p, PPSCHED_QUANTITY_MEM_LIMIT, &p->limit, 1);
     for (uint32_t i = 0; i < SCENARIOS * devices; i++)
         p->device[i] = (1 + random_below(seed, 4)) / 2.0;
-    for (uint32_t s = 0; s < stages; s++)
-        p->stage[s] = 1 + random_below(seed, 3);
+    p->stage_rows = random_below(seed, 2) == 0 ? 1 : SCENARIOS;
+    for (uint32_t i = 0; i < p->stage_rows * stages; i++)
+        p->stage[i] = 1 << random_below(seed, 3);
 }
 
 static void draw_factors(uint64_t *seed, struct problem *p, uint32_t microbatches, uint32_t slices)
@@ -113,7 +115,7 @@ static ppsched_scenarios *run(const struct problem *p, int32_t dispatch)
                                               .device_factors = p->device,
                                               .device_factor_count = SCENARIOS * ppsched_config_devices(p->config),
                                               .stage_factors = p->stage,
-                                              .stage_factor_count = ppsched_config_stages(p->config),
+                                              .stage_factor_count = (size_t)p->stage_rows * ppsched_config_stages(p->config),
                                               .dispatch = dispatch};
     expect_ok(ppsched_schedule_evaluate_scenarios(&scenarios, p->schedule, p->config, SCENARIOS, &options, &error), &error);
     return scenarios;
@@ -124,10 +126,11 @@ static double brute_makespan(const struct problem *p, uint32_t scenario, double 
 {
     struct brute brute;
     double cap[BRUTE_DEVICES];
-    uint32_t devices = ppsched_config_devices(p->config);
+    uint32_t devices = ppsched_config_devices(p->config), row = p->stage_rows == 1 ? 0 : scenario;
+    const double *stage = &p->stage[row * ppsched_config_stages(p->config)];
     brute_load(&brute, p->schedule);
     for (int i = 0; i < brute.count; i++)
-        brute.ops[i].factor = p->device[scenario * devices + brute.ops[i].device] * p->stage[brute.ops[i].op.stage];
+        brute.ops[i].factor = p->device[scenario * devices + brute.ops[i].device] * stage[brute.ops[i].op.stage];
     brute_planned_peaks(cap, &brute, p->schedule, &p->costs);
     for (uint32_t d = 0; d < devices; d++)
         cap[d] = fmax(cap[d], p->limit);

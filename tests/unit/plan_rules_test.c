@@ -195,6 +195,81 @@ static void test_pairs_in_other_numbers_of_stages(void **state)
     ppsched_config_destroy(config);
 }
 
+/* What else there is of a stage, and what becomes of it by what it is of: of parameters and activations, which add up and are
+ * shared; of the border to the stage before or to the next one; of the largest op that runs. */
+static const struct {
+    int32_t quantity;
+    enum { SHARED, OF_FIRST, OF_LAST, LARGEST } way;
+    int per_microbatch;
+} others[] = {
+    {PPSCHED_QUANTITY_MEM_OPTIMIZER, SHARED, 0},
+    {PPSCHED_QUANTITY_MEM_GRADIENTS, SHARED, 0},
+    {PPSCHED_QUANTITY_MEM_GATHERED, SHARED, 0},
+    {PPSCHED_QUANTITY_UNSHARD_BYTES, SHARED, 0},
+    {PPSCHED_QUANTITY_REDUCE_GRAD_BYTES, SHARED, 0},
+    {PPSCHED_QUANTITY_UNSHARD_TIMES, SHARED, 0},
+    {PPSCHED_QUANTITY_REDUCE_GRAD_TIMES, SHARED, 0},
+    {PPSCHED_QUANTITY_MEM_OUTPUT, OF_LAST, 1},
+    {PPSCHED_QUANTITY_MEM_SEND_FORWARD, OF_LAST, 1},
+    {PPSCHED_QUANTITY_MEM_SEND_BACKWARD, OF_FIRST, 1},
+    {PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD, OF_FIRST, 1},
+    {PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD, OF_LAST, 1},
+    {PPSCHED_QUANTITY_MEM_WORK_FORWARD, LARGEST, 1},
+    {PPSCHED_QUANTITY_MEM_WORK_BACKWARD, LARGEST, 1},
+    {PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT, LARGEST, 1},
+    {PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT, LARGEST, 1},
+    {PPSCHED_QUANTITY_RECOMPUTE_TIMES, SHARED, 1},
+    {PPSCHED_QUANTITY_MEM_RECOMPUTE, OF_FIRST, 1},
+    {PPSCHED_QUANTITY_OFFLOAD_TIMES, SHARED, 1},
+    {PPSCHED_QUANTITY_RELOAD_TIMES, SHARED, 1},
+    {PPSCHED_QUANTITY_OFFLOAD_BYTES, SHARED, 1},
+    {PPSCHED_QUANTITY_MEM_OFFLOAD, SHARED, 1},
+};
+
+static double other_value(const ppsched_config *old, size_t row, uint32_t stage, uint32_t stages)
+{
+    uint32_t before = ppsched_config_stages(old), joined = stages < before ? before / stages : 1;
+    uint32_t pieces = stages > before ? stages / before : 1, first = stage * joined / pieces;
+    double sum = 0, largest = 0;
+    for (uint32_t s = first; s < first + joined; s++) {
+        double value = value_at(old, others[row].quantity, s, -1);
+        sum += value / pieces;
+        largest = value > largest ? value : largest;
+    }
+    return others[row].way == SHARED    ? sum
+           : others[row].way == OF_LAST ? value_at(old, others[row].quantity, first + joined - 1, -1)
+           : others[row].way == LARGEST ? largest
+                                        : value_at(old, others[row].quantity, first, -1);
+}
+
+static void test_what_else_a_stage_has(void **state)
+{
+    static const uint32_t stages[] = {2, 4, 12, 36};
+    const struct uneven problem = {.devices = 2, .chunks = 6, .microbatches = 8, .iterations = 1, .seed = 7};
+    ppsched_config *config = make_uneven(&problem);
+    uint64_t seed = 10;
+    (void)state;
+    add_uneven(config, UNEVEN_CAUSES | UNEVEN_SHARDING | UNEVEN_COPIES, &seed);
+    for (size_t row = 0; row < sizeof others / sizeof others[0]; row++)
+        set_uneven(config, others[row].quantity, 12, 0.125, &seed);
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        ppsched_config *made = NULL, *smaller = NULL;
+        ppsched_error error;
+        expect_ok(ppsched_config_with_stages(&made, config, stages[i], NULL, NULL, &error), &error);
+        expect_ok(ppsched_config_with_microbatches(&smaller, made, 32, &error), &error);
+        for (size_t row = 0; row < sizeof others / sizeof others[0]; row++)
+            for (uint32_t s = 0; s < stages[i]; s++) {
+                double expected = other_value(config, row, s, stages[i]);
+                expect_near(value_at(made, others[row].quantity, s, -1), expected, others[row].quantity, s);
+                expect_near(value_at(smaller, others[row].quantity, s, -1), expected / (others[row].per_microbatch ? 4 : 1),
+                            others[row].quantity, s);
+            }
+        ppsched_config_destroy(smaller);
+        ppsched_config_destroy(made);
+    }
+    ppsched_config_destroy(config);
+}
+
 /* --- ranking --- */
 
 /* gpipe and 1f1b take the same time; 1f1b, which holds less, ranks first, in whatever order they are asked for. */
@@ -391,6 +466,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stages_and_microbatches_at_once),
         cmocka_unit_test(test_pairs_in_other_numbers_of_stages),
+        cmocka_unit_test(test_what_else_a_stage_has),
         cmocka_unit_test(test_ties_by_peak_memory),
         cmocka_unit_test(test_ranks_are_those_of_the_figures),
         cmocka_unit_test(test_least_limit_names_the_best_ranked),
