@@ -469,8 +469,12 @@ static void draw_times(ppsched_config *config, uint64_t *seed)
     set_eighths(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, stages, 16, seed);
     if (random_below(seed, 2) == 0)
         set_eighths(config, PPSCHED_QUANTITY_GRADIENT_BYTES, stages, 16, seed);
-    if (random_below(seed, 2) == 0)
-        set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 1 << random_below(seed, 3));
+    if (random_below(seed, 2) == 0) { /* of each edge, without rest */
+        double list[MOST_DEVICES * MOST_DEVICES];
+        for (uint32_t edge = 0; edge < devices * devices; edge++)
+            list[edge] = 1 << random_below(seed, 3);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, list, devices * devices, NULL), NULL);
+    }
     if (random_below(seed, 3) == 0) {
         set_eighths(config, PPSCHED_QUANTITY_UNSHARD_TIMES, stages, 30, seed);
         set_eighths(config, PPSCHED_QUANTITY_REDUCE_GRAD_TIMES, stages, 30, seed);
