@@ -11,6 +11,8 @@ import sys
 import tempfile
 import unittest
 
+from in_process import run_command
+
 import ppsched
 from ppsched.launching import RUNTIME_NAMES
 from ppsched.report_packing import page_data
@@ -25,8 +27,7 @@ class FolderTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
 
     def run_command(self, *words):
-        return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False,
-                              cwd=self.folder)
+        return run_command(words, self.folder)
 
     def succeed(self, *words):
         result = self.run_command(*words)
