@@ -33,7 +33,8 @@ class InstallTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.prefix = cls.folder / "prefix"
-        run("meson", "setup", cls.folder / "build", ROOT, f"--prefix={cls.prefix}", "-Dtests=false", "--libdir=lib")
+        run("meson", "setup", cls.folder / "build", ROOT, f"--prefix={cls.prefix}", "-Dtests=false", "--libdir=lib",
+            "-Doptimization=0")
         run("meson", "install", "-C", cls.folder / "build")
         cls.env = {"PKG_CONFIG_PATH": str(cls.prefix / "lib" / "pkgconfig"), "LD_LIBRARY_PATH": str(cls.prefix / "lib")}
 
@@ -104,7 +105,8 @@ class InstallTest(unittest.TestCase):
             f"project('outside', {languages})\n"
             f"executable('consumer', '{source.name}', dependencies: dependency('ppsched', fallback: 'ppsched'))\n",
             encoding="utf-8")
-        told = run("meson", "setup", project / "build", project, f"-Ddefault_library={library}", f"--prefix={project / 'prefix'}", "--libdir=lib")
+        told = run("meson", "setup", project / "build", project, f"-Ddefault_library={library}", f"--prefix={project / 'prefix'}",
+                   "--libdir=lib", "-Doptimization=0")
         self.assertRegex(told, r"(?i)as a subproject *: (true|YES)")
         self.assertRegex(told, r"(?i)Python package and command *: (false|NO)")
         run("meson", "compile", "-C", project / "build", "consumer")

@@ -21,7 +21,7 @@ struct queues {
 
 struct problem {
     uint32_t devices, stages, microbatches, device[MOST_STAGES];
-    double limit[MOST_DEVICES], delay[2][MOST_STAGES]; /* delay: before F, before I */
+    double limit[MOST_DEVICES] /* for activations */, delay[2][MOST_STAGES]; /* delay: before F, before I */
     struct brute_costs costs;
     struct queues queues[MOST_DEVICES];
     size_t chosen[MOST_DEVICES];
@@ -138,8 +138,10 @@ static ppsched_config *draw(struct problem *p, uint64_t *seed)
     set_uneven(config, PPSCHED_QUANTITY_MEM_FORWARD, p->stages, 1, seed);
     draw_uneven(released, p->stages, -1, seed);
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, released, p->stages, &error), &error);
+    set_uneven(config, PPSCHED_QUANTITY_MEM_STATIC, p->stages, 1, seed);
+    set_uneven(config, PPSCHED_QUANTITY_MEM_OTHER, p->devices, 1, seed);
     if (random_below(seed, 2))
-        set_uneven(config, PPSCHED_QUANTITY_MEM_LIMIT, p->devices, 1 + random_below(seed, 4), seed);
+        set_uneven(config, PPSCHED_QUANTITY_MEM_LIMIT, p->devices, 4 + random_below(seed, 4), seed);
     return config;
 }
 
@@ -176,7 +178,10 @@ static void test_beside_the_best(void **state)
         static struct problem p;
         ppsched_config *config = draw(&p, &seed);
         for (uint32_t d = 0; d < p.devices; d++)
-            p.limit[d] = value_at(config, PPSCHED_QUANTITY_MEM_LIMIT, d, HUGE_VAL);
+            p.limit[d] = value_at(config, PPSCHED_QUANTITY_MEM_LIMIT, d, HUGE_VAL) -
+                         value_at(config, PPSCHED_QUANTITY_MEM_OTHER, d, 0);
+        for (uint32_t s = 0; s < p.stages; s++)
+            p.limit[p.device[s]] -= value_at(config, PPSCHED_QUANTITY_MEM_STATIC, s, 0);
         int fits = solve(&p, config);
         solved += (uint32_t)fits;
         for (int k = 0; k < 2 && fits; k++) {
@@ -193,7 +198,7 @@ static void test_beside_the_best(void **state)
     }
     if (solved < 1700 || by_one_machine[0] < 550 || by_one_machine[1] < 550)
         fail_msg("%u solved, one machine tells of %u and %u", solved, by_one_machine[0], by_one_machine[1]);
-    if (reached[0] < 1708 || reached[1] < 1685 || gaps[0] / solved > 0.000980 || gaps[1] / solved > 0.001101)
+    if (reached[0] < 1687 || reached[1] < 1681 || gaps[0] / solved > 0.001315 || gaps[1] / solved > 0.001047)
         fail_msg("of %u the best is reached by %u and %u, the mean gaps are %.6f and %.6f", solved, reached[0], reached[1],
                  gaps[0] / solved, gaps[1] / solved);
 }

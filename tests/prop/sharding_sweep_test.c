@@ -199,7 +199,7 @@ static void draw(ppsched_config *config, int32_t quantity, uint32_t count, uint3
 static void draw_sharding(ppsched_config *config, uint64_t *seed)
 {
     uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
-    double slowdown[MOST_DEVICES];
+    double slowdown[MOST_DEVICES], bandwidth[MOST_DEVICES];
     ppsched_error error;
     draw(config, PPSCHED_QUANTITY_FORWARD_TIMES, stages, 20, seed);
     draw(config, PPSCHED_QUANTITY_BACKWARD_TIMES, stages, 40, seed);
@@ -207,8 +207,10 @@ static void draw_sharding(ppsched_config *config, uint64_t *seed)
     draw(config, random_below(seed, 2) ? PPSCHED_QUANTITY_UNSHARD_TIMES : PPSCHED_QUANTITY_UNSHARD_BYTES, stages, 30, seed);
     draw(config, random_below(seed, 2) ? PPSCHED_QUANTITY_REDUCE_GRAD_TIMES : PPSCHED_QUANTITY_REDUCE_GRAD_BYTES, stages, 30,
          seed);
+    for (uint32_t d = 0; d < devices; d++)
+        bandwidth[d] = 1 << random_below(seed, 2);
     if (random_below(seed, 2))
-        set_number(config, PPSCHED_QUANTITY_SHARDING_BANDWIDTH, 1 << random_below(seed, 2));
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_SHARDING_BANDWIDTH, bandwidth, devices, &error), &error);
     for (uint32_t d = 0; d < devices; d++)
         slowdown[d] = random_below(seed, 4) == 0 ? HUGE_VAL : 1 << random_below(seed, 2);
     if (random_below(seed, 2))

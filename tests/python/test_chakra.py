@@ -3,10 +3,10 @@
 import json
 import os
 import random
-import subprocess
-import sys
 import tempfile
 import unittest
+
+from in_process import run_command
 
 import ppsched
 from chakra_model import COMP, RECV, SEND, Network, Simulator, nodes_of
@@ -16,7 +16,7 @@ TIMES = Network(0, 2)  # in which messages whose sizes are times take these
 
 
 def run(*words):
-    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False)
+    return run_command(words)
 
 
 def draw_times(rng, config_values, stages, least=1):

@@ -17,6 +17,8 @@ import termios
 import unittest
 from unittest import mock
 
+from in_process import run_command
+
 from ppsched import published
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -26,8 +28,7 @@ HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
 
 def run(*words, cwd=None):
-    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False,
-                          cwd=cwd)
+    return run_command(words, cwd)
 
 
 class CommandTest(unittest.TestCase):

@@ -8,10 +8,10 @@ import pathlib
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tempfile
 import unittest
+
+from in_process import run_command
 
 import ppsched
 from ppsched.config import QUANTITIES
@@ -28,7 +28,7 @@ def blocks(page, language):
 
 
 def run(*words):
-    return subprocess.run([sys.executable, "-m", "ppsched", *words], capture_output=True, text=True, check=False)
+    return run_command(words)
 
 
 def launch_cell(schedule, runtime):

@@ -2,15 +2,15 @@
 """Recompute and offload in Python and on the command line."""
 import json
 import shlex
-import subprocess
-import sys
 import unittest
+
+from in_process import run_command
 
 import ppsched
 
 
 def run(*words):
-    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False)
+    return run_command(words)
 
 
 def tokens(schedule, device):

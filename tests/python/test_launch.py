@@ -6,9 +6,10 @@ import json
 import pathlib
 import shlex
 import subprocess
-import sys
 import tempfile
 import unittest
+
+from in_process import run_command
 
 import ppsched
 from ppsched.launching import RUNTIME_NAMES
@@ -150,8 +151,7 @@ class CommandTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
 
     def run_command(self, *words):
-        return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False,
-                              cwd=self.folder)
+        return run_command(words, self.folder)
 
     def succeed(self, *words):
         """The line; of torchtitan's split backwards there is a note."""

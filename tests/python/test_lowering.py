@@ -2,10 +2,10 @@
 """Lowering and its proof in Python and on the command line."""
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
+
+from in_process import run_command
 
 import ppsched
 
@@ -19,7 +19,7 @@ def tokens(schedule, device):
 
 
 def run(*words):
-    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False)
+    return run_command(words)
 
 
 class LoweringTest(unittest.TestCase):

@@ -3,9 +3,9 @@
 import json
 import math
 import pathlib
-import subprocess
-import sys
 import unittest
+
+from in_process import run_command
 
 import ppsched
 
@@ -13,7 +13,7 @@ LAYERS = pathlib.Path(__file__).resolve().parents[1] / "layers"
 
 
 def run(*words):
-    return subprocess.run([sys.executable, "-m", "ppsched", "schedule", *map(str, words)], capture_output=True, text=True, check=False)
+    return run_command(["schedule", *words])
 
 
 def cases(name):

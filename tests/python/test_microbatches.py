@@ -7,10 +7,10 @@ import json
 import pathlib
 import re
 import shlex
-import subprocess
-import sys
 import tempfile
 import unittest
+
+from in_process import run_command
 
 import ppsched
 
@@ -18,7 +18,7 @@ SCALE = [1, 2, 0.5, 3, 0.25]
 
 
 def run(*words):
-    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False)
+    return run_command(words)
 
 
 def printed(*words):

@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+from in_process import run_command
+
 import ppsched
 from ppsched import Accelerator, Config, Link, Model, Split, Training, Transformer
 from ppsched.estimate_errors import ERRORS
@@ -29,8 +31,7 @@ def cases(name):
 
 
 def run(*words, command="model"):
-    return subprocess.run([sys.executable, "-m", "ppsched", command, *map(str, words)], capture_output=True, text=True,
-                          check=False)
+    return run_command([command, *words])
 
 
 def answer(*words, command="model"):

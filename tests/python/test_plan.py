@@ -15,6 +15,8 @@ import sys
 import tempfile
 import unittest
 
+from in_process import run_command
+
 import ppsched
 from ppsched.config import QUANTITIES
 from ppsched.published import INTERLEAVED, TABLE_5, TABLE_8, bubble_by_wrap_around
@@ -24,7 +26,7 @@ EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "exa
 
 
 def run(*words):
-    return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False)
+    return run_command(words)
 
 
 def problem(profile):

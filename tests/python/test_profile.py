@@ -8,10 +8,10 @@ import json
 import math
 import pathlib
 import random
-import subprocess
-import sys
 import tempfile
 import unittest
+
+from in_process import run_command
 
 import ppsched
 from ppsched.op import units
@@ -657,8 +657,7 @@ class ComparisonTest(FilesTest):
 
 class CommandTest(FilesTest):
     def ppsched(self, *words, code=0):
-        command = [sys.executable, "-m", "ppsched", *map(str, words)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = run_command(words)
         self.assertEqual(result.returncode, code, result.stderr)
         self.assertEqual("", result.stdout if code else result.stderr)
         self.assertNotIn("Traceback", result.stderr)

@@ -6,10 +6,10 @@ import json
 import math
 import pathlib
 import shlex
-import subprocess
-import sys
 import tempfile
 import unittest
+
+from in_process import run_command
 
 import ppsched
 from ppsched.magnitudes import magnitude_warning
@@ -101,8 +101,7 @@ class CommandTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
 
     def run_command(self, *words):
-        return subprocess.run([sys.executable, "-m", "ppsched", *map(str, words)], capture_output=True, text=True, check=False,
-                              cwd=self.folder)
+        return run_command(words, self.folder)
 
     def succeed(self, *words):
         result = self.run_command(*words)
