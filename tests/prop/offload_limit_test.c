@@ -2,8 +2,8 @@
 /* What ppsched_schedule_offload finds until a limit, over random problems: it holds the limit, its step is seldom longer than
  * that of so many chunks that hold it, and never longer than under a tighter limit; and a limit that it names works, where no
  * lower one does. */
-#include "support/problem.h"
 #include "support/rounds.h"
+#include "support/uneven.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -187,9 +187,39 @@ static void test_slow_copies(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Of each stage another part goes, over links of other speeds, and each device has a limit of its own: it is held, or
+ * refused. */
+static void test_parts_of_uneven_stages(void **state)
+{
+    uint64_t seed = 61;
+    int held = 0;
+    (void)state;
+    for (int i = 0; i < ROUNDS(50); i++) {
+        const struct uneven problem = {2 + random_below(&seed, 3), 1 + random_below(&seed, 3), 7, 1, random_next(&seed)};
+        ppsched_config *config = make_uneven(&problem);
+        double limits[DEVICES];
+        ppsched_error error;
+        add_uneven(config, UNEVEN_COPIES, &seed);
+        ppsched_schedule *plain = make_schedule(config, problem.chunks == 1 ? "1f1b" : "interleaved_1f1b");
+        ppsched_timeline *timeline = make_timeline(plain, config);
+        for (uint32_t d = 0; d < problem.devices; d++) {
+            ppsched_device_metrics figures = device_metrics_of(timeline, d);
+            limits[d] = figures.static_memory +
+                        (figures.peak_memory - figures.static_memory) * (0.7 + random_below(&seed, 5) / 16.0);
+        }
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, problem.devices, &error), &error);
+        held += isfinite(step_of(plain, config, 0, true, NULL, &error)); /* which looks at the limit */
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(plain);
+        ppsched_config_destroy(config);
+    }
+    if (held < ROUNDS(30))
+        fail_msg("only %d of %d are held", held, ROUNDS(50));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_auto),
-                                       cmocka_unit_test(test_slow_copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_parts_of_uneven_stages),
+                                       cmocka_unit_test(test_auto), cmocka_unit_test(test_slow_copies)};
     return cmocka_run_group_tests_name("offload_limit", tests, NULL, NULL);
 }

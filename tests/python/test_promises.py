@@ -21,6 +21,14 @@ def groups_of(plan, strategy):
     return [candidate.options["group_size"] for candidate in plan.listed if candidate.strategy == strategy]
 
 
+class NamesTest(unittest.TestCase):
+    def test_the_nearest(self):
+        """python.md: "A wrong name is a TypeError that tells the nearest" """
+        for wrong, nearest in (("forward_time", "forward_times"), ("mem_limits", "mem_limit"), ("p2p_tim", "p2p_time")):
+            with self.assertRaisesRegex(TypeError, f"did you mean {nearest}"):
+                ppsched.Config(2, 4, **{wrong: 1})
+
+
 class NotebookTest(unittest.TestCase):
     def test_most_ops_of_a_picture(self):
         """python.md: "where matplotlib is installed and they have 20,000 ops at most" """
