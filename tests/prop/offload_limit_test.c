@@ -213,7 +213,7 @@ static void test_parts_of_uneven_stages(void **state)
         ppsched_schedule_release(plain);
         ppsched_config_destroy(config);
     }
-    if (held < ROUNDS(30))
+    if (held < ROUNDS(50) / 3)
         fail_msg("only %d of %d are held", held, ROUNDS(50));
 }
 
