@@ -336,6 +336,19 @@ class PickTest(FolderTest):
                                   "head": {"forward_time": 2.4, "backward_time": 4.8}})
         self.assertEqual({**self.pick("-c", "equal.json", *QUICK), "command": ""}, {**other, "command": ""})
 
+    def test_ends_without_a_backward(self):
+        """An end of which no backward time is told has none, whatever else is told; one is enough to have it."""
+        sizes = ("--num-devices", 2, "-b", 4, *QUICK)
+        decoders = {"name": "decoder", "count": 4, "forward_time": 1, "backward_time": 2, "mem_forward": 1}
+        for told, row in ((("forward_time=2", "mem_static=1"), {"forward_time": 2, "backward_time": 0, "mem_static": 1}),
+                          (("forward_time=2", "mem_forward=1"), {"forward_time": 2, "backward_time": 0, "mem_forward": 1}),
+                          (("forward_time=2", "backward_time=3"), {"forward_time": 2, "backward_time": 3}),
+                          (("forward_time=2", "backward_input_time=1", "backward_weight_time=3"),
+                           {"forward_time": 2, "backward_input_time": 1, "backward_weight_time": 3})):
+            other = self.pick(*sizes, "--layers", json.dumps([decoders, {"name": "head", "place": "last", **row}]))
+            one = self.pick(*sizes, "--num-layers", 4, "-f", 1, "-bw", 2, "--mem-forward", 1, "--head", *told)
+            self.assertEqual({**one, "command": ""}, {**other, "command": ""}, told)
+
     def expect_again(self, *words):
         row = self.pick(*words)
         (command,) = re.findall("^ppsched schedule .*$", self.succeed("pick", *words), flags=re.M)

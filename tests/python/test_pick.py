@@ -126,6 +126,12 @@ class FilesTest(FolderTest):
         self.succeed(*words, "--lower", "pytorch", "-o", "a.trace.json")
         self.assertIn("SEND", self.read("a.trace.json"))
 
+    def test_words_of_a_page(self):
+        for words in ((), ("-o", "best.csv"), ("-o", "best.json")):
+            self.fail_with(2, "--timelines: it is of a page; give -o with a file that ends in .html", "pick", *PROBLEM, "--timelines", 2, *words)
+        self.succeed("pick", *PROBLEM, "--strategies", "1f1b", "--timelines", 1, "-o", "best.html")
+        self.assertIn("</html>", self.read("best.html"))
+
     def test_words_that_do_not_go_together(self):
         for ending in (".csv", ".png", ".trace.json"):
             self.fail_with(2, f"-o x{ending} writes one schedule; use --top 1", "pick", *PROBLEM, "--top", 2, "-o", "x" + ending)

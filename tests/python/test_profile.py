@@ -9,11 +9,13 @@ import math
 import pathlib
 import random
 import tempfile
+import types
 import unittest
 
 from in_process import run_command
 
 import ppsched
+from ppsched import comparison_report
 from ppsched.op import units
 
 TRACES = [pathlib.Path(__file__).resolve().parent / "traces" / f"rank{rank}.json" for rank in (0, 1)]
@@ -626,6 +628,13 @@ class ComparisonTest(FilesTest):
             self.assertEqual([note for note in ppsched.compare_run(timeline, self.of_spans(spans)).notes if "clocks" in note],
                              [f"{worst} before its input {worst[:3].replace('1', '0', 1)} ended: the clocks of devices 0 and 1 differ "
                               "by that at least"])
+
+    def test_digits_of_the_table(self):
+        """Enough for three of a mean op, nine at most; three where no op takes time."""
+        for mean, digits in ((1234, 0), (100, 0), (99, 1), (10, 1), (9.5, 2), (1, 2), (0.5, 3), (0.01, 4), (1e-7, 9), (1e-12, 9), (0, 3)):
+            row = types.SimpleNamespace(planned=ppsched.Span(3, 3 + mean) if mean >= 1 else ppsched.Span(0, mean))
+            number = comparison_report._number_format(types.SimpleNamespace(ops=[row, row]))
+            self.assertEqual(number(1), f"{1:.{digits}f}", mean)
 
     def test_roundings_of_clocks_are_not_told(self):
         """Below 1e-9 of the makespan; nor where nothing takes any time."""
