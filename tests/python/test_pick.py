@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -131,6 +132,13 @@ class FilesTest(FolderTest):
             self.fail_with(2, "--timelines: it is of a page; give -o with a file that ends in .html", "pick", *PROBLEM, "--timelines", 2, *words)
         self.succeed("pick", *PROBLEM, "--strategies", "1f1b", "--timelines", 1, "-o", "best.html")
         self.assertIn("</html>", self.read("best.html"))
+
+    def test_group_sizes_that_were_left_out_are_told(self):
+        """Of more than 64 microbatches, where less than half of the sizes were tried."""
+        for devices, microbatches, told in ((4, 70, ""), (24, 40, ""), (4, 2000, "group sizes: 25 of 2000 were tried; --all tries all\n")):
+            text = self.succeed("compare", "--num-devices", devices, "-s", 2 * devices, "-b", microbatches, "--strategies", "interleaved_1f1b",
+                                "--chunks", 2)
+            self.assertEqual("".join(re.findall("^group sizes.*\n", text, flags=re.M)), told)
 
     def test_words_that_do_not_go_together(self):
         for ending in (".csv", ".png", ".trace.json"):

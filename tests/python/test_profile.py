@@ -679,6 +679,11 @@ class CommandTest(FilesTest):
         spans = run(timeline, **changes)
         return [self.write(f"rank{rank}.json", trace(ranges(queue), rank)) for rank, queue in enumerate(spans)]
 
+    def test_words_of_profiles(self):
+        for words in (("--statistic", "median"), ("--time-unit", "us"), ("--warmup", 1)):
+            self.assertIn("--statistic, --time-unit and --warmup go with --profile or --measured",
+                          self.ppsched("schedule", "-s", 2, "-b", 2, *words, code=2))
+
     def test_profile_file(self):
         path = self.write("p.json", {"stages": 4, "forward_times": [[1, 1, 4], 1, 1, 1], "backward_times": 3, "p2p_time": 0.5})
         config = self.write("c.json", {"p2p_time": 0})
