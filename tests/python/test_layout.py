@@ -183,6 +183,12 @@ class ErrorTest(unittest.TestCase):
         self.refused("in the last chunk of its device, which is stage 2 or a later one", Layout, "E|tm|L|", 2)
         self.refused("put all in one stage, 0 or a later one", Layout, "Et|t|m|mL", 4)
 
+    def test_what_they_equal(self):
+        one = Layout("E|tt|t|L", 2)
+        self.assertEqual(one, Layout("E|t*2|t|L", 2))
+        for other in (Layout("E|tt|t|L", 4), Layout("E|t|tt|L", 2), 3, "E|tt|t|L", None):
+            self.assertNotEqual(one, other)
+
     def test_sizes_are_bounded(self):
         for text in ("Et*999999999L", "E(t)*999999999L", "E(t*1000)*999999999L", "E|*99999999999999999999L", "E(t|)*65536L",
                      "E(tttttttttt)*200001L", "Et*1000000L", "t" * 2000001):

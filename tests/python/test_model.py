@@ -254,6 +254,13 @@ class FileTest(unittest.TestCase):
         del later["num_experts"]
         self.assertEqual(model_of("c", later).transformer, model_of("c", fields).transformer)
 
+    def test_steps_between_experts(self):
+        """decoder_sparse_step divides i + 1 in layers with experts; 1 where it is not told."""
+        fields = json.loads((DATA / "models" / "qwen3-235b-a22b.json").read_text(encoding="utf-8"))["config"]
+        for told, step in ((None, 1), (1, 1), (2, 2), (3, 3)):
+            shape = model_of("c", {**fields, "decoder_sparse_step": told}).transformer
+            self.assertEqual((shape.expert_interval, shape.expert_offset), (step, 1 if step > 1 else 0))
+
     def test_megatron_names(self):
         found = model_of("m", {"num-layers": 4, "hidden-size": 64, "num-attention-heads": 4, "vocab-size": 1000, "tp": 2,
                                "swiglu": "yes",

@@ -14,7 +14,7 @@ from in_process import run_command
 import ppsched
 from ppsched.magnitudes import magnitude_warning
 from ppsched.report import report_data
-from ppsched.same_units import in_same_units
+from ppsched.same_units import in_same_units, in_seconds_and_bytes
 from ppsched.units import PLAIN, Units, dimension_of, parse
 
 HAS_YAML = importlib.util.find_spec("yaml") is not None
@@ -264,6 +264,16 @@ class FileTest(CommandTest):
         self.assertIn(" GB\n", memory)
         text = self.succeed("schedule", "--strategy", "zbv", "--measured", *TRACES, "--p2p-time", "0.002s")
         self.assertRegex(text, r"makespan [\d.]+ s, span [\s\S]*\nmeasured, mean of 2 iterations: makespan [\d.]+ s, ")
+
+
+class CopiesTest(unittest.TestCase):
+    def test_what_is_given_stays(self):
+        """Numbers are made plain in copies; the dictionaries of the caller keep their units."""
+        given = {"head": {"forward_time": "2ms", "mem_static": "1GiB"}, "layers": [{"name": "d", "forward_time": "3ms"}], "forward_times": "4ms"}
+        made = in_seconds_and_bytes(given, {})
+        self.assertEqual((made["head"], made["forward_times"]), ({"forward_time": 0.002, "mem_static": 2**30}, 0.004))
+        self.assertEqual(given, {"head": {"forward_time": "2ms", "mem_static": "1GiB"}, "layers": [{"name": "d", "forward_time": "3ms"}],
+                                 "forward_times": "4ms"})
 
 
 class OutputTest(CommandTest):
