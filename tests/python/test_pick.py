@@ -133,6 +133,16 @@ class FilesTest(FolderTest):
         self.succeed("pick", *PROBLEM, "--strategies", "1f1b", "--timelines", 1, "-o", "best.html")
         self.assertIn("</html>", self.read("best.html"))
 
+    def test_words_that_need_a_lowering(self):
+        for command in ("pick", "compare"):
+            for words in (("--unshard", 2), ("--reduce-grad",), ("--receive-lead", 1)):
+                self.fail_with(2, "they go with --lower", command, *PROBLEM, "--strategies", "1f1b", *words)
+            self.succeed(command, *PROBLEM, "--strategies", "1f1b", "--lower", "just_in_time", "--receive-lead", 1)
+
+    def test_words_are_not_cut_short(self):
+        for command in ("pick", "compare"):
+            self.fail_with(2, "--num-dev", command, "--num-dev", 4, "-s", 4, "-b", 8)
+
     def test_group_sizes_that_were_left_out_are_told(self):
         """Of more than 64 microbatches, where less than half of the sizes were tried."""
         for devices, microbatches, told in ((4, 70, ""), (24, 40, ""), (4, 2000, "group sizes: 25 of 2000 were tried; --all tries all\n")):
