@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "lower/keep.h"
 #include "model/builder.h"
 
 enum { HAS_GONE = 1, IS_BACK = 2 }; /* an offload: a wait has seen its end; its reload came before any */
@@ -24,8 +25,8 @@ struct walk {
 
 static double change_of(const struct hold *hold, const ppsched_op *op)
 {
-    if (ppi_is_compute(op->kind))
-        return ppi_memory_of(&hold->plain->costs, hold->schedule, op);
+    if (!ppi_is_copy(op->kind))
+        return ppi_change_by(hold->plain, op);
     double whole = ppi_lane_of(&hold->plain->costs, hold->schedule, op)->memory[PPSCHED_KIND_F];
     double moved = hold->moved->values != NULL ? ppi_value_at(hold->moved, op->stage) : whole;
     return moved * ppi_factor_of(&hold->plain->costs, hold->schedule, op).memory;
@@ -43,8 +44,7 @@ static double rise_of(const struct hold *hold, const ppsched_op *unit)
     if (unit->kind == PPSCHED_KIND_RELOAD)
         return *state_of(hold, unit) == HAS_GONE ? change_of(hold, unit) : 0;
     for (size_t i = 0; i < ppi_unit_length(unit); i++)
-        if (ppi_is_compute(unit[i].kind))
-            rise += ppi_larger(change_of(hold, &unit[i]), 0);
+        rise += ppi_larger(change_of(hold, &unit[i]), 0);
     return rise;
 }
 
@@ -80,7 +80,7 @@ static ppsched_status put_unit(const struct hold *hold, struct walk *walk, size_
     if (unit->kind == PPSCHED_KIND_RELOAD)
         *state_of(hold, unit) |= IS_BACK;
     for (size_t k = 0; k < ppi_unit_length(unit); k++)
-        if (ppi_is_compute(unit[k].kind))
+        if (!ppi_is_copy(unit[k].kind))
             walk->level += ppi_smaller(change_of(hold, &unit[k]), 0);
     return status == PPSCHED_OK ? ppi_builder_append(hold->builder, walk->queue->device, unit, ppi_unit_length(unit), error)
                                 : status;

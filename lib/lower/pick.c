@@ -3,11 +3,12 @@
 
 #include "base/checked.h"
 #include "eval/event_loop.h"
+#include "lower/keep.h"
 
 void ppi_pick_chunks(const struct ppi_placing *placing, uint32_t chunks)
 {
     for (uint32_t i = 0; i < placing->count; i++)
-        placing->trips[i].is_picked = placing->trips[i].chunk < chunks;
+        placing->trips[i].is_picked = placing->trips[i].chunk < chunks && !placing->trips[i].stays;
 }
 
 static struct ppi_trip *trip_of(const struct ppi_placing *placing, const ppsched_op *op)
@@ -21,9 +22,7 @@ static double rise_of(const struct ppi_placing *placing, const ppsched_op *unit,
 {
     double rise = 0;
     for (size_t k = 0; k < length; k++) {
-        if (!ppi_is_compute(unit[k].kind))
-            continue;
-        rise += ppi_larger(ppi_memory_of(&placing->plain->costs, placing->schedule, &unit[k]), 0);
+        rise += ppi_larger(ppi_change_by(placing->plain, &unit[k]), 0);
         const struct ppi_trip *trip = ppi_is_backward(unit[k].kind) ? trip_of(placing, &unit[k]) : NULL;
         rise += trip != NULL && trip->is_picked ? trip->moved : 0;
     }
@@ -34,13 +33,14 @@ static double fall_of(const struct ppi_placing *placing, const ppsched_op *unit,
 {
     double fall = 0;
     for (size_t k = 0; k < length; k++)
-        if (ppi_is_compute(unit[k].kind))
-            fall += ppi_smaller(ppi_memory_of(&placing->plain->costs, placing->schedule, &unit[k]), 0);
+        fall += ppi_smaller(ppi_change_by(placing->plain, &unit[k]), 0);
     return fall;
 }
 
 static bool may_go(const struct ppi_placing *placing, const struct ppi_trip *trip)
 {
+    if (trip->stays)
+        return false;
     if (placing->is_forced)
         return trip->backward > trip->forward + 1;
     return trip->due - trip->ready >= trip->offload + trip->reload;
@@ -99,8 +99,7 @@ double ppi_least_held(const struct ppi_placing *placing, uint32_t device)
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         double rise = 0;
         for (size_t k = 0; k < ppi_unit_length(&queue->ops[i]); k++)
-            if (queue->ops[i + k].kind == PPSCHED_KIND_F)
-                rise += ppi_larger(ppi_memory_of(&placing->plain->costs, placing->schedule, &queue->ops[i + k]), 0);
+            rise += ppi_larger(ppi_change_by(placing->plain, &queue->ops[i + k]), 0);
         most = ppi_larger(most, rise);
     }
     return placing->plain->devices[device].static_memory + most;

@@ -25,6 +25,8 @@ struct machine {
     double clock; /* since when it has nothing to do, or until when it computes */
     bool computes, is_ready, is_blocked;
     bool has_computed; /* in this iteration */
+    uint32_t unit;     /* what it computes: the first op, */
+    uint32_t length;   /* and how many at once */
     struct ppi_sums sums;
 };
 
@@ -222,12 +224,15 @@ static double duration_of(const struct run *run, const ppsched_op *unit)
 static void start_computing(struct run *run, uint32_t device, uint32_t i, size_t count, double duration)
 {
     struct machine *machine = &run->machines[device];
-    double end = run->now + duration;
-    machine->sums.busy += duration;
+    bool slows = ppi_copy_run_slows(&run->copies);
+    double end = slows ? ppi_copy_run_begin(&run->copies, device, run->now, duration) : run->now + duration;
+    machine->sums.busy += slows ? 0 : duration;
     for (size_t k = 0; k < count; k++)
         run->timeline->spans[i + k] = (ppsched_span){run->now, end};
     machine->clock = end;
     machine->computes = machine->has_computed = true;
+    machine->unit = i;
+    machine->length = (uint32_t)count;
     run->comms.position[device] += (uint32_t)count;
     ppi_heap_put(&run->heap, end, COMPUTED, device);
 }
@@ -360,10 +365,30 @@ static void flush_if_done(struct run *run)
     }
 }
 
+/* A device would be done now, if no copy has slowed it meanwhile; false where it goes on. */
+static bool has_computed(struct run *run, uint32_t device)
+{
+    struct machine *machine = &run->machines[device];
+    ppsched_span *spans = &run->timeline->spans[machine->unit];
+    if (!ppi_copy_run_slows(&run->copies))
+        return true;
+    machine->clock = ppi_copy_run_end(&run->copies, device);
+    if (machine->clock > run->now) {
+        ppi_heap_put(&run->heap, machine->clock, COMPUTED, device);
+        return false;
+    }
+    for (uint32_t k = 0; k < machine->length; k++)
+        spans[k].end = run->now;
+    machine->sums.busy += run->now - spans[0].start;
+    return true;
+}
+
 static void happen(struct run *run, const struct ppi_event *event)
 {
     switch (event->what) {
     case COMPUTED:
+        if (!has_computed(run, event->index))
+            return;
         run->machines[event->index].computes = false;
         make_ready(run, event->index);
         if (!ppi_sharding_takes_time(&run->sharding))

@@ -74,6 +74,9 @@ double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads
 /* What of that does not grow with what is copied; where the times are given, nothing. */
 double ppi_copy_latency(const ppsched_config *config, uint32_t device);
 
+/* How much longer a device's compute ops take while a copy runs: 1 or more, infinite where they stand still. */
+double ppi_copy_slowdown(const ppsched_config *config, uint32_t device);
+
 /* Adds what a device holds beside its stages. */
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device);
 
