@@ -23,10 +23,9 @@ struct walk {
     size_t offload; /* position from which on OFFLOADs have not been waited for */
 };
 
-static double change_of(const struct hold *hold, const ppsched_op *op)
+/* What OFFLOAD and RELOAD move. */
+static double moved_by(const struct hold *hold, const ppsched_op *op)
 {
-    if (!ppi_is_copy(op->kind))
-        return ppi_change_by(hold->plain, op);
     double whole = ppi_lane_of(&hold->plain->costs, hold->schedule, op)->memory[PPSCHED_KIND_F];
     double moved = hold->moved->values != NULL ? ppi_value_at(hold->moved, op->stage) : whole;
     return moved * ppi_factor_of(&hold->plain->costs, hold->schedule, op).memory;
@@ -42,9 +41,9 @@ static double rise_of(const struct hold *hold, const ppsched_op *unit)
 {
     double rise = 0;
     if (unit->kind == PPSCHED_KIND_RELOAD)
-        return *state_of(hold, unit) == HAS_GONE ? change_of(hold, unit) : 0;
+        return *state_of(hold, unit) == HAS_GONE ? moved_by(hold, unit) : 0;
     for (size_t i = 0; i < ppi_unit_length(unit); i++)
-        rise += ppi_larger(change_of(hold, &unit[i]), 0);
+        rise += ppi_larger(ppi_change_by(hold->plain, &unit[i]), 0);
     return rise;
 }
 
@@ -56,7 +55,7 @@ static bool wait_for_next(const struct hold *hold, struct walk *walk, size_t end
         if (op->kind != PPSCHED_KIND_OFFLOAD || *state_of(hold, op) != 0)
             continue;
         *state_of(hold, op) = HAS_GONE;
-        walk->level -= change_of(hold, op);
+        walk->level -= moved_by(hold, op);
         walk->offload++;
         *last = op;
         return true;
@@ -80,8 +79,7 @@ static ppsched_status put_unit(const struct hold *hold, struct walk *walk, size_
     if (unit->kind == PPSCHED_KIND_RELOAD)
         *state_of(hold, unit) |= IS_BACK;
     for (size_t k = 0; k < ppi_unit_length(unit); k++)
-        if (!ppi_is_copy(unit[k].kind))
-            walk->level += ppi_smaller(change_of(hold, &unit[k]), 0);
+        walk->level += ppi_smaller(ppi_change_by(hold->plain, &unit[k]), 0);
     return status == PPSCHED_OK ? ppi_builder_append(hold->builder, walk->queue->device, unit, ppi_unit_length(unit), error)
                                 : status;
 }

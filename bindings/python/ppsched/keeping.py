@@ -160,8 +160,11 @@ def check_copies(config: Config, values: Mapping[str, Any]) -> None:
         raise UsageError("--offload limit: which limit? give --mem-limit")
 
 
-def _check_chunks(schedule: "Schedule", option: str, chunks: int) -> None:
-    most = max(len({op.stage for op in queue if op.kind is Kind.F}) for queue in schedule.queues)
+def _most_chunks(schedule: "Schedule") -> int:
+    return max(len({op.stage for op in queue if op.kind is Kind.F}) for queue in schedule.queues)
+
+
+def _check_chunks(most: int, option: str, chunks: int) -> None:
     if chunks > most:
         works = "chunks=1" if most == 1 else f"chunks=1 to chunks={most}"
         raise UsageError(f"--{option} chunks={chunks}: a device has {most} stage{'s' * (most > 1)}; {works} would work")
@@ -170,9 +173,12 @@ def _check_chunks(schedule: "Schedule", option: str, chunks: int) -> None:
 def keep_less(schedule: "Schedule", values: Mapping[str, Any]) -> "Schedule":
     """The schedule with what the options have it recompute and offload."""
     words = keeping_words(values)
+    most = _most_chunks(schedule) if words else 0
     chunks = {option: _chunks_of(option, word) for option, word in words.items() if word not in ("all", "limit")}
     for option, count in chunks.items():
-        _check_chunks(schedule, option, count)
+        _check_chunks(most, option, count)
+    if "offload" in words and chunks.get("offload", most) <= chunks.get("recompute", 0):
+        raise UsageError(f"--offload {words['offload']}: all that could go is recomputed with --recompute chunks={chunks['recompute']}; leave one out")
     if "recompute" in words:
         schedule = schedule.recompute(chunks["recompute"])
     if "offload" not in words:
