@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recompute and offload in Python and on the command line."""
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -224,6 +225,14 @@ class CommandTest(unittest.TestCase):
         lines = run(*words).stdout.splitlines()
         self.assertTrue(any(line.startswith("critical path, ") for line in lines))
         self.assertEqual(lines[-1], "what a stage's time costs is not known where ops keep less")
+        waits = [idle.reload for idle in ppsched.generate("gis", ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0)).offload().evaluate().idle]
+        self.assertEqual((lines[-2], waits), ("no device waits for a copy", [0] * 4))
+        config = ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0, mem_limit=7)
+        waits = [idle.reload for idle in ppsched.generate("gis", config).offload(until_limit=True).evaluate().idle]
+        line = run(*GIS, "--offload", "limit", "--mem-limit", 7, "--offload-times", 4, "--host-links", "all", "--explain").stdout.splitlines()[-2]
+        self.assertTrue(line.startswith("waiting for a reload, or an offload that is not done: device "), line)
+        told = {int(device): float(wait) for device, wait in re.findall(r"device (\d) for ([0-9.]+)", line)}
+        self.assertEqual(told, {device: wait for device, wait in enumerate(waits) if wait > 0})
         found = json.loads(run(*words, "--format", "json").stdout)["explain"]
         self.assertEqual((found["critical_path"][0]["reason"], found["sensitivities"]), ("begin", {}))
         self.assertEqual(len(found["slack_by_device"]), 4)
@@ -265,7 +274,7 @@ class CommandTest(unittest.TestCase):
         self.assertTrue(all(a <= b for a, b in zip(both, one)) and both[0] < one[0], (both, one))
 
     def test_slowdown(self):
-        words = ("schedule", "-s", 2, "-b", 4, "--backward-times", 1, "--offload", "all", "--offload-times", 0.5, "--format", "json")
+        words = (*GIS, "--offload", "all", "--offload-times", 0.5, "--format", "json")
         alone, slowed, standing = (json.loads(run(*words, *more).stdout)["metrics"]["makespan"]
                                    for more in ((), ("--copy-slowdown", 1.5), ("--copy-slowdown", "inf")))
         self.assertLess(alone, slowed)
