@@ -227,9 +227,9 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(lines[-1], "what a stage's time costs is not known where ops keep less")
         waits = [idle.reload for idle in ppsched.generate("gis", ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0)).offload().evaluate().idle]
         self.assertEqual((lines[-2], waits), ("no device waits for a copy", [0] * 4))
-        config = ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0, mem_limit=7)
+        config = ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0, mem_limit=6)
         waits = [idle.reload for idle in ppsched.generate("gis", config).offload(until_limit=True).evaluate().idle]
-        line = run(*GIS, "--offload", "limit", "--mem-limit", 7, "--offload-times", 4, "--host-links", "all", "--explain").stdout.splitlines()[-2]
+        line = run(*GIS, "--offload", "limit", "--mem-limit", 6, "--offload-times", 4, "--host-links", "all", "--explain").stdout.splitlines()[-2]
         self.assertTrue(line.startswith("waiting for a reload, or an offload that is not done: device "), line)
         told = {int(device): float(wait) for device, wait in re.findall(r"device (\d) for ([0-9.]+)", line)}
         self.assertEqual(told, {device: wait for device, wait in enumerate(waits) if wait > 0})
