@@ -252,11 +252,21 @@ static ppsched_status put(ppsched_builder *builder, const struct ppi_trip *trip,
     return ppi_builder_append(builder, trip->device, &op, 1, error);
 }
 
+/* The ops of a queue from `*first` on. */
+static ppsched_status put_up_to(ppsched_builder *builder, const ppsched_queue *queue, uint32_t *first, uint32_t end,
+                                ppsched_error *error)
+{
+    uint32_t from = *first;
+    *first = end;
+    return from == end ? PPSCHED_OK : ppi_builder_append(builder, queue->device, queue->ops + from, end - from, error);
+}
+
 /* A device's queue; `reloads` are its trips that go, by when they start. */
 static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_builder *builder, const ppsched_queue *queue,
                                 const uint32_t *reloads, const uint32_t *end, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
+    uint32_t first = 0; /* that has not been put */
     for (uint32_t i = 0; i < queue->count && status == PPSCHED_OK;) {
         const ppsched_op *unit = &queue->ops[i];
         const ppsched_span *span = &placing->spans[queue->first + i];
@@ -265,19 +275,22 @@ static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_build
             const struct ppi_trip *trip = &placing->trips[*reloads];
             if (trip->forward >= i || (span->end <= trip->start && span->start < trip->start))
                 break;
-            status = put(builder, trip, PPSCHED_KIND_RELOAD, error);
+            status = put_up_to(builder, queue, &first, i, error);
+            if (status == PPSCHED_OK)
+                status = put(builder, trip, PPSCHED_KIND_RELOAD, error);
         }
-        if (status == PPSCHED_OK)
-            status = ppi_builder_append(builder, queue->device, unit, length, error);
         for (uint32_t k = 0; k < length && status == PPSCHED_OK; k++) {
             uint32_t number = unit[k].kind == PPSCHED_KIND_F ? placing->trip_of[ppi_cell_of(placing->schedule, &unit[k])]
                                                              : PPSCHED_NONE;
-            if (number != PPSCHED_NONE && placing->trips[number].goes)
+            if (number == PPSCHED_NONE || !placing->trips[number].goes)
+                continue;
+            status = put_up_to(builder, queue, &first, i + length, error);
+            if (status == PPSCHED_OK)
                 status = put(builder, &placing->trips[number], PPSCHED_KIND_OFFLOAD, error);
         }
         i += length;
     }
-    return status;
+    return status == PPSCHED_OK ? put_up_to(builder, queue, &first, (uint32_t)queue->count, error) : status;
 }
 
 ppsched_status ppi_place_trips(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error)
