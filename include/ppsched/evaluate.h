@@ -181,8 +181,8 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     last W anyway. The device goes on meanwhile, slower by PPSCHED_QUANTITY_SHARDING_SLOWDOWN;
  *     the flush, and the makespan, wait for all of them.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate; copies take
- *     their links to the host alone, and slow what gathering leaves of compute. What a device waits for a copy once its receive is done is
- *     `reload`.
+ *     their links to the host alone, and have what UNSHARD slows take longer still. What a device
+ *     waits for a copy once its receive is done is `reload`.
  * With infinite bandwidths, no model and no times of sharding ops the times are those of
  * ppsched_schedule_evaluate, to the last bit. There are no latest starts, as which transfer goes
  * first depends on times.

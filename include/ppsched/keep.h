@@ -23,8 +23,8 @@ typedef struct ppsched_recompute_options {
 } ppsched_recompute_options;
 
 /* Makes a schedule in which these passes are recomputed: a RECOMPUTE right before each B or I, or
- * before its overlapped pair. Others may be offloaded then: ppsched_schedule_offload. The new schedule is the caller's to release; `schedule` stays as it
- * is.
+ * before its overlapped pair. Others may be offloaded then (ppsched_schedule_offload). The new
+ * schedule is the caller's to release; `schedule` stays as it is.
  * Errors: ARGUMENT; RANGE; REFUSED where a pass has an op that keeps less
  *   already, or there is no backward; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
@@ -39,12 +39,14 @@ typedef struct ppsched_offload_options {
     uint32_t until_limit; /* 1: as few of them as it takes to hold PPSCHED_QUANTITY_MEM_LIMIT, those
                              that are needed again last first; 0: all of them */
     uint32_t reserved;    /* 0 */
-    double share;         /* of each device, those with the longest time from F to backward, as far as
-                             they are at most that share of what all of them would move: 0 to 1; 0
-                             for all */
-    uint32_t lead;        /* so many ops of its device are between a RELOAD and its backward, however
-                             long they take; 0: RELOADs come as late as they hide. Not with
-                             until_limit */
+
+    /* Of each device those alone with the longest time from F to backward, as far as they are at
+     * most that share of what all of them would move: 0 to 1; 0 for all. */
+    double share;
+
+    /* So many ops of its device are between a RELOAD and its backward, however long they take; 0:
+     * RELOADs come as late as they hide. Not with until_limit. */
+    uint32_t lead;
     uint32_t also_reserved; /* 0 */
 } ppsched_offload_options;
 

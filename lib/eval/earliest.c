@@ -153,8 +153,7 @@ PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_keeping *pacing
 static bool recompute(struct sweep *sweep, struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double start,
                       double *end, struct ppi_sums *sums)
 {
-    double work = ppi_keeping_cost_of(keeping, op)->recompute *
-                  ppi_factor_of(sweep->loop.costs, sweep->loop.schedule, op).time;
+    double work = ppi_keeping_cost_of(keeping, op)->recompute * ppi_factor_of(sweep->loop.costs, sweep->loop.schedule, op).time;
     if (ppi_row_of(&sweep->loop, op)->passes[ppi_piece_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
         return false; /* its forward has not run, or its backward has */
     struct ppi_keeping *pacing = keeping->slows ? keeping : NULL;

@@ -67,7 +67,7 @@ struct ppi_keeping {
     struct ppi_keeping_cost *costs; /* as the costs' lanes */
     struct ppi_stream *streams;     /* two a device: of OFFLOAD, of RELOAD */
     struct ppi_host_link *links;    /* two a device, of which some are used */
-    struct ppi_paced *paced;      /* a device each */
+    struct ppi_paced *paced;        /* a device each */
     struct ppi_heap events;
     ppsched_span *spans; /* the timeline's */
     bool slows;          /* copies slow compute somewhere */

@@ -452,12 +452,11 @@ static void forget(const struct walk *walk)
 static void go_through_all(struct walk *walk)
 {
     const ppsched_queue *queue = walk->queue;
-    const bool alone = !walk->timeline->memory->has_more; /* then all that is listed here is activations */
     forget(walk);
     list_sends(walk);
     for (uint32_t i = 0; i < queue->count;) {
         uint32_t length = (uint32_t)ppi_unit_length(&queue->ops[i]);
-        if (ppi_is_compute(queue->ops[i].kind) && alone)
+        if (ppi_is_compute(queue->ops[i].kind) && !walk->timeline->memory->has_more)
             compute_activations(walk, i, length);
         else if (ppi_is_compute(queue->ops[i].kind))
             compute(walk, i, length);

@@ -75,6 +75,8 @@ bool ppi_copy_run_slows(const struct ppi_copy_run *run)
 
 double ppi_copy_run_begin(struct ppi_copy_run *run, uint32_t device, double now, double work)
 {
+    if (!ppi_copy_run_slows(run))
+        return now + work;
     ppi_pace_begin(&run->keeping->paced[device].pace, now, work);
     return ppi_copy_run_end(run, device);
 }

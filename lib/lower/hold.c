@@ -76,7 +76,8 @@ static ppsched_status put_up_to(const struct hold *hold, struct walk *walk, size
 {
     size_t first = walk->put;
     walk->put = end;
-    return first == end ? PPSCHED_OK : ppi_builder_append(hold->builder, walk->queue->device, walk->queue->ops + first, end - first, error);
+    return first == end ? PPSCHED_OK
+                        : ppi_builder_append(hold->builder, walk->queue->device, walk->queue->ops + first, end - first, error);
 }
 
 /* Goes on with a unit; what it waits for is put before it. */

@@ -51,7 +51,7 @@ void ppi_placing_clear(struct ppi_placing *placing);
  * backward is behind its F. */
 void ppi_list_trips(struct ppi_placing *placing, uint32_t chunks);
 
-/* Has those trips of each device stay that are soonest needed again, so that at most that share of what all would move may go. */
+/* Has those trips of each device stay that are soonest needed again: at most that share of what all would move may go. */
 void ppi_keep_shortest(const struct ppi_placing *placing, double share);
 
 /* Takes the times of the schedule as it is, or with copies. */

@@ -196,4 +196,10 @@ static inline double ppi_overlapped_duration(const struct ppi_costs *costs, cons
     return costs->factors == NULL || plain == 0 ? given : given * (sum / plain);
 }
 
+/* Duration of an op or an overlapped pair. */
+static inline double ppi_unit_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *unit)
+{
+    return ppi_unit_length(unit) == 1 ? ppi_duration_of(costs, schedule, unit) : ppi_overlapped_duration(costs, schedule, unit);
+}
+
 #endif

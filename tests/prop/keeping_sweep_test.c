@@ -377,9 +377,9 @@ static void stand_still(struct machine *m, uint32_t d, int32_t now)
 {
     if (!m->p->stands[d] || m->free[d] <= now || m->copies_until[d] <= now)
         return;
-    for (size_t i = m->at[d]; i-- > 0 && (m->ops[d][i].kind > PPSCHED_KIND_W && m->ops[d][i].kind != PPSCHED_KIND_RECOMPUTE
-                                              ? 1
-                                              : m->end[d][i] == m->free[d]);)
+    for (size_t i = m->at[d];
+         i-- > 0 &&
+         (m->ops[d][i].kind > PPSCHED_KIND_W && m->ops[d][i].kind != PPSCHED_KIND_RECOMPUTE ? 1 : m->end[d][i] == m->free[d]);)
         if (m->ops[d][i].kind <= PPSCHED_KIND_W || m->ops[d][i].kind == PPSCHED_KIND_RECOMPUTE)
             m->end[d][i]++;
     m->free[d]++;
@@ -696,8 +696,7 @@ static double moved_by(const ppsched_schedule *plain, const ppsched_timeline *be
     const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(plain, d), &count);
     double sum = 0;
     for (size_t i = 0; i < count; i++)
-        if (ops[i].kind == PPSCHED_KIND_F && ops[i].stage / p->devices < chunks &&
-            life_of(plain, before, d, &ops[i]) > longer)
+        if (ops[i].kind == PPSCHED_KIND_F && ops[i].stage / p->devices < chunks && life_of(plain, before, d, &ops[i]) > longer)
             sum += p->moved[ops[i].stage];
     return sum;
 }
