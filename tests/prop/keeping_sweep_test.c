@@ -829,7 +829,7 @@ static void test_offload(void **state)
     print_message("# of %u devices whose limit is held anyway %u have no OFFLOAD; %u fewer in all; %u schedules wait\n",
                   seen_few.held_anyway, seen_few.without, seen_few.fewer, seen_few.waiting);
     print_message("# %u reloads by a lead, %u schedules recompute and offload\n", seen_leads, seen_both);
-    assert_true(seen_leads > 100 && seen_both > 30);
+    assert_true(seen_leads > ROUNDS(100) && seen_both > ROUNDS(30));
     assert_true(seen_few.without >= seen_few.held_anyway * 0.95);
     assert_true(free_of_cost + seen_few.waiting > count / 2 && seen_few.fewer > count && seen_few.waiting > ROUNDS(20));
 }
